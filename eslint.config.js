@@ -1,5 +1,7 @@
 import tseslint from 'typescript-eslint'
 
+import { prose } from './eslint/prose.js'
+
 const PURE = ['workflows/**/*.ts']
 
 /** Modules through which user data passes: JSON.parse and JSON.stringify lose digits of integers beyond 2^53, or throw (ADR 62). */
@@ -16,15 +18,14 @@ const USER_DATA = [
   'activities/landscaper/components/normal-json.ts',
   'activities/landscaper/components/registry-client.ts',
   'activities/landscaper/deploy/run/item-export.ts',
-  'activities/landscaper/render/schema-worker.ts',
+  'activities/landscaper/render/schema/worker.ts',
   'activities/landscaper/execution/items.ts',
   'activities/landscaper/further-rules.ts',
   'activities/landscaper/installation/sub-installation-objects.ts',
   'activities/landscaper/render/executor.ts',
-  'activities/landscaper/render/mappings.ts',
   'activities/landscaper/render/rendered-output.ts',
-  'activities/landscaper/render/schema-process.ts',
-  'activities/landscaper/render/template-engine.ts',
+  'activities/landscaper/render/schema/schema-process.ts',
+  'activities/landscaper/render/engine/template-engine.ts',
   'activities/yaml/read-yaml.ts',
   'activities/run/level/fit-states.ts',
   'activities/run/level/own-calls.ts',
@@ -48,6 +49,9 @@ const USER_DATA = [
   'workflows/kit/run/loop/temporal.ts',
   'workflows/landscaper/execution/routes.ts',
 ]
+
+/** Folders whose comments, test titles and names follow the rules of eslint/prose.js. */
+const PROSE = ['eslint', 'test/bench', 'worker/gen', 'worker/plans']
 
 export default tseslint.config(
   { ignores: ['node_modules', 'deploy', 'coverage', '**/*.gen.ts'] },
@@ -123,6 +127,11 @@ export default tseslint.config(
   {
     files: ['test/**/*.ts'],
     rules: { 'max-lines-per-function': 'off', '@typescript-eslint/no-non-null-assertion': 'off' },
+  },
+  {
+    files: PROSE.map((folder) => `${folder}/**/*.{ts,js}`),
+    plugins: { prose },
+    rules: { 'prose/sentences': 'error', 'prose/names': 'error', 'no-nested-ternary': 'error' },
   },
   {
     files: ['**/*.js'],

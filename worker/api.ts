@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../activities/journal/database.ts'
-import { namespacesOf, placesOf, placesOfRuns } from '../activities/journal/read/places.ts'
-import { type Questions, questionsTo } from '../activities/journal/read/questions.ts'
+import { namespacesOf, locationsOf, locationsOfRuns } from '../activities/journal/read/object-locations.ts'
+import { type JournalQueries, queriesOf } from '../activities/journal/read/queries.ts'
 import { openReader } from '../activities/journal/read/reader.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
 import { API_FLAGS, apiSettings } from './api/flags.ts'
@@ -20,8 +20,8 @@ import { createUsers } from './api/users.ts'
 import { awaitSchema } from './server/await-schema.ts'
 import { readConfig } from './server/config.ts'
 import { givenFlags } from './server/flags.ts'
-import { createTroubles, serveHealth, type Troubles } from './server/health.ts'
-import { type Frame, runProcess } from './server/process.ts'
+import { createReadinessChecks, serveHealth, type ReadinessChecks } from './server/health.ts'
+import { type ProcessContext, runProcess } from './server/process.ts'
 import { PAWL_VERSION } from './server/version.ts'
 
 // More than the concurrency limit of one user, so that one user cannot take all connections.
@@ -34,24 +34,24 @@ const now = () => performance.now()
 
 await runProcess('api', config.logLevel, api)
 
-async function api({ log, stopping, opened }: Frame): Promise<void> {
+async function api({ log, stopping, onClose }: ProcessContext): Promise<void> {
   const { host, port, cluster, permissionsMs: cachedMs, audiences, reviewsPerSecond, statementMs } = settings
   const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-api' })
-  opened(() => kube.close())
+  onClose(() => kube.close())
   const db = openReader(settings.databaseUrl, CONNECTIONS, { statementMs, answerMs: statementMs + 5000 })
-  opened(() => db.destroy())
-  const troubles = createTroubles()
-  troubles.report('journal', new Error('it is not looked at yet'))
-  const health = await serveHealth(troubles, settings.healthHost, settings.healthPort)
-  opened(() => health.close())
+  onClose(() => db.destroy())
+  const checks = createReadinessChecks()
+  checks.report('journal', new Error('it is not looked at yet'))
+  const health = await serveHealth(checks, settings.healthHost, settings.healthPort)
+  onClose(() => health.close())
   // The schema check only reads.
-  if (!(await awaitSchema(db as unknown as Kysely<Database>, { log, troubles }, stopping.signal))) return
+  if (!(await awaitSchema(db as unknown as Kysely<Database>, { log, checks }, stopping.signal))) return
 
   const journal = { db, cluster }
-  const questions = questionsTo(journal)
+  const questions = queriesOf(journal)
   const places: ObjectPlaces = {
-    placesOf: async (uids) => await placesOf(journal, uids),
-    placesOfRuns: async (workflowIDs) => await placesOfRuns(journal, workflowIDs),
+    placesOf: async (uids) => await locationsOf(journal, uids),
+    placesOfRuns: async (workflowIDs) => await locationsOfRuns(journal, workflowIDs),
     namespacesOf: async (kind, most) => await namespacesOf(journal, kind, most),
   }
   const permissionsOf = createPermissions(kube, { resources: createResources(kube, now), cachedMs, now })
@@ -65,12 +65,12 @@ async function api({ log, stopping, opened }: Frame): Promise<void> {
     rateLimiter: createRateLimiter(settings.rateLimits, now),
     questionsOf: (user) => authorizedQuestions(questions, places, permissionsOf(user)),
   })
-  opened(() => server.close())
+  onClose(() => server.close())
   log.info({ cluster, host, port: server.port, healthPort: health.port }, 'api is running')
 
   let pair = await readPair()
   while (!stopping.signal.aborted) {
-    await look(troubles, questions)
+    await look(checks, questions)
     const found = await readPair().catch((error: unknown) => {
       log.warn({ err: error }, 'the certificate cannot be read; the former one is served')
     })
@@ -81,16 +81,16 @@ async function api({ log, stopping, opened }: Frame): Promise<void> {
     }
     await sleep(LOOK_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
   }
-  troubles.report('process', new Error('it is about to stop'))
+  checks.report('process', new Error('it is about to stop'))
   await sleep(settings.drainMs)
 }
 
-async function look(troubles: Troubles, questions: Pick<Questions, 'followedKinds'>): Promise<void> {
+async function look(checks: ReadinessChecks, questions: Pick<JournalQueries, 'followedKinds'>): Promise<void> {
   const error: unknown = await questions.followedKinds().then(
     () => undefined,
     () => new Error('it does not answer'),
   )
-  troubles.report('journal', error)
+  checks.report('journal', error)
 }
 
 async function readPair(): Promise<{ readonly cert: string; readonly key: string } | undefined> {

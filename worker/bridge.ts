@@ -1,4 +1,4 @@
-// The bridge process: follows every watched kind of one cluster and feeds the journal. Any number may run; one at a time follows a kind.
+// The bridge process: watches every kind of one cluster and feeds the journal. Several bridges may run; leader election per kind decides which one watches it.
 
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
@@ -8,20 +8,20 @@ import { type Database, openDatabase } from '../activities/journal/database.ts'
 import { ensurePartitions } from '../activities/journal/write/partitions.ts'
 import { pruneJournal } from '../activities/journal/write/retention.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
-import { caughtUp, createReflector } from './bridge/reflector.ts'
-import { BRIDGE_FLAGS, processSettings } from './bridge/settings.ts'
+import { reflectorReadiness, createReflector } from './bridge/reflector.ts'
+import { BRIDGE_FLAGS, bridgeSettings } from './bridge/settings.ts'
 import { awaitSchema } from './server/await-schema.ts'
 import { pause } from './server/backoff.ts'
 import { readConfig } from './server/config.ts'
 import { givenFlags } from './server/flags.ts'
-import { createTroubles, serveHealth } from './server/health.ts'
+import { createReadinessChecks, serveHealth } from './server/health.ts'
 import { createJournalClock } from './server/clocks.ts'
-import { type Frame, runProcess } from './server/process.ts'
+import { type ProcessContext, runProcess } from './server/process.ts'
 import { loadRegistry } from './server/registry.ts'
-import { QUICK_DATABASE, tellHealth } from './server/health-report.ts'
+import { HEALTH_DATABASE_LIMITS, reportHealth } from './server/health-report.ts'
 
 const config = readConfig()
-const settings = processSettings(givenFlags(BRIDGE_FLAGS), config)
+const settings = bridgeSettings(givenFlags(BRIDGE_FLAGS), config)
 const { cluster, namespace, owner } = settings
 const { route, subjectKinds, modes, lanes, hosts, watchedKinds, controllers } = await loadRegistry(
   settings.controllerFiles,
@@ -30,22 +30,23 @@ const { route, subjectKinds, modes, lanes, hosts, watchedKinds, controllers } = 
 )
 const clock = createJournalClock()
 const now = () => clock.now()
+const HOUR_MS = 60 * 60 * 1000
 
 await runProcess('bridge', config.logLevel, bridge)
 
-async function bridge({ log, stopping, opened }: Frame): Promise<void> {
+async function bridge({ log, stopping, onClose }: ProcessContext): Promise<void> {
   const contentKey =
     settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
   if (contentKey === undefined) log.warn('no content key: changes of hashed content are not seen')
 
-  // Every reflector may commit and renew its lease at the same time; the clock needs one more.
+  // Every reflector may commit and renew its lease at the same time; the clock needs one more connection.
   const db = openDatabase(settings.databaseUrl, watchedKinds.length * 2 + 1)
-  opened(() => db.destroy())
-  // What goes through whole days of events may take its time.
-  const unhurried = openDatabase(settings.databaseUrl, 2, { statementMs: 600_000, answerMs: 660_000 })
-  opened(() => unhurried.destroy())
+  onClose(() => db.destroy())
+  // Maintenance scans whole days of events, so its statements have long time-outs.
+  const maintenanceDb = openDatabase(settings.databaseUrl, 2, { statementMs: 600_000, answerMs: 660_000 })
+  onClose(() => maintenanceDb.destroy())
   const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-bridge' })
-  opened(() => kube.close())
+  onClose(() => kube.close())
   const journal = { route, subjectKinds, modes, lanes, hosts, contentKey, now }
   const shared = {
     cluster,
@@ -60,19 +61,22 @@ async function bridge({ log, stopping, opened }: Frame): Promise<void> {
   }
   const reflectors = watchedKinds.map((watched) => createReflector(watched, shared))
 
-  const troubles = createTroubles()
-  const readiness = { word: 'behind', wrong: () => ({ ...troubles.wrong(), ...caughtUp(reflectors).wrong() }) }
+  const checks = createReadinessChecks()
+  const readiness = {
+    field: 'behind',
+    failures: () => ({ ...checks.failures(), ...reflectorReadiness(reflectors).failures() }),
+  }
   const health = await serveHealth(readiness, settings.healthHost, settings.healthPort)
-  opened(() => health.close())
-  if (!(await awaitSchema(db, { log, troubles }, stopping.signal))) return
+  onClose(() => health.close())
+  if (!(await awaitSchema(db, { log, checks }, stopping.signal))) return
   await clock.read(db)
-  const telling = async () => {
+  const reportOwnHealth = async () => {
     if (settings.health === undefined) return
-    const quick = openDatabase(settings.databaseUrl, 1, QUICK_DATABASE)
-    opened(() => quick.destroy())
+    const healthDb = openDatabase(settings.databaseUrl, 1, HEALTH_DATABASE_LIMITS)
+    onClose(() => healthDb.destroy())
     const own = { cluster, owner, role: 'bridge', serves: [...controllers.keys()] } as const
-    const deps = { db: quick, kube, log, now, own, wrong: readiness.wrong }
-    await tellHealth(deps, settings.health, stopping.signal)
+    const deps = { db: healthDb, kube, log, now, own, failures: readiness.failures }
+    await reportHealth(deps, settings.health, stopping.signal)
   }
   log.info(
     {
@@ -85,31 +89,32 @@ async function bridge({ log, stopping, opened }: Frame): Promise<void> {
     },
     'bridge is running',
   )
-  const stops = () => {
-    troubles.report('process', new Error('it is about to stop'))
+  const markStopping = () => {
+    checks.report('process', new Error('it is about to stop'))
   }
-  stopping.signal.addEventListener('abort', stops, { once: true })
+  stopping.signal.addEventListener('abort', markStopping, { once: true })
   await Promise.all([
     ...reflectors.map((reflector) => reflector.run(stopping.signal)),
     clock.follow(db, log, stopping.signal),
-    telling(),
-    keepUp({ db: unhurried, log, retentionMs: settings.retentionMs, now }, stopping.signal),
+    reportOwnHealth(),
+    maintainJournal({ db: maintenanceDb, log, retentionMs: settings.retentionMs, now }, stopping.signal),
   ])
 }
 
-// Once an hour: partitions ahead, old events out. Every bridge does it; the statements exclude each other.
+// Hourly maintenance of the journal: creates partitions in advance and removes old events. Every bridge runs it; the statements exclude each other.
 
-const HOUR_MS = 60 * 60 * 1000
-
-export interface UpkeepDeps {
+export interface MaintenanceDeps {
   readonly db: Kysely<Database>
   readonly log: Logger
   readonly retentionMs: number
   readonly now: () => Date
 }
 
-/** Runs until the signal; a failure is logged and tried again an hour later. */
-export async function keepUp({ db, log, retentionMs, now }: UpkeepDeps, signal: AbortSignal): Promise<void> {
+/** Runs until the signal is aborted; a failure is logged and repeated an hour later. */
+export async function maintainJournal(
+  { db, log, retentionMs, now }: MaintenanceDeps,
+  signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted) {
     try {
       const made = await ensurePartitions(db, now())

@@ -1,5 +1,4 @@
-// `pawl migrate`: brings the journal's tables, the key of its content hashes and Temporal's search attributes up to date, or shows
-// what is missing.
+// `pawl migrate`: updates the journal's tables, the key of content hashes and Temporal's search attributes, or shows the missing parts.
 
 import { Connection } from '@temporalio/client'
 
@@ -8,24 +7,24 @@ import { migrateUp, migrationStatus } from '../activities/journal/migrate.ts'
 import { SEARCH_ATTRIBUTES } from './server/config.ts'
 import { connectionOptions, type TemporalTarget } from './server/temporal.ts'
 
-/** As `temporal.api.enums.v1.IndexedValueType`, by number: loading the protocol's module for these costs a quarter of a second. */
+/** The numbers of `temporal.api.enums.v1.IndexedValueType`: loading that module takes a quarter of a second. */
 const INDEXED = { Keyword: 2, KeywordList: 7 } as const
 
 export interface MigrateTarget {
   readonly databaseUrl: string
-  /** Undefined leaves Temporal alone. */
+  /** Undefined: Temporal is not updated. */
   readonly temporal: TemporalTarget | undefined
-  /** File of the key, made when it is missing; undefined: the key comes from elsewhere, e.g. a Secret. */
+  /** File of the key, created when missing; undefined: the key comes from elsewhere, e.g. a Secret. */
   readonly contentKeyPath?: string | undefined
 }
 
 export interface MigrateReport {
   readonly migrations: readonly { readonly name: string; readonly appliedAt: Date | undefined }[]
-  /** Undefined when Temporal was left alone. */
+  /** Undefined: Temporal was not checked. */
   readonly missingAttributes: readonly string[] | undefined
 }
 
-/** Applies what is missing; repeatable. Returns the names of what was added. */
+/** Applies missing migrations; idempotent. Returns the names of added migrations and attributes. */
 export async function migrate({
   databaseUrl,
   temporal: target,
@@ -37,7 +36,7 @@ export async function migrate({
   return [...migrations, ...attributes]
 }
 
-/** Says what is applied and what is missing; changes nothing. */
+/** Returns applied and missing migrations; changes nothing. */
 export async function migrateStatus({ databaseUrl, temporal: target }: MigrateTarget): Promise<MigrateReport> {
   const migrations = await migrationStatus(databaseUrl)
   const missing =
@@ -45,7 +44,7 @@ export async function migrateStatus({ databaseUrl, temporal: target }: MigrateTa
   return { migrations, missingAttributes: missing }
 }
 
-/** Adds the search attributes that the namespace lacks; returns their names. */
+/** Adds the missing search attributes of the namespace; returns their names. */
 export async function addAttributes(connection: Connection, namespace: string): Promise<readonly string[]> {
   const missing = await missingAttributes(connection, namespace)
   if (missing.length === 0) return []
@@ -56,7 +55,7 @@ export async function addAttributes(connection: Connection, namespace: string): 
 
 type AttributeName = keyof typeof SEARCH_ATTRIBUTES
 
-/** The search attributes that the namespace lacks. */
+/** The missing search attributes of the namespace. */
 export async function missingAttributes(connection: Connection, namespace: string): Promise<readonly AttributeName[]> {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace })
   const known = new Set(Object.keys(customAttributes))

@@ -1,4 +1,4 @@
-// The main of the programs that wings have beside Pawl's processes: `node worker/program.ts NAME ARGUMENTS`, or `pawl NAME ARGUMENTS`.
+// The main module of the wings' own programs: `node worker/program.ts NAME ARGUMENTS`, or `pawl NAME ARGUMENTS`.
 
 import { PROGRAMS } from '../activities/programs.gen.ts'
 import type { WingProgram } from '../activities/program.ts'
@@ -6,16 +6,16 @@ import { childEnvironment, modulePath } from './server/config.ts'
 
 const LONG_MS = 1_000_000_000
 
-/** The program of a name. */
+/** The program of this name. */
 export function findProgram(name: string | undefined): WingProgram | undefined {
   return PROGRAMS.find((program) => program.name === name)
 }
 
-/** Runs a program in this process until it ends, or is told to by a signal. Returns the exit code. */
+/** Runs a program in this process until it ends or a signal stops it. Returns the exit code. */
 export async function runWingProgram({ name, load }: WingProgram, args: readonly string[]): Promise<number> {
   const ending = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ending.abort(new Error(signal)))
-  // To wait for a signal is nothing that keeps Node alive.
+  // Waiting for a signal does not keep Node alive.
   const alive = setInterval(() => undefined, LONG_MS)
   const { run } = await load()
   const exitCode = await run({

@@ -16,8 +16,8 @@ import { Metrics } from '../activities/run/metrics.ts'
 import { createKubeClient, type KubeClient } from '../activities/kube/client.ts'
 import { readConfig } from './server/config.ts'
 import { givenFlags } from './server/flags.ts'
-import { createTroubles, serveHealth } from './server/health.ts'
-import { type Frame, runProcess } from './server/process.ts'
+import { createReadinessChecks, serveHealth } from './server/health.ts'
+import { type ProcessContext, runProcess } from './server/process.ts'
 import {
   type CertificateStore,
   folderStore,
@@ -27,7 +27,7 @@ import {
 import { validityOf } from './webhook/certificates.ts'
 import { applyConfiguration, validatingConfiguration, mutatingConfiguration } from './webhook/configuration.ts'
 import { countReviews, reviewMetrics } from './webhook/review-metrics.ts'
-import { openFurtherRules } from './webhook/further-rules.ts'
+import { openAsyncRules } from './webhook/further-rules.ts'
 import { certificateNames, WEBHOOK_FLAGS, webhookSettings } from './webhook/flags.ts'
 import { serveReviews } from './webhook/server.ts'
 
@@ -45,34 +45,34 @@ const settleMs = Math.min(Math.max(5 * intervalMs, 2000), settings.authorityMs /
 
 await runProcess('webhook', config.logLevel, webhook)
 
-async function webhook({ log, stopping, opened }: Frame): Promise<void> {
+async function webhook({ log, stopping, onClose }: ProcessContext): Promise<void> {
   const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-webhook' })
-  opened(() => kube.close())
+  onClose(() => kube.close())
   const store = storeOf(kube)
-  const troubles = createTroubles()
-  troubles.report('configuration', new Error('it is not written yet'))
+  const checks = createReadinessChecks()
+  checks.report('configuration', new Error('it is not written yet'))
   const metrics = new Metrics({
     now: () => new Date(),
     failed: (error) => log.warn({ err: error }, 'nothing is measured'),
   })
   const wings = wingRules.map(({ names }) => names)
   metrics.declare(reviewMetrics(wings))
-  const health = await serveHealth(troubles, settings.healthHost, settings.healthPort, metrics)
-  opened(() => health.close())
+  const health = await serveHealth(checks, settings.healthHost, settings.healthPort, metrics)
+  onClose(() => health.close())
 
-  const initial = await firstCertificates(store, troubles, { log, stopping })
+  const initial = await firstCertificates(store, checks, { log, stopping })
   if (initial === undefined) return
   let certificates: ServedCertificates = initial
   const { host, port } = settings
   const admissions = wingRules.flatMap((one) => one.admissions)
-  const further = await openFurtherRules(wingRules, {
+  const further = await openAsyncRules(wingRules, {
     kube,
     limitMs: settings.timeoutSeconds * 800,
     log,
     metrics: { source: metrics, statsd: config.statsd },
     ...(config.nodeName !== undefined && { nodeName: config.nodeName }),
   })
-  opened(() => further.close())
+  onClose(() => further.close())
   const onAnswer = countReviews(metrics, wings)
   const server = await serveReviews({
     host,
@@ -83,7 +83,7 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
     onAnswer: onAnswer,
     log,
   })
-  opened(() => server.close())
+  onClose(() => server.close())
 
   let failures = 0
   for (let attempts = 0; !stopping.signal.aborted; attempts++) {
@@ -96,11 +96,11 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
       }
       certificates = now
       if (await configure(kube, certificates)) log.info('the configuration is written')
-      troubles.report('configuration', undefined)
+      checks.report('configuration', undefined)
       failures = 0
     } catch (error) {
       failures += 1
-      if (validityOf(certificates.serving).to <= Date.now()) troubles.report('configuration', error)
+      if (validityOf(certificates.serving).to <= Date.now()) checks.report('configuration', error)
       log.warn(
         { err: error, delayMs: delayMs(failures) },
         'certificates or configuration could not be looked at; looking again',
@@ -110,7 +110,7 @@ async function webhook({ log, stopping, opened }: Frame): Promise<void> {
       log.info({ port: server.port, healthPort: health.port, wings: settings.wings }, 'webhook is running')
     await sleep(delayMs(failures), undefined, { signal: stopping.signal }).catch(() => undefined)
   }
-  troubles.report('process', new Error('it is about to stop'))
+  checks.report('process', new Error('it is about to stop'))
   await sleep(settings.drainMs)
 }
 
@@ -136,14 +136,14 @@ function storeOf(kube: KubeClient): CertificateStore {
  */
 async function firstCertificates(
   store: CertificateStore,
-  troubles: ReturnType<typeof createTroubles>,
-  { log, stopping }: Pick<Frame, 'log' | 'stopping'>,
+  checks: ReturnType<typeof createReadinessChecks>,
+  { log, stopping }: Pick<ProcessContext, 'log' | 'stopping'>,
 ): Promise<ServedCertificates | undefined> {
   while (!stopping.signal.aborted) {
     try {
       return await store(Date.now())
     } catch (error) {
-      troubles.report('configuration', error)
+      checks.report('configuration', error)
       log.warn({ err: error, delayMs: 1000 }, 'there is no certificate yet; looking again')
     }
     await sleep(1000, undefined, { signal: stopping.signal }).catch(() => undefined)

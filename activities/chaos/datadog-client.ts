@@ -1,32 +1,32 @@
-// Sends metrics and events to an agent of Datadog, by DogStatsD over UDP.
+// Sends metrics and events to a Datadog agent, by DogStatsD over UDP.
 //
-//   D1. Nothing waits for the agent, and nothing fails for its loss. What cannot be sent is told once, in the log; what nobody receives nobody hears of, as
-//       with all of UDP.
-//   D2. The library is loaded by who sends, and by nobody else.
+// D1. No caller waits for the agent, and a lost agent fails nothing. The first failure to send is logged once;
+//   datagrams without a receiver are lost silently, as always with UDP.
+// D2. The library is loaded when a client is created.
 
 import type { StatsD } from 'hot-shots'
 
-import type { DatadogEvent } from '../../workflows/chaos/datadog-event.ts'
+import type { DatadogEvent } from '../../workflows/chaos/notification.ts'
 import type { StatsdAddress } from '../../workflows/chaos/statsd-address.ts'
 
 export type Tags = Readonly<Record<string, string>>
 
-/** Of what program the metrics are; the tag `app` of each. Source: chaos-controller, o11y/metrics/types. */
+/** The value of the tag `app`. Source: chaos-controller, o11y/metrics/types. */
 export type App = 'chaos-controller' | 'chaos-injector'
 
 export interface DatadogOptions {
   readonly address: StatsdAddress
   readonly app: App
-  /** Many go in one datagram, a second after the first at most; else each goes at once. */
+  /** Groups several metrics in one datagram, at most a second after the first; otherwise each is sent at once. */
   readonly isGrouped: boolean
-  /** D1. Called once at most. */
+  /** D1. Called at most once. */
   readonly lost: (error: unknown) => void
 }
 
-// Below what one frame of Ethernet holds of UDP.
+// Fits into one Ethernet frame.
 const DATAGRAM_BYTES = 1432
-/** Who ends is not kept by an agent that does not answer. */
-const CLOSING_MS = 1000
+/** An agent that does not answer must not delay the end of the process. */
+const CLOSE_TIMEOUT_MS = 1000
 
 export class DatadogClient {
   readonly #library: Promise<StatsD>
@@ -40,7 +40,7 @@ export class DatadogClient {
       lost(error)
     }
     this.#library = openLibrary(options, this.#lost)
-    // D1. Also before somebody sends.
+    // D1. Reports a failure even before the first send.
     this.#library.catch(this.#lost)
   }
 
@@ -62,19 +62,19 @@ export class DatadogClient {
     })
   }
 
-  /** Resolves when it has left this process. @throws what keeps it from that, such as a name that nobody knows. */
+  /** Resolves when the event is sent. @throws if it cannot be sent, for example because the host name is unknown. */
   async event({ title, text, alertType, tags }: DatadogEvent): Promise<void> {
     const library = await this.#library
     await new Promise<void>((resolve, reject) => {
-      library.event(plain(title), plain(text), { alert_type: alertType }, { ...tags }, (error) => {
+      library.event(toAscii(title), toAscii(text), { alert_type: alertType }, { ...tags }, (error) => {
         if (error) reject(error)
         else resolve()
       })
     })
   }
 
-  /** Sends what is left. Resolves when that has left, and after so long at the latest. Never throws. */
-  async close(limitMs = CLOSING_MS): Promise<void> {
+  /** Sends the remaining metrics. Resolves when they are sent, or after the limit. Never throws. */
+  async close(limitMs = CLOSE_TIMEOUT_MS): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, limitMs)
@@ -111,17 +111,17 @@ async function openLibrary(
     port: address.port,
     globalTags: { app },
     errorHandler,
-    // Else each datagram would look up the name.
+    // Without it, each datagram would resolve the name.
     cacheDns: true,
     maxBufferSize: isGrouped ? DATAGRAM_BYTES : 0,
   })
 }
 
 /**
- * In ASCII: the library tells lengths of events in characters, and agents read them as bytes. Of letters with accents the letter stays. Also without what
- * ends a line of the protocol.
+ * ASCII only: the library counts an event's length in characters, agents count bytes. Accents are removed from letters,
+ * and control characters of the protocol are replaced.
  */
-function plain(text: string): string {
+function toAscii(text: string): string {
   return text
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')

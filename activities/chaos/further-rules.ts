@@ -1,31 +1,33 @@
-// Rules of admission that need the operators' configuration, or a look at the cluster: for the webhook, which opens them once.
+// The admission rules that need the operators' configuration or the cluster; the webhook opens them once.
 
-import type { FurtherContext, FurtherRequest, FurtherRules, Problem } from '../../workflows/kit/index.ts'
-import { TOLERANCE_MUTATION, toleranceChange } from '../../workflows/chaos/disruption-cron/rules/defaults.ts'
+import type { AsyncRulesContext, AsyncRequest, AsyncRules, Problem } from '../../workflows/kit/index.ts'
+import {
+  TOLERANCE_MUTATION,
+  toleranceChange,
+  cronPolicyProblems,
+} from '../../workflows/chaos/disruption-cron/rules/cron.ts'
 import { disruptionCronKind } from '../../workflows/chaos/disruption-cron/kind.ts'
 import { disruptionRolloutKind } from '../../workflows/chaos/disruption-rollout/kind.ts'
-import { cronPolicyProblems } from '../../workflows/chaos/disruption-cron/rules/cron.ts'
 import { durationChange, DURATION_MUTATION } from '../../workflows/chaos/disruption/rules/timing.ts'
 import type { ChaosConfig } from '../../workflows/chaos/config.ts'
 import type { CloudServices } from '../../workflows/chaos/cloud.ts'
 import { disruptionKind } from '../../workflows/chaos/disruption/kind.ts'
-import { type SwitchField, switchedOffText } from '../../workflows/chaos/parent-pass.ts'
+import { type EnabledField, disabledText } from '../../workflows/chaos/parent-pass.ts'
 import { HANDLER_MUTATION, handlerChange } from '../../workflows/chaos/on-init/rules/handler-container.ts'
 import { cloudWarnings, type DisruptionRules, disruptionProblems, metadataProblems } from './admission/disruption.ts'
-import { openAgent, WANTS_SINK } from './metrics/agent.ts'
-import { openSink } from './metrics/sink.ts'
-import { NoRanges } from './cloud/published-ranges.ts'
+import { openAgent, SINK_SETTING, openSink } from './metrics/sink.ts'
+import { RangesUnavailable } from './cloud/published-ranges.ts'
 import { configFor, rangesFor } from './wing.ts'
 
-/** @throws what is wrong with the configuration file, which keeps the webhook from starting. */
-export function openFurtherRules({ kube, flags, metrics, nodeName, warn }: FurtherContext): FurtherRules {
+/** @throws if the configuration file is invalid; the webhook does not start then. */
+export function openAsyncRules({ kube, flags, metrics, nodeName, warn }: AsyncRulesContext): AsyncRules {
   const config = configFor(flags, { statsd: metrics?.statsd, nodeName })
   const closeSink = sinkIn(config, { metrics, warn })
-  // What is used as it was is said by the workers, which use it.
+  // The workers report outdated lists, because they use them.
   const publishedRanges = rangesFor(config, () => undefined)
   const cloudHosts = async (services: CloudServices) =>
     await publishedRanges.hostsOf(services).catch((error: unknown) => {
-      if (!(error instanceof NoRanges)) throw error
+      if (!(error instanceof RangesUnavailable)) throw error
       return { unknown: error.message }
     })
   const rules: DisruptionRules = { kube, config, cloudHosts, now: Date.now }
@@ -51,7 +53,7 @@ export function openFurtherRules({ kube, flags, metrics, nodeName, warn }: Furth
   }
 }
 
-async function warningsOf(rules: DisruptionRules, request: FurtherRequest): Promise<readonly string[]> {
+async function warningsOf(rules: DisruptionRules, request: AsyncRequest): Promise<readonly string[]> {
   switch (request.kind.kind) {
     case disruptionKind.kind:
       return await cloudWarnings(rules, request)
@@ -64,22 +66,22 @@ async function warningsOf(rules: DisruptionRules, request: FurtherRequest): Prom
   }
 }
 
-function offWarnings({ controller }: ChaosConfig, field: SwitchField): readonly string[] {
-  return controller[field] === false ? [switchedOffText(field)] : []
+function offWarnings({ controller }: ChaosConfig, field: EnabledField): readonly string[] {
+  return controller[field] === false ? [disabledText(field)] : []
 }
 
-/** Sends on what the webhook counts, which is how it answers. */
+/** Sends the webhook's counters to the metrics sink. */
 function sinkIn(
   { controller }: ChaosConfig,
-  { metrics, warn }: { readonly metrics: FurtherContext['metrics']; readonly warn: FurtherContext['warn'] },
+  { metrics, warn }: { readonly metrics: AsyncRulesContext['metrics']; readonly warn: AsyncRulesContext['warn'] },
 ): () => Promise<void> {
   if (metrics === undefined || controller.metricsSink !== 'datadog') return () => Promise.resolve()
   const { source, statsd } = metrics
-  const client = openAgent({ statsd, wantedBy: WANTS_SINK, isGrouped: true, warn })
-  return openSink({ client, metrics: { hear: (hearer) => source.hear(hearer) } })
+  const client = openAgent({ statsd, setting: SINK_SETTING, isGrouped: true, warn })
+  return openSink({ client, metrics: { addObserver: (observer) => source.addObserver(observer) } })
 }
 
-async function problemsOf(rules: DisruptionRules, request: FurtherRequest): Promise<readonly Problem[]> {
+async function problemsOf(rules: DisruptionRules, request: AsyncRequest): Promise<readonly Problem[]> {
   const { object, user } = request
   switch (request.kind.kind) {
     case disruptionKind.kind:

@@ -1,4 +1,4 @@
-// The wing in a worker: the operators' configuration, read once when the worker starts.
+// Opens the wing in a worker: reads the operators' configuration once, at the start.
 
 import { readFileSync } from 'node:fs'
 
@@ -14,18 +14,19 @@ import { FILE_LIMITS, readYaml, YamlError } from '../yaml/read-yaml.ts'
 import type { CloudParts } from './cloud/find-hosts.ts'
 import { PublishedRanges } from './cloud/published-ranges.ts'
 import type { DatadogClient } from './datadog-client.ts'
-import { openAgent, WANTS_SINK, withSink } from './metrics/agent.ts'
-import { openSink } from './metrics/sink.ts'
+import { openAgent, SINK_SETTING, withSink, openSink } from './metrics/sink.ts'
 import { measureGauges } from './metrics/gauges.ts'
-import { countingHearing } from './metrics/hearing.ts'
+import { metricsObserver } from './metrics/observer.ts'
 import { openNotifiers } from './notifiers/open.ts'
 
 export const chaos: ActivityWing<typeof chaosWing.flags> = {
   open(deps, flags) {
     const config = configFor(flags, deps)
-    const notifying = notifiersFor(flags)
-    const eventsTo = notifying.datadog ? agentOf(deps, 'controller.notifiers.datadog.enabled: true', false) : undefined
-    const notifiers = openNotifiers(notifying, deps.log, eventsTo)
+    const notifierConfig = notifiersFor(flags)
+    const eventsTo = notifierConfig.datadog
+      ? agentOf(deps, 'controller.notifiers.datadog.enabled: true', false)
+      : undefined
+    const notifiers = openNotifiers(notifierConfig, deps.log, eventsTo)
     const closeSink = sinkIn(deps, config)
     return {
       activities: {},
@@ -34,7 +35,7 @@ export const chaos: ActivityWing<typeof chaosWing.flags> = {
       } satisfies CloudParts,
       settings: passConfig(config) as unknown as JsonValue,
       notifiers,
-      ...countingIn(deps, config),
+      ...observerIn(deps, config),
       close: async () => {
         await Promise.all([closeSink(), eventsTo?.close()])
       },
@@ -42,15 +43,15 @@ export const chaos: ActivityWing<typeof chaosWing.flags> = {
   },
 }
 
-function agentOf({ statsd, log }: Deps, wantedBy: string, isGrouped: boolean): DatadogClient {
-  return openAgent({ statsd, wantedBy, isGrouped, warn: log.warn.bind(log) })
+function agentOf({ statsd, log }: Deps, setting: string, isGrouped: boolean): DatadogClient {
+  return openAgent({ statsd, setting, isGrouped, warn: log.warn.bind(log) })
 }
 
-/** Sends on what is counted, where the operators want it. @returns what ends it. */
+/** Sends metrics to the sink if the operators configure one. @returns a function that closes it. */
 function sinkIn(deps: Deps, { controller }: ChaosConfig): () => Promise<void> {
   const { metrics } = deps
   if (metrics === undefined || controller.metricsSink !== 'datadog') return () => Promise.resolve()
-  return openSink({ client: agentOf(deps, WANTS_SINK, true), metrics })
+  return openSink({ client: agentOf(deps, SINK_SETTING, true), metrics })
 }
 
 export function rangesFor(
@@ -60,20 +61,20 @@ export function rangesFor(
   return new PublishedRanges({ config, now: Date.now, warn })
 }
 
-/** What is counted, where somebody asks. */
-function countingIn(deps: Deps, { controller, injector }: ChaosConfig): Pick<OpenWing, 'observer'> {
+/** The observer that counts metrics, if the process has metrics. */
+function observerIn(deps: Deps, { controller, injector }: ChaosConfig): Pick<OpenWing, 'observer'> {
   const { metrics, now } = deps
   if (metrics === undefined) return {}
   metrics.count('chaos_controller_restart')
   metrics.measure(async () => await measureGauges(deps, injector.chaosNamespace))
-  return { observer: countingHearing({ metrics, now, defaultDurationMs: controller.defaultDurationMs }) }
+  return { observer: metricsObserver({ metrics, now, defaultDurationMs: controller.defaultDurationMs }) }
 }
 
 /**
- * The configuration of a process: what its file says, its flags and its environment; the defaults without any.
+ * The configuration of a process, from its file, its flags and its environment; the defaults without them.
  *
- * @param flags values of flags, or as they were written. @throws a plain Error that names the file and each field that is wrong, what was found and what
- * was expected.
+ * @param flags the values of the flags, parsed or as text. @throws a plain Error that names the file and each invalid
+ * field, with the actual and the expected value.
  */
 export function configFor(
   flags: Readonly<Record<string, unknown>>,
@@ -81,22 +82,22 @@ export function configFor(
 ): ChaosConfig {
   const { 'metrics-sink': sink } = flags
   const read = (document: unknown) => readChaosConfig(withConfigFlags(document, flags))
-  const config = withSink(readBy(read, fileIn(flags)), sink, statsd)
+  const config = withSink(readConfigFile(read, fileIn(flags)), sink, statsd)
   if (nodeName === undefined) return config
   const ownNodes = [...new Set([...(config.controller.ownNodes ?? []), nodeName])]
   return { ...config, controller: { ...config.controller, ownNodes } }
 }
 
-/** The notifiers in the same file. @throws as `configFor`. */
+/** The notifiers of the same file. @throws like `configFor`. */
 export function notifiersFor(flags: Readonly<Record<string, unknown>>): NotifierConfig {
-  return readBy(readNotifierConfig, fileIn(flags))
+  return readConfigFile(readNotifierConfig, fileIn(flags))
 }
 
 function fileIn({ 'chaos-config': file }: Readonly<Record<string, unknown>>): string | undefined {
   return typeof file === 'string' ? file : undefined
 }
 
-function readBy<Config>(
+function readConfigFile<Config>(
   read: (document: unknown) => { readonly config: Config; readonly problems: readonly Problem[] },
   path: string | undefined,
 ): Config {
@@ -112,7 +113,7 @@ function documentIn(path: string): unknown {
     return readYaml(readFileSync(path, 'utf8'), { limits: FILE_LIMITS })
   } catch (error) {
     if (!(error instanceof YamlError) && !(error instanceof Error && 'code' in error)) throw error
-    // The message of a YamlError may quote the file, which may have secrets.
+    // The message of a YamlError may quote the file, which may contain secrets.
     const found = error instanceof YamlError ? `${error.reason} in line ${error.line}` : error.message
     throw new Error(`--chaos-config ${path}: found ${found}, expected a file of YAML`)
   }

@@ -11,8 +11,7 @@ import {
 import pg from 'pg'
 import { readJson } from '../../workflows/kit/index.ts'
 import { CleanTextPlugin } from './clean-text.ts'
-import { type ConnectionLimits, connectionTo } from './connection.ts'
-import { PreparingClient } from './prepared.ts'
+import { type ConnectionLimits, connectionConfig, PreparingClient } from './connection.ts'
 
 /** Any JSON object; projections are allow-listed parts of Kubernetes objects in their own shape. */
 export type Json = Readonly<Record<string, unknown>>
@@ -253,7 +252,7 @@ export interface DatabaseOptions extends ConnectionLimits {
    * True: a commit does not wait for the disk. For what is made again when a crash of PostgreSQL takes the last moments away: claims and
    * acknowledgements of wakes, rows of runs and of writes that are about to be sent. A commit that does wait takes all before it along.
    */
-  readonly lax?: boolean
+  readonly asyncCommit?: boolean
   /** True: the server takes no write on these connections, however its address is written. */
   readonly readOnly?: boolean
   /** After which PostgreSQL ends a transaction in which nothing is asked, in milliseconds (10,000). */
@@ -269,16 +268,16 @@ function refuseWrites(client: pg.PoolClient, done: (error?: Error) => void): voi
 export function openDatabase(
   url: string,
   maxConnections = 10,
-  { lax = false, readOnly = false, idleTransactionMs = IDLE_TRANSACTION_MS, ...limits }: DatabaseOptions = {},
+  { asyncCommit = false, readOnly = false, idleTransactionMs = IDLE_TRANSACTION_MS, ...limits }: DatabaseOptions = {},
 ): Kysely<Database> {
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8_OID, Number)
   // Projections may hold integers that a double does not.
   types.setTypeParser(JSON_OID, readJson)
   types.setTypeParser(JSONB_OID, readJson)
-  const settings = lax ? { options: '-c synchronous_commit=off' } : {}
+  const settings = asyncCommit ? { options: '-c synchronous_commit=off' } : {}
   const pool = new pg.Pool({
-    ...connectionTo(url, limits),
+    ...connectionConfig(url, limits),
     max: maxConnections,
     types,
     Client: PreparingClient,

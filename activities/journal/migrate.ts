@@ -58,7 +58,7 @@ export async function migrateUp(url: string, now: Date = new Date()): Promise<st
       await ensurePartitions(db, now)
       return []
     }
-    const applied = await applyMissing(db)
+    const applied = await applyMissingMigrations(db)
     await ensurePartitions(db, now)
     return applied
   })
@@ -67,12 +67,12 @@ export async function migrateUp(url: string, now: Date = new Date()): Promise<st
 const DEADLOCK = '40P01'
 const MOST_TRIES = 5
 
-async function applyMissing(db: Kysely<Database>, tries = 1): Promise<string[]> {
+async function applyMissingMigrations(db: Kysely<Database>, tries = 1): Promise<string[]> {
   const { error, results = [] } = await migratorOf(db).migrateToLatest()
   if (error === undefined) return results.map(({ migrationName }) => migrationName)
   // All of it was taken back.
   if (error instanceof Error && 'code' in error && error.code === DEADLOCK && tries < MOST_TRIES)
-    return await applyMissing(db, tries + 1)
+    return await applyMissingMigrations(db, tries + 1)
   throw new MigrationFailed(results.find(({ status }) => status === 'Error')?.migrationName, error)
 }
 
@@ -139,7 +139,7 @@ class MigrationFailed extends Error {
 }
 
 function migratorOf(db: Kysely<Database>): Migrator {
-  const locking = Object.entries(MIGRATIONS).map(([name, migration]) => [name, lockingFirst(migration)])
+  const locking = Object.entries(MIGRATIONS).map(([name, migration]) => [name, withTableLocks(migration)])
   return new Migrator({
     db,
     provider: { getMigrations: () => Promise.resolve(Object.fromEntries(locking) as Record<string, Migration>) },
@@ -147,13 +147,13 @@ function migratorOf(db: Kysely<Database>): Migrator {
 }
 
 /** In the order in which whoever journals takes them: a migration beside live processes that took them in another one would meet a deadlock. */
-const LOCKED = ['object', 'wake', 'job', 'action']
+const LOCK_ORDER = ['object', 'wake', 'job', 'action']
 
-function lockingFirst(migration: Migration): Migration {
+function withTableLocks(migration: Migration): Migration {
   return {
     ...migration,
     async up(db: Kysely<unknown>) {
-      for (const name of LOCKED) {
+      for (const name of LOCK_ORDER) {
         const { rows } = await sql<{ found: string | null }>`select to_regclass(${name})::text as found`.execute(db)
         if ((rows[0]?.found ?? null) !== null)
           await sql`lock table ${sql.table(name)} in access exclusive mode`.execute(db)

@@ -5,8 +5,9 @@
 //   P3. Silence ends the stream with `WatchSilent`; the time in which the caller is busy does not count.
 
 import { readJson } from '../../workflows/kit/index.ts'
-import type { EventType } from '../journal/write/incoming.ts'
-import type { KubeObject } from './client.ts'
+import type { EventType } from '../journal/write/incoming-events.ts'
+import type { KubeObject, StreamedResponse } from './client.ts'
+import { KubeError } from './errors.ts'
 
 export type WatchMessage =
   | {
@@ -33,7 +34,7 @@ export class WatchSilent extends Error {
   }
 }
 
-export class WatchGarbled extends Error {
+export class InvalidWatchMessage extends Error {
   constructor(line: string) {
     // Never the line itself: it may hold a Secret.
     super(`watch: found a line of ${line.length} characters that is no watch event`)
@@ -50,10 +51,10 @@ export async function* readMessages(
   watchdogMs: number,
   abort: () => void,
 ): AsyncGenerator<WatchMessage> {
-  for await (const line of readLines(guardSilence(body, watchdogMs, abort))) yield parseMessage(line)
+  for await (const line of readLines(endOnSilence(body, watchdogMs, abort))) yield parseMessage(line)
 }
 
-async function* guardSilence(
+async function* endOnSilence(
   body: AsyncIterable<Uint8Array>,
   ms: number,
   abort: () => void,
@@ -122,7 +123,7 @@ interface RawStatus {
 
 export function parseMessage(line: string): WatchMessage {
   const { type, object } = parseJson(line)
-  if (typeof object !== 'object') throw new WatchGarbled(line)
+  if (typeof object !== 'object') throw new InvalidWatchMessage(line)
   switch (type) {
     case 'ADDED':
     case 'MODIFIED':
@@ -133,7 +134,7 @@ export function parseMessage(line: string): WatchMessage {
     case 'ERROR':
       return { type: 'error', status: statusAnswer(object) }
     default:
-      throw new WatchGarbled(line)
+      throw new InvalidWatchMessage(line)
   }
 }
 
@@ -175,12 +176,38 @@ function parseJson(line: string): RawMessage {
   } catch {
     // Reported below.
   }
-  throw new WatchGarbled(line)
+  throw new InvalidWatchMessage(line)
 }
 
 function versionOf(object: KubeObject, line: string): number {
   const metadata = object.metadata as KubeObject['metadata'] | undefined
   const version = Number(metadata?.resourceVersion)
-  if (!Number.isSafeInteger(version) || version <= 0) throw new WatchGarbled(line)
+  if (!Number.isSafeInteger(version) || version <= 0) throw new InvalidWatchMessage(line)
   return version
+}
+
+// A watch that the server refuses, or ends with an error, as the error that any request has.
+
+/** Of an answer with another status than 200; reads the beginning of its body. */
+export async function refusedWatch(path: string, { statusCode, headers, body }: StreamedResponse): Promise<KubeError> {
+  const status = parseStatus(await beginningOf(body))
+  const seconds = Number(headers['retry-after'])
+  const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : status.retryAfterMs
+  return watchError(path, { ...status, code: statusCode, retryAfterMs })
+}
+
+/** Of a message of the watch. */
+export function watchError(path: string, { code, reason, message, retryAfterMs }: StatusAnswer): KubeError {
+  return new KubeError(`GET ${path}: ${code} ${reason}: ${message}`, { status: code, reason, retryAfterMs })
+}
+
+async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of body) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > 65_536) break
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }

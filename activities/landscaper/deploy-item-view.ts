@@ -7,8 +7,8 @@ import {
   SKIP_ANNOTATION,
 } from '../../workflows/landscaper/contract.ts'
 import type { DeployItem } from '../../workflows/landscaper/deploy-item/kind.ts'
-import { isTypeServed } from '../../workflows/landscaper/deploy-item/served-types.ts'
-import { isIdle, type Serving } from '../../workflows/kit/index.ts'
+import { isTypeHandled } from '../../workflows/landscaper/deploy-item/handled-types.ts'
+import { isIdle, type HandledPartitions } from '../../workflows/kit/index.ts'
 import { FINAL_PHASES, isUninstall, remainingMs } from './deploy/run/item-status.ts'
 import { isObjectName } from './deploy/target/target-config.ts'
 import { hasRequest } from '../run/children.ts'
@@ -76,7 +76,7 @@ export type PickupLimit = Pick<LandscaperDeps, 'now'> & {
  * @param run whose view it is: items of types that it does not serve are foreign to it.
  * @param limit of the pickup, and what time it is; without one `pickupMs` and `remainingMs` are undefined.
  */
-export function deployItemView(object: DeployItem, run: Serving, limit?: PickupLimit): DeployItemView {
+export function deployItemView(object: DeployItem, run: HandledPartitions, limit?: PickupLimit): DeployItemView {
   const { metadata, spec, status = {} } = object
   return {
     uid: metadata.uid,
@@ -113,11 +113,11 @@ function askedOf(object: DeployItem): Pick<DeployItemView, 'isSkipped' | 'retry'
 
 /** Why the item is left out; undefined: it is not. */
 export function skipReason({ metadata }: Pick<DeployItem, 'metadata'>): string | undefined {
-  const value = (metadata.annotations?.[SKIP_ANNOTATION] ?? '').trim().slice(0, LONGEST_REASON)
+  const value = (metadata.annotations?.[SKIP_ANNOTATION] ?? '').trim().slice(0, MAX_REASON_LENGTH)
   return value === '' || value === 'false' ? undefined : value
 }
 
-const LONGEST_REASON = 256
+const MAX_REASON_LENGTH = 256
 
 /** Source: spec/landscaper.md 2.8 "Deletion". A text that anybody may have written is a name only after it was checked. */
 function clusterOf({ metadata, spec }: DeployItem): Pick<DeployItemView, 'cluster'> {
@@ -145,9 +145,12 @@ function timesOf({ status = {} }: DeployItem): Pick<DeployItemView, 'since' | 't
 const ENDED_FROM_OUTSIDE: readonly string[] = ['PickupTimeout', 'InterruptOperation']
 
 // Of items that the run deploys itself nobody asks on the way forward. They are claimed in their status before anything is sent.
-function untouchedMark({ metadata, spec, status = {} }: DeployItem, run: Serving): Pick<DeployItemView, 'untouched'> {
+function untouchedMark(
+  { metadata, spec, status = {} }: DeployItem,
+  run: HandledPartitions,
+): Pick<DeployItemView, 'untouched'> {
   const isUnstarted = (status.phase ?? '') === '' || ENDED_FROM_OUTSIDE.includes(status.lastError?.reason ?? '')
-  const isAsked = metadata.deletionTimestamp !== undefined || !isTypeServed(spec.type, run)
+  const isAsked = metadata.deletionTimestamp !== undefined || !isTypeHandled(spec.type, run)
   return isAsked && isIdle(status) && isUnstarted && !isSeen(status) ? { untouched: true } : {}
 }
 
@@ -158,19 +161,19 @@ function isSeen({ lastReconcileTime, deployer, providerStatus }: ItemStatus): bo
 }
 
 // Enough to know where to look; the whole of it stands in the item's own status.
-const LONGEST_ERROR = 300
+const MAX_ERROR_LENGTH = 300
 
 // Other deployers write them: what looks like none of spec/landscaper.md 1.16 stays where it is.
 const CODE = /^ERR_[A-Z_]{1,60}$/
-const MOST_CODES = 10
+const MAX_CODES = 10
 
 function errorOf({ status = {} }: DeployItem): Pick<DeployItemView, 'error' | 'reason' | 'codes'> {
   const { phase, lastError } = status
   const hasFailed = phase === 'Failed' || phase === 'DeleteFailed'
   if (!hasFailed || lastError === undefined) return { error: undefined }
-  const codes = (lastError.codes ?? []).filter((code) => CODE.test(code)).slice(0, MOST_CODES)
+  const codes = (lastError.codes ?? []).filter((code) => CODE.test(code)).slice(0, MAX_CODES)
   return {
-    error: lastError.message.slice(0, LONGEST_ERROR),
+    error: lastError.message.slice(0, MAX_ERROR_LENGTH),
     reason: lastError.reason,
     ...(codes.length > 0 && { codes }),
   }
@@ -180,9 +183,13 @@ function errorOf({ status = {} }: DeployItem): Pick<DeployItemView, 'error' | 'r
  * Milliseconds until the pickup timeout of an item whose job waits for its deployer; undefined when nothing is waited for.
  * Items that the run deploys itself have none: their work waits durably in Temporal. Source: spec/landscaper.md 2.10.
  */
-export function pickupMs(object: DeployItem, run: Serving, { landscaper, now }: PickupLimit): number | undefined {
+export function pickupMs(
+  object: DeployItem,
+  run: HandledPartitions,
+  { landscaper, now }: PickupLimit,
+): number | undefined {
   const { pickupTimeoutMs } = landscaper
-  if (pickupTimeoutMs === undefined || isTypeServed(object.spec.type, run)) return undefined
+  if (pickupTimeoutMs === undefined || isTypeHandled(object.spec.type, run)) return undefined
   const waitedMs = waitedForPickupMs(object, now())
   return waitedMs === undefined ? undefined : pickupTimeoutMs - waitedMs
 }

@@ -7,7 +7,7 @@ import type { Registries } from './components/registries.ts'
 import type { LatelyIssued } from './kubeconfigs/lately-issued.ts'
 import type { Protection } from './deploy/target/protection.ts'
 import type { TargetAccess } from './deploy/target/target-cluster.ts'
-import type { TemplateEngines } from './render/template-engine.ts'
+import type { TemplateEngines } from './render/engine/template-engine.ts'
 import type { Trust } from './trust.ts'
 
 export interface ComponentParts {

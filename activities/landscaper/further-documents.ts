@@ -8,12 +8,12 @@ import type { TenantData } from './bounded/tenant-data.ts'
 import type { LandscaperDeps } from './deps.ts'
 
 // Each is an Event.
-const MOST_REPORTED = 10
+const MAX_REPORTED = 10
 
 /** The same data; the places of texts with further documents are added to `places`. */
 export function withPlaces(data: TenantData, places: Set<string>): TenantData {
   const check = (text: string, place: string | undefined) => {
-    if (place !== undefined && places.size < MOST_REPORTED && hasFurtherDocuments(text)) places.add(place)
+    if (place !== undefined && places.size < MAX_REPORTED && hasFurtherDocuments(text)) places.add(place)
   }
   return {
     ...data,

@@ -3,7 +3,7 @@
 //   F1. What takes more than it may is refused where the object alone is to blame (an archive that nobody could unpack), and else passes: a job tells.
 //   F2. The Execution of an Installation has what a job has rendered: that job runs what can run and tells the rest, with or without a webhook.
 
-import { type FurtherRules, ownerOfKind, type Problem, writeJson } from '../../workflows/kit/index.ts'
+import { type AsyncRules, ownerOfKind, type Problem, writeJson } from '../../workflows/kit/index.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { fieldsOf, textOf } from '../../workflows/landscaper/json-fields.ts'
@@ -12,7 +12,7 @@ import { createDataReader } from './bounded/tenant-data.ts'
 // Less than any API server waits.
 const TIMEOUT_MS = 3000
 
-export function openFurtherRules(): FurtherRules {
+export function openAsyncRules(): AsyncRules {
   const reader = createDataReader({ timeoutMs: TIMEOUT_MS })
   return {
     async validate({ kind, namespace, object, signal }): Promise<readonly Problem[]> {

@@ -4,7 +4,7 @@ export {
   countProblem,
   EXECUTION_NAME_LIMIT,
   itemProblems,
-  MOST_ITEMS,
+  MAX_ITEMS as MOST_ITEMS,
   ownerNameProblem,
   shownName,
 } from '../../workflows/landscaper/item-rules.ts'

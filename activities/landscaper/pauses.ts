@@ -3,21 +3,21 @@
 import { type Condition, PAUSED_ANNOTATION, setCondition } from '../../workflows/landscaper/contract.ts'
 import { listOf } from '../../workflows/landscaper/json-fields.ts'
 import {
-  handedDownBy,
+  handedDownUser,
   isHandedDown,
-  isUntold,
+  isPauseUnreported,
   type PausableView,
   pauseReason,
   pauseStatus,
   type PauseView,
-  toldPause,
+  reportedPause,
 } from '../../workflows/landscaper/pause.ts'
 import { recordedName } from '../../workflows/landscaper/steered-by.ts'
 import { type By, isIdle, type Subject } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { readObject } from '../kube/read-family.ts'
-import { statusOf, targetView } from '../kube/views.ts'
-import { fieldManagerOf } from '../kube/field-manager.ts'
+import { statusOf, targetView } from '../kube/object-views.ts'
+import { fieldManagerOf } from '../kube/managed-fields.ts'
 import { type Patch, writeAll } from '../kube/write.ts'
 import { jobController } from '../run/controllers.ts'
 import type { LandscaperDeps } from './deps.ts'
@@ -27,7 +27,7 @@ import { NOT_VERIFIED, whoAnnotated } from './who-annotated.ts'
 /** What of a view tells of a pause; nothing where there is none. @param trust without it no name is told as proven. */
 export function pausableView(object: KubeObject, trust = NO_TRUST): PausableView {
   const reason = pauseReason(object)
-  const pauseTold = toldPause(object)
+  const pauseTold = reportedPause(object)
   return {
     ...(reason !== undefined && { paused: { ...whoPaused(object, reason, trust), reason } }),
     ...(pauseTold !== undefined && { pauseTold }),
@@ -36,7 +36,7 @@ export function pausableView(object: KubeObject, trust = NO_TRUST): PausableView
 
 function whoPaused(object: KubeObject, reason: string, trust: Trust): Omit<PauseView, 'reason'> {
   if (!isHandedDown(reason)) return whoAnnotated(object, PAUSED_ANNOTATION, { what: 'pause', trust })
-  const by = handedDownBy(object)
+  const by = handedDownUser(object)
   if (by === undefined) return { by: 'its parent' }
   // A run has looked at the root, if it was a run that has written it here.
   const isOurs = trust.isVouched && trust.self !== undefined && recordedName(object, PAUSED_ANNOTATION) === trust.self
@@ -63,7 +63,7 @@ export const pauseActivities = (deps: LandscaperDeps) => ({
     const patchOf = (current: KubeObject): Patch | 'done' | 'superseded' => {
       const view = pausableView(current, trust)
       if (current.metadata.uid !== uid || !isIdle(targetView(current))) return 'superseded'
-      return isUntold(view) ? told(current, view.paused, deps.now().toISOString()) : 'done'
+      return isPauseUnreported(view) ? told(current, view.paused, deps.now().toISOString()) : 'done'
     }
     const patch = patchOf(found)
     if (typeof patch === 'string') return

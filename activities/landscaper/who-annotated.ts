@@ -9,7 +9,7 @@ import { recordedName } from '../../workflows/landscaper/steered-by.ts'
 import type { KubeObject } from '../kube/client.ts'
 import type { Trust } from './trust.ts'
 
-const LONGEST_NAME = 100
+const MAX_NAME_LENGTH = 100
 /** What stands behind a name that nothing proves. */
 export const NOT_VERIFIED = ' (not verified)'
 
@@ -31,7 +31,7 @@ export function whoAnnotated(
   const proven = trust.isVouched ? recordedName(object, annotation) : undefined
   if (proven !== undefined) return { by: proven, ...since }
   const person = personIn(metadata.annotations, annotation, { what, value })
-  const by = person ?? (manager === undefined ? 'somebody' : `field manager ${manager.slice(0, LONGEST_NAME)}`)
+  const by = person ?? (manager === undefined ? 'somebody' : `field manager ${manager.slice(0, MAX_NAME_LENGTH)}`)
   return { by: `${by}${NOT_VERIFIED}`, ...since }
 }
 
@@ -44,7 +44,7 @@ function personIn(
   const asked = fieldsOf(parsed(annotations[ASKED_ANNOTATION]))
   const isOfIt = asked['what'] === what && (value ?? (textOf(asked['why']) || 'true')) === annotations[annotation]
   const by = textOf(asked['by'])
-  return isOfIt && by !== '' ? by.slice(0, LONGEST_NAME) : undefined
+  return isOfIt && by !== '' ? by.slice(0, MAX_NAME_LENGTH) : undefined
 }
 
 /** Anybody may have written it. */

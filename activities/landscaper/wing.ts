@@ -36,7 +36,7 @@ import { subInstallationActivities } from './installation/sub-installations.ts'
 import { withdrawExports } from './installation/withdraw-exports.ts'
 import { LatelyIssued } from './kubeconfigs/lately-issued.ts'
 import { pauseActivities } from './pauses.ts'
-import { createTemplateEngine } from './render/template-engine.ts'
+import { createTemplateEngine } from './render/engine/template-engine.ts'
 import { createTrust } from './trust.ts'
 
 export type LandscaperActivities = ReturnType<typeof landscaperActivities>

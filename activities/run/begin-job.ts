@@ -3,21 +3,21 @@
 //
 //   N1. The write occupies a workflow task for at most 20 s, also if the API server does not answer. Then the next pass comes after the back-off.
 
-import type {
-  AskingTarget,
-  By,
-  JobModeController,
-  StatusFields,
-  Subject,
-  TargetView,
+import {
+  type NewJobTarget,
+  type By,
+  type JobModeController,
+  type StatusFields,
+  type Subject,
+  type TargetView,
+  isIdle,
 } from '../../workflows/kit/index.ts'
-import { isIdle } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { isFinal, laterFailure } from '../kube/errors.ts'
-import { hurried, type Patience } from '../kube/hurried-client.ts'
-import { targetView } from '../kube/views.ts'
-import { fieldManagerOf } from '../kube/field-manager.ts'
+import { withDeadline, type RequestDeadline } from '../kube/client-with-deadline.ts'
+import { targetView } from '../kube/object-views.ts'
+import { fieldManagerOf } from '../kube/managed-fields.ts'
 import { type Patch, writeAll } from '../kube/write.ts'
 import { jobController } from './controllers.ts'
 import { SLOW_CALL_MS } from './slow-call-back-off.ts'
@@ -27,7 +27,7 @@ export interface BeginInput {
   readonly subject: Subject
   readonly jobID: string
   /** The target as the pass observed it, idle and triggered, or as it was when the run was started. */
-  readonly target: AskingTarget
+  readonly target: NewJobTarget
 }
 
 export interface BegunTarget extends TargetView {
@@ -36,9 +36,9 @@ export interface BegunTarget extends TargetView {
 }
 
 // N1. Longer than the API server waits for a webhook by default.
-const DEADLINES: Patience = { requestMs: 12_000, totalMs: 20_000 }
+const DEADLINES: RequestDeadline = { requestMs: 12_000, totalMs: 20_000 }
 
-export const beginActivities = (processDeps: Deps, deadlines: Patience = DEADLINES) => ({
+export const beginActivities = (processDeps: Deps, deadlines: RequestDeadline = DEADLINES) => ({
   /**
    * Writes the job ID and the first phase on the version that the pass observed. After a conflict it continues only if the object already has this job
    * ID, or is still idle and triggered.
@@ -48,7 +48,7 @@ export const beginActivities = (processDeps: Deps, deadlines: Patience = DEADLIN
    */
   async beginJob({ by, subject, jobID, target }: BeginInput): Promise<BegunTarget | undefined> {
     const startedAt = performance.now()
-    const deps = { ...processDeps, kube: hurried(processDeps.kube, deadlines) }
+    const deps = { ...processDeps, kube: withDeadline(processDeps.kube, deadlines) }
     const now = deps.now().toISOString()
     const controller = jobController(deps, by)
     const [answer] = await writeAll(deps, { ...by, step: 'beginJob', fieldManager: fieldManagerOf(by) }, [
@@ -88,11 +88,11 @@ function patchAfterConflict(
   const { jobID: found, jobIDFinished } = targetView(current)
   if (found === jobID) return 'done'
   // Only subjects without an owner begin a job this way; the dispatcher checked the owner before it started the run.
-  const wanted = controller.wantedRun(current, true)
+  const wanted = controller.requestedRun(current, true)
   // A job that started and ended since the pass may have been this one: a new trigger needs a new job ID.
   const isAsked = 'jobID' in wanted && wanted.jobID === undefined && wanted.isJobless !== true
   return found === before && isIdle({ jobID: found, jobIDFinished }) && isAsked
-    ? firstStatus(controller, { ...targetView(current), begun: wanted.begun?.(now) }, jobID, now)
+    ? firstStatus(controller, { ...targetView(current), begun: wanted.onBegin?.(now) }, jobID, now)
     : 'superseded'
 }
 
@@ -106,7 +106,7 @@ function firstStatus(
   jobID: string,
   now: string,
 ): Patch {
-  const phase = status.first(deleting)
-  const said = status.begun(now, { phase, generation })
+  const phase = status.firstPhase(deleting)
+  const said = status.onBegin(now, { phase, generation })
   return { status: { jobID, phase, observedGeneration: generation, ...said, ...begun } }
 }

@@ -1,6 +1,6 @@
 // Texts for users about a run whose workflow task fails: the bug with its place in the source, or why the run is restarted.
 
-import type { ErrorReport, Thrown } from '../../workflows/kit/index.ts'
+import type { ErrorReport, ReportedBug } from '../../workflows/kit/index.ts'
 
 /** Paths of the engine, of Node and of packages, which are not the author's code. Paths outside of the workflow sandbox are URLs. */
 const ENGINE_PATHS = /node_modules|^node:|^file:|\/workflows\/kit\//
@@ -23,7 +23,7 @@ const SAFE_ERRORS = new Set(['TypeError', 'ReferenceError', 'RangeError'])
 const MAX_MESSAGE = 2000
 
 /** The report of a bug for the object and the journal. In job mode it contains no message that could quote an object. */
-export function bugReport({ name, message, stack, jobID }: Thrown, folder: string): ErrorReport {
+export function bugReport({ name, message, stack, jobID }: ReportedBug, folder: string): ErrorReport {
   const said = jobID === '' || SAFE_ERRORS.has(name) ? `${name}: ${message}` : name
   const place = thrownAt(stack, folder)
   const told = `${said.slice(0, MAX_MESSAGE)}${place === undefined ? '' : ` (${place})`}`
@@ -34,7 +34,11 @@ export function bugReport({ name, message, stack, jobID }: Thrown, folder: strin
  * The report of a bug for operators of the engine: the object, the type of the error and its place in the source. It contains no text of an object, also
  * in level mode.
  */
-export function problemReport({ name, message, stack, subject }: Thrown, controller: string, folder: string): string {
+export function problemReport(
+  { name, message, stack, subject }: ReportedBug,
+  controller: string,
+  folder: string,
+): string {
   const said = SAFE_ERRORS.has(name) ? `${name}: ${message}` : name
   const place = thrownAt(stack, folder)
   const about = `${controller} ${subject.namespace === '' ? '' : `${subject.namespace}/`}${subject.name}`

@@ -8,7 +8,7 @@
 import type {
   MetricDeclaration,
   MetricLabels as Labels,
-  MetricsHearer,
+  MetricsObserver,
   MetricsSource,
   MetricTable,
 } from '../../workflows/kit/index.ts'
@@ -48,7 +48,7 @@ export interface MetricsOptions {
 export class Metrics implements MetricsSource {
   readonly #known = new Map<string, Known>()
   readonly #measures: Measure[] = []
-  readonly #hearers: MetricsHearer[] = []
+  readonly #hearers: MetricsObserver[] = []
   readonly #options: MetricsOptions
   /** The newest measurement. A scrape during the measurement waits for it. */
   #measured: { readonly samples: Promise<readonly Sample[]>; endedMs: number | undefined } | undefined
@@ -91,7 +91,7 @@ export class Metrics implements MetricsSource {
   }
 
   /** Subscribes to changes of counters and histograms. */
-  hear(hearer: MetricsHearer): void {
+  addObserver(hearer: MetricsObserver): void {
     this.#hearers.push(hearer)
   }
 

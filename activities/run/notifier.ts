@@ -1,7 +1,7 @@
 // The interface between the engine and the notifiers of a wing. A notifier chooses the receivers of an Event and sends the notifications that the engine
 // hands to it (kit/run/notice.ts).
 
-import type { JsonValue, Notice, NoticeTries, Subject } from '../../workflows/kit/index.ts'
+import type { JsonValue, Notification, NotificationTries, Subject } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../kube/client.ts'
 
 /** An Event that a controller in level mode has recorded on its subject. */
@@ -29,12 +29,12 @@ export interface Notifier {
   /** Chooses the receivers of an Event. Pure. */
   receivers(event: NotifiedEvent): readonly Receiver[]
   /** @throws ActivityError with a message without secrets. Every other error is reported as a bug, without its message. */
-  send(notice: Notice, signal: AbortSignal): Promise<void>
+  send(notice: Notification, signal: AbortSignal): Promise<void>
 }
 
 /** The notifiers of a wing. */
 export interface Notifiers {
-  readonly tries: NoticeTries
+  readonly tries: NotificationTries
   readonly all: readonly Notifier[]
 }
 
@@ -43,7 +43,7 @@ export interface NotificationSender {
   /** Returns the notifiers of the controller's wing; undefined: the wing has none. */
   of(controller: string): Notifiers | undefined
   /** Starts the workflow that sends the notification, unless a workflow with this ID exists or existed. */
-  start(notice: Notice): Promise<void>
+  start(notice: Notification): Promise<void>
   /** IDs of the Events for which this process has recently started notifications: passes report the same Event repeatedly. */
   readonly known: Set<string>
 }

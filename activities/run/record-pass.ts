@@ -2,7 +2,7 @@
 
 import { type RetryLimits, retryLimits, type SettleInput } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
-import { retryDelayMs, takeRetryToken } from '../journal/write/backoff.ts'
+import { retryDelayMs, takeRetryToken } from '../journal/write/retry-limits.ts'
 import { recordJobPhase } from '../journal/write/jobs.ts'
 import { upsertWakes } from '../journal/write/wakes.ts'
 import { controllerOf } from './controllers.ts'

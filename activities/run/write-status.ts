@@ -21,8 +21,8 @@ import { resourcePath } from '../kube/resource-path.ts'
 import { isNotFound } from '../kube/errors.ts'
 import { versionOf } from '../kube/object-cache.ts'
 import { recordWarning } from '../kube/events.ts'
-import { statusOf, targetView } from '../kube/views.ts'
-import { fieldManagerOf } from '../kube/field-manager.ts'
+import { statusOf, targetView } from '../kube/object-views.ts'
+import { fieldManagerOf } from '../kube/managed-fields.ts'
 import { type Patch, writeAll } from '../kube/write.ts'
 import { jobController } from './controllers.ts'
 
@@ -45,7 +45,7 @@ export async function writeStatus(deps: Deps, input: StatusWrite, change: Status
   const { by, subject, jobID } = input
   const controller = jobController(deps, by)
   const { target: watched, status: shape } = controller
-  const before = shape.needsBefore(change) ? await readCurrent(deps, input, change) : undefined
+  const before = shape.needsCurrentStatus(change) ? await readCurrent(deps, input, change) : undefined
   if (before === 'gone') return NOTHING_WRITTEN
   const now = deps.now().toISOString()
   const conflict = { hasNewSpec: false }
@@ -133,7 +133,7 @@ function statusPatch(
       ...change.fields,
       phase: change.phase,
       observedGeneration: change.observedGeneration,
-      ...status.settled(change, before && statusOf(before), now),
+      ...status.onSettle(change, before && statusOf(before), now),
       ...(change.begins !== undefined && { jobID }),
       ...(change.finished && { jobIDFinished: jobID }),
     },

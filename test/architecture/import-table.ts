@@ -28,7 +28,7 @@ const RUNS = '^workflows/kit/run/loop/index\\.ts$'
 const DEPS = '^activities/deps\\.ts$'
 /** What of a wing's controllers is pure and known to all of the wing: names, kinds, of these also the parts of their schemas and the rules about them. */
 const WING =
-  '^workflows/$1/(?:[^/]+\\.ts|[^/]+/(?:kind|(?:schema|rules)/[^/]+)\\.ts|deploy-item/(?:deployers\\.gen|served-types)\\.ts)$'
+  '^workflows/$1/(?:[^/]+\\.ts|[^/]+/(?:kind|(?:schema|rules)/[^/]+)\\.ts|deploy-item/(?:deployers\\.gen|handled-types)\\.ts)$'
 
 /** Which folder of a kind runs the passes of whose objects inside those of its own. The controllers say the same (architecture.test.ts). */
 export const HOSTED: Readonly<Record<string, readonly string[]>> = {
@@ -44,13 +44,13 @@ export const TABLE: readonly Row[] = [
   {
     sentence: 'the DSL imports nothing but the DSL, which words are near each other, and what jobs may ask for',
     of: /^workflows\/kit\/dsl\//,
-    may: ['^workflows/kit/dsl/', '^workflows/kit/kind/near-words\\.ts$', '^workflows/kit/run/job-query\\.ts$'],
+    may: ['^workflows/kit/dsl/', '^workflows/kit/kind/near-words\\.ts$', '^workflows/kit/run/job/job-query\\.ts$'],
     packages: NONE,
   },
   {
     sentence: 'the files of the kit that know Temporal import what is pure of the kit, each other, and Temporal',
-    of: /^workflows\/kit\/run\/loop\/(?:temporal|loop|deadlines|witness|recording)\.ts$/,
-    may: [PURE_KIT, '^workflows/kit/run/loop/(?:temporal|loop|deadlines|witness|run-time)\\.ts$'],
+    of: /^workflows\/kit\/run\/loop\/(?:temporal|loop|deadlines|replay-listener|recording)\.ts$/,
+    may: [PURE_KIT, '^workflows/kit/run/loop/(?:temporal|loop|deadlines|replay-listener)\\.ts$'],
     packages: /^@temporalio\/workflow$/,
   },
   {

@@ -1,154 +1,57 @@
-// `npm run bench`: measures Pawl on real servers and reports. See --help; how to read the report stands in it.
+// `npm run bench -- SCENARIO`: runs one scenario on real servers and writes a report. `--help` lists the scenarios.
 //
-//   B1. Whatever happens, what was started is stopped; a set that somebody else started is left alone.
-//   B2. What did not complete fails the bench: exit code 1.
+//   B1. The bench stops everything that it started, also after Ctrl-C and after a failure. It never stops a running `pawl dev`.
+//   B2. The exit code is 1 when an operation did not complete or a claim is false.
 
 import { writeFile } from 'node:fs/promises'
+import { loadavg } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { createKubeClient } from '../../activities/kube/client.ts'
-import { describeMachine, load } from './machine.ts'
-import { type Options, readOptions, USAGE } from './options.ts'
-import { CREATION, type ProfiledWork, takeProfiles } from './profile.ts'
-import { type Say, startProgress } from './progress.ts'
-import { writeReport } from './report.ts'
-import type { LoneScenario, Scenario, ScenarioResult } from './scenario.ts'
-import { SCENARIOS } from './scenarios.ts'
-import { openSet } from './servers.ts'
-import type { Stage } from './stage.ts'
-import { measureYardsticks, type YardsticksOfRun } from './yardsticks.ts'
+import { readOptions, usageOf } from './options.ts'
+import { formatReport } from './report.ts'
+import { type Context, loadScenario, type Scenario, scenarioNames, type ScenarioResult } from './scenario.ts'
 
-/** Of a scenario that brings its servers along, once it is told to. */
-const LONGEST_END_MS = 10_000
+/** How long a scenario may take to stop its servers after Ctrl-C. */
+const STOP_LIMIT_MS = 30_000
 
-async function main(args: readonly string[]): Promise<number> {
-  const options = readOptions(args)
-  if (options === undefined) {
-    process.stdout.write(`${USAGE}\nscenarios:\n${describeScenarios()}\n`)
-    return 0
+async function main([name = '', ...args]: readonly string[]): Promise<number> {
+  if (name === '' || name.startsWith('-') || args.includes('--help')) {
+    process.stdout.write(usageOf(await describeScenarios()))
+    return name === '' || name === '--help' || args.includes('--help') ? 0 : 1
   }
-  const scenario = SCENARIOS.get(options.scenario)
-  if (scenario === undefined)
-    throw new Error(`--scenario: found ${options.scenario}, expected one of ${[...SCENARIOS.keys()].join(', ')}`)
-
-  const say = startProgress()
-  const interrupt = interruption()
+  const scenario = await loadScenario(name)
+  const options = readOptions(args, scenario.flags)
   const startedAt = new Date()
-  const loadBefore = load()
-  const measured = await runOne(scenario, { options, say, interrupt, forProfile: false })
-  const { result, yardsticks } = measured
-  const profile =
-    options.profileSeconds === undefined
-      ? { sections: [], failures: [] }
-      : await profiled(scenario, { options, say, interrupt, forProfile: true })
-  const failures = [...result.failures, ...profile.failures]
-  const report = writeReport({
-    scenario: options.scenario,
-    startedAt,
-    machine: describeMachine(),
-    loads: [loadBefore, load()],
-    yardsticks,
-    failures,
-    sections: [...result.report(yardsticks), ...profile.sections],
-  })
+  const loadBefore = machineLoad()
+  const log = startLog()
+  const { failures, sections } = await run(scenario, { options, log, ...interruption() })
+  const report = formatReport({ scenario: name, startedAt, loads: [loadBefore, machineLoad()], failures, sections })
   process.stdout.write(report)
   await writeFile(options.out, report)
-  say(`report: ${options.out}`)
+  log(`report: ${options.out}`)
   // B2
-  if (failures.length > 0) return 1
-  if (options.record && yardsticks !== undefined) {
-    await result.record?.(yardsticks)
-    say('recorded as the baseline')
-  }
-  return 0
+  return failures.length > 0 ? 1 : 0
 }
 
-interface Setting {
-  readonly options: Options
-  readonly say: Say
-  readonly interrupt: Interruption
-  readonly forProfile: boolean
-  /** Of a scenario. */
-  readonly wings?: string | undefined
-  readonly prepare?: Scenario['prepare']
-}
-
-/** Does the work on a set, which is closed afterwards (B1). */
-async function onSet<Result>(
-  { options, say, interrupt, forProfile, wings, prepare }: Setting,
-  work: (stage: Stage) => Promise<Result>,
-): Promise<Result> {
-  const { dataDir, temporalStore } = options
-  const set = await openSet({ dataDir, temporalStore, forProfile, wings, prepare, signal: interrupt.signal, say })
-  const kube = createKubeClient({ kubeconfigPath: set.kubeconfigPath, userAgent: 'bench' })
-  try {
-    return await Promise.race([work({ set, kube, options, say }), set.failure, interrupt.happened])
-  } finally {
-    await kube.close()
-    await set.stop()
-  }
-}
-
-async function runOne(scenario: Scenario | LoneScenario, setting: Setting): Promise<Measured> {
-  if (!('runAlone' in scenario)) {
-    const { wings, prepare } = scenario
-    return await onSet({ ...setting, wings, prepare }, (stage) => runScenario(scenario, stage))
-  }
-  const { options, say, interrupt } = setting
-  const work = scenario.runAlone(options, say, interrupt.happened)
+async function run(scenario: Scenario, context: Context): Promise<ScenarioResult> {
+  const work = scenario.run(context)
   // B1
-  const ended = interrupt.happened.catch(async (error: unknown) => {
-    await Promise.race([work.catch(() => undefined), sleep(LONGEST_END_MS)])
+  const stopped = context.interrupted.catch(async (error: unknown) => {
+    await Promise.race([work.catch(() => undefined), sleep(STOP_LIMIT_MS)])
     throw error
   })
-  const result = await Promise.race([work, ended])
-  return { result, yardsticks: undefined }
+  return await Promise.race([work, stopped])
 }
 
-interface Measured {
-  readonly result: ScenarioResult
-  readonly yardsticks: YardsticksOfRun | undefined
+async function describeScenarios() {
+  const names = await scenarioNames()
+  return await Promise.all(names.map(async (name) => ({ name, ...(await loadScenario(name)) })))
 }
 
-async function runScenario(scenario: Scenario, stage: Stage): Promise<Measured> {
-  if (!stage.options.yardsticks) return { result: await scenario.run(stage), yardsticks: undefined }
-  const before = await measureYardsticks(stage)
-  const result = await scenario.run(stage)
-  return { result, yardsticks: { before, after: await measureYardsticks(stage) } }
-}
-
-type Profiles = Pick<ScenarioResult, 'failures'> & { readonly sections: readonly string[] }
-
-/** Of what the scenario wants to have looked at, or of what all others have in common. */
-async function profiled(scenario: Scenario | LoneScenario, setting: Setting): Promise<Profiles> {
-  const { wings, prepare, profiled: work = CREATION } = 'runAlone' in scenario ? {} : scenario
-  return await onSet({ ...setting, wings, prepare }, (stage) => runProfile(stage, work))
-}
-
-/** Profiles that fail take no figures with them. */
-async function runProfile(stage: Stage, work: ProfiledWork): Promise<Profiles> {
-  try {
-    return { sections: await takeProfiles(stage, work, (stage.options.profileSeconds ?? 0) * 1000), failures: [] }
-  } catch (error) {
-    return { sections: [], failures: [error instanceof Error ? error.message : String(error)] }
-  }
-}
-
-function describeScenarios(): string {
-  return [...SCENARIOS].map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`).join('\n')
-}
-
-interface Interruption {
-  /** Ends a start. */
-  readonly signal: AbortSignal
-  /** Rejects. */
-  readonly happened: Promise<never>
-}
-
-/** Ctrl-C and its like. */
-function interruption(): Interruption {
+/** Rejects and aborts on Ctrl-C and similar signals. */
+function interruption(): Pick<Context, 'interrupted' | 'signal'> {
   const controller = new AbortController()
-  const happened = new Promise<never>((_resolve, reject) => {
+  const interrupted = new Promise<never>((_resolve, reject) => {
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.on(name, () => {
         controller.abort(name)
@@ -156,8 +59,21 @@ function interruption(): Interruption {
       })
     }
   })
-  happened.catch(() => undefined)
-  return { signal: controller.signal, happened }
+  interrupted.catch(() => undefined)
+  return { interrupted, signal: controller.signal }
+}
+
+/** Lines with the seconds since the start, on standard error. */
+function startLog(): Context['log'] {
+  const startedAt = performance.now()
+  return (line) => {
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
+    process.stderr.write(`${seconds.padStart(7)} s  ${line}\n`)
+  }
+}
+
+function machineLoad(): number {
+  return loadavg()[0] ?? NaN
 }
 
 try {
@@ -166,5 +82,5 @@ try {
   process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 1
 }
-// Connections of an interrupted measurement must not keep the process.
+// Open connections of an interrupted measurement must not keep the process alive.
 process.exit()

@@ -1,13 +1,16 @@
-// Looks into a running Node process from outside, into its main thread and its worker threads.
+// An inspector client for a running Node process and its worker threads. It measures live memory: the heap after a garbage collection, plus external memory.
 //
-//   I1. The process is asked to listen by SIGUSR1 and tells its address in its log. It listens until it ends, so this is for sets of the bench only.
-//   I2. Threads that begin later are seen, too.
+//   I1. SIGUSR1 makes the process listen, and the process logs its address. It listens until it ends, so only sets of the bench are inspected.
+//   I2. Worker threads that start later are included.
 
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const LISTEN_LIMIT_MS = 5000
 const POLL_MS = 50
+const MIB = 1024 * 1024
+// The second collection frees the objects that the first one finalises.
+const COLLECTIONS = 2
 
 interface Message {
   readonly id?: number
@@ -19,14 +22,14 @@ interface Message {
 
 type Send = (message: string) => void
 
-/** The thread that was asked is there no more. */
-export class ThreadEnded extends Error {}
+/** The thread ended before it answered. */
+class ThreadEnded extends Error {}
 
-/** Requests and answers of one thread. */
-export class Session {
+/** Requests to one thread. */
+class Session {
   readonly thread: string
   readonly #send: Send
-  readonly #waiting = new Map<number, PromiseWithResolver>()
+  readonly #waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>()
   #last = 0
 
   constructor(thread: string, send: Send) {
@@ -54,11 +57,6 @@ export class Session {
   }
 }
 
-interface PromiseWithResolver {
-  readonly resolve: (result: unknown) => void
-  readonly reject: (error: Error) => void
-}
-
 export class Inspector {
   readonly #socket: WebSocket
   readonly #main: Session
@@ -71,7 +69,7 @@ export class Inspector {
     socket.addEventListener('close', () => this.#fail(new Error('inspector: the process closed the connection')))
   }
 
-  /** Has the process listen. @param logFile where the process writes its standard error. */
+  /** Makes the process listen. @param logFile with the standard error of the process. */
   static async open(pid: number, logFile: string): Promise<Inspector> {
     const socket = new WebSocket(await listeningAddress(pid, logFile))
     await new Promise<void>((resolve, reject) => {
@@ -81,13 +79,24 @@ export class Inspector {
       })
     })
     const inspector = new Inspector(socket)
-    // Tells of the threads that there are before it answers.
+    // It reports the present threads before it answers.
     await inspector.#main.call('NodeWorker.enable', { waitForDebuggerOnStart: false })
     return inspector
   }
 
-  /** The main thread is the first. */
-  get sessions(): readonly Session[] {
+  /** Live memory of all threads. Stops each thread for about 50 ms. */
+  async liveMiB(): Promise<number> {
+    let bytes = 0
+    for (const session of this.#sessions) {
+      bytes += await liveBytes(session).catch((error: unknown) => {
+        if (error instanceof ThreadEnded) return 0
+        throw error
+      })
+    }
+    return bytes / MIB
+  }
+
+  get #sessions(): readonly Session[] {
     return [this.#main, ...this.#workers.values()]
   }
 
@@ -115,7 +124,7 @@ export class Inspector {
   }
 
   #fail(error: Error): void {
-    for (const session of this.sessions) session.fail(error)
+    for (const session of this.#sessions) session.fail(error)
   }
 }
 
@@ -129,7 +138,7 @@ async function listeningAddress(pid: number, logFile: string): Promise<string> {
     if (last !== undefined) return last
     await sleep(POLL_MS)
   }
-  // One that listens already says nothing.
+  // A process that already listens logs no new line.
   const known = (await addresses(logFile)).at(-1)
   if (known === undefined)
     throw new Error(`inspector of process ${pid}: ${logFile} names no address, expected a line "Debugger listening on"`)
@@ -139,4 +148,15 @@ async function listeningAddress(pid: number, logFile: string): Promise<string> {
 async function addresses(logFile: string): Promise<readonly string[]> {
   const text = await readFile(logFile, 'utf8')
   return Array.from(text.matchAll(/Debugger listening on (ws:\/\/\S+)/g), ([, address = '']) => address)
+}
+
+async function liveBytes(session: Session): Promise<number> {
+  for (let collection = 0; collection < COLLECTIONS; collection++) await session.call('HeapProfiler.collectGarbage')
+  const expression = '(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())'
+  const { result } = (await session.call('Runtime.evaluate', { expression })) as {
+    readonly result: { readonly value?: unknown }
+  }
+  if (typeof result.value !== 'number')
+    throw new Error(`live memory of ${session.thread}: found ${typeof result.value}, expected a number of bytes`)
+  return result.value
 }

@@ -1,4 +1,4 @@
-// The namespaces of a load: made so that nothing of the servers' own work in them counts as the engine's, and removed.
+// Namespaces of a measurement. They are complete before it starts, so that writes of Kubernetes' own controllers do not count.
 
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,35 +11,35 @@ import { inParallel } from '../../activities/kube/in-parallel.ts'
 const PARALLEL = 16
 const LIMIT_MS = 60_000
 const POLL_MS = 100
-/** What the servers put into each namespace. */
-const GIVEN = ['serviceaccounts/default', 'configmaps/kube-root-ca.crt']
+/** The objects that Kubernetes creates in each namespace. */
+const DEFAULT_OBJECTS = ['serviceaccounts/default', 'configmaps/kube-root-ca.crt']
 
-/** Makes so many, with names of their own; returns when they are as complete as they get by themselves. */
+/** Creates namespaces with random names, and waits until Kubernetes has created its objects in them. */
 export async function createNamespaces(kube: KubeClient, count: number): Promise<readonly string[]> {
   const base = `bench-${randomBytes(4).toString('hex')}`
   const names = Array.from({ length: count }, (_, index) => `${base}-${index}`)
   await inParallel(names, PARALLEL, async (name) => {
     await kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } })
-    for (const one of GIVEN) {
-      const isThere = await untilSo(() => exists(kube, `${pathOf(name)}/${one}`))
-      if (!isThere) throw new Error(`namespace ${name}: found no ${one} after ${LIMIT_MS} ms, expected one`)
+    for (const one of DEFAULT_OBJECTS) {
+      const isComplete = await waitUntil(() => exists(kube, `${pathOf(name)}/${one}`))
+      if (!isComplete) throw new Error(`namespace ${name}: ${one} is missing after ${LIMIT_MS} ms`)
     }
   })
   return names
 }
 
-/** Removes them; waits until they are gone, unless something holds on to them for a minute. */
+/** Deletes the namespaces and waits up to a minute until they do not exist. */
 export async function removeNamespaces(kube: KubeClient, names: readonly string[]): Promise<void> {
   await inParallel(names, PARALLEL, async (name) => {
     await kube.request('DELETE', pathOf(name))
-    await untilSo(async () => !(await exists(kube, pathOf(name))))
+    await waitUntil(async () => !(await exists(kube, pathOf(name))))
   })
 }
 
-/** False when it did not get so in time. */
-async function untilSo(isSo: () => Promise<boolean>): Promise<boolean> {
+/** @returns false after the limit. */
+async function waitUntil(isTrue: () => Promise<boolean>): Promise<boolean> {
   for (const deadline = performance.now() + LIMIT_MS; performance.now() < deadline;) {
-    if (await isSo()) return true
+    if (await isTrue()) return true
     await sleep(POLL_MS)
   }
   return false

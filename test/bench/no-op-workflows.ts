@@ -1,4 +1,4 @@
-// The smallest workflows that there are, bundled for the yardsticks: what Temporal and its SDK take at least.
+// The smallest workflows, for the yardsticks: the minimal cost of Temporal and its SDK.
 
 import { proxyLocalActivities } from '@temporalio/workflow'
 

@@ -1,125 +1,107 @@
-// What `npm run bench` can be told. Every option has a default, so that the bare command measures the whole table.
+// The command line of `npm run bench -- SCENARIO`: flags that all scenarios share, and helpers by which a scenario reads its own.
 
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import type { TemporalStore } from '../../worker/dev/servers.ts'
-import { DEPLOYERS, type Deployer } from './installations.ts'
-import { OPERATIONS, type Operation } from './load.ts'
-import { readScenarioOptions, SCENARIO_FLAGS, SCENARIO_USAGE, type ScenarioOptions } from './scenario-options.ts'
+
+/** A flag with a value, by its name without dashes: the placeholder of its value and its description for --help. */
+export type Flags = Readonly<Record<string, readonly [placeholder: string, description: string]>>
 
 export interface Options {
-  /** The name of a scenario, see scenarios.ts. */
-  readonly scenario: string
-  /** Names of rows; undefined: all of the table. */
-  readonly rows: readonly string[] | undefined
-  readonly deployers: readonly Deployer[]
-  readonly operations: readonly Operation[]
-  /** How often each row is measured; medians are shown. */
+  /** The number of measurements of each row. The report shows medians. */
   readonly runs: number
-  /** Data folder of a running `pawl dev`; undefined: a set of the bench's own. */
+  /** The data folder of a running `pawl dev`. Undefined: the bench starts its own servers. */
   readonly dataDir: string | undefined
-  /** Of the Temporal that the bench starts; each store has a baseline of its own. */
+  /** The database of the Temporal server that the bench starts. */
   readonly temporalStore: TemporalStore
   readonly out: string
-  /** Whether the figures become the new baseline. */
-  readonly record: boolean
-  /** How long CPU profiles may get; undefined: none are taken. */
-  readonly profileSeconds: number | undefined
   readonly yardsticks: boolean
-  /** How long one operation may take. */
+  /** False: no unmeasured load runs first, and the times mean nothing. */
+  readonly warmUp: boolean
+  /** The limit of one operation. */
   readonly timeoutMs: number
-  readonly scenarioOptions: ScenarioOptions
+  /** The values of the scenario's own flags. */
+  readonly values: Readonly<Record<string, string | undefined>>
 }
 
 const STORES: readonly TemporalStore[] = ['sqlite', 'postgres']
+const DEFAULTS = { out: 'bench-report.md', runs: 3, timeoutSeconds: 600 }
 
-const DEFAULTS = { scenario: 'table', out: 'bench-report.md', runs: 3, timeoutSeconds: 600 }
+const COMMON: Flags = {
+  runs: ['N', `measure each row N times, show medians (${DEFAULTS.runs})`],
+  timeout: ['SECONDS', `limit of one operation (${DEFAULTS.timeoutSeconds})`],
+  'data-dir': ['DIR', 'measure a running pawl dev instead of servers of the bench'],
+  'temporal-store': ['S', `${STORES.join(' or ')}, the database of Temporal (${STORES[0] ?? ''})`],
+  out: ['FILE', `where to write the report, in addition to standard output (${DEFAULTS.out})`],
+}
 
-export const USAGE = `usage: npm run bench -- [SCENARIO] [options]
+const SWITCHES: Readonly<Record<string, string>> = {
+  'no-yardsticks': 'do not measure the speed of the machine',
+  'no-warm-up': 'run no unmeasured load first; only to see that a scenario works',
+}
 
-  --scenario NAME       the same as SCENARIO: what to measure (${DEFAULTS.scenario})
-  --rows LIST           of the table, e.g. 1x1,1x10,100x5: installations x items, also NxM-chain (all)
-  --deployers LIST      ${DEPLOYERS.join(', ')} (both)
-  --ops LIST            ${OPERATIONS.join(', ')}; create always comes first (all)
-  --runs N              measure each row N times, show medians (${DEFAULTS.runs})
-  --timeout SECONDS     per operation (${DEFAULTS.timeoutSeconds})
-  --data-dir DIR        measure a running pawl dev instead of a set of its own
-  --temporal-store S    ${STORES.join(' or ')}, as pawl dev has them (${STORES[0]})
-  --profile SECONDS     afterwards, CPU profiles of bridge and worker and the statements of PostgreSQL during 100x5,
-                        or of what the scenario has
-  --no-yardsticks       leave out what shows how fast the machine is
-  --record              make the figures of these rows the baseline in test/bench/; needs the yardsticks
-  --out FILE            the report, which goes to standard output, too (${DEFAULTS.out})
+/** The help text. `scenarios`: name, summary and flags of each. */
+export function usageOf(
+  scenarios: readonly { readonly name: string; readonly summary: string; readonly flags?: Flags }[],
+): string {
+  const lines = scenarios.flatMap(({ name, summary, flags = {} }) => [
+    `  ${name.padEnd(20)}${summary}`,
+    ...flagLines(flags).map((line) => `    ${line}`),
+  ])
+  const switches = Object.entries(SWITCHES).map(([name, text]) => `--${name}`.padEnd(22) + text)
+  return [
+    'usage: npm run bench -- SCENARIO [options]',
+    `scenarios and their options:\n${lines.join('\n')}`,
+    `options of all scenarios:\n${[...flagLines(COMMON), ...switches].map((line) => `  ${line}`).join('\n')}`,
+    'The exit code is 1 if an operation did not complete, or a claim of the scenario is false.\n',
+  ].join('\n\n')
+}
 
-${SCENARIO_USAGE}
-The exit code is 1 if any row did not complete, or a scenario's claim is not kept.
-`
+function flagLines(flags: Flags): readonly string[] {
+  return Object.entries(flags).map(([name, [placeholder, text]]) => `--${name} ${placeholder}`.padEnd(22) + text)
+}
 
-/** Reads the arguments; undefined: help is wanted. @throws with all that is wrong. */
-export function readOptions(args: readonly string[]): Options | undefined {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      ...SCENARIO_FLAGS,
-      scenario: { type: 'string' },
-      rows: { type: 'string' },
-      deployers: { type: 'string' },
-      'temporal-store': { type: 'string' },
-      ops: { type: 'string' },
-      runs: { type: 'string' },
-      timeout: { type: 'string' },
-      'data-dir': { type: 'string' },
-      out: { type: 'string' },
-      profile: { type: 'string' },
-      record: { type: 'boolean' },
-      'no-yardsticks': { type: 'boolean' },
-      help: { type: 'boolean', short: 'h' },
-    },
-  })
-  if (values.help === true) return undefined
-  const yardsticks = values['no-yardsticks'] !== true
-  if (values.record === true && !yardsticks)
-    throw new Error('--record needs the yardsticks, expected no --no-yardsticks')
+/** @param flags of the scenario. @throws when a flag is unknown or a value is wrong. */
+export function readOptions(args: readonly string[], flags: Flags = {}): Options {
+  const text = Object.fromEntries(
+    Object.keys({ ...COMMON, ...flags }).map((name) => [name, { type: 'string' as const }]),
+  )
+  const switches = Object.fromEntries(Object.keys(SWITCHES).map((name) => [name, { type: 'boolean' as const }]))
+  const parsed = parseArgs({ args: [...args], options: { ...text, ...switches } })
+  const values = parsed.values as Readonly<Record<string, string | undefined>>
+  const dataDir = values['data-dir']
   return {
-    scenario: scenarioOf(values.scenario, positionals),
-    rows: values.rows?.split(',').map((name) => name.trim()),
-    deployers: chosen('deployers', values.deployers, DEPLOYERS),
-    operations: chosen('ops', values.ops, OPERATIONS),
-    runs: positive('runs', values.runs ?? String(DEFAULTS.runs)),
-    timeoutMs: positive('timeout', values.timeout ?? String(DEFAULTS.timeoutSeconds)) * 1000,
-    dataDir: optional(values['data-dir'], resolve),
-    temporalStore: chosen('temporal-store', values['temporal-store'] ?? 'sqlite', STORES)[0] ?? 'sqlite',
-    out: resolve(values.out ?? DEFAULTS.out),
-    record: values.record === true,
-    profileSeconds: optional(values.profile, (text) => positive('profile', text)),
-    yardsticks,
-    scenarioOptions: readScenarioOptions(values),
+    runs: wholeNumber(values, 'runs', DEFAULTS.runs),
+    timeoutMs: wholeNumber(values, 'timeout', DEFAULTS.timeoutSeconds) * 1000,
+    dataDir: dataDir === undefined ? undefined : resolve(dataDir),
+    temporalStore: someOf(values, 'temporal-store', STORES)[0] ?? 'sqlite',
+    out: resolve(values['out'] ?? DEFAULTS.out),
+    yardsticks: values['no-yardsticks'] === undefined,
+    warmUp: values['no-warm-up'] === undefined,
+    values,
   }
 }
 
-function scenarioOf(flag: string | undefined, positionals: readonly string[]): string {
-  const names = [...positionals, ...(flag === undefined ? [] : [flag])]
-  if (names.length > 1) throw new Error(`found the scenarios ${names.join(', ')}, expected one`)
-  return names[0] ?? DEFAULTS.scenario
-}
-
-function chosen<Name extends string>(flag: string, text: string | undefined, all: readonly Name[]): readonly Name[] {
-  if (text === undefined) return all
-  const wanted = text.split(',').map((part) => part.trim())
-  const unknown = wanted.filter((name) => !all.some((one) => one === name))
-  if (unknown.length > 0) throw new Error(`--${flag}: found ${unknown.join(', ')}, expected some of ${all.join(', ')}`)
-  return all.filter((name) => wanted.includes(name))
-}
-
-function optional<Value>(text: string | undefined, read: (text: string) => Value): Value | undefined {
-  return text === undefined ? undefined : read(text)
-}
-
-function positive(flag: string, text: string): number {
+/** The value of a flag that takes a whole number from 1. */
+export function wholeNumber(values: Options['values'], flag: string, otherwise: number): number {
+  const text = values[flag]
+  if (text === undefined) return otherwise
   const number = Number(text)
   if (!Number.isInteger(number) || number < 1)
     throw new Error(`--${flag}: found ${text}, expected a whole number from 1`)
   return number
+}
+
+/** The values of a flag that takes a list. Without the flag: all. */
+export function someOf<Name extends string>(
+  values: Options['values'],
+  flag: string,
+  all: readonly Name[],
+): readonly Name[] {
+  const names = values[flag]?.split(',').map((part) => part.trim())
+  if (names === undefined) return all
+  const unknown = names.filter((name) => !all.some((one) => one === name))
+  if (unknown.length > 0) throw new Error(`--${flag}: found ${unknown.join(', ')}, expected some of ${all.join(', ')}`)
+  return all.filter((name) => names.includes(name))
 }

@@ -20,7 +20,7 @@ afterEach(() => {
 })
 
 describe.skipIf(process.platform !== 'linux')('the meter', () => {
-  it('counts the CPU of a child that has ended, and the memory of the process', async () => {
+  it('counts the CPU of an ended child, and the memory of the process', async () => {
     const parent = startParent()
     const meter = new ProcessMeter([{ name: 'parent', pid: parent.pid ?? 0 }])
     await once(parent.stdout, 'data')
@@ -29,18 +29,18 @@ describe.skipIf(process.platform !== 'linux')('the meter', () => {
     expect(peakMemoryMiB).toBeGreaterThan(10)
   })
 
-  it('refuses to end when the process is gone', async () => {
+  it('fails when the process has ended', async () => {
     const parent = startParent()
     const meter = new ProcessMeter([{ name: 'parent', pid: parent.pid ?? 0 }])
     const exited = once(parent, 'exit')
     parent.kill('SIGKILL')
     await exited
-    expect(() => meter.end()).toThrow('(parent) is gone')
+    expect(() => meter.end()).toThrow('(parent) has ended')
   })
 })
 
-describe('a line of /proc/PID/stat', () => {
-  it('is read though the name of the command looks like fields', () => {
+describe('The parser of /proc/PID/stat', () => {
+  it('reads a line in which the name of the command looks like fields', () => {
     const text = '7 (a) 1 (b) S 3 7 7 0 -1 4194304 100 0 0 0 10 20 30 40 20 0 1 0 5 0 0'
     expect(parseStat(7, text)).toEqual({ pid: 7, parent: 3, cpuSeconds: 1 })
   })

@@ -1,14 +1,15 @@
-// CPU and memory of processes with all their descendants, by /proc. For PostgreSQL the descendants are nearly everything.
+// CPU and memory of processes with all their descendants, from /proc. The descendants of PostgreSQL use nearly all of its CPU and memory.
 //
-//   U1. A descendant that has ended counts by what its parent waited for (cutime), so no CPU is lost with it.
-//   U2. Memory of a tree: private pages of all, and of shared and file pages those of the process with the most, since they are the same.
-//   U3. The peak of a single process is the kernel's own mark; that of a tree is the largest of samples.
+//   U1. The CPU of a descendant that has ended counts: its parent's cutime contains it.
+//   U2. The memory of a tree is the private memory of all processes, plus the largest shared and file memory of one process, because processes share these pages.
+//   U3. The peak of a single process is the kernel's VmHWM. The peak of a tree is the highest sample.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
-import { TICKS_PER_SECOND } from './machine.ts'
+/** USER_HZ: the unit of times in /proc, the same on every Linux. */
+const TICKS_PER_SECOND = 100
 
-/** A part of the set, by its first process. */
+/** A part of the set, and the pid of its first process. */
 export interface ProcessTree {
   readonly name: string
   readonly pid: number
@@ -29,7 +30,7 @@ interface ProcessStat {
 
 const SAMPLE_MS = 250
 
-/** Measures from its making until `end`. */
+/** Measures from its construction until `end`. */
 export class ProcessMeter {
   readonly #trees: readonly ProcessTree[]
   readonly #timer: NodeJS.Timeout
@@ -43,20 +44,20 @@ export class ProcessMeter {
     this.#timer = setInterval(() => this.#sample(), SAMPLE_MS)
   }
 
-  /** @throws when a process is gone: what it used is lost, and the set is not what it was. */
+  /** @throws when a process has ended, because its CPU is lost. */
   end(): Usages {
     clearInterval(this.#timer)
     const after = this.#sample()
     return Object.fromEntries(
       this.#trees.map(({ name, pid }) => {
         const [used, usedBefore] = [after.get(name), this.#cpuBefore.get(name)]
-        if (used === undefined || usedBefore === undefined) throw new Error(`process ${pid} (${name}) is gone`)
+        if (used === undefined || usedBefore === undefined) throw new Error(`process ${pid} (${name}) has ended`)
         return [name, { cpuSeconds: used - usedBefore, peakMemoryMiB: this.#peaks.get(name) ?? NaN }]
       }),
     )
   }
 
-  /** Notes the memory; returns the CPU seconds of each tree that lives. */
+  /** Records the memory. @returns the CPU seconds of each tree with a process. */
   #sample(): ReadonlyMap<string, number> {
     const cpu = new Map<string, number>()
     for (const [name, members] of treesOf(this.#trees)) {
@@ -94,12 +95,12 @@ function readStats(): ProcessStat[] {
     .flatMap((name) => parseStat(Number(name), read(`/proc/${name}/stat`)) ?? [])
 }
 
-/** Reads /proc/PID/stat; undefined for a process that has ended meanwhile. */
+/** Parses /proc/PID/stat. Undefined for a process that has ended. */
 export function parseStat(pid: number, text: string | undefined): ProcessStat | undefined {
   if (text === undefined) return undefined
-  // The command's name, in parentheses, may hold spaces and parentheses: fields are counted after the last one.
+  // The name of the command, in parentheses, may contain spaces and parentheses.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  // U1: user, system, and both of the children that were waited for.
+  // U1: utime, stime, cutime, cstime.
   const ticks = fields.slice(11, 15).reduce((total, field) => total + Number(field), 0)
   return { pid, parent: Number(fields[1]), cpuSeconds: ticks / TICKS_PER_SECOND }
 }
@@ -123,12 +124,12 @@ function memoryMiB(members: readonly ProcessStat[]): number {
   return (members.length === 1 ? mark : own + file + shared) / 1024
 }
 
-/** Lets the kernel's mark of the most memory begin anew. */
+/** Resets VmHWM. */
 function resetPeak(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5')
   } catch {
-    // Gone, or another user's: then the mark is that of its whole life, an upper bound.
+    // The process has ended or belongs to another user. Then VmHWM is the peak since its start.
   }
 }
 
@@ -138,4 +139,20 @@ function read(path: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+export function residentMiB(pid: number): number {
+  const [, kib] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kib) / 1024
+}
+
+export function openFiles(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length
+}
+
+/** CPU seconds that all processes and the kernel have used since the boot of the machine. */
+export function busySeconds(): number {
+  const [first = ''] = readFileSync('/proc/stat', 'utf8').split('\n')
+  const [, user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0, steal = 0] = first.split(/\s+/).map(Number)
+  return (user + nice + system + irq + softIrq + steal) / TICKS_PER_SECOND
 }

@@ -1,44 +1,80 @@
-// The report around a scenario's sections: machine, yardsticks, failures. Markdown.
+// The report of the bench, in Markdown: the machine, failures, and the sections of the scenario. Tables and numbers of all scenarios are formatted here.
 
-import { figure, markdownTable } from './markdown.ts'
-import type { Machine } from './machine.ts'
-import type { Yardsticks, YardsticksOfRun } from './yardsticks.ts'
+import { cpus, totalmem } from 'node:os'
 
 export interface Report {
   readonly scenario: string
   readonly startedAt: Date
-  readonly machine: Machine
-  /** Of the machine at start and end, over one minute. */
+  /** The load of the machine over one minute, at the start and at the end. */
   readonly loads: readonly [before: number, after: number]
-  readonly yardsticks: YardsticksOfRun | undefined
+  /** Operations that did not complete and claims that are false. The exit code is 0 only if there are none. */
   readonly failures: readonly string[]
   readonly sections: readonly string[]
 }
 
-export function writeReport(report: Report): string {
-  const { scenario, startedAt, machine, loads, yardsticks, failures, sections } = report
+export function formatReport({ scenario, startedAt, loads, failures, sections }: Report): string {
   const minutes = (Date.now() - startedAt.getTime()) / 60_000
-  const about = [
+  const cores = cpus()
+  const memoryMiB = Math.round(totalmem() / 2 ** 20)
+  const facts = [
     `- measured ${startedAt.toISOString()}, ${figure(minutes)} minutes`,
-    `- ${machine.cores} cores of ${machine.processor}, ${machine.memoryMiB} MiB, Node ${machine.node}`,
+    `- ${cores.length} cores of ${cores[0]?.model.trim() ?? 'unknown'}, ${memoryMiB} MiB, Node ${process.version}`,
     `- load before ${figure(loads[0])}, after ${figure(loads[1])}`,
   ]
-  const failed = failures.length === 0 ? [] : [`## DID NOT COMPLETE\n\n${failures.map((one) => `- ${one}`).join('\n')}`]
-  const sticks = yardsticks === undefined ? [] : [yardstickSection(yardsticks)]
-  return `${[`# Bench: ${scenario}\n\n${about.join('\n')}`, ...failed, ...sticks, ...sections].join('\n\n')}\n`
+  const lines = failures.map((one) => `- ${one}`)
+  const failed = failures.length === 0 ? [] : [`## DID NOT COMPLETE\n\n${lines.join('\n')}`]
+  return `${[`# Bench: ${scenario}\n\n${facts.join('\n')}`, ...failed, ...sections].join('\n\n')}\n`
 }
 
-const YARDSTICKS: readonly (readonly [title: string, of: (found: Yardsticks) => number])[] = [
-  ['API writes per second (16 at once)', ({ writes }) => writes.perSecond],
-  ['... CPU of API server, etcd and client per write, ms', ({ writes }) => writes.coreMs],
-  ['no-op workflows per second (50 at once, eager)', ({ noOp }) => noOp.perSecond],
-  ['... CPU of Temporal per workflow, ms', ({ noOp }) => noOp.coreMs],
-  ['workflows of one local activity per second', ({ oneLocalActivity }) => oneLocalActivity.perSecond],
-  ['... CPU of Temporal per workflow, ms', ({ oneLocalActivity }) => oneLocalActivity.coreMs],
-  ['cores that the idle set uses', ({ idleCores }) => idleCores],
-]
+/** A statement of a scenario about its measurements. A false claim fails the bench. */
+export interface Claim {
+  /** For example `all 100 Succeeded`. */
+  readonly sentence: string
+  readonly measured: string
+  readonly isTrue: boolean
+}
 
-function yardstickSection({ before, after }: YardsticksOfRun): string {
-  const rows = YARDSTICKS.map(([title, of]) => [title, figure(of(before)), figure(of(after))])
-  return `## Yardsticks\n\n${markdownTable(['', 'before', 'after'], rows)}`
+export function falseClaims(claims: readonly Claim[]): readonly string[] {
+  return claims.filter(({ isTrue }) => !isTrue).map(({ sentence, measured }) => `claim: ${sentence}: found ${measured}`)
+}
+
+export function claimsTable(claims: readonly Claim[]): string {
+  const rows = claims.map(({ sentence, measured, isTrue }) => [sentence, measured, isTrue ? 'yes' : 'NO'])
+  return markdownTable(['claim', 'measured', 'true'], rows)
+}
+
+/** A table. The first column is text, all other columns are numbers. */
+export function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)))
+  const line = (cells: readonly string[]) => {
+    const padded = widths.map((width, column) => {
+      const cell = cells[column] ?? ''
+      return column === 0 ? cell.padEnd(width) : cell.padStart(width)
+    })
+    return `| ${padded.join(' | ')} |`
+  }
+  const rules = widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`))
+  return [line(header), `| ${rules.join(' | ')} |`, ...rows.map(line)].join('\n')
+}
+
+const MISSING = '-'
+
+/** Three significant digits; all digits before the point. */
+export function figure(value: number | undefined): string {
+  if (value === undefined || !Number.isFinite(value)) return MISSING
+  const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.max(Math.abs(value), 0.1))))
+  return value.toFixed(digits)
+}
+
+export function seconds(ms: number | undefined): string {
+  return figure(ms === undefined ? undefined : ms / 1000)
+}
+
+export function count(value: number): string {
+  return Math.round(value).toLocaleString('en-US')
+}
+
+/** The quotient of two measurements, for example `5.2x`. */
+export function times(theirs: number | undefined, ours: number): string {
+  return theirs === undefined ? MISSING : `${figure(theirs / ours)}x`
 }

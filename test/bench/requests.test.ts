@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 
 import { parseCounters, requestsBetween } from './requests.ts'
 
-describe('the counters of an API server', () => {
-  it('are summed by verb, resource and code, without leases and requests for no resource', () => {
+describe('The counters of an API server', () => {
+  it('are summed by verb, resource and code, without leases and requests without a resource', () => {
     const text = [
       '# TYPE apiserver_request_total counter',
       line({ verb: 'POST', resource: 'installations', code: '201', dry_run: '' }, 3),
@@ -22,8 +22,8 @@ describe('the counters of an API server', () => {
   })
 })
 
-describe('the requests between two readings', () => {
-  it('are those of others: what the bench sent itself is taken off, but only where it succeeded', () => {
+describe('The requests between two readings', () => {
+  it('do not contain successful requests of the bench', () => {
     const before = new Map([['POST installations 201', 10]])
     const after = new Map([
       ['POST installations 409', 2],
@@ -32,7 +32,7 @@ describe('the requests between two readings', () => {
     expect(requestsBetween(before, after, { 'POST installations': 3 })).toMatchObject({ writes: 3, conflicts: 2 })
   })
 
-  it('are told apart: writes, Kubernetes Events, conflicts, and reads without watches', () => {
+  it('are counted as writes, Kubernetes Events, conflicts, and reads without watches', () => {
     const after = new Map([
       ['PATCH installations/status 200', 5],
       ['PUT deployitems 409', 1],
@@ -51,7 +51,7 @@ describe('the requests between two readings', () => {
     })
   })
 
-  it('are none when nothing has changed', () => {
+  it('are 0 when no counter has changed', () => {
     const same = new Map([['POST events 201', 4]])
     expect(requestsBetween(same, same, {})).toMatchObject({ writes: 0, events: 0, byResource: {} })
   })

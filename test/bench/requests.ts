@@ -1,11 +1,11 @@
-// What was asked of the API server, by its own counters (`apiserver_request_total`).
+// The requests to the API server, from its counters (`apiserver_request_total`).
 //
-//   Q1. Not counted: renewals of leases, which the servers do among themselves, and requests without a resource, such as for the counters.
-//   Q2. The bench's own requests are taken off, only those that succeeded.
+//   Q1. Leases and requests without a resource do not count.
+//   Q2. Successful requests of the bench do not count.
 
 import type { KubeClient } from '../../activities/kube/client.ts'
 
-/** How often each "VERB resource code" was answered since the server's start. */
+/** The number of answers for each "VERB resource code" since the start of the server. */
 export type Counters = ReadonlyMap<string, number>
 
 export interface Requests {
@@ -30,7 +30,7 @@ export async function readCounters(kube: KubeClient): Promise<Counters> {
   return parseCounters(Buffer.concat(chunks).toString('utf8'))
 }
 
-/** Reads the counters from the text of `/metrics` (Q1). */
+/** Parses the text of `/metrics` (Q1). */
 export function parseCounters(text: string): Counters {
   const counters = new Map<string, number>()
   for (const line of text.split('\n')) {
@@ -51,12 +51,12 @@ export function parseCounters(text: string): Counters {
   return counters
 }
 
-/** What came between two readings; `own`: the bench's requests by "VERB resource" (Q2). */
+/** The requests between two readings. @param own the bench's requests by "VERB resource" (Q2). */
 export function requestsBetween(before: Counters, after: Counters, own: Readonly<Record<string, number>>): Requests {
-  const found = theirs(before, after, own)
-  const total = (wanted: readonly Answered[]) => wanted.reduce((count, one) => count + one.count, 0)
-  const isEvent = ({ resource }: Answered) => resource === 'events'
-  const writes = found.filter(({ verb }) => WRITES.has(verb))
+  const answers = answersBetween(before, after, own)
+  const total = (some: readonly Answers[]) => some.reduce((sum, one) => sum + one.count, 0)
+  const isEvent = ({ resource }: Answers) => resource === 'events'
+  const writes = answers.filter(({ verb }) => WRITES.has(verb))
   const byResource: Record<string, number> = {}
   for (const { verb, resource, count } of writes) {
     const what = `${verb} ${resource}`
@@ -65,21 +65,20 @@ export function requestsBetween(before: Counters, after: Counters, own: Readonly
   return {
     writes: total(writes.filter((one) => !isEvent(one))),
     events: total(writes.filter(isEvent)),
-    reads: total(found.filter(({ verb }) => !WRITES.has(verb) && verb !== 'WATCH')),
+    reads: total(answers.filter(({ verb }) => !WRITES.has(verb) && verb !== 'WATCH')),
     conflicts: total(writes.filter(({ code }) => code === '409')),
     byResource,
   }
 }
 
-interface Answered {
+interface Answers {
   readonly verb: string
   readonly resource: string
   readonly code: string
   readonly count: number
 }
 
-/** The requests of all others. */
-function theirs(before: Counters, after: Counters, own: Readonly<Record<string, number>>): readonly Answered[] {
+function answersBetween(before: Counters, after: Counters, own: Readonly<Record<string, number>>): readonly Answers[] {
   const left = new Map(Object.entries(own))
   return [...after].flatMap(([key, total]) => {
     const [verb = '', resource = '', code = ''] = key.split(' ')

@@ -1,36 +1,44 @@
-// What a scenario of the bench is and gives back. One file per scenario; scenarios.ts lists them.
+// The interface of a bench scenario, and the registry. Each file in `scenarios/` exports one `scenario`; the name of the file is the name of the scenario.
 
-import type { Servers } from '../../worker/dev/servers.ts'
-import type { Options } from './options.ts'
-import type { ProfiledWork } from './profile.ts'
-import type { Say } from './progress.ts'
-import type { Stage } from './stage.ts'
-import type { YardsticksOfRun } from './yardsticks.ts'
+import { readdir } from 'node:fs/promises'
+
+import type { Flags, Options } from './options.ts'
+import type { Report } from './report.ts'
 
 export interface Scenario {
   /** One line for --help. */
   readonly summary: string
-  /** Of its own set; undefined: those that `pawl dev` serves by itself. */
-  readonly wings?: string | undefined
-  readonly run: (stage: Stage) => Promise<ScenarioResult>
-  /** Makes the set ready, once all of its parts run. It has to be the bench's own then. */
-  readonly prepare?: ((servers: Servers) => Promise<void>) | undefined
-  /** What `--profile` looks at. Default: the creation of Installations. */
-  readonly profiled?: ProfiledWork
+  /** The scenario's own flags. */
+  readonly flags?: Flags
+  /** Runs on a Pawl that `withSet` starts, or starts its own servers. Stops everything that it started. */
+  readonly run: (context: Context) => Promise<ScenarioResult>
 }
 
-/** One that brings its servers and its Pawls along: a set beside it would do the same work. */
-export interface LoneScenario {
-  readonly summary: string
-  /** @param interrupted rejects when the bench is to end, after which what was started has to be stopped within ten seconds. */
-  readonly runAlone: (options: Options, say: Say, interrupted: Promise<never>) => Promise<ScenarioResult>
+export interface Context {
+  readonly options: Options
+  /** Prints a line of progress. */
+  readonly log: (line: string) => void
+  /** Rejects on Ctrl-C. */
+  readonly interrupted: Promise<never>
+  /** Aborts on Ctrl-C, so that a start of servers ends. */
+  readonly signal: AbortSignal
 }
 
-export interface ScenarioResult {
-  /** What did not complete, one sentence each; the exit code is 0 only without any. */
-  readonly failures: readonly string[]
-  /** Sections of the report, in Markdown. */
-  readonly report: (yardsticks: YardsticksOfRun | undefined) => readonly string[]
-  /** Makes the figures of this run the baseline. Absent: the scenario has none. */
-  readonly record?: (yardsticks: YardsticksOfRun) => Promise<void>
+/** The parts of the report that depend on the scenario. */
+export type ScenarioResult = Pick<Report, 'failures' | 'sections'>
+
+const FOLDER = new URL('scenarios/', import.meta.url)
+
+/** The names of all scenarios. */
+export async function scenarioNames(): Promise<readonly string[]> {
+  const files = await readdir(FOLDER)
+  return files.filter((file) => file.endsWith('.ts')).map((file) => file.slice(0, -'.ts'.length))
+}
+
+/** @throws when no file has the name. */
+export async function loadScenario(name: string): Promise<Scenario> {
+  const names = await scenarioNames()
+  if (!names.includes(name)) throw new Error(`scenario "${name}": unknown, expected one of ${names.join(', ')}`)
+  const { scenario } = (await import(new URL(`${name}.ts`, FOLDER).href)) as { readonly scenario: Scenario }
+  return scenario
 }

@@ -1,26 +1,25 @@
-// The set that is measured: real servers on durable storage, as `pawl dev` has them, with bridge and worker. Either one of the
-// bench's own, in a fresh folder that is removed at the end, or a running one that is left alone.
+// The servers that the bench measures: those of `pawl dev` on durable storage, with bridge and worker. The bench starts its own set in a new folder and removes
+// it at the end, or measures a running `pawl dev`, which it does not stop.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { readConfig } from '../../worker/server/config.ts'
+import { createKubeClient, type KubeClient } from '../../activities/kube/client.ts'
 import { startDev, type Dev } from '../../worker/dev.ts'
-import type { TemporalStore } from '../../worker/dev/servers.ts'
+import type { Servers } from '../../worker/dev/servers.ts'
 import { readState, type DevState } from '../../worker/dev/state.ts'
-import { PartRestarts, type Restart } from './part-restarts.ts'
+import { readConfig } from '../../worker/server/config.ts'
 import type { ProcessTree } from './processes.ts'
-import type { Say } from './progress.ts'
-import type { Scenario } from './scenario.ts'
-import { countStatements } from './statements.ts'
+import type { Context, ScenarioResult } from './scenario.ts'
+import { measureYardsticks, yardstickSection } from './yardsticks.ts'
 
-/** Disruptions that are undone do not stay for the sake of their metrics. */
+/** Finished Disruptions are deleted at once, and do not stay for their metrics. */
 const CHAOS_CONFIG = fileURLToPath(new URL('../../examples/chaos/config.yaml', import.meta.url))
 
 export interface BenchSet {
-  /** Whether it was started by the bench, and goes with it. */
+  /** True: the bench started the set and removes it at the end. */
   readonly isOwn: boolean
   readonly kubeconfigPath: string
   readonly temporalAddress: string
@@ -28,82 +27,91 @@ export interface BenchSet {
   readonly databaseUrl: string
   readonly processes: readonly ProcessTree[]
   readonly logFile: (part: string) => string
-  /** Rejects when a part of a set of the bench's own dies. */
+  /** Rejects when a part of the bench's own set dies. */
   readonly failure: Promise<never>
-  /** Stops parts and starts them again; `processes` follows. Undefined: the set is not the bench's own. */
-  readonly restart?: (names: readonly string[]) => Promise<Restart>
-  /** Stops and removes what was started. */
   readonly stop: () => Promise<void>
 }
 
-export interface SetOptions {
-  /** Of a running set; undefined: one of the bench's own is started. */
-  readonly dataDir: string | undefined
-  readonly temporalStore: TemporalStore
-  /** Whether bridge and worker can be profiled side by side, and PostgreSQL counts statements. */
-  readonly forProfile: boolean
-  /** Of one of the bench's own, as the flag has them. */
-  readonly wings?: string | undefined
-  readonly prepare?: Scenario['prepare']
-  readonly signal: AbortSignal
-  readonly say: Say
+/** A scenario's view of the servers. */
+export interface Stage extends Context {
+  readonly set: BenchSet
+  readonly kube: KubeClient
 }
 
-export async function openSet(options: SetOptions): Promise<BenchSet> {
-  if (options.dataDir === undefined) return await startSet(options)
-  if (options.prepare !== undefined)
-    throw new Error(`--data-dir: found ${options.dataDir}, expected none: this scenario needs a set of its own`)
-  const state = await readState(options.dataDir)
-  if (state === undefined) throw new Error(`nothing runs for ${options.dataDir}, expected pawl dev to`)
+export interface SetNeeds {
+  /** The API groups to serve, like the flag --wings. Undefined: the default of `pawl dev`. */
+  readonly wings?: string | undefined
+  /** Changes the started servers before the measurement. Needs a set of the bench's own. */
+  readonly prepare?: (servers: Servers) => Promise<void>
+}
+
+/** Runs the work on a set, between two measurements of the yardsticks, and stops the set. */
+export async function withSet(
+  context: Context,
+  needs: SetNeeds,
+  work: (stage: Stage) => Promise<ScenarioResult>,
+): Promise<ScenarioResult> {
+  const set = await openSet(context, needs)
+  const kube = createKubeClient({ kubeconfigPath: set.kubeconfigPath, userAgent: 'bench' })
+  try {
+    const measured = withYardsticks({ ...context, set, kube }, work)
+    return await Promise.race([measured, set.failure, context.interrupted])
+  } finally {
+    await kube.close()
+    await set.stop()
+  }
+}
+
+async function withYardsticks(stage: Stage, work: (stage: Stage) => Promise<ScenarioResult>): Promise<ScenarioResult> {
+  if (!stage.options.yardsticks) return await work(stage)
+  const before = await measureYardsticks(stage)
+  const { failures, sections } = await work(stage)
+  const after = await measureYardsticks(stage)
+  return { failures, sections: [yardstickSection(before, after), ...sections] }
+}
+
+async function openSet(context: Context, needs: SetNeeds): Promise<BenchSet> {
+  const { dataDir } = context.options
+  if (dataDir === undefined) return await startSet(context, needs)
+  if (needs.prepare !== undefined)
+    throw new Error(`--data-dir: found ${dataDir}, expected none: this scenario needs its own servers`)
+  const state = await readState(dataDir)
+  if (state === undefined) throw new Error(`no pawl dev runs for ${dataDir}`)
   const never = new Promise<never>(() => undefined)
   return { ...(await describeSet(state)), isOwn: false, failure: never, stop: () => Promise.resolve() }
 }
 
-async function startSet({ temporalStore, forProfile, wings, prepare, signal, say }: SetOptions): Promise<BenchSet> {
-  // Each process listens to an inspector on a port of its own, once it is told to.
+async function startSet({ options, signal, log }: Context, { wings, prepare }: SetNeeds): Promise<BenchSet> {
+  // Each process gets its own inspector port. It listens only after SIGUSR1 (inspector.ts).
   process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --inspect-port=0`
   const dataDir = await mkdtemp(join(tmpdir(), 'pawl-bench-'))
-  const start = () =>
-    startDev({
+  try {
+    const dev = await startDev({
       config: readConfig(),
       dataDir,
       ephemeral: false,
-      temporalStore,
+      temporalStore: options.temporalStore,
       wings,
-      progress: say,
+      progress: log,
       signal,
       ...(wings?.includes('chaos') === true && { wingFlags: { 'chaos-config': CHAOS_CONFIG } }),
     })
-  try {
-    const dev = await (forProfile ? startForProfile(start) : start())
     await prepare?.(dev.servers)
-    for (const dir of foldersOf(dev, dataDir)) dev.servers.removeAtEnd(dir)
+    for (const folder of dataFolders(dev, dataDir)) dev.servers.removeAtEnd(folder)
     const described = await describeSet(dev.state)
-    // As they run now: some may have been started anew.
-    const parts = dev.servers.parts.map(({ spec, identity }) => ({ name: spec.name, pid: identity.pid }))
-    const restarts = new PartRestarts(dev.servers, parts, described.logFile)
-    const { processes, failure } = restarts
-    const restart = (names: readonly string[]) => restarts.restart(names)
-    return { ...described, processes, isOwn: true, failure, restart, stop: () => dev.stop() }
+    // `prepare` may have restarted parts.
+    const processes = dev.servers.parts.map(({ spec, identity }) => ({ name: spec.name, pid: identity.pid }))
+    const failure = dev.servers.failure.then((error) => Promise.reject(error))
+    failure.catch(() => undefined)
+    return { ...described, processes, isOwn: true, failure, stop: () => dev.stop() }
   } catch (error) {
     await rm(dataDir, { recursive: true, force: true })
     throw error
   }
 }
 
-/** Twice, since PostgreSQL learns at its start that it shall count. */
-async function startForProfile(start: () => Promise<Dev>): Promise<Dev> {
-  const first = await start()
-  try {
-    await countStatements(first.servers.databaseUrl)
-  } finally {
-    await first.stop()
-  }
-  return await start()
-}
-
-/** All that holds the set's data: PostgreSQL's may have to be elsewhere. */
-function foldersOf({ servers }: Dev, dataDir: string): readonly string[] {
+/** All folders with data of the set. PostgreSQL's may be elsewhere. */
+function dataFolders({ servers }: Dev, dataDir: string): readonly string[] {
   const args = servers.parts.find(({ spec }) => spec.name === 'postgresql')?.spec.args ?? []
   const data = args[args.indexOf('-D') + 1] ?? dataDir
   return relative(dataDir, data).startsWith('..') ? [dataDir, dirname(data)] : [dataDir]
@@ -114,20 +122,20 @@ async function describeSet({
   kubeconfig,
   parts,
 }: DevState): Promise<Omit<BenchSet, 'isOwn' | 'failure' | 'stop'>> {
-  const named = (name: string) => {
+  const partNamed = (name: string) => {
     const part = parts.find((one) => one.name === name)
     if (part === undefined)
-      throw new Error(`the set of ${dataDir} has no ${name} of its own, expected pawl dev with all its servers`)
+      throw new Error(`pawl dev in ${dataDir} has no ${name}, expected one that starts all servers`)
     return part
   }
-  const url = new URL(named('postgresql').address ?? '')
+  const url = new URL(partNamed('postgresql').address ?? '')
   url.username = 'pawl'
   url.password = (await readFile(join(dataDir, 'postgresql', 'password'), 'utf8')).trim()
   return {
     kubeconfigPath: kubeconfig,
-    temporalAddress: named('temporal').address ?? '',
+    temporalAddress: partNamed('temporal').address ?? '',
     databaseUrl: url.href,
     processes: parts.flatMap(({ name, process }) => (process === null ? [] : { name, pid: process.pid })),
-    logFile: (part) => named(part).logFile ?? '',
+    logFile: (part) => partNamed(part).logFile ?? '',
   }
 }

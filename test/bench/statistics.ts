@@ -1,6 +1,6 @@
-// The few figures by which many measurements are told. Pure.
+// Statistics over measurements. Pure.
 
-/** The middle one, or the mean of the two in the middle. @throws without values: a median of nothing is a mistake. */
+/** @throws without values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const upper = sorted[Math.floor(sorted.length / 2)]
@@ -16,11 +16,18 @@ export function quantile(values: readonly number[], q: number): number {
   return sorted[rank - 1] ?? NaN
 }
 
-/** The mean for ratios: twice as fast and half as fast make equal. */
-export function geometricMean(values: readonly number[]): number {
-  return Math.exp(sum(values.map((value) => Math.log(value))) / values.length)
-}
-
 export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
+}
+
+const TENTHS = 10
+
+/** The rate in each tenth of the ends, in their order. The first tenth starts with the first end, so the latency before it does not count. */
+export function perSecondByTenth(endsMs: readonly number[]): readonly number[] {
+  const sorted = [...endsMs].sort((a, b) => a - b)
+  const at = (tenth: number) => Math.round((tenth * (sorted.length - 1)) / TENTHS)
+  return Array.from({ length: TENTHS }, (_, tenth) => {
+    const [from, to] = [at(tenth), at(tenth + 1)]
+    return ((to - from) * 1000) / ((sorted[to] ?? NaN) - (sorted[from] ?? NaN))
+  })
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 
 import { drawPlan } from '../../worker/plans/draw-plan.ts'
 import { findPlans, planNamed } from '../../worker/plans/find-plans.ts'
-import { builtIn } from '../../worker/server/registry.ts'
+import { builtInRegistry } from '../../worker/server/registry.ts'
 import * as combine from '../../workflows/kit/plan/combine.ts'
 import * as kit from '../../workflows/kit/index.ts'
 import * as outcome from '../../workflows/kit/plan/outcome.ts'
@@ -67,7 +67,7 @@ describe('the page on the kit', () => {
   it('shows a drawing as the command draws it', () => {
     const [, shown = ''] = /\$ pawl plan show exec\n([\s\S]*?)\n\.\.\.\n/.exec(page) ?? []
     expect(shown.split('\n').length).toBeGreaterThan(5)
-    expect(drawPlan(planNamed(findPlans(builtIn), 'exec'), 'text')).toContain(shown)
+    expect(drawPlan(planNamed(findPlans(builtInRegistry), 'exec'), 'text')).toContain(shown)
   })
 })
 

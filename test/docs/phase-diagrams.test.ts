@@ -4,13 +4,13 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { findPlans } from '../../worker/plans/find-plans.ts'
-import { builtIn } from '../../worker/server/registry.ts'
+import { builtInRegistry } from '../../worker/server/registry.ts'
 import { readKindFolders } from '../../worker/server/kind-folders.ts'
 import type { DeployItemPhase } from '../../workflows/landscaper/deploy-item/kind.ts'
 import type { JobPlan } from '../../workflows/kit/index.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const plans = findPlans(builtIn)
+const plans = findPlans(builtInRegistry)
 const folders = await readKindFolders(ROOT)
 const jobPlans = plans.flatMap(({ kind, phases }) => (phases === undefined ? [] : [[kind.kind, phases] as const]))
 

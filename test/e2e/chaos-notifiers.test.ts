@@ -1,4 +1,5 @@
-// Who is told of Disruptions outside of the cluster: a webhook and Slack, both an HTTP server of the test's own, and an agent of Datadog, a UDP socket. Source: spec/chaos.md 2.14, 2.15.
+// The notifiers of Disruptions: an HTTP webhook and Slack, both a local HTTP server, and a Datadog agent, a UDP socket.
+// Source: spec/chaos.md 2.14, 2.15.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +8,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { NOTICE_RUN } from '../../workflows/kit/index.ts'
+import { NOTIFICATION_RUN } from '../../workflows/kit/index.ts'
 import { Datagrams } from '../support/chaos/datagrams.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { Receiver } from '../support/chaos/receiver.ts'
@@ -61,10 +62,10 @@ function told(made: KubeObject) {
     .filter(({ id, attributes }) => id === made.metadata.uid && isMeant(String(attributes['event_reason'])))
 }
 
-/** A look that comes before the pod is seen finds none. */
+/** A pass before the pod's watch event finds no target. */
 const isMeant = (reason: string) => reason !== 'NoTargetsFound'
 
-/** Of each notice once: it comes at least once. */
+/** Each notification once, because delivery is at least once. */
 const reasonsOf = (made: KubeObject) =>
   [
     ...new Map(
@@ -95,7 +96,7 @@ async function ended(name: string, made: KubeObject): Promise<void> {
 }
 
 describe('the notifiers of Disruptions', () => {
-  it('are told each event once, with what it is about, by the names that their users know', async () => {
+  it("send each Event once, with its object, under chaos-controller's names", async () => {
     const made = await disturbed('web', {
       reporting: { slackChannel: 'web-team', purpose: 'to see what breaks', minNotificationType: 'Completion' },
     })
@@ -125,7 +126,7 @@ describe('the notifiers of Disruptions', () => {
     expect(post?.headers.authorization).toBe(`Bearer ${SECRETS.token}`)
   })
 
-  it('are an agent of Datadog as well, which is sent metrics by worker and injectors', async () => {
+  it('send events and metrics of worker and injectors to a Datadog agent', async () => {
     const made = await disturbed('data')
     const [pod] = await kubelet.untilPods(made, 1)
     const [injector] = pod!.spec.containers as readonly { readonly args: readonly string[]; readonly env?: object[] }[]
@@ -152,10 +153,10 @@ describe('the notifiers of Disruptions', () => {
     expect(agent.of('chaos.controller.restart')).toMatchObject([{ type: 'c', value: '1', tags: [app] }])
   })
 
-  it('hold nothing up, and lose nothing silently, while nobody answers', async () => {
+  it('delay nothing and lose nothing silently while no receiver answers', async () => {
     receiver.answering = ({ path }, response) => {
       if (path.startsWith('/hook/')) response.writeHead(503).end('no')
-      // Slack never answers.
+      // Slack never responds.
     }
     const made = await disturbed('mute')
     const [pod] = await kubelet.untilPods(made, 1)
@@ -177,10 +178,10 @@ describe('the notifiers of Disruptions', () => {
     await ended('mute', made)
   })
 
-  it('are told by the next worker what the killed one had to tell', async () => {
+  it('continue in the next worker after a kill', async () => {
     let isAway = true
     receiver.answering = (_, response) => {
-      // The worker waits for an answer when it is killed.
+      // The worker waits for a response when it is killed.
       if (!isAway) response.end('{"ok":true}')
     }
     const made = await disturbed('killed')
@@ -198,10 +199,10 @@ describe('the notifiers of Disruptions', () => {
   it('leave no secret in histories, the journal, or the log', async () => {
     const { client, db } = chaos.tenants.pawl
     const texts: string[] = []
-    // Temporal lists what has begun a little later.
+    // Temporal lists a new workflow with a delay.
     await vi.waitFor(async () => {
       const found: string[] = []
-      for await (const { workflowId } of client.workflow.list({ query: `WorkflowType = '${NOTICE_RUN}'` })) {
+      for await (const { workflowId } of client.workflow.list({ query: `WorkflowType = '${NOTIFICATION_RUN}'` })) {
         const history = await client.workflow.getHandle(workflowId).fetchHistory()
         found.push(Buffer.from(temporal.api.history.v1.History.encode(history).finish()).toString('latin1'))
       }

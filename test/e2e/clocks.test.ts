@@ -1,4 +1,4 @@
-// Machines whose clocks are wrong: a worker that is 20 minutes ahead, one that is 20 minutes behind, and a bridge that is ahead.
+// Workers whose clocks are 20 minutes fast and 20 minutes slow, and a bridge whose clock is fast.
 
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -13,7 +13,10 @@ beforeAll(async () => {
   await stage.pawl.startWorker('behind')
 })
 
-/** What of the journal's times is further from the database's clock than ten minutes: the clocks are off by twice as much, and no test takes as long. */
+/**
+ * The timestamps of the journal that differ from the database's clock by more than ten minutes: the clocks are wrong by
+ * twice as much, and no test takes that long.
+ */
 async function wrongTimes(): Promise<readonly unknown[]> {
   const { rows } = await sql`
     with seen as (
@@ -23,8 +26,8 @@ async function wrongTimes(): Promise<readonly unknown[]> {
   return rows
 }
 
-describe('workers whose clocks are wrong', () => {
-  it('do the jobs once, and what they note is told by the time of the database', async () => {
+describe('workers with wrong clocks', () => {
+  it('run each job once, and record times of the database', async () => {
     const names = Array.from({ length: 10 }, (_, index) => `shop-${index}`)
     await Promise.all(names.map((name) => stage.cluster.create(installation(name, CHAIN), 'installations')))
     for (const name of names) {
@@ -38,7 +41,7 @@ describe('workers whose clocks are wrong', () => {
     expect(await wrongTimes()).toEqual([])
   })
 
-  it('let no time-out of an item pass early, also when one takes over from the other', async () => {
+  it('let no time-out of an item pass early, also when one worker takes over from the other', async () => {
     // Time-outs of items are 10 minutes.
     await stage.cluster.create(installation('slow', [waitingItem('slow')]), 'installations')
     const found = await stage.cluster.waitUntilItems('slow', ['slow'], (it) => it?.status?.phase === 'Progressing')

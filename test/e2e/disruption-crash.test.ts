@@ -31,7 +31,7 @@ import { byForm, sampleOf } from '../support/matrix/form.ts'
 const LIMIT_MS = 400_000
 const AWAY_MS = byForm(3000, 60_000)
 
-// What a killed worker had begun is soon given to the next one.
+// The short time-outs let the next worker continue the killed worker's tasks soon.
 const workerFlags = ['--workflow-task-timeout-ms', '5000', '--sticky-timeout-ms', '2000', '--wake-lease-ms', '5000']
 const chaos = useChaos('disruption-crash', ['shop'], undefined, { proxied: true, workerFlags })
 let stage: CrashStage
@@ -49,12 +49,12 @@ afterAll(async () => {
   await stage.played.stop()
 })
 
-describe('a Disruption that nothing disturbs', () => {
-  it('makes the writes at which others are interrupted, and none of another kind', () => {
-    // A pass that is done again tells again of what is told already, which is refused.
+describe('an undisturbed Disruption', () => {
+  it('makes exactly the writes at which the other tests interrupt it', () => {
+    // A repeated pass may create the same Event again, which the API server rejects.
     const written = writesOf(stage, 'undisturbed').flatMap(({ label, status }) => (status < 300 ? [label] : []))
     const points = [...INJECTION_WRITES, ...CLEANUP_WRITES].map(({ label }) => label)
-    // Readiness of one chaos pod may be told before that of the other.
+    // The order of the two readiness writes may vary.
     const without = (labels: readonly string[]) => labels.filter((label) => label !== 'PATCH disruptions/status').sort()
     expect(without(written)).toEqual(without(points))
   })
@@ -140,7 +140,7 @@ describe('X2: Disruptions whose process is killed', () => {
   )
 })
 
-describe('a Disruption whose API server', () => {
+describe('a Disruption ends like any other', () => {
   const whole = async (name: string, disturb: () => OnWrite) => {
     const course = new CrashCourse(stage, name)
     rearm(stage, undefined, disturb())
@@ -152,13 +152,13 @@ describe('a Disruption whose API server', () => {
   }
 
   it(
-    'X1: refuses the first write to each object as a conflict ends like any other',
+    'X1: when the first write to each object is a conflict',
     async () => {
       let refusals = 0
       const disturb = () => {
         const seen = new Set<string>()
         return (label: string, _nth: number, path: string) => {
-          // A conflict of a creation would be another thing.
+          // A conflict of a create would have another meaning.
           if (label.startsWith('POST ') || seen.has(`${label} ${path}`)) return undefined
           seen.add(`${label} ${path}`)
           refusals++
@@ -166,14 +166,14 @@ describe('a Disruption whose API server', () => {
         }
       }
       expect(await whole('conflicts', disturb)).toEqual(expected)
-      // Finalizer and status; two deletions, two chaos pods that are let go of, status and finalizer.
+      // Finalizer and status; two deletions, two releases of chaos pods, status and finalizer.
       expect(refusals).toBeGreaterThanOrEqual(8)
     },
     LIMIT_MS,
   )
 
   it(
-    'X2: carries out each first write to an object and loses the answer ends like any other',
+    'X2: when the answer to the first write to each object is lost',
     async () => {
       const disturb = () => {
         const seen = new Set<string>()
@@ -187,14 +187,14 @@ describe('a Disruption whose API server', () => {
       const { told, ...course } = await whole('answers', disturb)
       const { told: all, ...others } = expected
       expect(course).toEqual(others)
-      // Whether an Event of a creation is told depends on whether it was the first try that made it.
+      // The Event about a create is missing if a repeated create found the existing pod.
       expect(told).toEqual(expect.arrayContaining(all.filter((one) => one !== 'ChaosPodCreated')))
     },
     LIMIT_MS,
   )
 
   it(
-    'X3: is away while it is undone ends like any other, and is never stuck',
+    'X3: when the API server is away during the clean-up, and is never stuck',
     async () => {
       const { worker, bridge } = chaos.tenants.proxies
       const course = new CrashCourse(stage, 'away')
@@ -225,7 +225,7 @@ describe('a Disruption whose API server', () => {
   )
 
   it(
-    'X5: tells everything twice, and of chaos pods only when all are made, ends like any other',
+    'X5: when all events arrive twice and late',
     async () => {
       const { bridge } = chaos.tenants.proxies
       const made = () => writesOf(stage, 'twice').filter(({ label, status }) => label === 'POST pods' && status === 201)

@@ -1,4 +1,4 @@
-// Crons and rollouts on real servers, from kubectl's side. No time of a schedule is waited for: the status says that the last one was long ago.
+// Crons and rollouts on real servers. No test waits for a scheduled time: the status contains a last time long ago.
 // Acceptance scenarios: spec/chaos.md 4.4.
 
 import { readFile } from 'node:fs/promises'
@@ -38,16 +38,16 @@ beforeAll(async () => {
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/shop/deployments'
 const WEB = `${DEPLOYMENTS}/web`
 const TARGET = { kind: 'deployment', name: 'web' }
-/** Of the target's pods none is selected, so no chaos pods have to end. */
+/** The template selects no pod of the target, so no chaos pods have to end. */
 const TEMPLATE = { selector: { tier: 'none' }, count: 1, duration: '10m', network: { drop: 30 } }
 const SELECTOR = { tier: 'none', app: 'web' }
-/** The beginning of this year, as late as it is. */
+/** The beginning of this year. */
 const YEARLY = { schedule: '0 0 1 1 *', delayedStartTolerance: '8784h' }
 
 describe('a DisruptionCron', () => {
   const child = 'disruption-cron-game'
 
-  it('makes one Disruption when it is time, none beside it, and none while everything is to stop; its own goes with it', async () => {
+  it('creates one Disruption at the scheduled time, none next to it, and none during an emergency stop; deleting it deletes the Disruption', async () => {
     await create('DisruptionCron', 'game', { ...YEARLY, targetResource: TARGET, disruptionTemplate: TEMPLATE })
     const cron = await until('disruptioncrons', 'game', { status: { observedGeneration: 1 } })
     expect(cron.metadata.finalizers).toEqual([FINALIZER])
@@ -62,7 +62,7 @@ describe('a DisruptionCron', () => {
     expect(status).toMatchObject({ lastScheduleTime: annotations?.[SCHEDULED_AT_ANNOTATION] })
     expect(ownerReferences).toMatchObject([{ kind: 'DisruptionCron', uid: cron.metadata.uid, controller: true }])
 
-    // A status that does not know of it learns from it, so that its removal is not followed by another one.
+    // A status without the Disruption is updated from it, so its deletion causes no second one.
     await letItBeDue()
     await vi.waitFor(async () => expect(await lastSchedule()).toBe(annotations?.[SCHEDULED_AT_ANNOTATION]), PATIENT)
     expect((await find('disruptions', child))?.metadata.uid).toBe(made.metadata.uid)
@@ -73,7 +73,7 @@ describe('a DisruptionCron', () => {
     await letItBeDue()
     await vi.waitFor(async () => expect(await reasons('DisruptionCron', 'game')).toContain('EmergencyStop'), PATIENT)
     expect(await find('disruptions', child)).toBeUndefined()
-    // The history tells Disruptions apart by when they were made, to the second.
+    // The history distinguishes Disruptions by creation times in whole seconds.
     const nextSecond = Date.parse(made.metadata.creationTimestamp ?? '') + 1000
     await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(nextSecond), PATIENT)
     await annotate(null)
@@ -89,7 +89,7 @@ describe('a DisruptionCron', () => {
     )
   })
 
-  it('notes that its target is missing, passes over what is due meanwhile, and forgets it when that is there', async () => {
+  it('records a missing target, skips the times meanwhile, and clears the record when the target is back', async () => {
     const targetResource = { kind: 'statefulset', name: 'db' }
     await create('DisruptionCron', 'later', { ...YEARLY, targetResource, disruptionTemplate: TEMPLATE })
     const missing = expect.any(String) as string
@@ -106,7 +106,7 @@ describe('a DisruptionCron', () => {
     await gone('disruptioncrons', 'later')
   })
 
-  it('is deleted when its target has been missing for too long', async () => {
+  it('is deleted after its target has been missing for too long', async () => {
     const targetResource = { kind: 'statefulset', name: 'db' }
     await create('DisruptionCron', 'lost', { ...YEARLY, targetResource, disruptionTemplate: TEMPLATE })
     const since = { targetResourcePreviouslyMissing: expect.any(String) as string }
@@ -119,7 +119,7 @@ describe('a DisruptionCron', () => {
     ])
   })
 
-  it('is counted when it is too late and when it is paused, each once, and says when it is next', async () => {
+  it('counts a late time and a pause once each, and has a gauge for the next time', async () => {
     const spec = { ...YEARLY, delayedStartTolerance: '1ms', targetResource: TARGET, disruptionTemplate: TEMPLATE }
     await create('DisruptionCron', 'late', spec)
     await until('disruptioncrons', 'late', { status: { observedGeneration: 1 } })
@@ -158,7 +158,7 @@ describe('a DisruptionCron', () => {
 })
 
 describe('a DisruptionRollout', () => {
-  it('makes one Disruption when the containers of its target have changed, and none for its replicas', async () => {
+  it("creates one Disruption after a change of its target's containers, and none after a change of replicas", async () => {
     const child = 'disruption-rollout-game'
     await create('DisruptionRollout', 'game', { targetResource: TARGET, disruptionTemplate: TEMPLATE })
     const { status } = await until('disruptionrollouts', 'game', { status: { latestTargetResource: 'deployment/web' } })
@@ -188,7 +188,7 @@ describe('a DisruptionRollout', () => {
     expect(await find('disruptions', child)).toBeUndefined()
   })
 
-  it('notes that its target is missing, and forgets it when that is there', async () => {
+  it('records a missing target, and clears the record when the target is back', async () => {
     const targetResource = { kind: 'statefulset', name: 'db' }
     await create('DisruptionRollout', 'later', { targetResource, disruptionTemplate: TEMPLATE })
     const missing = expect.any(String) as string
@@ -202,7 +202,7 @@ describe('a DisruptionRollout', () => {
     await gone('disruptionrollouts', 'later')
   })
 
-  it('passes over a change that it is too late for, and counts it once', async () => {
+  it('skips a change that is too late, and counts it once', async () => {
     await create('DisruptionRollout', 'late', { targetResource: TARGET, disruptionTemplate: TEMPLATE })
     await until('disruptionrollouts', 'late', { status: { latestTargetResource: 'deployment/web' } })
     const longAgo = '2020-01-01T00:00:00Z'
@@ -222,19 +222,19 @@ describe('a DisruptionRollout', () => {
   }
 })
 
-describe('an example', () => {
+describe('the example', () => {
   beforeAll(async () => {
     const deployments = (await documentsIn('shop.yaml')).filter(({ kind }) => kind === 'Deployment')
     expect(deployments.map(({ metadata }) => metadata.name)).toEqual(['shop', 'warehouse'])
     for (const body of deployments) await shop().kube.request('POST', DEPLOYMENTS, { body })
   })
 
-  it('of a cron makes its Disruption of the shop when it is time', async () => {
+  it('of a cron creates its Disruption of the shop at the scheduled time', async () => {
     const [{ metadata, spec }] = await documentsIn('cron.yaml')
     const child = `disruption-cron-${metadata.name}`
     await create('DisruptionCron', metadata.name, spec)
     await until('disruptioncrons', metadata.name, { status: { observedGeneration: 1 } })
-    // The last of its times, however late it is.
+    // The last scheduled time, however late.
     await patch('disruptioncrons', metadata.name, { spec: { delayedStartTolerance: '8784h' } })
     await patch('disruptioncrons', metadata.name, { status: { lastScheduleTime: '2020-01-01T00:00:00Z' } }, 'status')
     const made = await until('disruptions', child, { spec: { ...spec.disruptionTemplate, selector: { app: 'shop' } } })
@@ -243,7 +243,7 @@ describe('an example', () => {
     await goWithChaosPods('disruptioncrons', metadata.name, made)
   })
 
-  it('of a rollout makes its Disruption of the shop when that has another image', async () => {
+  it('of a rollout creates its Disruption of the shop after a change of the image', async () => {
     const [{ metadata, spec }] = await documentsIn('rollout.yaml')
     const child = `disruption-rollout-${metadata.name}`
     await create('DisruptionRollout', metadata.name, spec)
@@ -256,7 +256,7 @@ describe('an example', () => {
     await goWithChaosPods('disruptionrollouts', metadata.name, made)
   })
 
-  /** The pods of the shop run, so there may be chaos pods, which no node takes away. */
+  /** The pods of the shop run, so chaos pods may exist, which no node deletes. */
   async function goWithChaosPods(plural: string, name: string, made: LsObject): Promise<void> {
     const kubelet = new ChaosKubelet(shop().kube)
     await remove(plural, name)
@@ -276,7 +276,7 @@ interface Example {
   readonly spec: { readonly disruptionTemplate: object }
 }
 
-/** Of a file of examples/chaos. */
+/** An object of a file in examples/chaos. */
 async function documentsIn(file: string): Promise<readonly [Example, ...Example[]]> {
   const text = await readFile(new URL(`../../examples/chaos/${file}`, import.meta.url), 'utf8')
   return parseAllDocuments(text).map((document) => document.toJS() as Example) as [Example, ...Example[]]

@@ -161,10 +161,21 @@ describe('a worker that starts', () => {
   /** Of a Disruption whose worker is killed after it has created more than half of the chaos pods. */
   let half: readonly ChaosPodObject[]
   let many: KubeObject
+  /** A Disruption whose workers are killed after half of its injectors have cleaned up. */
+  let leaving: KubeObject
+  const disruptEight = async (name: string, kinds: object) => {
+    const labels = { app: name }
+    for (let index = 0; index < 8; index++) await shop().runPod(`${name}-${index}`, { labels, node: 'n1' })
+    return await shop().disrupt(name, { selector: labels, count: '100%', ...kinds })
+  }
   beforeAll(async () => {
-    const labels = { app: 'many' }
-    for (let index = 0; index < 8; index++) await shop().runPod(`many-${index}`, { labels, node: 'n1' })
-    many = await shop().disrupt('many', { selector: labels, count: '100%', network: { drop: 30 }, cpuPressure: {} })
+    leaving = await disruptEight('leaving', { network: { drop: 30 } })
+    const leavingPods = await kubelet.untilPods(leaving, 8)
+    for (const pod of leavingPods) await kubelet.ready(pod)
+    await shop().until('leaving', { injectionStatus: 'Injected', injectedTargetsCount: 8 })
+    await shop().remove('leaving')
+    for (const pod of leavingPods.slice(0, 4)) await kubelet.end(pod)
+    many = await disruptEight('many', { network: { drop: 30 }, cpuPressure: {} })
     half = await vi.waitFor(
       async () => {
         const pods = await kubelet.pods(many)
@@ -174,6 +185,8 @@ describe('a worker that starts', () => {
       { ...PATIENT, interval: 5 },
     )
     for (const worker of WORKERS) await chaos.tenants.pawl.kill(worker)
+    for (const pod of leavingPods.slice(4)) await kubelet.end(pod)
+    expect(uidsOf(await kubelet.pods(leaving))).toEqual(expect.arrayContaining(uidsOf(leavingPods.slice(4))))
     running = await createAsChaosController('running')
     stuck = await createAsChaosController('stuck')
     await kubelet.exit(stuck.pods[0]!, 1)
@@ -192,6 +205,13 @@ describe('a worker that starts', () => {
     await shop().remove('many')
     for (const pod of pods) await kubelet.end(pod)
     await shop().gone('many')
+  })
+
+  // X2 for many targets.
+  it('completes the clean-up of a Disruption, and leaves no chaos pod', async () => {
+    await shop().gone('leaving')
+    expect(await kubelet.pods(leaving)).toEqual([])
+    expect(await shop().reasons('Disruption', 'leaving')).toEqual(expect.arrayContaining(['Cleaned', 'Finished']))
   })
 
   it('takes over a Disruption from chaos-controller with its targets and chaos pods, and injects nothing again', async () => {

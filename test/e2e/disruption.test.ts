@@ -10,10 +10,15 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
 
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { CHAOS_POD_FINALIZER, DISRUPTION_KIND_LABEL, FINALIZER, kindNamesOf } from '../../workflows/chaos/contract.ts'
+import {
+  CHAOS_POD_FINALIZER,
+  DISRUPTION_KIND_LABEL,
+  FINALIZER,
+  kindNamesOf,
+  removeFinalizerCommand,
+} from '../../workflows/chaos/contract.ts'
 import { disruptionFields } from '../../workflows/chaos/disruption/fields.ts'
 import type { DisruptionSpec } from '../../workflows/chaos/disruption/kind.ts'
-import { removeFinalizerCommand } from '../../workflows/chaos/let-go-command.ts'
 import { ChaosKubelet, keyOf } from '../support/chaos/kubelet.ts'
 import { PublishedLists } from '../support/chaos/published-lists.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'

@@ -3,8 +3,8 @@
 
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { switchedOff } from '../../worker/server/registry.ts'
-import { wingsOn } from '../../worker/server/wings.ts'
+import { disabledControllers } from '../../worker/server/registry.ts'
+import { enabledWings } from '../../worker/server/wings.ts'
 import {
   API,
   blueprintOf,
@@ -33,8 +33,8 @@ const SKIP = 'landscaper.gardener.cloud/pawl-skip'
 const WHOLE = { apiVersion: 'v1', kind: 'ConfigMap', name: 'whole', namespace: 'fields' }
 const KINDS = ['installations', 'executions', 'deployitems', 'dataobjects', 'targets']
 // Those that are off unless a flag asks for them have tests of their own: default-contexts, target-sync, and the wings that have to be named.
-const off = switchedOff({})
-const wings = wingsOn(undefined)
+const off = disabledControllers({})
+const wings = enabledWings(undefined)
 const owners = [...(await declarations())].flatMap(([folder, owner]) =>
   owner === undefined || off.has(owner.controller) || !wings.includes(folder.split('/')[0] ?? '') ? [] : [owner],
 )

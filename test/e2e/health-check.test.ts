@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { createKubeClient } from '../../activities/kube/client.ts'
 import { createProblemList } from '../../worker/reconciler/stuck-runs.ts'
 import { createLogger } from '../../worker/server/log.ts'
-import { tellingPlace } from '../../worker/server/report-object.ts'
+import { reportTarget } from '../../worker/server/report-object.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
 const NAMESPACE = 'health-check'
@@ -43,7 +43,7 @@ describe('the health of the engine', { timeout: 240_000 }, () => {
 })
 
 describe('the list of bugs that workers met', () => {
-  const place = tellingPlace('critical-problems', `${NAMESPACE}/critical-problems`, ['landscaper'])
+  const place = reportTarget('critical-problems', `${NAMESPACE}/critical-problems`, ['landscaper'])
   const kube = createKubeClient({ kubeconfigPath: stage.servers.accounts.worker })
   afterAll(() => kube.close())
 

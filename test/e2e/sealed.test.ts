@@ -14,7 +14,7 @@ import type { temporal } from '@temporalio/proto'
 import { afterAll, describe, expect, inject, it, vi } from 'vitest'
 
 import { addAttributes } from '../../worker/migrate.ts'
-import { readPayloadKeys, sealingCodec } from '../../worker/reconciler/temporal/payload-codec.ts'
+import { readPayloadKeys, encryptionCodec } from '../../worker/reconciler/temporal/payload-codec.ts'
 import { connectionOptions } from '../../worker/server/temporal.ts'
 import { Authority } from '../support/servers/certificates.ts'
 import { CHAIN, installation } from '../support/cluster/cluster.ts'
@@ -103,7 +103,7 @@ async function historyOf(name: string) {
 }
 
 async function opened(payloads: readonly temporal.api.common.v1.IPayload[]): Promise<string> {
-  const found = await sealingCodec(readPayloadKeys(keys)).decode([...payloads])
+  const found = await encryptionCodec(readPayloadKeys(keys)).decode([...payloads])
   return found.map(({ data }) => Buffer.from(data ?? []).toString()).join('\n')
 }
 

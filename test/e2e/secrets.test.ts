@@ -18,7 +18,7 @@ import { eventsOf, historiesOf, journalOf, findLeaks, decodedTexts } from '../su
 import { useStage } from '../support/pawl/stage.ts'
 
 const CANARY = 'canary-9f27b6e04d'
-// A blueprint computes it: words that its author wrote are shown in the lines around a fault (render/redact.ts R1).
+// A blueprint computes it: words that its author wrote are shown in the lines around a fault (render/engine/redact.ts R1).
 const COMPUTED = '{{ printf `%s-%s` `canary` `9f27b6e04d` }}'
 const TARGET_TYPE = 'landscaper.gardener.cloud/mock'
 

@@ -1,4 +1,4 @@
-// Random faults of everything that Pawl depends on, and of its own processes, all at once: the short form of `npm run bench -- faults`.
+// Random faults of all dependencies of Pawl and of its own processes at once: the short form of `npm run bench -- faults`.
 
 import { describe, expect, inject, it } from 'vitest'
 import { storm } from '../support/storm/storm.ts'
@@ -10,8 +10,8 @@ describe('a storm of faults', () => {
   it(
     'T2, T4: loses nothing, doubles nothing, and leaves quiet behind',
     async () => {
-      const say = (line: string) => void process.stderr.write(`${line}\n`)
-      const options = { name: 'storm', faults: 150, seed: SEED, lanes: 1, abreast: 4, everyMs: 80, say }
+      const log = (line: string) => void process.stderr.write(`${line}\n`)
+      const options = { name: 'storm', faults: 150, seed: SEED, lanes: 1, abreast: 4, everyMs: 80, log }
       const { counts, lives, lost, doubled, unrest } = await storm(inject('servers'), options)
       expect({ lost, doubled, unrest }).toEqual({ lost: [], doubled: [], unrest: [] })
       expect([...counts.values()].reduce((total, count) => total + count, 0)).toBeGreaterThanOrEqual(150)

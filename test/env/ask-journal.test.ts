@@ -14,7 +14,7 @@ import {
   runOf,
   wakeOf,
   writesOf,
-} from '../../activities/journal/read/asked-events.ts'
+} from '../../activities/journal/read/event-queries.ts'
 import {
   childrenOf,
   followedKinds,
@@ -24,9 +24,9 @@ import {
   newestJobs,
   objectOf,
   objectsNamed,
-} from '../../activities/journal/read/asked-objects.ts'
+} from '../../activities/journal/read/object-queries.ts'
 import { upsertWakes } from '../../activities/journal/write/wakes.ts'
-import { waitingOf } from '../../activities/journal/read/waiting.ts'
+import { waitingOf } from '../../activities/journal/read/wake-queue.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))

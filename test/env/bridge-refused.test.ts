@@ -1,11 +1,11 @@
-// What PostgreSQL refuses for its data must not stop the journal of its kind.
+// An event that PostgreSQL rejects must not stop the journal of its kind.
 
 import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { createReflector } from '../../worker/bridge/reflector.ts'
-import { DEFAULT_SETTINGS } from '../../worker/bridge/settings.ts'
+import { DEFAULT_REFLECTOR_SETTINGS } from '../../worker/bridge/settings.ts'
 import { routeToSelf, rules, task, taskKind } from '../activities/journal/build-events.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { type BadServer, startBadServer } from '../worker/bridge/bad-server.ts'
@@ -27,12 +27,12 @@ afterAll(async () => {
 })
 
 const event = (uid: string, version: number): KubeObject => task({ uid, version, generation: version })
-/** An object whose name no index of PostgreSQL takes. */
+/** An object with a name that is too long for PostgreSQL's indexes. */
 const unjournalable = (uid: string, version: number): KubeObject =>
   task({ uid, version, name: randomBytes(20_000).toString('hex') })
 
-describe('an event that PostgreSQL refuses', () => {
-  it('is left out, and what comes with it and after it is journaled', async () => {
+describe('an event that PostgreSQL rejects', () => {
+  it('is skipped; other events of its batch and later events are journaled', async () => {
     server.objects = [event('a', 90), unjournalable('b', 91), event('c', 92)]
     const lines: string[] = []
     const reflector = createReflector(taskKind, {
@@ -42,7 +42,7 @@ describe('an event that PostgreSQL refuses', () => {
       owner: 'one',
       random: () => 0.5,
       journal: { route: routeToSelf, ...rules, contentKey: undefined, now: () => new Date() },
-      settings: DEFAULT_SETTINGS,
+      settings: DEFAULT_REFLECTOR_SETTINGS,
       log: pino({ level: 'error' }, { write: (line) => lines.push(line) }),
     })
     running = reflector.run(stopping.signal)

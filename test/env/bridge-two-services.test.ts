@@ -1,14 +1,13 @@
-// Two kinds called Service, Kubernetes' own and one of another group, followed side by side for controllers in level mode: a real API server
-// and a real PostgreSQL.
+// Two kinds called Service, in the core group and in another group, watched for controllers in level mode: a real API server and a real PostgreSQL.
 
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 
 import { createKubeClient, type KubeClient, type KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { replaceSubscriptions } from '../../activities/journal/write/level-runs.ts'
+import { replaceSubscriptions } from '../../activities/journal/write/subscriptions.ts'
 import { createReflector } from '../../worker/bridge/reflector.ts'
-import { DEFAULT_SETTINGS } from '../../worker/bridge/settings.ts'
+import { DEFAULT_REFLECTOR_SETTINGS } from '../../worker/bridge/settings.ts'
 import { directLookups, resolveWake } from '../../worker/reconciler/resolve-wake.ts'
 import { createRegistry } from '../../worker/server/registry.ts'
 import { defineLevel, groupKindOf, nop } from '../../workflows/kit/index.ts'
@@ -43,7 +42,7 @@ beforeEach(() => {
   const stopping = new AbortController()
   const journal = { ...registry, contentKey: Buffer.alloc(32, 3), now: () => new Date() }
   const shared = { cluster: 'c', namespace: NAMESPACE, kube, db: test.db, journal, owner: 'one', random: Math.random }
-  const rest = { log: pino({ level: 'silent' }), settings: DEFAULT_SETTINGS }
+  const rest = { log: pino({ level: 'silent' }), settings: DEFAULT_REFLECTOR_SETTINGS }
   const runs = followed.map((kind) => createReflector(kind, { ...shared, ...rest }).run(stopping.signal))
   run = async () => {
     stopping.abort()
@@ -52,8 +51,8 @@ beforeEach(() => {
   return run
 })
 
-describe('two kinds of one name', () => {
-  it('are both followed, each with states, a checkpoint and a controller of its own', async () => {
+describe('two kinds with the same name', () => {
+  it('are both watched, with separate states, checkpoints and controllers', async () => {
     const [mine, theirs] = [await create(core), await create(other)]
     await vi.waitFor(async () => expect(await states()).toHaveLength(2), { timeout: 30_000 })
     expect(await states()).toEqual([
@@ -80,7 +79,7 @@ describe('two kinds of one name', () => {
       .selectFrom('watch_checkpoint')
       .select(['api_group', 'kind', 'epoch'])
       .orderBy('api_group')
-    // The objects of a list come first, the checkpoint moves last.
+    // The objects of a list are journaled first, the checkpoint moves last.
     await expect
       .poll(async () => await checkpoints.execute(), { timeout: 30_000 })
       .toEqual([
@@ -88,7 +87,7 @@ describe('two kinds of one name', () => {
         { api_group: GROUP, kind: 'Service', epoch: 1 },
       ])
 
-    // Of two with one name in one namespace, one is deleted; who waits for the other hears nothing.
+    // Two objects have the same name and namespace. Deleting one of them does not wake subscribers of the other.
     await test.db.deleteFrom('wake').execute()
     await waitFor('waits-for-core', core)
     await waitFor('waits-for-other', other)
@@ -104,22 +103,22 @@ describe('two kinds of one name', () => {
     ])
   })
 
-  it('are listed anew one without the other: what the one list lacks is of its kind alone', async () => {
+  it('are relisted independently: a list deletes only objects of the listed kind', async () => {
     await create(other)
     await vi.waitFor(async () => expect(await living()).toEqual(['', GROUP]), { timeout: 30_000 })
-    // The objects come first, the checkpoint moves last.
+    // The objects are journaled first, the checkpoint moves last.
     await vi.waitFor(async () => expect(await listed()).toEqual(['', GROUP]), { timeout: 30_000 })
     await run()
     await remove(core)
     await remove(other)
     await create(other)
-    // The checkpoint of the core's Service is lost, the other one is gone on with.
+    // The checkpoint of the core Service is lost, the other one is not.
     await test.db.updateTable('watch_checkpoint').set({ resource_version: null }).where('api_group', '=', '').execute()
     const stopping = new AbortController()
     const journal = { ...registry, contentKey: Buffer.alloc(32, 3), now: () => new Date() }
     const shared = { cluster: 'c', namespace: NAMESPACE, kube, db: test.db, journal, owner: 'two', random: Math.random }
     const runs = followed.map((kind) =>
-      createReflector(kind, { ...shared, log: pino({ level: 'silent' }), settings: DEFAULT_SETTINGS }).run(
+      createReflector(kind, { ...shared, log: pino({ level: 'silent' }), settings: DEFAULT_REFLECTOR_SETTINGS }).run(
         stopping.signal,
       ),
     )

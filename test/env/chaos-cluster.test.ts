@@ -1,4 +1,4 @@
-// What an injector asks of an API server, which is real; the kubelet's part is played by the test. Source: spec/chaos.md 3.4 (6), 3.5, 3.6
+// The injector's requests to a real API server; the test plays the kubelet. Source: spec/chaos.md 3.4 (6), 3.5, 3.6
 // "Services", 3.8 "podReplacement".
 
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
@@ -35,7 +35,7 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
     await kube.close()
   })
 
-  it('takes its finalizer off its pod after a clean end, and leaves those of others', async () => {
+  it('removes its finalizer from its pod after a clean end, and keeps those of others', async () => {
     await createPod('chaos-1', { finalizers: [CHAOS_POD_FINALIZER, 'example.com/other'] })
     const injector = await stage.injected(args(), { env: inCluster('chaos-1') })
     injector.kill('SIGTERM')
@@ -43,13 +43,13 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
     expect((await get('pods/chaos-1'))?.metadata.finalizers).toEqual(['example.com/other'])
   })
 
-  it('ends well when its pod is gone', async () => {
+  it('succeeds when its pod is deleted', async () => {
     const injector = await stage.injected(args(), { env: inCluster('chaos-2') })
     injector.kill('SIGTERM')
     expect(await injector.ended, injector.lines.join('\n')).toBe(0)
   })
 
-  it('follows its target into the next container, and leaves the former as it was', async () => {
+  it('follows its target into a restarted container, and leaves the previous one unchanged', async () => {
     await createPod('target')
     await runs('target', app.id)
     const injector = await stage.injected(args(), { env: inCluster('chaos-3') })
@@ -64,7 +64,7 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
     expect(networkState(next)).not.toContain('CHAOS-NET')
   })
 
-  it('disrupts a service at its own address and at those of its pods, also of later ones', async () => {
+  it('disrupts the cluster IP of a Service and the IPs of its present and later pods', async () => {
     const first = await addressOf('web-1')
     const ports = [{ name: 'http', port: 80, targetPort: 8080 }]
     const body = { metadata: { name: 'web' }, spec: { selector: { app: 'web' }, ports } }
@@ -82,7 +82,7 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
     expect(networkState(app)).not.toContain('CHAOS-NET')
   })
 
-  it('replaces a pod, with its claims, and opens its node again', async () => {
+  it('replaces a pod with its claims, and uncordons its node', async () => {
     const node = `node-${namespace}`
     const ip = `10.${process.pid % 200}.${turn}.9`
     await kube.request('POST', '/api/v1/nodes', { body: { metadata: { name: node } } })
@@ -144,7 +144,7 @@ async function createPod(name: string, { spec = {}, ...metadata }: Readonly<Reco
   await kube.request('POST', path('pods'), { body })
 }
 
-/** Of a new pod of the service, once it has one. */
+/** The address of a new pod of the Service. */
 async function addressOf(name: string): Promise<string> {
   await createPod(name, { labels: { app: 'web' } })
   const found = async () => ((await get(`pods/${name}`))?.['status'] as { readonly podIP?: string } | undefined)?.podIP
@@ -152,7 +152,7 @@ async function addressOf(name: string): Promise<string> {
   return (await found()) ?? ''
 }
 
-/** As a kubelet says it. */
+/** The status as a kubelet writes it. */
 async function runs(name: string, id: string): Promise<void> {
   const status = { name: 'app', image: 'none', imageID: '', ready: true, restartCount: 0, containerID: id }
   const state = { running: { startedAt: new Date().toISOString() } }

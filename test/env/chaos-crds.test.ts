@@ -1,4 +1,5 @@
-// What the CRDs of the group chaos take and refuse by themselves, without a webhook. Source: spec/chaos.md 1.2 to 1.6, and of 4.2 what a schema can say.
+// The validation of the CRDs of the chaos group without a webhook. Source: spec/chaos.md 1.2 to 1.6, and the parts of
+// 4.2 that a schema can express.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
@@ -32,22 +33,22 @@ async function create({ apiVersion, plural, kind }: Kind, spec: object): Promise
 }
 
 describe('the CRD of Disruptions', () => {
-  it.each(TAKEN)('takes %j', async (spec) => {
+  it.each(TAKEN)('accepts %j', async (spec) => {
     expect(await create(disruptionKind, disrupting(spec))).toBe('taken')
   })
 
-  it.each(REFUSED)('refuses $fields of $spec, as far as it can', async ({ spec, fields: [field], byRulesOnly }) => {
+  it.each(REFUSED)('rejects $fields of $spec, as far as CEL allows', async ({ spec, fields: [field], byRulesOnly }) => {
     const said = await create(disruptionKind, disrupting(spec))
     if (byRulesOnly) expect(said).toBe('taken')
     else expect(said).toContain(` is refused: ${field}: `)
   })
 
-  it('does not know fields that it does not have', async () => {
+  it('prunes unknown fields', async () => {
     expect(await create(disruptionKind, disrupting({ ...DROP, jitter: 1 }))).toContain('spec.jitter')
   })
 })
 
-describe('the CRDs of what makes Disruptions', () => {
+describe('the CRDs of crons and rollouts', () => {
   it.each<readonly [Kind, object]>([
     [disruptionCronKind, cronSpec()],
     [

@@ -1,5 +1,5 @@
-// What is sent to an agent of Datadog, as a UDP socket hears it: metrics of a worker, events, and what a process of the injector counts. Source:
-// spec/chaos.md 2.15.
+// The datagrams to a Datadog agent, received by a UDP socket: metrics of a worker, events, and counters of an injector
+// process. Source: spec/chaos.md 2.15.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { DatadogClient } from '../../activities/chaos/datadog-client.ts'
-import { countingHearing } from '../../activities/chaos/metrics/hearing.ts'
+import { metricsObserver } from '../../activities/chaos/metrics/observer.ts'
 import { openSink } from '../../activities/chaos/metrics/sink.ts'
 import { Metrics, type Sample } from '../../activities/run/metrics.ts'
 import { CHAOS_METRICS } from '../../workflows/chaos/metrics.ts'
@@ -17,7 +17,7 @@ import { statsdAddress } from '../../workflows/chaos/statsd-address.ts'
 import { childEnvironment, modulePath } from '../../worker/server/config.ts'
 import { Datagrams } from '../support/chaos/datagrams.ts'
 
-/** Where nothing may be sent: found out at once, and asks no server for a name. */
+/** An address to which sending fails at once, without a DNS query. */
 const FORBIDDEN = '255.255.255.255:8125'
 const PATIENT = { timeout: 30_000, interval: 20 }
 let agent: Datagrams
@@ -44,11 +44,11 @@ function metricsOf(samples: readonly Sample[] = []): Metrics {
 const told = (name: string) => agent.of(name).map(({ value, type, tags }) => ({ value, type, tags }))
 
 describe('metrics of a worker', () => {
-  it('are sent by the names, types and tags of chaos-controller when they are counted', async () => {
+  it("are sent with chaos-controller's names, types and tags when they are counted", async () => {
     const { client, lost } = clientTo(agent.url)
     const metrics = metricsOf()
     const close = openSink({ client, metrics })
-    const heard = countingHearing({ metrics, now: () => new Date(100_000), defaultDurationMs: 60_000 })
+    const heard = metricsObserver({ metrics, now: () => new Date(100_000), defaultDurationMs: 60_000 })
     metrics.count('chaos_controller_restart')
     const about = { namespace: 'shop', name: 'slow' }
     heard.eventRecorded?.({ controller: 'disruption', reason: 'ChaosPodCreated', ...about })
@@ -74,11 +74,11 @@ describe('metrics of a worker', () => {
       { value: '1', type: 'c', tags: [app, 'disruptionCronName:slow', 'namespace:shop'] },
     ])
     expect(lost).toEqual([])
-    // Those that ask are told the same, and no names.
+    // Scrapes return the same values, without the names of objects.
     expect(await metrics.text()).toContain('chaos_controller_pods_created{namespace="shop",status="succeed"} 1\n')
   })
 
-  it('are sent again and again where they are gauges, those of durations as such', async () => {
+  it('are sent periodically if they are gauges, durations as timings', async () => {
     const { client } = clientTo(agent.url)
     const labels = { namespace: 'shop', name: 'slow' }
     const metrics = metricsOf([
@@ -96,7 +96,7 @@ describe('metrics of a worker', () => {
     })
   })
 
-  it('fail nothing and hold nothing up when nobody is there, or nothing can be sent, which is said once', async () => {
+  it('fail and delay nothing when no agent receives them, and a failure is logged once', async () => {
     const silent = await Datagrams.open()
     const url = silent.url
     await silent.close()
@@ -115,8 +115,8 @@ describe('metrics of a worker', () => {
   })
 })
 
-describe('an event', () => {
-  it('comes whole, in letters whose number is that of their bytes', async () => {
+describe('a Datadog event', () => {
+  it('is sent completely, in ASCII letters', async () => {
     const { client } = clientTo(agent.url, false)
     const tags = { disruption_name: 'slow' }
     await client.event({ title: 'zu früh', text: 'one\ntwo → drei|vier', alertType: 'warning', tags })
@@ -128,7 +128,7 @@ describe('an event', () => {
     await client.close(1000)
   })
 
-  it('says that it cannot be sent', async () => {
+  it('reports that it cannot be sent', async () => {
     const { client } = clientTo(FORBIDDEN, false)
     const event = { title: 'a', text: 'b', alertType: 'info', tags: {} } as const
     await expect(client.event(event)).rejects.toMatchObject({ code: 'EACCES' })
@@ -136,14 +136,14 @@ describe('an event', () => {
   })
 })
 
-describe('a process of the injector', () => {
+describe('the process of an injector', () => {
   let folder: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'pawl-injector-datadog-'))
   })
   afterAll(async () => await rm(folder, { recursive: true, force: true }))
 
-  /** @param until it is told to end; without it, it ends by itself before it has injected. */
+  /** @param until ends the injector; without it, the injector ends before it has injected. */
   async function live(
     sink: readonly string[],
     env: Readonly<Record<string, string>>,
@@ -175,7 +175,7 @@ describe('a process of the injector', () => {
     return output
   }
 
-  it('has sent what it has done when it ends', async () => {
+  it('has sent its metrics when it ends', async () => {
     const tags = ['app:chaos-injector', 'kind:cpu-pressure', 'status:succeed']
     await live(['--metrics-sink', 'datadog'], { STATSD_URL: agent.url }, async () => {
       const injected = () => expect(told('chaos.injector.injected')).toEqual([{ value: '1', type: 'c', tags }])
@@ -184,7 +184,7 @@ describe('a process of the injector', () => {
     await vi.waitFor(() => expect(told('chaos.injector.cleaned')).toEqual([{ value: '1', type: 'c', tags }]), PATIENT)
   })
 
-  it('goes on when nobody is told where the agent is, or nothing can be sent there', async () => {
+  it("continues when the agent's address is unknown or unreachable", async () => {
     expect(await live(['--metrics-sink', 'datadog'], {})).toContain('found neither STATSD_URL nor DD_AGENT_HOST')
     expect(await live(['--metrics-sink', 'datadog'], { STATSD_URL: FORBIDDEN })).toContain('metrics are lost')
     expect(await live([], { STATSD_URL: agent.url })).toContain('cleaned')

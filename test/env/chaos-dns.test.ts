@@ -1,4 +1,4 @@
-// Disruptions of DNS for real: questions of a container are led to the responder. Source: spec/chaos.md 3.7, D10.
+// DNS disruptions of real containers, whose queries are redirected to the responder. Source: spec/chaos.md 3.7, D10.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
@@ -29,14 +29,14 @@ describe.skipIf(missing !== undefined)(`a disruption of DNS${because}`, { timeou
     await stage.close()
   })
 
-  it('changes what the target is told of names, and nothing when it has ended', async () => {
+  it("changes the target's DNS answers, and nothing after its end", async () => {
     const injector = await stage.injected(args('a.example:A:192.0.2.7:5;gone.example:A:NXDOMAIN:5'), place())
     await expect.poll(() => ask('a.example')).toEqual(['192.0.2.7'])
     await expect.poll(() => ask('gone.example')).toBe('ENOTFOUND')
     injector.kill('SIGTERM')
     expect(await injector.ended).toBe(0)
     expect(networkState(app)).toBe(before)
-    // Nobody answers there.
+    // No server has this address.
     expect(await ask('a.example')).not.toEqual(['192.0.2.7'])
   })
 
@@ -47,7 +47,7 @@ describe.skipIf(missing !== undefined)(`a disruption of DNS${because}`, { timeou
     await expect.poll(() => ask('a.example')).toEqual(['192.0.2.7'])
   })
 
-  it.each(['its notes', 'its marks'])('is undone by %s when it was killed', async (by) => {
+  it.each(['its notes', 'its marks'])('of a killed injector is undone by %s', async (by) => {
     const injector = await stage.injected(args('a.example:A:192.0.2.7:5'), place())
     injector.kill('SIGKILL')
     await injector.ended
@@ -58,7 +58,7 @@ describe.skipIf(missing !== undefined)(`a disruption of DNS${because}`, { timeou
     expect(networkState(app)).toBe(before)
   })
 
-  it('is not injected when the address of its pod is not known', async () => {
+  it('is not injected if the address of its pod is unknown', async () => {
     const injector = stage.injector(args('a.example:A:192.0.2.7:5'), { inside: node })
     await expect.poll(() => injector.lines.join('\n')).toContain('CHAOS_POD_IP is not set')
     injector.kill('SIGTERM')
@@ -71,7 +71,7 @@ function args(records: string): readonly string[] {
   return ['dns-disruption', '--level', 'pod', '--target-containers', `app;${app.id}`, '--records', records]
 }
 
-/** The injector is reached at an address of its own. */
+/** The injector has an address of its own. */
 function place() {
   return { inside: node, env: { CHAOS_POD_IP: NODE } }
 }

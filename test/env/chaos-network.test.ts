@@ -1,4 +1,4 @@
-// Network disruptions for real: packets between two networks that the test has made. Source: spec/chaos.md 4.5 (D11), 8.3, Q19, Q20.
+// Network disruptions of real packets between two test networks. Source: spec/chaos.md 4.5 (D11), 8.3, Q19, Q20.
 
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
@@ -39,10 +39,10 @@ describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeo
     await stage.close()
   })
 
-  it('drops its share of what goes to a named port, and nothing of what goes to another', async () => {
+  it('drops its share of packets to a named port, and none to another port', async () => {
     const injector = await stage.injected([...target(), '--drop', '50', '--hosts', `${PEER};9001;udp`])
     const { [9001]: hit, [9002]: spared } = await sent([PEER, 9001], [PEER, 9002])
-    // Six standard deviations around the middle of 400 throws of a coin.
+    // Six standard deviations around the middle of 400 coin tosses.
     expect(hit).toBeGreaterThan(140)
     expect(hit).toBeLessThan(260)
     expect(spared).toBe(400)
@@ -65,7 +65,7 @@ describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeo
 
       it.each([
         { jump: 'past its deadline', hours: 2, lastsSeconds: 3600 },
-        // Longer than it takes to inject, also on a busy machine.
+        // Longer than an injection takes on a slow machine.
         { jump: 'back', hours: -2, lastsSeconds: 30 },
       ])('X4: ends and is undone when that jumps $jump', async ({ hours, lastsSeconds }) => {
         const deadline = new Date(Date.now() + lastsSeconds * 1000).toISOString()
@@ -80,28 +80,28 @@ describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeo
     },
   )
 
-  it('lets allowed hosts pass when everything else is dropped', async () => {
+  it('passes allowed hosts when it drops everything else', async () => {
     await stage.injected([...target(), '--drop', '100', '--allowed-hosts', ALLOWED])
     expect(await sent([ALLOWED, 9001], [PEER, 9002])).toEqual({ 9001: 400, 9002: 0 })
   })
 
-  it('drops answers of the target to clients, and not what the target asks itself', async () => {
+  it('drops answers of the target to clients, but not its own requests', async () => {
     for (const one of [peer, app]) await one.does('serve', { port: 8080, bytes: 10 })
     await stage.injected([...target(), '--drop', '100', '--hosts', ';8080;tcp;ingress'])
     expect(await peer.does('fetch', { ip: POD, port: 8080, withinMs: 1500 })).toMatchObject({ bytes: 0 })
     expect(await app.does('fetch', { ip: PEER, port: 8080, withinMs: 20_000 })).toMatchObject({ bytes: 10 })
   })
 
-  it('limits the bytes of a connection, and only of that', async () => {
+  it('limits the bytes of the matching connection only', async () => {
     await app.does('serve', { port: 8080, bytes: 200_000 })
     await app.does('serve', { port: 8081, bytes: 5_000_000 })
     const limit = ['--bandwidth-limit', '50000', '--hosts', ';8080;tcp;ingress']
     const injector = await stage.injected([...target(), ...limit])
     const limited = await peer.does<{ bytes: number; ms: number }>('fetch', { ip: POD, port: 8080, withinMs: 60_000 })
     expect(limited.bytes).toBe(200_000)
-    // At least what is left of four seconds when the first packets are let go at once.
+    // The minimum of four seconds, if the first packets pass at once.
     expect(limited.ms).toBeGreaterThan(2000)
-    // Limited, it would take a hundred seconds.
+    // With the limit it would take a hundred seconds.
     const free = await peer.does<{ bytes: number }>('fetch', { ip: POD, port: 8081, withinMs: 30_000 })
     expect(free.bytes).toBe(5_000_000)
     injector.kill('SIGINT')
@@ -117,7 +117,7 @@ describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeo
     expect(await counted()).toEqual({ 9001: 400, 9002: 0 })
   })
 
-  it('changes nothing when it is dry, and is ready', async () => {
+  it('changes nothing in a dry run, and is ready', async () => {
     const injector = await stage.injected([...target(), '--drop', '100', '--dry-run'])
     expect(networkState(app)).toBe(before)
     expect(
@@ -128,7 +128,7 @@ describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeo
     expect(await injector.ended).toBe(0)
   })
 
-  it('D16: is not injected, not ready, and cleans to nothing where the kernel cannot do it', async () => {
+  it('D16: is not injected, not ready, and cleans up nothing if the kernel does not support it', async () => {
     const env = { CHAOS_INJECTOR_NETWORK_BACKEND: 'iptables-htb' }
     const injector = stage.injector([...target(), '--drop', '10', '--delay', '100'], { env })
     await expect
@@ -140,14 +140,14 @@ describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeo
     expect(await injector.ended).toBe(0)
   })
 
-  it('says of a dry run what the kernel could not do, and is ready', async () => {
+  it('reports unsupported effects in a dry run, and is ready', async () => {
     const env = { CHAOS_INJECTOR_NETWORK_BACKEND: 'iptables-htb' }
     const injector = await stage.injected([...target(), '--delay', '100', '--dry-run'], { env })
     await expect.poll(() => injector.lines.join('\n')).toContain('dry run: this would not be injected here')
     expect(networkState(app)).toBe(before)
   })
 
-  it('leaves the shaping of somebody else alone', async () => {
+  it('leaves the shaping of other programs unchanged', async () => {
     inside(app, 'tc', 'qdisc', 'add', 'dev', 'eth0', 'root', 'handle', '7:', 'htb', 'default', '1')
     const shaped = networkState(app)
     const injector = stage.injector([...target(), '--bandwidth-limit', '1000'])
@@ -157,7 +157,7 @@ describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeo
     expect(networkState(app)).toBe(shaped)
   })
 
-  it('cleans when its deadline comes, and when the target has ended before', async () => {
+  it('is cleaned up at its deadline, also when the target has ended before', async () => {
     const deadline = new Date(Date.now() + 20_000).toISOString()
     const injector = await stage.injected([...target(), '--drop', '10', '--deadline', deadline])
     expect(await injector.ended).toBe(0)
@@ -190,7 +190,7 @@ describe.skipIf(missing !== undefined)(`a killed network disruption${because}`, 
   const LEAST_STEPS = 9
   const STEPS = Array.from({ length: LEAST_STEPS + 3 }, (_, index) => index + 1)
 
-  it.each(['its notes', 'its marks'])('is undone by %s wherever it was killed', async (by) => {
+  it.each(['its notes', 'its marks'])('is undone by %s at whatever point its injector was killed', async (by) => {
     for (const step of sampleOf(`chaos-network: ${by}`, STEPS, 3)) {
       const injector = stage.injector(args(), { env: await dyingAfter(step) })
       const outcome = await Promise.race([injector.ended.then(() => 'killed'), ready(injector)])
@@ -203,7 +203,7 @@ describe.skipIf(missing !== undefined)(`a killed network disruption${because}`, 
     }
   })
 
-  it('is undone by the same injector when that comes back', async () => {
+  it('is undone by the restarted injector', async () => {
     const env = { INJECTOR_POD_NAME: 'chaos-1' }
     const first = await stage.injected(args(), { env })
     first.kill('SIGKILL')
@@ -216,7 +216,7 @@ describe.skipIf(missing !== undefined)(`a killed network disruption${because}`, 
     expect(networkState(app)).toBe(before)
   })
 
-  it('is told of where somebody else has come to use its chain', async () => {
+  it('is reported by a sweep if rules of other programs use its chain', async () => {
     const injector = await stage.injected(args())
     injector.kill('SIGKILL')
     await injector.ended
@@ -256,13 +256,13 @@ function target(): readonly string[] {
   return ['network-disruption', '--level', 'pod', '--target-containers', `app;${app.id}`]
 }
 
-/** Sends 400 datagrams to each, and says how many came to which port. */
+/** Sends 400 datagrams to each port, and returns how many arrived. */
 async function sent(...to: readonly (readonly [string, number])[]): Promise<Readonly<Record<number, number>>> {
   for (const [ip, port] of to) await app.does('send', { ip, port, times: 400 })
   return await counted()
 }
 
-/** What was sent before has come: the way between both keeps the order, and the socket is read before the answer is given. */
+/** All earlier datagrams have arrived: the link keeps the order, and the socket is read before the answer. */
 async function counted(): Promise<Readonly<Record<number, number>>> {
   let sum: Record<number, number> = {}
   for (let quiet = 0; quiet < 3;) {
@@ -278,7 +278,7 @@ async function ready(injector: { readonly isReady: () => boolean }): Promise<'re
   return 'ready'
 }
 
-/** A nsenter first in the path that does what it should, and at the given turn kills who has started it. */
+/** A wrapper of nsenter, first in the PATH, that kills its parent at the given call. */
 async function dyingAfter(turn: number): Promise<Readonly<Record<string, string>>> {
   const folder = join(stage.folder, `bin-${turn}`)
   const real = run('sh', '-c', 'command -v nsenter').trim()

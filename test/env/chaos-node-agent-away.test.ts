@@ -1,11 +1,12 @@
-// Node agents that are killed, told to end, or cannot reach the API server: their injectors go on, or end in time, and what happened is told afterwards.
+// Node agents that are killed, terminated, or cannot reach the API server: their injectors continue or end in time, and
+// the agent reports it afterwards.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { kill } from 'node:process'
 import { describe, expect, inject, it, vi } from 'vitest'
 
-import { isThere } from '../../activities/chaos/node-agent/processes.ts'
+import { isRunning } from '../../activities/chaos/node-agent/processes.ts'
 import { GOOD_INJECTOR } from '../activities/chaos/node-agent/chaos-pods.ts'
 import { ApiProxy } from '../support/faults/api-proxy.ts'
 import { refused } from '../support/faults/read-faults.ts'
@@ -15,34 +16,34 @@ const { kubeconfigPath } = inject('servers')
 const stage = useNodeAgents(kubeconfigPath, 'chaos-node-agent-away')
 const { agents, createPod, removePod, statusOf, until, untilGone, startAgent, killAgent, folders, onlyFolder } = stage
 
-describe('an agent that was killed', () => {
-  it('takes up the injector that went on', async () => {
+describe('the successor of a killed agent', () => {
+  it('continues the injectors that kept running', async () => {
     const first = await startAgent(GOOD_INJECTOR)
     await createPod({ finalizers: [FINALIZER] })
     await until(RUNNING)
     const { injector } = await (await onlyFolder()).traces()
     await killAgent(first)
-    expect(await isThere(injector!)).toBe(true)
+    expect(await isRunning(injector!)).toBe(true)
     await startAgent('exit 9')
     await removePod()
     await until({ phase: 'Succeeded', ...terminated({ exitCode: 0 }) })
     expect(await readFile((await onlyFolder()).log, 'utf8')).toBe('injected\ncleaned\n')
   })
 
-  it('tells how injectors ended meanwhile', async () => {
+  it('reports how injectors ended meanwhile', async () => {
     const first = await startAgent(GOOD_INJECTOR)
     await createPod()
     await until(RUNNING)
     const { injector } = await (await onlyFolder()).traces()
     await killAgent(first)
     kill(injector!.pid, 'SIGTERM')
-    await vi.waitFor(async () => expect(await isThere(injector!)).toBe(false), PATIENCE)
+    await vi.waitFor(async () => expect(await isRunning(injector!)).toBe(false), PATIENCE)
     expect((await statusOf())?.phase).toBe('Running')
     await startAgent('exit 9')
     await until({ phase: 'Succeeded', ...terminated({ exitCode: 0, reason: 'Completed' }) })
   })
 
-  it('ends and sweeps those whose pod is gone', async () => {
+  it('ends and cleans up injectors of deleted pods', async () => {
     const first = await startAgent(
       'trap "exit 1" TERM; touch "$CHAOS_INJECTOR_READINESS_FILE"; while :; do sleep 0.02; done',
     )
@@ -54,37 +55,37 @@ describe('an agent that was killed', () => {
     await untilGone()
     await startAgent('exit 9')
     await vi.waitFor(async () => expect(await folders()).toEqual([]), PATIENCE)
-    expect(await isThere(injector!)).toBe(false)
+    expect(await isRunning(injector!)).toBe(false)
     expect(await readFile(join(stage.dir, 'swept'), 'utf8')).toBe('swept\n')
   })
 })
 
-describe('an agent that is told to end', () => {
-  it('leaves its injectors', async () => {
+describe('a terminated agent', () => {
+  it('leaves its injectors running by default', async () => {
     const agent = await startAgent(GOOD_INJECTOR)
     await createPod()
     await until(RUNNING)
     const { injector } = await (await onlyFolder()).traces()
     await killAgent(agent, 'SIGTERM')
     expect(agent.exitCode).toBe(0)
-    expect(await isThere(injector!)).toBe(true)
+    expect(await isRunning(injector!)).toBe(true)
   })
 
-  it('ends them, when it was asked to', async () => {
+  it('ends its injectors if configured', async () => {
     const agent = await startAgent(GOOD_INJECTOR, '--at-end', 'stop')
     await createPod()
     await until(RUNNING)
     const { injector } = await (await onlyFolder()).traces()
     await killAgent(agent, 'SIGTERM')
     expect(agent.exitCode).toBe(0)
-    expect(await isThere(injector!)).toBe(false)
+    expect(await isRunning(injector!)).toBe(false)
     await startAgent(GOOD_INJECTOR)
     await until({ phase: 'Succeeded' })
   })
 })
 
 describe('while the API server is away', () => {
-  it('injectors end in time, and it is told afterwards', async () => {
+  it('injectors end in time, and the agent reports it afterwards', async () => {
     const proxy = await ApiProxy.start(kubeconfigPath)
     try {
       await startAgent(GOOD_INJECTOR, '--kubeconfig', proxy.kubeconfigPath)
@@ -105,7 +106,7 @@ describe('while the API server is away', () => {
     }
   })
 
-  it('deletions are seen afterwards, also when the server has forgotten where the watch was', async () => {
+  it('deletions are found afterwards, also when the watch has expired', async () => {
     const proxy = await ApiProxy.start(kubeconfigPath)
     try {
       await startAgent(GOOD_INJECTOR, '--kubeconfig', proxy.kubeconfigPath)
@@ -124,8 +125,8 @@ describe('while the API server is away', () => {
   })
 })
 
-describe('pods that are only played', () => {
-  it('are ready at once and end well, with three writes each', async () => {
+describe('fake pods', () => {
+  it('are ready at once and succeed, with three writes each', async () => {
     const proxy = await ApiProxy.start(kubeconfigPath)
     try {
       const names = Array.from({ length: 30 }, (_, index) => `chaos-${index}`)

@@ -24,8 +24,8 @@ const namespace = 'chaos-node-agent'
 const stage = useNodeAgents(inject('servers').kubeconfigPath, namespace)
 const { kube, pods, createPod, removePod, statusOf, until, untilGone, startAgent, folders, onlyFolder } = stage
 
-describe('a chaos pod on a node without kubelet', () => {
-  it('runs, is ready, ends well when it is deleted, and goes when its finalizer does', async () => {
+describe('a chaos pod on a node without a kubelet', () => {
+  it('runs, becomes ready, succeeds when it is deleted, and disappears with its finalizer', async () => {
     await startAgent(GOOD_INJECTOR)
     await createPod({ finalizers: [FINALIZER] })
     const running = await until(RUNNING)
@@ -37,7 +37,7 @@ describe('a chaos pod on a node without kubelet', () => {
     })
     await removePod()
     await until({ phase: 'Succeeded', ...ready('False'), ...terminated({ exitCode: 0, reason: 'Completed' }) })
-    // It is let go, and stays for its finalizer only.
+    // The pod is released and exists only because of its finalizer.
     await vi.waitFor(async () => {
       const { metadata } = await kube.request<KubeObject>('GET', pods('chaos-one'))
       expect(metadata).toMatchObject({ deletionGracePeriodSeconds: 0 })
@@ -70,7 +70,7 @@ describe('a chaos pod on a node without kubelet', () => {
     await untilGone()
   })
 
-  it('has the variables of its pod, and processes for the containers of its target, also anew', async () => {
+  it('gets its environment and the processes of its target, also after a restart', async () => {
     const processes = (pid: number) => ({ annotations: { 'pawl.dev/processes': `{"app":${pid}}` } })
     const spec = { nodeName: OTHER_NODE, containers: [{ name: 'app', image: 'app' }] }
     await kube.request('POST', pods(), { body: { metadata: { name: 'app', ...processes(4321) }, spec } })
@@ -99,7 +99,7 @@ describe('a chaos pod on a node without kubelet', () => {
     expect(await readFile((await onlyFolder()).log, 'utf8')).toBe('injected\ncleaned\n')
   })
 
-  it('whose injector does not end is killed after its grace', async () => {
+  it('is killed after its grace period if its injector does not end', async () => {
     await startAgent(DEAF_INJECTOR)
     await createPod({ finalizers: [FINALIZER] })
     await until(RUNNING)
@@ -107,7 +107,7 @@ describe('a chaos pod on a node without kubelet', () => {
     await until({ phase: 'Failed', ...terminated({ exitCode: 137, reason: 'Error' }) })
   })
 
-  it('that goes before anything was started never runs', async () => {
+  it('never runs if it is deleted before its start', async () => {
     await createPod({ finalizers: [FINALIZER] })
     await removePod()
     await startAgent(GOOD_INJECTOR)
@@ -120,8 +120,8 @@ describe('a chaos pod on a node without kubelet', () => {
   })
 })
 
-describe('a chaos pod with the injector of this package', () => {
-  it('disturbs the process that stands for its target, and is let go when it has cleaned up', async () => {
+describe("a chaos pod with Pawl's injector", () => {
+  it('disturbs the process of its target, and is released after the clean-up', async () => {
     const target = spawn('sleep', ['1000'], { stdio: 'ignore' })
     const ended = once(target, 'exit')
     try {
@@ -143,7 +143,7 @@ describe('a chaos pod with the injector of this package', () => {
       expect(await ended).toEqual([null, 'SIGKILL'])
       await until(RUNNING)
       await removePod()
-      // The injector itself takes off the finalizer when it is clean.
+      // The injector removes the finalizer after its clean-up.
       await untilGone()
       await vi.waitFor(async () => expect(await folders()).toEqual([]), PATIENCE)
     } finally {

@@ -1,5 +1,4 @@
-// A pod that waits to be disturbed before its containers start, for real: a handler and an injector as processes, in a network that the test has made.
-// Source: spec/chaos.md 2.10, 3.4 (5).
+// A pod with onInit: a real handler and a real injector in a test network. Source: spec/chaos.md 2.10, 3.4 (5).
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,11 +23,11 @@ let before: string
 interface Handler {
   readonly pid: number
   readonly kill: () => void
-  /** Its exit code, and the rules of the pod's network as they were when it ended. */
+  /** Its exit code, and the rules of the pod's network at its end. */
   readonly ended: Promise<{ readonly code: number | null; readonly rules: string }>
 }
 
-/** In the pod's network; resolves when it waits. */
+/** Runs in the pod's network; resolves when the handler waits. */
 async function handler(): Promise<Handler> {
   const child = spawn(
     'nsenter',
@@ -73,7 +72,7 @@ describe.skipIf(missing !== undefined)(`a pod that waits to be disturbed${becaus
     ...['--target-containers', `chaos-handler;process://${waiting.pid}`],
   ]
 
-  it('starts when it is disturbed, and not before; what was done goes when the injector ends', async () => {
+  it('starts after its disruption, which ends with the injector', async () => {
     const injector = await stage.injected(args('--hosts', `${PEER};9001;udp`))
     const { code, rules } = await waiting.ended
     expect(code).toBe(0)
@@ -83,7 +82,7 @@ describe.skipIf(missing !== undefined)(`a pod that waits to be disturbed${becaus
     expect(networkState(sandbox)).toBe(before)
   })
 
-  it('starts also when it could not be disturbed: the injector says so, and is not ready', async () => {
+  it('starts if it could not be disturbed, and the injector reports it and is not ready', async () => {
     const injector = stage.injector(args('--delay', '100'), { env: { CHAOS_INJECTOR_NETWORK_BACKEND: 'iptables-htb' } })
     expect((await waiting.ended).code).toBe(0)
     expect(injector.isReady()).toBe(false)
@@ -93,7 +92,7 @@ describe.skipIf(missing !== undefined)(`a pod that waits to be disturbed${becaus
     expect(networkState(sandbox)).toBe(before)
   })
 
-  it('starts in a dry run as well, which changes nothing', async () => {
+  it('starts in a dry run, which changes nothing', async () => {
     const injector = await stage.injected(args('--dry-run'))
     expect((await waiting.ended).code).toBe(0)
     expect(networkState(sandbox)).toBe(before)

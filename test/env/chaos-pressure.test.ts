@@ -1,5 +1,5 @@
-// Pressure on CPU, memory and disk, and killed containers, for real: in control groups that the test has made. Source: spec/chaos.md 4.5
-// (D12 to D14, D16).
+// Pressure on CPU, memory and disk, and killed containers, in real control groups of the test. Source: spec/chaos.md
+// 4.5 (D12 to D14, D16).
 
 import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -27,20 +27,20 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     await stage.close()
   })
 
-  it('D12: keeps the CPUs of a group busy for a share of the time, and no more when it has ended', async () => {
+  it('D12: keeps the CPUs of a group busy for a share of the time, until it ends', async () => {
     const [cpu, accounts] = [stage.group(join(GROUPS, 'cpu'), 'app'), stage.group(join(GROUPS, 'cpuacct'), 'app')]
     app = await stage.container({ groups: [cpu, accounts] })
     const injector = await stage.injected(told('cpu-pressure', '--count', '30%'))
     const cpus = cpusIn(/^Cpus_allowed_list:\s+(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0')
     const used = () => usedShare(join(accounts, 'cpuacct.usage'), cpus)
-    // Where others want the CPUs too, and until its threads have started, it is less or more for a while.
+    // The load differs for some time if other processes use the CPUs, and until its threads have started.
     await expect.poll(async () => Math.abs((await used()) - 0.3), { timeout: 60_000 }).toBeLessThan(0.1)
     await ends(injector)
     expect(members(cpu)).toEqual([app.pid])
     await expect.poll(used).toBeLessThan(0.05)
   })
 
-  it('D12: fills the memory of a group up to a share of its limit, and gives it back', async () => {
+  it('D12: fills the memory of a group up to a share of its limit, and frees it', async () => {
     const memory = stage.group(join(GROUPS, 'memory'), 'app')
     write(join(memory, 'memory.limit_in_bytes'), String(512 * MEBIBYTE))
     app = await stage.container({ groups: [memory] })
@@ -54,7 +54,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     await expect.poll(usage).toBeLessThan(before + 64)
   })
 
-  it('D12: refuses to fill memory that has no limit', async () => {
+  it('D12: needs a memory limit for memory pressure', async () => {
     app = await stage.container({ groups: [stage.group(join(GROUPS, 'memory'), 'app')] })
     const injector = stage.injector(told('memory-pressure', '--target-percent', '60'))
     await expect.poll(() => injector.lines.join('\n')).toContain('Unsupported: the memory of the target has no limit')
@@ -62,7 +62,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     await ends(injector)
   })
 
-  it('D12: keeps no CPU busy when it cannot be that of the target', async () => {
+  it('D12: needs a CPU group of the target for CPU pressure', async () => {
     app = await stage.container()
     const env = { CHAOS_INJECTOR_MOUNT_CGROUP: stage.folder }
     const injector = stage.injector(told('cpu-pressure', '--count', '30%'), { env })
@@ -80,12 +80,12 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     await expect.poll(() => members(cpu)).toEqual([app.pid])
   })
 
-  it('cleans up after a child that was killed, and after cleaning is harmless to be started again', async () => {
+  it('cleans up after a killed child, and can start it again', async () => {
     const cpu = stage.group(join(GROUPS, 'cpu'), 'app')
     app = await stage.container({ groups: [cpu] })
     const pulses = ['--pulse-active-duration', '600ms', '--pulse-dormant-duration', '600ms']
     const injector = await stage.injected(told('cpu-pressure', '--count', '10%', ...pulses))
-    // Its pulses are short: it may be dormant.
+    // Its pulses are short, so it may be dormant.
     const burning = () => members(cpu).find((pid) => pid !== app.pid)
     const kill = () => {
       const pid = burning() ?? expect.unreachable('it is dormant')
@@ -99,7 +99,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     expect(members(cpu)).toEqual([app.pid])
   })
 
-  it('D13: slows down what a group writes to a disk, and restores the limits that were there', async () => {
+  it('D13: throttles the writes of a group to a disk, and restores the previous limits', async () => {
     const blkio = stage.group(join(GROUPS, 'blkio'), 'app')
     app = await stage.container({ groups: [blkio] })
     const limits = () =>
@@ -119,14 +119,14 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
       expect.stringMatching(/^\d+:\d+ 104857600\n$/),
       expect.stringMatching(/^\d+:\d+ 1048576\n$/),
     ])
-    // At a mebibyte in a second; without a limit it takes some milliseconds.
+    // At one MiB per second; without a limit it takes some milliseconds.
     const { ms } = await app.does<{ ms: number }>('write', { path, bytes: 3 * MEBIBYTE })
     expect(ms).toBeGreaterThan(1500)
     await ends(injector)
     expect(limits()).toEqual(before)
   })
 
-  it('D13: restores a limit that somebody has set before', async () => {
+  it('D13: restores a disk limit of another program', async () => {
     const blkio = stage.group(join(GROUPS, 'blkio'), 'app')
     app = await stage.container({ groups: [blkio] })
     const file = join(blkio, 'blkio.throttle.write_bps_device')
@@ -154,7 +154,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     await ends(injector)
   })
 
-  it('fails at once when its target is not there', async () => {
+  it('fails at once if its target does not exist', async () => {
     const args = ['cpu-pressure', '--level', 'pod', '--target-containers', 'app;containerd://0123456789abcdef']
     const injector = stage.injector(args)
     expect(await injector.ended).toBe(1)
@@ -163,7 +163,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     )
   })
 
-  it('D15: is ready and writes nothing when a node failure is dry', async () => {
+  it('D15: is ready and writes nothing in a dry run of a node failure', async () => {
     app = await stage.container()
     const files = { SYSRQ: join(stage.folder, 'sysrq'), SYSRQ_TRIGGER: join(stage.folder, 'trigger') }
     for (const file of Object.values(files)) write(file, '')
@@ -199,7 +199,7 @@ function members(group: string): readonly number[] {
   return readFileSync(join(group, 'cgroup.procs'), 'utf8').trim().split('\n').map(Number)
 }
 
-/** Of all CPUs, over a second. */
+/** The load of all CPUs during a second. */
 async function usedShare(file: string, cpus: number): Promise<number> {
   const [used, start] = [Number(readFileSync(file, 'utf8')), process.hrtime.bigint()]
   await expect.poll(() => Number(process.hrtime.bigint() - start)).toBeGreaterThan(1_000_000_000)
@@ -213,7 +213,7 @@ function cpusIn(list: string): number {
   }, 0)
 }
 
-/** Control groups of the first version, as the machines have them that build Pawl. */
+/** Control groups of version 1, as on the machines that build Pawl. */
 function noGroups(): string | undefined {
   const lacking = ['cpu', 'cpuacct', 'memory', 'blkio'].filter(
     (name) => !existsSync(join(GROUPS, name, 'cgroup.procs')),

@@ -8,7 +8,7 @@ import { createKubeClient, type KubeObject } from '../../activities/kube/client.
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { KubeError } from '../../activities/kube/errors.ts'
 import { readKindFolders } from '../../worker/server/kind-folders.ts'
-import { wingsOn } from '../../worker/server/wings.ts'
+import { enabledWings } from '../../worker/server/wings.ts'
 import { type JsonSchema, type JsonValue, type Kind, openApiSchema } from '../../workflows/kit/index.ts'
 import { forEach, holds } from '../support/fuzz/course.ts'
 import { isLong } from '../support/matrix/form.ts'
@@ -32,7 +32,7 @@ const kube = createKubeClient({ kubeconfigPath: inject('servers').kubeconfigPath
 const folders = await readKindFolders(fileURLToPath(new URL('../..', import.meta.url)))
 // A value of one field alone breaks rules about several, of which kinds of wings that have to be named are full: they are tried case by case
 // (chaos-crds.test.ts).
-const usual = wingsOn(undefined)
+const usual = enabledWings(undefined)
 const kinds = folders
   .filter(({ folder }) => usual.includes(folder.split('/')[0] ?? ''))
   .flatMap((folder) => folder.kinds)

@@ -7,13 +7,13 @@ import type { KubeObject } from '../../activities/kube/client.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { openDatabase } from '../../activities/journal/database.ts'
 import { createLogger } from '../../worker/server/log.ts'
-import { type HealthDeps, HealthTeller } from '../../worker/server/health-report.ts'
-import { tellingPlace } from '../../worker/server/report-object.ts'
+import { type HealthDeps, HealthReporter } from '../../worker/server/health-report.ts'
+import { reportTarget } from '../../worker/server/report-object.ts'
 
 const PATH = '/apis/landscaper.gardener.cloud/v1alpha1/namespaces/pawl/lshealthchecks'
 const EVERY_MS = 60_000
 const stage = useWriteStage(inject('servers').databaseUrl)
-const place = tellingPlace('health-check', 'pawl/own', ['landscaper'])
+const place = reportTarget('health-check', 'pawl/own', ['landscaper'])
 if (place === undefined) throw new Error('the wing tells of itself')
 const settings = { at: place.at, tells: place.tells.health, everyMs: EVERY_MS }
 
@@ -23,7 +23,7 @@ beforeEach(async () => {
   await sql`delete from heartbeat`.execute(stage().deps.db)
 })
 
-function teller(role: 'bridge' | 'worker', owner: string, more: Partial<HealthDeps> = {}): HealthTeller {
+function teller(role: 'bridge' | 'worker', owner: string, more: Partial<HealthDeps> = {}): HealthReporter {
   const { db, kube } = stage().deps
   const own = { cluster: 'local', owner, role, serves: ['installation'] }
   const deps = {
@@ -33,7 +33,7 @@ function teller(role: 'bridge' | 'worker', owner: string, more: Partial<HealthDe
     log: createLogger('test', 'silent'),
     now: () => new Date(now),
   }
-  return new HealthTeller({ ...deps, wrong: () => ({}), ...more }, settings)
+  return new HealthReporter({ ...deps, failures: () => ({}), ...more }, settings)
 }
 const told = () =>
   stage().api.objects.get(`${PATH}/own`) as (KubeObject & { status: string; description: string }) | undefined
@@ -46,43 +46,43 @@ const died = async (owner: string) => {
 describe('the object that tells the health of the engine', () => {
   it('begins, is well when all are there, and fails when one of them dies', async () => {
     const bridge = teller('bridge', 'b')
-    await bridge.look()
+    await bridge.check()
     expect(told()).toMatchObject({ status: 'Init', description: 'no worker is running' })
     const worker = teller('worker', 'w')
-    await worker.look()
-    await bridge.look()
+    await worker.check()
+    await bridge.check()
     expect(told()).toMatchObject({ status: 'Ok' })
     await died('w')
-    await bridge.look()
+    await bridge.check()
     expect(told()).toMatchObject({ status: 'Ok' })
-    await bridge.look()
+    await bridge.check()
     expect(told()?.status).toBe('Failed')
     expect(told()?.description).toMatch(/^no worker is running; worker \S+ is silent since 20/)
     const next = teller('worker', 'v')
-    await next.look()
+    await next.check()
     expect(told()).toMatchObject({ status: 'Ok' })
   })
 
   it('is written once in an interval, whoever looks how often', async () => {
     const all = [teller('bridge', 'b'), teller('bridge', 'c'), teller('worker', 'w'), teller('worker', 'v')]
-    for (const one of all) await one.look()
-    for (const one of all) await one.look()
+    for (const one of all) await one.check()
+    for (const one of all) await one.check()
     const before = version()
     for (let looks = 0; looks < 6; looks++) {
       now += EVERY_MS / 6
-      await Promise.all(all.map((one) => one.look()))
+      await Promise.all(all.map((one) => one.check()))
     }
     expect(told()).toMatchObject({ status: 'Ok', lastUpdateTime: new Date(now).toISOString() })
-    for (const one of all) await one.look()
+    for (const one of all) await one.check()
     expect(version()).toBe(before + 1)
   })
 
   it('says which part a process does not reach, and no text of an error', async () => {
     const wrong = { journal: 'password authentication failed for user "hunter2"' }
     const probes = { temporal: () => Promise.reject(new Error('hunter2')) }
-    const worker = teller('worker', 'w', { wrong: () => wrong, probes })
+    const worker = teller('worker', 'w', { failures: () => wrong, probes })
     const bridge = teller('bridge', 'b')
-    for (const one of [worker, bridge, worker, bridge]) await one.look()
+    for (const one of [worker, bridge, worker, bridge]) await one.check()
     expect(told()?.description).toMatch(/^worker \S+ is not ready: journal, temporal$/)
     expect(told()?.status).toBe('Failed')
   })
@@ -90,18 +90,18 @@ describe('the object that tells the health of the engine', () => {
   it('is the same whoever looks, also where a bridge has a flag that a worker lacks', async () => {
     const own = { cluster: 'local', owner: 'b', role: 'bridge', serves: ['installation', 'targetSync'] } as const
     const all = [teller('bridge', 'b', { own }), teller('worker', 'w'), teller('worker', 'v')]
-    for (const one of [...all, ...all]) await one.look()
+    for (const one of [...all, ...all]) await one.check()
     expect(told()).toMatchObject({ status: 'Failed', description: 'no worker runs targetSync' })
     const before = version()
-    for (const one of [...all, ...all]) await one.look()
+    for (const one of [...all, ...all]) await one.check()
     expect(version()).toBe(before)
   })
 
   it('misses nobody who has ended as he should', async () => {
     const [bridge, worker, other] = [teller('bridge', 'b'), teller('worker', 'w'), teller('worker', 'v')]
-    for (const one of [bridge, worker, other]) await one.look()
+    for (const one of [bridge, worker, other]) await one.check()
     await other.end()
-    for (const one of [bridge, worker, bridge]) await one.look()
+    for (const one of [bridge, worker, bridge]) await one.check()
     expect(told()).toMatchObject({ status: 'Ok' })
   })
 })
@@ -111,10 +111,10 @@ describe('while the journal is away', () => {
   afterEach(() => away.destroy())
 
   it('each process can tell so', async () => {
-    for (const one of [teller('worker', 'w'), teller('bridge', 'b')]) await one.look()
+    for (const one of [teller('worker', 'w'), teller('bridge', 'b')]) await one.check()
     const worker = teller('worker', 'w', { db: away })
-    await worker.look()
-    await worker.look()
+    await worker.check()
+    await worker.check()
     expect(told()?.status).toBe('Failed')
     expect(told()?.description).toMatch(/^the journal does not answer worker \S+$/)
   })

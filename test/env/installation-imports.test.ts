@@ -4,14 +4,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'v
 import { renderInstallation } from '../../activities/landscaper/installation/render-installation.ts'
 import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { storedAs } from '../../activities/kube/stored.ts'
+import { storedAs } from '../../activities/kube/object-views.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { dataObjectName, installationContext } from '../../activities/landscaper/render/names.ts'
-import { createTemplateEngine, type TemplateEngines } from '../../activities/landscaper/render/template-engine.ts'
+import {
+  createTemplateEngine,
+  type TemplateEngines,
+} from '../../activities/landscaper/render/engine/template-engine.ts'
 import { API } from '../support/cluster/cluster.ts'
 import { dataObject, importingInstallation } from '../support/landscaper/imports.ts'
-import type { Request, TinyApi } from '../activities/kube/tiny-api.ts'
-import { refusal } from '../activities/kube/tiny-api.ts'
+import { type Request, type TinyApi, refusal } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { activitiesOf, landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
 

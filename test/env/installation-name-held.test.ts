@@ -6,7 +6,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'v
 import { applyChildrenActivities } from '../../activities/landscaper/installation/apply-children.ts'
 import type { Database } from '../../activities/journal/database.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { createTemplateEngine, type TemplateEngines } from '../../activities/landscaper/render/template-engine.ts'
+import {
+  createTemplateEngine,
+  type TemplateEngines,
+} from '../../activities/landscaper/render/engine/template-engine.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
 import { API, installation } from '../support/cluster/cluster.ts'

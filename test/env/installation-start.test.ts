@@ -5,7 +5,7 @@ import { describe, expect, inject, it } from 'vitest'
 
 import { startActivities } from '../../activities/landscaper/installation/start.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import type { AskingTarget } from '../../workflows/kit/index.ts'
+import type { NewJobTarget } from '../../workflows/kit/index.ts'
 import { FINALIZER, OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
@@ -23,7 +23,7 @@ const put = (metadata: object, status: object, spec: object = {}): KubeObject =>
   const root = { name: 'shop', namespace: 'n', uid: 'u', generation: 1, ...metadata }
   return stage().api.put(PATH, { apiVersion: API, kind: 'Installation', metadata: root, spec, status })
 }
-const start = async (asked?: AskingTarget) =>
+const start = async (asked?: NewJobTarget) =>
   await startActivities(landscaperDeps(stage().deps)).startInstallation({
     by: BY,
     subject: SUBJECT,
@@ -77,7 +77,7 @@ describe('an installation that asks for a job', () => {
 })
 
 describe('an installation that the run was started for', () => {
-  const asked = (version: string | undefined, more: Partial<AskingTarget> = {}): AskingTarget => ({
+  const asked = (version: string | undefined, more: Partial<NewJobTarget> = {}): NewJobTarget => ({
     version: version ?? '',
     generation: 1,
     deleting: false,

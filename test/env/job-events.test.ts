@@ -1,4 +1,4 @@
-// Jobs of roots are told on their objects: a real PostgreSQL, and a small API server that keeps the Events.
+// Events for root jobs: a real PostgreSQL, and a small API server that stores the Events.
 
 import { randomUUID } from 'node:crypto'
 
@@ -6,7 +6,7 @@ import { describe, expect, inject, it } from 'vitest'
 
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { JobEvents } from '../../worker/reconciler/job-events.ts'
-import { builtIn } from '../../worker/server/registry.ts'
+import { builtInRegistry } from '../../worker/server/registry.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 
@@ -16,10 +16,10 @@ const MINUTE = 60_000
 const ago = (ms: number) => new Date(NOW - ms)
 const MOST = 10
 
-/** What one worker has. @param at where its clock is. */
+/** The reporter of one worker. @param at its clock. */
 function worker(at: () => Date = () => new Date(NOW)): JobEvents {
   const { kube, log } = stage().deps
-  return new JobEvents({ kube, log, now: at, registry: builtIn, db: stage().database.db }, { cluster: 'local' })
+  return new JobEvents({ kube, log, now: at, registry: builtInRegistry, db: stage().database.db }, { cluster: 'local' })
 }
 
 interface Given {
@@ -84,14 +84,14 @@ const told = () =>
     return { uid: (involvedObject as unknown as { uid: string }).uid, reason, type, message }
   })
 
-describe('a job of a root', () => {
-  it('is told when it lasts, when it has ended well after that, and when it does not come on', async () => {
+describe('a root job', () => {
+  it('has Events when it runs for long, when it succeeds after that, and when it stalls', async () => {
     const [lasting, ended, stalled] = [
       await job(),
       await job({ startedMs: 61_000, outcome: 'Succeeded', finishedMs: 1000 }),
       await job({ startedMs: 30 * MINUTE, phaseMs: 20 * MINUTE }),
     ]
-    await worker().look()
+    await worker().reportOnce()
     const expected = [
       {
         uid: lasting,
@@ -111,52 +111,52 @@ describe('a job of a root', () => {
     )
   })
 
-  it('is not told of when it is over soon, has failed, is a child, or is of another cluster', async () => {
+  it('has no Event if it is short, failed, hosted, or of another cluster', async () => {
     await job({ startedMs: 3000 })
     await job({ startedMs: 9000, outcome: 'Succeeded', finishedMs: 1000 })
-    // Its error has been told with the write of the status.
+    // The write of the status has recorded its error.
     await job({ startedMs: 61_000, outcome: 'Failed', finishedMs: 1000 })
     await job({ owner: 'parent' })
     await job({ cluster: 'copy' })
     await job({ startedMs: 2 * 60 * MINUTE, outcome: 'Succeeded', finishedMs: 60 * MINUTE })
-    await worker().look()
+    await worker().reportOnce()
     expect(told()).toEqual([])
   })
 
-  it('is told once, whoever looks, and while it stalls once an hour', async () => {
+  it('has one Event of each type from all workers, and one per hour while it stalls', async () => {
     await job({ startedMs: 30 * MINUTE })
     let at = NOW
     const [one, other] = [worker(() => new Date(at)), worker()]
-    await one.look()
-    await other.look()
+    await one.reportOnce()
+    await other.reportOnce()
     expect(told()).toHaveLength(2)
     stage().api.requests.length = 0
-    await one.look()
+    await one.reportOnce()
     expect(stage().api.requests).toEqual([])
     at += 60 * MINUTE
-    await one.look()
+    await one.reportOnce()
     expect(told().map(({ reason }) => reason)).toEqual(['JobStarted', 'JobStalled', 'JobStalled'])
   })
 
-  it('is told a few at a time in a namespace of many, and waits for no other namespace', async () => {
+  it('does not wait for the Events of many jobs in another namespace', async () => {
     for (let index = 0; index < MOST + 3; index++) await job({ namespace: 'crowd' })
     const alone = await job({ namespace: 'alone' })
     const one = worker()
-    await one.look()
+    await one.reportOnce()
     expect(told()).toHaveLength(MOST + 1)
     expect(told().map(({ uid }) => uid)).toContain(alone)
-    await one.look()
+    await one.reportOnce()
     expect(told()).toHaveLength(MOST + 4)
   })
 
-  it('is told with the next look when the API server did not take it', async () => {
+  it('has its Event after the next poll if the API server rejected it', async () => {
     await job()
     const one = worker()
     stage().api.intercept = () => refusal(403, 'Forbidden')
-    await one.look()
+    await one.reportOnce()
     stage().api.intercept = () => undefined
     expect(told()).toEqual([])
-    await one.look()
+    await one.reportOnce()
     expect(told()).toHaveLength(1)
   })
 })

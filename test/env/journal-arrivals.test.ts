@@ -1,7 +1,7 @@
 // What the bridge asks of the journal about events that have just arrived, against a real PostgreSQL.
 
 import { describe, expect, inject, it } from 'vitest'
-import { type ArrivedVersion, askArrivals } from '../../activities/journal/read/arrivals.ts'
+import { type ReceivedVersion, checkReceivedEvents } from '../../activities/journal/read/received-events.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { deps, NOW, seen, TASK, taskKind } from '../activities/journal/build-events.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
@@ -11,9 +11,9 @@ const watch = { cluster: 'c', source: 'watch' } as const
 const write = { cluster: 'c', source: 'write', writer: 'task/u1/j1' } as const
 
 describe('what arrives and is known', () => {
-  const known = async (...versions: readonly ArrivedVersion[]) => {
+  const known = async (...versions: readonly ReceivedVersion[]) => {
     const asked = { cluster: 'c', ...TASK, objects: ['Task.test.pawl.dev/ns/task-u1'], versions }
-    return [...(await askArrivals(test.db, asked, NOW)).known]
+    return [...(await checkReceivedEvents(test.db, asked, NOW)).known]
   }
   const at = (version: number, gone = false) => ({ uid: 'u1', version, gone })
 

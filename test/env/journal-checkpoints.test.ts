@@ -3,8 +3,8 @@
 import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
 import { knownFamilies } from '../../activities/journal/read/known-objects.ts'
-import { newestVersion } from '../../activities/journal/read/objects.ts'
-import { holdLease, LeaseLost, renewLease } from '../../activities/journal/write/checkpoints.ts'
+import { newestVersion } from '../../activities/journal/read/subjects.ts'
+import { acquireLease, LeaseLost, renewLease } from '../../activities/journal/write/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { groupKindText } from '../../workflows/kit/index.ts'
 import { deps, seen, TASK } from '../activities/journal/build-events.ts'
@@ -15,7 +15,7 @@ const watch = { cluster: 'c', source: 'watch' } as const
 
 describe('journaling with a checkpoint', () => {
   it('moves the checkpoint while the lease is held, else nothing of the batch is journaled', async () => {
-    await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'me', leaseMs: 60_000 })
+    await acquireLease(test.db, { cluster: 'c', ...TASK, owner: 'me', leaseMs: 60_000 })
     await journalEvents(
       test.db,
       { ...watch, events: [], checkpoint: { ...TASK, resourceVersion: 7, epoch: 1, leaseOwner: 'me' } },
@@ -34,7 +34,7 @@ describe('journaling with a checkpoint', () => {
 
   it('ends the lease of who was given it by a server whose place another one has taken', async () => {
     const mine = { cluster: 'c', ...TASK, owner: 'me', leaseMs: 60_000 }
-    const held = await holdLease(test.db, mine)
+    const held = await acquireLease(test.db, mine)
     await renewLease(test.db, { ...mine, timeline: held?.timeline })
     await expect(renewLease(test.db, { ...mine, timeline: 'FFFFFFFF' })).rejects.toThrow(LeaseLost)
     const batch = (timeline: string | undefined) => {
@@ -49,7 +49,7 @@ describe('journaling with a checkpoint', () => {
 
   it('has the kind listed anew by who is given it by a server whose place another one has taken, and none of it for whole until then', async () => {
     const mine = { cluster: 'c', ...TASK, owner: 'me', leaseMs: 60_000 }
-    const { timeline } = (await holdLease(test.db, mine)) ?? {}
+    const { timeline } = (await acquireLease(test.db, mine)) ?? {}
     const move = async (epoch: number) => {
       const checkpoint = { ...TASK, resourceVersion: 7, epoch, leaseOwner: 'me', timeline }
       await journalEvents(test.db, { ...watch, events: [], checkpoint }, deps)
@@ -60,12 +60,12 @@ describe('journaling with a checkpoint', () => {
     }
     await move(1)
     expect(await isWhole()).toBe(true)
-    expect(await holdLease(test.db, mine)).toMatchObject({ resourceVersion: 7, epoch: 1 })
+    expect(await acquireLease(test.db, mine)).toMatchObject({ resourceVersion: 7, epoch: 1 })
 
     // As the rows are that a former server has left.
     await sql`update watch_checkpoint set timeline = 'FFFFFFFF'`.execute(test.db)
     expect(await isWhole()).toBe(false)
-    expect(await holdLease(test.db, mine)).toEqual({ resourceVersion: undefined, epoch: 1, timeline })
+    expect(await acquireLease(test.db, mine)).toEqual({ resourceVersion: undefined, epoch: 1, timeline })
     expect(await isWhole()).toBe(false)
     await move(2)
     expect(await isWhole()).toBe(true)
@@ -73,18 +73,18 @@ describe('journaling with a checkpoint', () => {
     // And those of a former version.
     await sql`update watch_checkpoint set timeline = null`.execute(test.db)
     expect(await isWhole()).toBe(true)
-    expect(await holdLease(test.db, mine)).toEqual({ resourceVersion: 7, epoch: 2, timeline })
+    expect(await acquireLease(test.db, mine)).toEqual({ resourceVersion: 7, epoch: 2, timeline })
   })
 
   it('gives the lease to one of two owners, and to the other when it lapses', async () => {
-    expect(await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'a', leaseMs: 60_000 })).toEqual({
+    expect(await acquireLease(test.db, { cluster: 'c', ...TASK, owner: 'a', leaseMs: 60_000 })).toEqual({
       resourceVersion: undefined,
       epoch: 0,
       timeline: expect.stringMatching(/^[0-9A-F]{8}$/) as string,
     })
-    expect(await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'b', leaseMs: 60_000 })).toBeUndefined()
-    await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'a', leaseMs: -1 })
-    expect(await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'b', leaseMs: 60_000 })).toEqual({
+    expect(await acquireLease(test.db, { cluster: 'c', ...TASK, owner: 'b', leaseMs: 60_000 })).toBeUndefined()
+    await acquireLease(test.db, { cluster: 'c', ...TASK, owner: 'a', leaseMs: -1 })
+    expect(await acquireLease(test.db, { cluster: 'c', ...TASK, owner: 'b', leaseMs: 60_000 })).toEqual({
       resourceVersion: undefined,
       epoch: 0,
       timeline: expect.stringMatching(/^[0-9A-F]{8}$/) as string,

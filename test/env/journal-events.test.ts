@@ -1,8 +1,8 @@
 // Journaling a batch against a real PostgreSQL.
 
 import { describe, expect, inject, it } from 'vitest'
-import { askArrivals } from '../../activities/journal/read/arrivals.ts'
-import { newestVersion } from '../../activities/journal/read/objects.ts'
+import { checkReceivedEvents } from '../../activities/journal/read/received-events.ts'
+import { newestVersion } from '../../activities/journal/read/subjects.ts'
 import { beginActions, finishActions } from '../../activities/journal/write/actions.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import type { RoutedEvent, Routing } from '../../workflows/kit/index.ts'
@@ -281,7 +281,7 @@ describe('journaling the answers of writes', () => {
     await beginActions(test.db, [action])
     const objects = ['Task.test.pawl.dev/ns/task-u1', 'Task.test.pawl.dev/ns/other']
     const held = async (since: Date) => [
-      ...(await askArrivals(test.db, { cluster: 'c', ...TASK, objects, versions: [] }, since)).held,
+      ...(await checkReceivedEvents(test.db, { cluster: 'c', ...TASK, objects, versions: [] }, since)).held,
     ]
     expect(await held(later(-1))).toEqual(['Task.test.pawl.dev/ns/task-u1'])
     expect(await held(later(0))).toEqual([])

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 
-import { askArrivals } from '../../activities/journal/read/arrivals.ts'
+import { checkReceivedEvents } from '../../activities/journal/read/received-events.ts'
 import { beginActions, type NewAction } from '../../activities/journal/write/actions.ts'
 import { createGroupedJournal, type GroupedJournal } from '../../activities/journal/write/grouped-journal.ts'
 import { deps, later, NOW, routeToSelf, seen, TASK, type TaskOptions } from '../activities/journal/build-events.ts'
@@ -24,7 +24,7 @@ const asks = (mode: 'start' | 'notify') => (event: Parameters<typeof routeToSelf
 describe('what a run has written', () => {
   let journal: GroupedJournal
   const open = (route: typeof routeToSelf = routeToSelf) =>
-    createGroupedJournal({ db: test.db, lax: test.db, report: unexpected }, 'c', { ...deps, route })
+    createGroupedJournal({ db: test.db, asyncCommitDb: test.db, report: unexpected }, 'c', { ...deps, route })
   const tell = (options: TaskOptions, finished: readonly NewAction[] = []) =>
     journal.finish({
       writer: WRITER,
@@ -81,7 +81,13 @@ describe('what a run has written', () => {
     const action = { workflow_id: WRITER, run_id: 'r1', pass: 1, step: 's', object: 'Task/ns/a', verb: 'patch' }
     const begun = { ...action, field_manager: 'f', started_at: NOW }
     const held = async () =>
-      (await askArrivals(test.db, { cluster: 'c', ...TASK, objects: [action.object], versions: [] }, later(-1000))).held
+      (
+        await checkReceivedEvents(
+          test.db,
+          { cluster: 'c', ...TASK, objects: [action.object], versions: [] },
+          later(-1000),
+        )
+      ).held
     await beginActions(test.db, [begun])
     tell(begin, [begun])
     expect(await held()).toEqual(new Set([action.object]))

@@ -6,9 +6,9 @@ import { describe, expect, inject, it } from 'vitest'
 import { openDatabase } from '../../activities/journal/database.ts'
 import { closeRun } from '../../activities/journal/write/close-runs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
-import type { BatchEvent } from '../../activities/journal/write/incoming.ts'
-import { recordJobPhase, touchJobs } from '../../activities/journal/write/jobs.ts'
-import { replaceSubscriptions, wakeSubjects } from '../../activities/journal/write/level-runs.ts'
+import type { BatchEvent } from '../../activities/journal/write/incoming-events.ts'
+import { recordJobPhase, countPasses } from '../../activities/journal/write/jobs.ts'
+import { replaceSubscriptions, wakeSubjects } from '../../activities/journal/write/subscriptions.ts'
 import { pruneJournal } from '../../activities/journal/write/retention.ts'
 import { upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { createRegistry } from '../../worker/server/registry.ts'
@@ -36,7 +36,7 @@ const run = {
 }
 const ended = { ...run, mode: 'level' } as const
 const watch = { cluster: 'c', source: 'watch' } as const
-const SELECTED: WatchedKind = { ...taskKind, traits: { fields: ['spec.type'] } }
+const SELECTED: WatchedKind = { ...taskKind, indexKeys: { fields: ['spec.type'] } }
 const job = async () => await test.db.selectFrom('job').select(['run_id', 'outcome']).execute()
 const subscribe = async (...names: string[]) =>
   await replaceSubscriptions(
@@ -60,7 +60,7 @@ describe('the row of a run in level mode', () => {
   it('counts its first pass, also one that looked before whoever started the run has written the row', async () => {
     const passes = async () => (await test.db.selectFrom('job').select('passes').execute()).map((row) => row.passes)
     const settled = { workflowID: run.workflow_id, phase: undefined, lastError: undefined, attempt: 0 }
-    const look = async (runID: string) => await touchJobs(test.db, [{ workflowID: run.workflow_id, runID }], NOW)
+    const look = async (runID: string) => await countPasses(test.db, [{ workflowID: run.workflow_id, runID }], NOW)
     await look('r1')
     await openJob(test.db, run)
     await recordJobPhase(test.db, { ...settled, runID: 'r1', passes: 1 }, NOW)

@@ -5,14 +5,14 @@ import { type Migration, Migrator } from 'kysely/migration'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 
 import { beginActions, finishActions } from '../../activities/journal/write/actions.ts'
-import { holdLease } from '../../activities/journal/write/checkpoints.ts'
+import { acquireLease } from '../../activities/journal/write/checkpoints.ts'
 import type { Database } from '../../activities/journal/database.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { migrateUp } from '../../activities/journal/migrate.ts'
 import { ensurePartitions } from '../../activities/journal/write/partitions.ts'
 import * as createJournal from '../../migrations/0001_create_journal.ts'
 import { directLookups, resolveWake } from '../../worker/reconciler/resolve-wake.ts'
-import { builtIn, createRegistry } from '../../worker/server/registry.ts'
+import { builtInRegistry, createRegistry } from '../../worker/server/registry.ts'
 import { defineLevel, groupKindOf, nop } from '../../workflows/kit/index.ts'
 import { FINALIZER } from '../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
@@ -24,7 +24,7 @@ import { migrationNames } from '../activities/journal/undo-migrations.ts'
 
 const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
 const UNFINISHED = JSON.stringify({ metadata: { uid: 'i' }, status: { jobID: JOB, phase: 'Progressing' } })
-const { route, subjectKinds, modes } = builtIn
+const { route, subjectKinds, modes } = builtInRegistry
 const journal = { ...deps, route, subjectKinds, modes }
 
 let test: TestDatabase
@@ -71,7 +71,7 @@ describe('a journal of the first version', () => {
 
   it('follows its own kinds from their checkpoints on, and nobody waits for the lease of a former bridge', async () => {
     const lease = { cluster: 'c', ...groupKindOf(installationKind), owner: 'new', leaseMs: 60_000 }
-    expect(await holdLease(db, lease)).toMatchObject({ resourceVersion: 9, epoch: 4 })
+    expect(await acquireLease(db, lease)).toMatchObject({ resourceVersion: 9, epoch: 4 })
   })
 
   it('still wakes who waits for an object', async () => {
@@ -96,7 +96,7 @@ describe('a journal of the first version', () => {
       job: { workflow_id: 'widget/w', outcome: null },
     })
     const lease = { cluster: 'c', ...groupKindOf(target), owner: 'new', leaseMs: 60_000 }
-    expect(await holdLease(db, lease)).toMatchObject({ resourceVersion: undefined, epoch: 0 })
+    expect(await acquireLease(db, lease)).toMatchObject({ resourceVersion: undefined, epoch: 0 })
   })
 
   it('tells what happened as before, with the group where it is known', async () => {

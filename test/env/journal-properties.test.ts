@@ -5,9 +5,9 @@ import fc from 'fast-check'
 import type { Selectable } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
 import type { WatchEventTable } from '../../activities/journal/database.ts'
-import { listedBefore } from '../../activities/journal/write/checkpoints.ts'
+import { objectsUpToVersion } from '../../activities/journal/write/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
-import type { EventType } from '../../activities/journal/write/incoming.ts'
+import type { EventType } from '../../activities/journal/write/incoming-events.ts'
 import { deps, seen, TASK, type TaskOptions, taskKind } from '../activities/journal/build-events.ts'
 import { emptyJournal, useJournal } from '../activities/journal/use-journal.ts'
 
@@ -90,7 +90,7 @@ async function play(cluster: Cluster, script: readonly Step[]): Promise<void> {
     const events = [...cluster.living.values()].map((task) => seen('ADDED', task))
     await journalEvents(test.db, { cluster: 'c', source: 'relist', events }, deps)
     const uids = new Set([...cluster.living.values()].map(({ uid }) => uid))
-    const known = await listedBefore(test.db, 'c', TASK, cluster.version)
+    const known = await objectsUpToVersion(test.db, 'c', TASK, cluster.version)
     const missing = known
       .filter(({ uid }) => !uids.has(uid))
       .map((object) => ({ watched: taskKind, missing: object, listVersion: cluster.version }))

@@ -1,20 +1,19 @@
 // The sweep and the jobs it looks after, against a real PostgreSQL.
 
 import { describe, expect, inject, it } from 'vitest'
-import { holdLease } from '../../activities/journal/write/checkpoints.ts'
+import { acquireLease } from '../../activities/journal/write/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { closeRun } from '../../activities/journal/write/close-runs.ts'
-import { recordJobPhase, touchJobs } from '../../activities/journal/write/jobs.ts'
-import { replaceSubscriptions } from '../../activities/journal/write/level-runs.ts'
-import { subscribe } from '../../activities/journal/write/subscriptions.ts'
+import { recordJobPhase, countPasses } from '../../activities/journal/write/jobs.ts'
+import { replaceSubscriptions, subscribe } from '../../activities/journal/write/subscriptions.ts'
 import {
   jobsToLookUp,
   recordLostJob,
-  type SweptController,
-  sweepWakes,
+  type ResyncedController,
+  resyncWakes,
   wakeIfBehind,
-} from '../../activities/journal/write/sweep.ts'
-import { annotation, isIdle, jobIDsOf, path, textAt, valueAt, type WantedRun } from '../../workflows/kit/index.ts'
+} from '../../activities/journal/write/resync.ts'
+import { annotation, isIdle, jobIDsOf, path, textAt, valueAt, type RunRequest } from '../../workflows/kit/index.ts'
 import {
   deps,
   IF_CHANGED,
@@ -33,7 +32,7 @@ import { useJournal } from '../activities/journal/use-journal.ts'
 const run = (workflowID = 'task/u1/j1', runID = 'r1') => ({ workflowID, runID })
 
 /** What a task asks for: to be reconciled when an annotation says so, unless a task owns it, and its deletion when it has no owner. */
-function taskRun(task: object, ownerGone: boolean): WantedRun {
+function taskRun(task: object, ownerGone: boolean): RunRequest {
   const ids = jobIDsOf(task)
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'unfinished job' }
   const owners = (valueAt(task, path('metadata.ownerReferences')) ?? []) as readonly { readonly kind: string }[]
@@ -57,15 +56,15 @@ describe('the sweep', () => {
       { ...deps, route: () => ({ ignored: 'set-up' }) },
     )
   }
-  const own: SweptController = {
+  const own: ResyncedController = {
     name: 'task',
     target: taskKind,
-    wantedRun: taskRun,
-    triggers: [{ at: annotation(OPERATION) }, { at: annotation(IF_CHANGED), when: 'edited' }],
+    requestedRun: taskRun,
+    triggers: [{ path: annotation(OPERATION) }, { path: annotation(IF_CHANGED), when: 'edited' }],
   }
-  const sweep = async (...controllers: readonly SweptController[]) => {
+  const sweep = async (...controllers: readonly ResyncedController[]) => {
     const swept = controllers.length > 0 ? controllers : [own]
-    await sweepWakes(test.db, {
+    await resyncWakes(test.db, {
       cluster: 'c',
       now: NOW,
       controllers: swept,
@@ -84,7 +83,7 @@ describe('the sweep', () => {
     )
     expect(await sweep()).toEqual(['u1/ sweep: unfinished job without a run'])
     expect(
-      await sweepWakes(test.db, { cluster: 'c', now: NOW, controllers: [own], subjectKinds, watchedKinds: [] }),
+      await resyncWakes(test.db, { cluster: 'c', now: NOW, controllers: [own], subjectKinds, watchedKinds: [] }),
     ).toBe(0)
   })
 
@@ -129,16 +128,20 @@ describe('the sweep', () => {
     const owner = { uid: 'gone', kind: 'Task' }
     await known({ uid: 'a', version: 1, deleting: true, finalizers: ['f'], owner })
     expect(await sweep()).toEqual([])
-    await holdLease(test.db, { cluster: 'c', ...TASK, owner: 'r', leaseMs: 1000 })
+    await acquireLease(test.db, { cluster: 'c', ...TASK, owner: 'r', leaseMs: 1000 })
     expect(await sweep()).toEqual([])
     await test.db.updateTable('watch_checkpoint').set({ resource_version: 5 }).execute()
     expect(await sweep()).toEqual(['a/ sweep: trigger without a run'])
   })
 
   it('wakes objects whose list lacks what a trigger names, as far as their controller wants a run', async () => {
-    const wantedRun = (task: object): WantedRun =>
+    const wantedRun = (task: object): RunRequest =>
       textAt(task, path('spec.type')) === 'mock' ? { jobID: undefined, cause: 'seen' } : { none: 'idle' }
-    const guarding: SweptController = { ...own, wantedRun, triggers: [{ at: path('metadata.finalizers'), lacks: 'f' }] }
+    const guarding: ResyncedController = {
+      ...own,
+      requestedRun: wantedRun,
+      triggers: [{ path: path('metadata.finalizers'), lacks: 'f' }],
+    }
     const spec = { type: 'mock' }
     await known(
       { uid: 'a', version: 1, spec },
@@ -150,7 +153,7 @@ describe('the sweep', () => {
   })
 
   it('leaves children to the run that hosts them', async () => {
-    const wantedRun = (task: object, _: boolean, ownerJob?: string): WantedRun => {
+    const wantedRun = (task: object, _: boolean, ownerJob?: string): RunRequest => {
       const { jobID } = jobIDsOf(task)
       return jobID === ownerJob ? { none: 'hosted' } : { jobID, cause: 'unfinished job' }
     }
@@ -165,7 +168,7 @@ describe('the sweep', () => {
       })),
     )
     await openJob(test.db, job({ uid: 'x', workflow_id: 'task/x/j1' }))
-    expect(await sweep({ ...own, wantedRun, hostedBy: ['task'] })).toEqual([
+    expect(await sweep({ ...own, requestedRun: wantedRun, hostedBy: ['task'] })).toEqual([
       'of-y/ sweep: unfinished job without a run',
     ])
   })
@@ -179,7 +182,7 @@ describe('an open job', () => {
       if ((await jobsToLookUp(test.db, { cluster: 'c' }, later(minute * 60_000))).length > 0) lookedUp.push(minute)
     }
     expect(lookedUp).toEqual([1, 2, 4, 8, 16, 26, 36])
-    await touchJobs(test.db, [run(), run('task/gone/j1')], later(41 * 60_000))
+    await countPasses(test.db, [run(), run('task/gone/j1')], later(41 * 60_000))
     expect(await test.db.selectFrom('job').select('passes').execute()).toEqual([{ passes: 1 }])
     expect(await jobsToLookUp(test.db, { cluster: 'c' }, later(41.5 * 60_000))).toEqual([])
     expect(await jobsToLookUp(test.db, { cluster: 'c' }, later(42 * 60_000))).toHaveLength(1)
@@ -212,7 +215,7 @@ describe('an open job', () => {
       { cluster: 'c', source: 'watch', events: [subject] },
       { ...deps, route: () => ({ ignored: 'set-up' }) },
     )
-    await touchJobs(test.db, [run()], later(1000))
+    await countPasses(test.db, [run()], later(1000))
     const isBehind = async () => await wakeIfBehind(test.db, (await findOpenJob(test.db, 'task', 'u1'))!, later(3000))
     const happens = async (options: TaskOptions) =>
       await journalEvents(
@@ -225,7 +228,7 @@ describe('an open job', () => {
     await happens(changed)
     expect(await isBehind()).toBe(true)
     expect(await test.wakes()).toMatchObject([{ uid: 'u1', cause: 'sweep: changes after the last pass' }])
-    await touchJobs(test.db, [run()], later(2500))
+    await countPasses(test.db, [run()], later(2500))
     expect(await isBehind()).toBe(false)
   })
 
@@ -235,7 +238,7 @@ describe('an open job', () => {
     await replaceSubscriptions(test.db, whose, [{ ...TASK, namespace: 'ns', name: '*', traits: ['app=web'] }], NOW)
     const known = { cluster: 'c', source: 'watch', events: [seen('ADDED', { uid: 'u1', version: 1 })] } as const
     await journalEvents(test.db, known, { ...deps, route: () => ({ ignored: 'set-up' }) })
-    await touchJobs(test.db, [run()], later(1000))
+    await countPasses(test.db, [run()], later(1000))
     const other = { cluster: 'c', source: 'watch', events: [seen('ADDED', { uid: 'other', version: 2 })] } as const
     await journalEvents(test.db, other, { ...deps, route: () => ({ ignored: 'lost' }), now: () => later(2000) })
     const isBehind = async (ms: number) =>
@@ -330,7 +333,7 @@ describe('a run that ends', () => {
 describe('a job whose run was found running', () => {
   it('keeps what the one who started it wrote', async () => {
     await openJob(test.db, job({ cause: 'annotation' }))
-    await touchJobs(test.db, [run()], NOW)
+    await countPasses(test.db, [run()], NOW)
     await openJob(test.db, job({ cause: 'running job', run_id: null }))
     const row = test.db.selectFrom('job').select(['cause', 'run_id', 'passes', 'outcome'])
     expect(await row.execute()).toEqual([{ cause: 'annotation', run_id: 'r1', passes: 1, outcome: null }])
@@ -341,7 +344,7 @@ describe('a job whose run was found running', () => {
 
   it('gets cause and run from the one who started it, when that one comes later', async () => {
     await openJob(test.db, job({ cause: 'running job', run_id: null }))
-    await touchJobs(test.db, [run()], NOW)
+    await countPasses(test.db, [run()], NOW)
     await openJob(test.db, job({ cause: 'annotation' }))
     expect(await test.db.selectFrom('job').select(['cause', 'run_id', 'passes']).execute()).toEqual([
       { cause: 'annotation', run_id: 'r1', passes: 1 },
@@ -350,7 +353,7 @@ describe('a job whose run was found running', () => {
 
   it('learns which run it is from a newer one only: an activity may outlive its run', async () => {
     const rowAfter = async (runID: string) => {
-      await touchJobs(test.db, [run('task/u1/j1', runID)], NOW)
+      await countPasses(test.db, [run('task/u1/j1', runID)], NOW)
       return await test.db.selectFrom('job').select(['run_id', 'passes']).execute()
     }
     await openJob(test.db, job({ run_id: 'r2' }))

@@ -1,9 +1,9 @@
 // Wakes and the retry budget against a real PostgreSQL. The sweep is in journal-sweep.test.ts.
 
 import { describe, expect, inject, it } from 'vitest'
-import { pruneRetryTurns, takeRetryToken } from '../../activities/journal/write/backoff.ts'
+import { pruneRetryBuckets, takeRetryToken } from '../../activities/journal/write/retry-limits.ts'
 import { LONGEST_REFILL_MS } from '../../workflows/kit/index.ts'
-import { jobsToLookUp } from '../../activities/journal/write/sweep.ts'
+import { jobsToLookUp } from '../../activities/journal/write/resync.ts'
 import {
   type Claim,
   claimWakes,
@@ -157,7 +157,7 @@ describe('claiming wakes', () => {
       await crowd('crowd', 5)
       await crowd('one', 1, { due: later(200) })
       expect(await taken({ limit: 1 })).toEqual(['crowd0'])
-      expect(await taken({ limit: 1, turns: { crowd: 1 } })).toEqual(['one0'])
+      expect(await taken({ limit: 1, recentTurns: { crowd: 1 } })).toEqual(['one0'])
     })
 
     it('takes those that begin nothing first, and of the others as many as may begin', async () => {
@@ -280,7 +280,7 @@ describe('the budget of retries', () => {
     expect(await take(NOW)).toBe(1_000_000)
     expect(await take(NOW)).toBe(1_000_000)
     const prune = async (now: Date) =>
-      await test.db.transaction().execute(async (trx) => await pruneRetryTurns(trx, now))
+      await test.db.transaction().execute(async (trx) => await pruneRetryBuckets(trx, now))
     expect(await prune(later(LONGEST_REFILL_MS))).toBe(0)
     expect(await prune(later(LONGEST_REFILL_MS + 1))).toBe(1)
   })

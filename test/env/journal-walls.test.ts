@@ -3,13 +3,13 @@
 
 import { describe, expect, inject, it } from 'vitest'
 import { CompiledQuery, createQueryId, type RootOperationNode, sql } from 'kysely'
-import { holdLease } from '../../activities/journal/write/checkpoints.ts'
+import { acquireLease } from '../../activities/journal/write/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
-import { touchJobs } from '../../activities/journal/write/jobs.ts'
-import { wakeIfBehind } from '../../activities/journal/write/sweep.ts'
-import { isChildRow } from '../../activities/journal/read/children.ts'
+import { countPasses } from '../../activities/journal/write/jobs.ts'
+import { wakeIfBehind } from '../../activities/journal/write/resync.ts'
+import { isChildRow } from '../../activities/journal/conditions.ts'
 import { knownFamilies } from '../../activities/journal/read/known-objects.ts'
-import { builtIn } from '../../worker/server/registry.ts'
+import { builtInRegistry } from '../../worker/server/registry.ts'
 import { directLookups, resolveWake } from '../../worker/reconciler/resolve-wake.ts'
 import { groupKindOf, isChildOf, projectObject, type WatchedKind } from '../../workflows/kit/index.ts'
 import { FINALIZER } from '../../workflows/landscaper/contract.ts'
@@ -27,7 +27,13 @@ const RUNNING = { phase: 'Progressing', jobID: JOB }
 const VICTIM = 'alice'
 const ATTACKER = 'mallory'
 
-const built = { ...deps, ...rules, route: builtIn.route, subjectKinds: builtIn.subjectKinds, modes: builtIn.modes }
+const built = {
+  ...deps,
+  ...rules,
+  route: builtInRegistry.route,
+  subjectKinds: builtInRegistry.subjectKinds,
+  modes: builtInRegistry.modes,
+}
 const quiet = { ...deps, route: () => ({ ignored: 'set-up' }) }
 
 type Told = readonly [WatchedKind, TaskOptions]
@@ -162,7 +168,7 @@ describe('an object that names an owner in another namespace', () => {
       test.db,
       job({ controller: 'installation', uid: 'inst', job_id: JOB, workflow_id: 'i', namespace: VICTIM }),
     )
-    await holdLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
+    await acquireLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
     await test.db.updateTable('watch_checkpoint').set({ resource_version: 9 }).execute()
     const [, forged] = forgedItem
     const spec = { type: 'landscaper.gardener.cloud/mock' }
@@ -180,7 +186,7 @@ describe('an object that names an owner in another namespace', () => {
       test.db,
       job({ controller: 'installation', uid: 'inst', job_id: JOB, workflow_id: 'i', namespace: VICTIM }),
     )
-    await touchJobs(test.db, [{ workflowID: 'i', runID: 'r1' }], later(1000))
+    await countPasses(test.db, [{ workflowID: 'i', runID: 'r1' }], later(1000))
     const isBehind = async () => {
       const open = await findOpenJob(test.db, 'installation', 'inst')
       return await wakeIfBehind(test.db, open!, later(3000))

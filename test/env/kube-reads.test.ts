@@ -3,7 +3,7 @@
 import { FINALIZER, MANAGED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 import type { Deps } from '../../activities/deps.ts'
-import { holdLease, writeCheckpoint } from '../../activities/journal/write/checkpoints.ts'
+import { acquireLease, writeCheckpoint } from '../../activities/journal/write/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { readFamily, readSubject } from '../../activities/kube/read-family.ts'
@@ -62,7 +62,7 @@ async function journal(...objects: readonly KubeObject[]): Promise<void> {
 /** Everything of the kind is known. */
 async function listKind(kind: string): Promise<void> {
   const lease = { cluster: 'local', group: executionKind.group, kind, owner: 'test', leaseMs: 60_000 }
-  await holdLease(deps.db, lease)
+  await acquireLease(deps.db, lease)
   const checkpoint = { group: executionKind.group, kind, resourceVersion: 1, epoch: 0, leaseOwner: 'test' }
   await deps.db.transaction().execute(async (trx) => {
     await writeCheckpoint(trx, 'local', checkpoint, deps.now())

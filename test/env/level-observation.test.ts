@@ -11,9 +11,9 @@ import {
   defineLevel,
   levelMode,
   type LevelQuery,
-  MADE_FOR,
+  OWNER_ANNOTATION,
   nop,
-  OWNER_UID,
+  OWNER_UID_LABEL,
   type QueryData,
 } from '../../workflows/kit/index.ts'
 import type { Request, TinyApi } from '../activities/kube/tiny-api.ts'
@@ -168,7 +168,10 @@ describe('a state', () => {
   })
 
   it('has what is owned by label, and nothing that only looks so', async () => {
-    const marks = { labels: { [OWNER_UID]: 'uid-shop' }, annotations: { [MADE_FOR]: 'Shop.example.com/n/shop' } }
+    const marks = {
+      labels: { [OWNER_UID_LABEL]: 'uid-shop' },
+      annotations: { [OWNER_ANNOTATION]: 'Shop.example.com/n/shop' },
+    }
     const items = [map('a', marks), map('b', { labels: marks.labels }), map('c', { ownerReferences: [owner] })]
     const asked = listing(() => ({ items }))
     const query = { kind, many: true, namespace: '*', owned: 'label' } as const

@@ -9,9 +9,9 @@ import type { KubeObject } from '../../activities/kube/client.ts'
 import {
   type ApplyInput,
   CONTENT,
-  MADE_FOR,
+  OWNER_ANNOTATION,
   type ObservedObject,
-  OWNER_UID,
+  OWNER_UID_LABEL,
   type StatusInput,
   type TargetEvent,
   type WantedObject,
@@ -40,7 +40,10 @@ const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
 const base = { by, subject, target }
 const maps = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' }
 const owner = { apiVersion: 'example.com/v1', kind: 'Shop', name: 'shop', uid: 'uid-shop', controller: true }
-const marks = { labels: { [OWNER_UID]: 'uid-shop' }, annotations: { [MADE_FOR]: 'Shop.example.com/n/shop' } }
+const marks = {
+  labels: { [OWNER_UID_LABEL]: 'uid-shop' },
+  annotations: { [OWNER_ANNOTATION]: 'Shop.example.com/n/shop' },
+}
 
 const map = (data: object, metadata: object = {}): KubeObject => ({
   apiVersion: 'v1',

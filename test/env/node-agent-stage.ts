@@ -9,7 +9,7 @@ import { kill } from 'node:process'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
 
 import { PodFolder } from '../../activities/chaos/node-agent/pod-folder.ts'
-import { isThere } from '../../activities/chaos/node-agent/processes.ts'
+import { isRunning } from '../../activities/chaos/node-agent/processes.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
@@ -76,7 +76,7 @@ export function useNodeAgents(kubeconfigPath: string, namespace: string) {
     }
     for (const folder of await folders()) {
       const { injector } = await folder.traces()
-      if (injector !== undefined && (await isThere(injector))) kill(-injector.pid, 'SIGKILL')
+      if (injector !== undefined && (await isRunning(injector))) kill(-injector.pid, 'SIGKILL')
     }
     await rm(dir, { recursive: true, force: true, maxRetries: 10 })
   })

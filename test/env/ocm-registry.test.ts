@@ -9,7 +9,7 @@ import { createRegistries } from '../../activities/landscaper/components/registr
 import { resolveComponents } from '../../activities/landscaper/components/resolve-components.ts'
 import type { TrustedKeys } from '../../activities/landscaper/components/verify-signature.ts'
 import { readOcmConfig } from '../../activities/landscaper/components/registry-credentials.ts'
-import { resourceAt } from '../../activities/landscaper/render/component-scope.ts'
+import { resolveResource } from '../../activities/landscaper/render/blueprint/component-scope.ts'
 import { childEnvironment } from '../../worker/server/config.ts'
 import { data } from '../activities/landscaper/tenant-data.ts'
 import { BLUEPRINT_TYPE } from '../support/registries/component-registry.ts'
@@ -53,7 +53,7 @@ const text = (name: string, content: string) => ({
 })
 
 async function contentOf(scope: Awaited<ReturnType<typeof resolveComponents>>, uri: string): Promise<string> {
-  const content = await scope.contentOf(resourceAt(scope, uri))
+  const content = await scope.readContent(resolveResource(scope, uri))
   return 'bytes' in content ? content.bytes.toString() : 'a folder'
 }
 
@@ -95,7 +95,7 @@ describe('components that OCM has pushed', () => {
     expect(scope.all.map(({ name }) => name)).toEqual([SHOP, DB])
     expect(await contentOf(scope, 'cd://resources/note')).toBe('made by OCM')
     expect(await contentOf(scope, 'cd://componentReferences/db/resources/note')).toBe('of the database')
-    const packed = await scope.contentOf(resourceAt(scope, 'cd://resources/blueprint'))
+    const packed = await scope.readContent(resolveResource(scope, 'cd://resources/blueprint'))
     expect('bytes' in packed ? await data.archive(packed.bytes) : {}).toMatchObject({
       'blueprint.yaml': 'kind: Blueprint',
     })

@@ -1,8 +1,8 @@
 // How many wakes a dispatcher may bring to a controller that bounds its passes: against a real PostgreSQL.
 
 import { describe, expect, inject, it } from 'vitest'
-import { giveTurnBack, takeTurn } from '../../activities/journal/write/pass-turns.ts'
-import { PassRoom } from '../../worker/reconciler/capacity.ts'
+import { releasePermit, acquirePermit } from '../../activities/journal/write/pass-permits.ts'
+import { PassCapacity } from '../../worker/reconciler/capacity.ts'
 import { createRegistry } from '../../worker/server/registry.ts'
 import { defineLevel, nop } from '../../workflows/kit/index.ts'
 import { NOW } from '../activities/journal/build-events.ts'
@@ -17,15 +17,16 @@ const controllers = ['shop', 'till']
 
 const turn = async (uid: string) => {
   const of = { cluster: 'c', controller: 'shop', uid, workflowID: `shop/${uid}`, namespace: 'ns', name: uid }
-  expect(await takeTurn(test.db, of, 3, NOW)).toBe(true)
+  expect(await acquirePermit(test.db, of, 3, NOW)).toBe(true)
 }
-const left = async (room: PassRoom) => Object.fromEntries(await room.left(test.db, { cluster: 'c', controllers }, NOW))
+const left = async (room: PassCapacity) =>
+  Object.fromEntries(await room.remaining(test.db, { cluster: 'c', controllers }, NOW))
 
 describe('the room of a controller that bounds its passes', () => {
   it('is what passes under way and wakes on their way leave of it, each object once', async () => {
-    const room = new PassRoom(createRegistry([bounded, free], []))
+    const room = new PassCapacity(createRegistry([bounded, free], []))
     expect(await left(room)).toEqual({ shop: 3 })
-    const arrived = ['a', 'a', 'b'].map((uid) => room.take({ controller: 'shop', uid }))
+    const arrived = ['a', 'a', 'b'].map((uid) => room.acquire({ controller: 'shop', uid }))
     expect(await left(room)).toEqual({ shop: 1 })
     await turn('a')
     expect(await left(room)).toEqual({ shop: 1 })
@@ -34,22 +35,22 @@ describe('the room of a controller that bounds its passes', () => {
     arrived.forEach((arrive) => arrive?.())
     arrived.forEach((arrive) => arrive?.())
     expect(await left(room)).toEqual({ shop: 1 })
-    await giveTurnBack(test.db, { cluster: 'c', controller: 'shop', uid: 'a' })
+    await releasePermit(test.db, { cluster: 'c', controller: 'shop', uid: 'a' })
     expect(await left(room)).toEqual({ shop: 2 })
   })
 
   it('is free again when a turn was given back in another process, which tells nobody here', async () => {
-    const room = new PassRoom(createRegistry([bounded], []))
-    room.take({ controller: 'shop', uid: 'a' })
+    const room = new PassCapacity(createRegistry([bounded], []))
+    room.acquire({ controller: 'shop', uid: 'a' })
     await turn('a')
     expect(await left(room)).toEqual({ shop: 2 })
-    await giveTurnBack(test.db, { cluster: 'c', controller: 'shop', uid: 'a' })
+    await releasePermit(test.db, { cluster: 'c', controller: 'shop', uid: 'a' })
     expect(await left(room)).toEqual({ shop: 3 })
   })
 
   it('is nothing that is asked for of others', async () => {
-    const room = new PassRoom(createRegistry([free], []))
-    expect(room.take({ controller: 'till', uid: 'a' })).toBeUndefined()
+    const room = new PassCapacity(createRegistry([free], []))
+    expect(room.acquire({ controller: 'till', uid: 'a' })).toBeUndefined()
     expect(await left(room)).toEqual({})
   })
 })

@@ -4,8 +4,13 @@ import { type RawBuilder, sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
 import { openDatabase } from '../../activities/journal/database.ts'
 import { recordLastError } from '../../activities/journal/write/stuck-runs.ts'
-import { touchJobs } from '../../activities/journal/write/jobs.ts'
-import { giveTurnBack, pruneTurns, takeTurn, turnsTaken } from '../../activities/journal/write/pass-turns.ts'
+import { countPasses } from '../../activities/journal/write/jobs.ts'
+import {
+  releasePermit,
+  prunePermits,
+  acquirePermit,
+  permitHolders,
+} from '../../activities/journal/write/pass-permits.ts'
 import { claimWakes, type NewWake, upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { later, NOW } from '../activities/journal/build-events.ts'
 import { endJob, openJob } from '../activities/journal/one-row.ts'
@@ -16,10 +21,10 @@ const test = useJournal(inject('servers').databaseUrl)
 const turn = (uid: string, controller = 'shop', cluster = 'c') => ({ cluster, controller, uid })
 const take = async (uid: string, now = NOW, controller = 'shop', cluster = 'c') => {
   const of = { ...turn(uid, controller, cluster), workflowID: `shop/${uid}`, namespace: 'ns', name: uid }
-  return await takeTurn(test.db, of, 2, now)
+  return await acquirePermit(test.db, of, 2, now)
 }
 const taken = async (now = NOW) => {
-  const found = await turnsTaken(test.db, { cluster: 'c', controllers: ['shop', 'till'] }, now)
+  const found = await permitHolders(test.db, { cluster: 'c', controllers: ['shop', 'till'] }, now)
   return Object.fromEntries([...found].map(([controller, uids]) => [controller, uids.length]))
 }
 /** More than a process has connections. */
@@ -62,13 +67,13 @@ describe('the turns of a controller', () => {
     expect([await take('a'), await take('b'), await take('c')]).toEqual([true, true, false])
     expect(await taken()).toEqual({ shop: 2 })
     expect(await test.wakes()).toMatchObject([{ uid: 'c', due: NOW, foreign_event: true, may_start: true }])
-    await giveTurnBack(test.db, turn('a'))
+    await releasePermit(test.db, turn('a'))
     expect([await take('c'), await take('a')]).toEqual([true, false])
   })
 
   it('are one for each object, however often its run asks, and none is missed by whoever gives it back twice', async () => {
     expect([await take('a'), await take('a'), await take('b'), await take('a')]).toEqual([true, true, true, true])
-    for (let times = 0; times < 2; times++) await giveTurnBack(test.db, turn('a'))
+    for (let times = 0; times < 2; times++) await releasePermit(test.db, turn('a'))
     expect(await taken()).toEqual({ shop: 1 })
   })
 
@@ -104,7 +109,7 @@ describe('the turns of a controller', () => {
     const asking = await stopped(sql`select from wake where uid = 'c' for update`, async () => {
       const again = take('c')
       await expect.poll(waiting).toBe(1)
-      await giveTurnBack(test.db, turn('a'))
+      await releasePermit(test.db, turn('a'))
       expect(await take('d')).toBe(true)
       return { again }
     })
@@ -119,7 +124,7 @@ describe('the turns of a controller', () => {
     expect(await taken(later(60_001))).toEqual({ shop: 1 })
     expect(await take('c', later(60_001))).toBe(true)
     await endJob(test.db, 'shop/a', later(60_001))
-    await pruneTurns(test.db, later(60_001))
+    await prunePermits(test.db, later(60_001))
     expect(await taken(later(60_001))).toEqual({ shop: 1 })
   })
 
@@ -129,11 +134,11 @@ describe('the turns of a controller', () => {
     await recordLastError(test.db, 'shop/a', { reason: 'Bug', message: 'no' })
     expect(await taken()).toEqual({})
     await open('b')
-    await touchJobs(test.db, [{ workflowID: 'shop/b', runID: 'run' }], NOW)
+    await countPasses(test.db, [{ workflowID: 'shop/b', runID: 'run' }], NOW)
     // By a worker that was stopped before that, and went on after it.
     await take('b', later(1))
     expect([await taken(later(60_000)), await taken(later(60_002))]).toEqual([{ shop: 1 }, {}])
-    await touchJobs(test.db, [{ workflowID: 'shop/b', runID: 'run' }], later(2))
+    await countPasses(test.db, [{ workflowID: 'shop/b', runID: 'run' }], later(2))
     expect(await taken(later(60_002))).toEqual({ shop: 1 })
   })
 })

@@ -3,13 +3,13 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 
 import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
-import { holdLease, writeCheckpoint } from '../../activities/journal/write/checkpoints.ts'
+import { acquireLease, writeCheckpoint } from '../../activities/journal/write/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { createGroupedJournal } from '../../activities/journal/write/grouped-journal.ts'
 import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { ObjectCache } from '../../activities/kube/object-cache.ts'
-import { builtIn } from '../../worker/server/registry.ts'
+import { builtInRegistry } from '../../worker/server/registry.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import type { Kind } from '../../workflows/kit/index.ts'
 import { unexpected } from '../activities/journal/unexpected.ts'
@@ -43,9 +43,9 @@ export class ReadStage {
     const kube = this.#recording(this.cluster.kube)
     this.requests.length = 0
     const now = () => new Date()
-    const { route, subjectKinds, modes, controllers } = builtIn
+    const { route, subjectKinds, modes, controllers } = builtInRegistry
     const routing = { route, subjectKinds, modes, controllers, contentKey: undefined, now }
-    const journal = createGroupedJournal({ db, lax: db, report: unexpected }, CLUSTER, routing)
+    const journal = createGroupedJournal({ db, asyncCommitDb: db, report: unexpected }, CLUSTER, routing)
     const inFlightRuns = new InFlightRuns(now)
     const log = createLogger('test', 'silent')
     const parts = { cluster: CLUSTER, kube, db, journal, inFlightRuns, log }
@@ -80,7 +80,7 @@ export class ReadStage {
         .map((object) => ({ watched, object, type: 'DELETED' as const })),
     ]
     await journalEvents(db, { cluster: CLUSTER, source: 'watch', events }, this.deps)
-    await holdLease(db, { cluster: CLUSTER, group, kind, owner: 'test', leaseMs: 60_000 })
+    await acquireLease(db, { cluster: CLUSTER, group, kind, owner: 'test', leaseMs: 60_000 })
     const checkpoint = { group, kind, resourceVersion: 1, epoch: 0, leaseOwner: 'test' }
     await db.transaction().execute(async (trx) => {
       await writeCheckpoint(trx, CLUSTER, checkpoint, now())

@@ -4,13 +4,13 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, expect, vi } from 'vitest'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { createReflector, type Reflector } from '../../worker/bridge/reflector.ts'
-import { type BridgeSettings, DEFAULT_SETTINGS } from '../../worker/bridge/settings.ts'
+import { type ReflectorSettings, DEFAULT_REFLECTOR_SETTINGS } from '../../worker/bridge/settings.ts'
 import { routeToSelf, rules, task, taskKind } from '../activities/journal/build-events.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 import { type BadServer, startBadServer } from '../worker/bridge/bad-server.ts'
 
-const QUICK: BridgeSettings = {
-  ...DEFAULT_SETTINGS,
+const QUICK: ReflectorSettings = {
+  ...DEFAULT_REFLECTOR_SETTINGS,
   leaseMs: 600,
   watchdogMs: 60_000,
   backoffMs: { first: 5, longest: 50 },
@@ -43,7 +43,7 @@ export function useReflectorStage(databaseUrl: string) {
     await server.close()
   })
 
-  function start(settings: Partial<BridgeSettings> = {}, owner = 'one', signal = stopping.signal): Reflector {
+  function start(settings: Partial<ReflectorSettings> = {}, owner = 'one', signal = stopping.signal): Reflector {
     const reflector = createReflector(taskKind, {
       cluster: 'c',
       kube: server.kube,

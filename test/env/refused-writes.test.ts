@@ -9,13 +9,12 @@ import { answerActivities } from '../../activities/landscaper/deploy/run/answer-
 import type { Deployer, QuickDeployer } from '../../activities/landscaper/deploy/run/deployer.ts'
 import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import { ownerReference } from '../../activities/kube/owners.ts'
-import { storedAs } from '../../activities/kube/stored.ts'
+import { storedAs } from '../../activities/kube/object-views.ts'
 import { writeDataObjects } from '../../activities/landscaper/data-objects.ts'
 import { dataObjectKind } from '../../workflows/landscaper/data-object/kind.ts'
 import { type DeployItem, deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 
-import type { TinyApi } from '../activities/kube/tiny-api.ts'
-import { refusal } from '../activities/kube/tiny-api.ts'
+import { type TinyApi, refusal } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
 

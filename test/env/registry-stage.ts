@@ -8,7 +8,7 @@ import { createRegistries, type Registries } from '../../activities/landscaper/c
 import type { RegistryCredential } from '../../activities/landscaper/components/registry-credentials.ts'
 import { READ_LIMITS, type ReadLimits } from '../../activities/landscaper/components/registry-reads.ts'
 import { resolveComponents } from '../../activities/landscaper/components/resolve-components.ts'
-import { resourceAt } from '../../activities/landscaper/render/component-scope.ts'
+import { resolveResource } from '../../activities/landscaper/render/blueprint/component-scope.ts'
 import { data } from '../activities/landscaper/tenant-data.ts'
 import { descriptorV2 } from '../support/registries/component-registry.ts'
 import { pushComponent, type PushedComponent } from '../support/registries/oci-components.ts'
@@ -94,7 +94,7 @@ export async function pushed(component: Omit<PushedComponent, 'prefix'>): Promis
 }
 
 export async function contentOf(scope: Awaited<ReturnType<typeof resolve>>, uri: string): Promise<string> {
-  const content = await scope.contentOf(resourceAt(scope, uri))
+  const content = await scope.readContent(resolveResource(scope, uri))
   return 'bytes' in content ? `${content.mediaType}: ${content.bytes.toString()}` : 'a folder'
 }
 

@@ -5,7 +5,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'v
 import { createTargetAccess } from '../../activities/landscaper/deploy/target/open-target.ts'
 import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import { dataLabels, dataObjectName } from '../../activities/landscaper/render/names.ts'
-import { createTemplateEngine, type TemplateEngines } from '../../activities/landscaper/render/template-engine.ts'
+import {
+  createTemplateEngine,
+  type TemplateEngines,
+} from '../../activities/landscaper/render/engine/template-engine.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import type { Request, TinyApi } from '../activities/kube/tiny-api.ts'
 import { activitiesOf, landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'

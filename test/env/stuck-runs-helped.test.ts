@@ -5,9 +5,9 @@ import { sql } from 'kysely'
 import { beforeEach, describe, expect, inject, it, vi } from 'vitest'
 
 import { journalEvents } from '../../activities/journal/write/events.ts'
-import { noteStuckRun, type StuckNote } from '../../activities/journal/write/stuck-runs.ts'
+import { recordStuckRun, type StuckRunReport } from '../../activities/journal/write/stuck-runs.ts'
 import { StuckRuns } from '../../worker/reconciler/stuck-runs.ts'
-import { builtIn } from '../../worker/server/registry.ts'
+import { builtInRegistry } from '../../worker/server/registry.ts'
 import { deps, later, NOW, seen } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
 import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
@@ -21,9 +21,9 @@ beforeEach(async () => {
   await note()
 })
 
-async function note(overrides: Partial<StuckNote> = {}, now = NOW): Promise<void> {
-  const misfit = { runID: 'r1', what: 'misfit', build: 'old', message: 'no such step' } as const
-  await noteStuckRun(test.db, { workflowID: row.workflow_id, ...misfit, ...overrides }, now)
+async function note(overrides: Partial<StuckRunReport> = {}, now = NOW): Promise<void> {
+  const misfit = { runID: 'r1', reason: 'misfit', build: 'old', message: 'no such step' } as const
+  await recordStuckRun(test.db, { workflowID: row.workflow_id, ...misfit, ...overrides }, now)
 }
 
 /** One look, when Temporal says so of the run. @returns the runs that were ended, and whether the note is left. */
@@ -48,7 +48,7 @@ function worker(status: string, attempt: number) {
   const posted: string[] = []
   const kube = { request: (method: string, path: string) => Promise.resolve(posted.push(`${method} ${path}`)) } as never
   const log = { warn: vi.fn(), info: vi.fn(), debug: vi.fn(), error: vi.fn() } as never
-  const workerDeps = { db: test.db, kube, client, log, now: () => now, registry: builtIn }
+  const workerDeps = { db: test.db, kube, client, log, now: () => now, registry: builtInRegistry }
   const stuckRuns = new StuckRuns(workerDeps, { cluster: 'c', controllers: undefined, build: 'new' })
   return async (at: Date) => {
     now = at
@@ -85,7 +85,8 @@ describe('a run that was noted as stuck', () => {
 })
 
 describe('a run that met a bug', () => {
-  const bug = (runID: string, now: Date, build = 'old') => note({ what: 'bug', runID, build, message: 'no found' }, now)
+  const bug = (runID: string, now: Date, build = 'old') =>
+    note({ reason: 'bug', runID, build, message: 'no found' }, now)
 
   it('is started anew at once by a worker with other code, and ever more rarely when its code has the bug too', async () => {
     await bug('r1', NOW)
@@ -93,7 +94,7 @@ describe('a run that met a bug', () => {
     const { ended, reasons, posted } = await look(NOW)
     expect(ended).toEqual([`${row.workflow_id} r1`])
     // What was found is not told to Temporal: it may quote an object.
-    expect(reasons).toEqual(['a run that met a bug of other code is started anew'])
+    expect(reasons).toEqual(['a run that met a bug of other code is restarted'])
     expect(posted).toEqual([])
     for (const [runID, sinceMs, pauseMs] of [
       ['r2', 0, 20_000],
@@ -113,7 +114,7 @@ describe('a run that met a bug', () => {
     const changed = { ...deps, now: () => later(5), route: () => ({ ignored: 'set-up' }) }
     await journalEvents(test.db, { cluster: 'c', source: 'watch', events }, changed)
     const { reasons } = await worker('RUNNING', 2)(later(6))
-    expect(reasons).toEqual(['a run that met a bug is started anew: its object has changed'])
+    expect(reasons).toEqual(['a run that met a bug is restarted: its object has changed'])
   })
 })
 
@@ -124,7 +125,7 @@ describe('a run that meets a bug', () => {
     const kube = { request: () => Promise.resolve({}) } as never
     const log = { warn: vi.fn(), info: vi.fn(), debug: vi.fn(), error: vi.fn() } as never
     const client = {} as unknown as Client
-    const deps = { db: test.db, kube, client, log, recordProblem, now: () => NOW, registry: builtIn }
+    const deps = { db: test.db, kube, client, log, recordProblem, now: () => NOW, registry: builtInRegistry }
     const { threw } = new StuckRuns(deps, { cluster: 'c', controllers: undefined, build: 'new' }).sinks().runs
     const subject = { group: 'landscaper.gardener.cloud', kind: 'Installation', uid: 'u', namespace: 'n', name: 'tree' }
     const thrown = { subject, jobID: 'j', isReplaying: false, name: 'Error', message: 'hunter2', stack: '' }

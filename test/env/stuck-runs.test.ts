@@ -7,13 +7,13 @@ import { journalEvents } from '../../activities/journal/write/events.ts'
 import {
   claimRestart,
   forgetStuckRun,
-  isNotedStuck,
-  noteStuckRun,
+  isRecordedStuck,
+  recordStuckRun,
   SPACING_MS,
-  type StuckNote,
+  type StuckRunReport,
   stuckRuns,
 } from '../../activities/journal/write/stuck-runs.ts'
-import { recordLostJob } from '../../activities/journal/write/sweep.ts'
+import { recordLostJob } from '../../activities/journal/write/resync.ts'
 import { deps, later, NOW, seen } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
 import { endJob, findOpenJob, openJob } from '../activities/journal/one-row.ts'
@@ -25,22 +25,23 @@ beforeEach(async () => {
   await openJob(test.db, job())
 })
 
-const note = (overrides: Partial<StuckNote> = {}): StuckNote => ({
+const note = (overrides: Partial<StuckRunReport> = {}): StuckRunReport => ({
   workflowID: 'task/u1/j1',
   runID: 'r1',
-  what: 'misfit',
+  reason: 'misfit',
   build: 'old',
   message: 'no such step',
   ...overrides,
 })
 const found = async (build = 'new', now = NOW, controllers = ['task'], cluster = 'c') => {
   const runs = await stuckRuns(test.db, { cluster, controllers, build }, now)
-  return runs.map(({ job: { workflow_id }, what }) => `${workflow_id} ${what}`)
+  return runs.map(({ job: { workflow_id }, reason }) => `${workflow_id} ${reason}`)
 }
 
 describe('a note of a run that fails', () => {
   it('is news once, and keeps its time until it says something else', async () => {
-    const noted = async (now: Date, overrides?: Partial<StuckNote>) => await noteStuckRun(test.db, note(overrides), now)
+    const noted = async (now: Date, overrides?: Partial<StuckRunReport>) =>
+      await recordStuckRun(test.db, note(overrides), now)
     expect([await noted(NOW), await noted(later(1)), await noted(later(2), { message: 'another' })]).toEqual([
       true,
       false,
@@ -51,17 +52,17 @@ describe('a note of a run that fails', () => {
   })
 
   it('goes with its run', async () => {
-    await noteStuckRun(test.db, note(), NOW)
+    await recordStuckRun(test.db, note(), NOW)
     await endJob(test.db, 'task/u1/j1', NOW)
     expect(await found('new', later(SPACING_MS + 1))).toEqual([])
-    expect(await isNotedStuck(test.db, { workflowID: 'task/u1/j1', runID: 'r1' })).toBe(false)
+    expect(await isRecordedStuck(test.db, { workflowID: 'task/u1/j1', runID: 'r1' })).toBe(false)
   })
 
   it('does not go over a note of the next run', async () => {
-    await noteStuckRun(test.db, note({ runID: 'r2' }), NOW)
+    await recordStuckRun(test.db, note({ runID: 'r2' }), NOW)
     const open = (await findOpenJob(test.db, 'task', 'u1'))!
     await forgetStuckRun(test.db, { job: open, runID: 'r1' })
-    expect(await isNotedStuck(test.db, { workflowID: 'task/u1/j1', runID: 'r2' })).toBe(true)
+    expect(await isRecordedStuck(test.db, { workflowID: 'task/u1/j1', runID: 'r2' })).toBe(true)
   })
 })
 
@@ -70,16 +71,16 @@ describe('a note of a run that another one has followed under the same ID, as in
   const notes = async () => (await sql`select run_id from stuck_run`.execute(test.db)).rows
 
   it('says nothing of that one, and goes at the next look', async () => {
-    await noteStuckRun(test.db, note({ what: 'bug', build: 'new' }), NOW)
+    await recordStuckRun(test.db, note({ reason: 'bug', build: 'new' }), NOW)
     await endJob(test.db, workflowID, NOW)
     await openJob(test.db, job({ run_id: 'r2' }))
-    expect(await isNotedStuck(test.db, { workflowID, runID: 'r1' })).toBe(true)
-    expect(await isNotedStuck(test.db, { workflowID, runID: 'r2' })).toBe(false)
+    expect(await isRecordedStuck(test.db, { workflowID, runID: 'r1' })).toBe(true)
+    expect(await isRecordedStuck(test.db, { workflowID, runID: 'r2' })).toBe(false)
     expect([await found('old'), await notes()]).toEqual([[], []])
   })
 
   it('stays when it is of a later run than that which the row names: one that continued as new', async () => {
-    await noteStuckRun(test.db, note({ what: 'bug', runID: 'r2' }), NOW)
+    await recordStuckRun(test.db, note({ reason: 'bug', runID: 'r2' }), NOW)
     expect(await found('new')).toEqual(['task/u1/j1 bug'])
     expect(await notes()).toEqual([{ run_id: 'r2' }])
   })
@@ -87,20 +88,20 @@ describe('a note of a run that another one has followed under the same ID, as in
 
 describe('a run that does not fit', () => {
   it('may be started anew by any build, of the cluster and the controllers that it serves', async () => {
-    await noteStuckRun(test.db, note(), NOW)
+    await recordStuckRun(test.db, note(), NOW)
     expect([await found('old'), await found('new')]).toEqual([['task/u1/j1 misfit'], ['task/u1/j1 misfit']])
     expect([await found('new', NOW, ['other']), await found('new', NOW, ['task'], 'd')]).toEqual([[], []])
   })
 
   it('is started anew by one, and not again before some time; the job counts it over its runs', async () => {
-    await noteStuckRun(test.db, note(), NOW)
+    await recordStuckRun(test.db, note(), NOW)
     const claims = await Promise.all([1, 2, 3].map(() => claimRestart(test.db, 'task/u1/j1', NOW)))
     expect(claims.filter(Boolean)).toHaveLength(1)
     const lost = (await findOpenJob(test.db, 'task', 'u1'))!
     await recordLostJob(test.db, lost, NOW, { cause: 'its run was made by other code' })
     expect(await test.wakes()).toMatchObject([{ uid: 'u1', may_start: true, cause: 'its run was made by other code' }])
     await openJob(test.db, job({ run_id: 'r2' }))
-    await noteStuckRun(test.db, note({ runID: 'r2' }), NOW)
+    await recordStuckRun(test.db, note({ runID: 'r2' }), NOW)
     expect(await found('new', later(SPACING_MS - 1))).toEqual([])
     expect(await found('new', later(SPACING_MS))).toEqual(['task/u1/j1 misfit'])
     expect(await findOpenJob(test.db, 'task', 'u1')).toMatchObject({ restarts: 1, restarted_at: NOW, run_id: 'r2' })
@@ -109,7 +110,7 @@ describe('a run that does not fit', () => {
 
 describe('a run that met a bug', () => {
   beforeEach(async () => {
-    await noteStuckRun(test.db, note({ what: 'bug' }), NOW)
+    await recordStuckRun(test.db, note({ reason: 'bug' }), NOW)
   })
 
   it('is left alone by the code that has it', async () => {
@@ -120,7 +121,7 @@ describe('a run that met a bug', () => {
     await sql`update job set restarts = 3, restarted_at = ${NOW}`.execute(test.db)
     const query = { cluster: 'c', controllers: ['task'], build: 'new' }
     const foundBy = async (helped: string[], now: Date) =>
-      (await stuckRuns(test.db, { ...query, helped }, now)).map(({ what }) => what)
+      (await stuckRuns(test.db, { ...query, helpedBefore: helped }, now)).map(({ reason }) => reason)
     // A worker with new code, which may be the better one, waits for nobody but S3.
     expect([await foundBy([], later(SPACING_MS - 1)), await foundBy(['another'], later(SPACING_MS))]).toEqual([
       [],

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { createLogger } from '../../worker/server/log.ts'
 import { createRegistry } from '../../worker/server/registry.ts'
-import { runSweeper } from '../../worker/reconciler/resync.ts'
+import { runResync } from '../../worker/reconciler/resync.ts'
 import { defineLevel, nop } from '../../workflows/kit/index.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { deps, seen } from '../activities/journal/build-events.ts'
@@ -44,7 +44,7 @@ it('wakes what it can when a worker starts and sweeps, and goes on trying what i
   await journalEvents(test.db, { cluster: 'c', source: 'watch', events: [event] }, routing)
   await refuseWakesOf('shop')
   const stop = new AbortController()
-  const running = runSweeper(
+  const running = runResync(
     {
       db: test.db,
       client: new Client({ connection }),
@@ -69,14 +69,14 @@ it('wakes the objects of controllers in level mode again, at once, when a clock 
   await journalEvents(test.db, { cluster: 'c', source: 'watch', events: [event] }, routing)
   const stop = new AbortController()
   let clockSet: () => void = () => undefined
-  const running = runSweeper(
+  const running = runResync(
     {
       db: test.db,
       client: new Client({ connection }),
       now: () => new Date(),
       log: createLogger('test', 'silent'),
       registry: createRegistry([level('shop')]),
-      onClockSet: (listener) => (clockSet = listener),
+      onClockStep: (listener) => (clockSet = listener),
     },
     // No second sweep comes by itself.
     { cluster: 'c', taskQueue: 'q', controllers: ['shop'], everyMs: 3_600_000 },

@@ -1,4 +1,4 @@
-// Jobs that wait for their turn are told on their objects: a real PostgreSQL, and a small API server that keeps the Events.
+// Events for jobs that wait for capacity: a real PostgreSQL, and a small API server that stores the Events.
 
 import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it } from 'vitest'
@@ -6,7 +6,7 @@ import { journalEvents } from '../../activities/journal/write/events.ts'
 import { claimWakes, type NewWake, postponeWakes, upsertWakes } from '../../activities/journal/write/wakes.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { WaitingJobs } from '../../worker/reconciler/waiting-jobs.ts'
-import { builtIn } from '../../worker/server/registry.ts'
+import { builtInRegistry } from '../../worker/server/registry.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { deps, seen } from '../activities/journal/build-events.ts'
 import { FINALIZER } from '../support/cluster/cluster.ts'
@@ -18,11 +18,11 @@ const NOW = Date.parse('2030-01-01T00:00:00Z')
 const ago = (ms: number) => new Date(NOW - ms)
 const MOST = 20
 
-/** What one worker has. */
+/** The reporter of one worker. */
 function worker(): WaitingJobs {
   const { kube, log, now } = stage().deps
   return new WaitingJobs(
-    { kube, log, now, registry: builtIn, db: stage().database.db },
+    { kube, log, now, registry: builtInRegistry, db: stage().database.db },
     { cluster: 'local', controllers: undefined, shares: [] },
   )
 }
@@ -35,7 +35,7 @@ interface Asked {
   readonly mayStart?: boolean
 }
 
-/** Items that nobody hosts, each a millisecond after the one before. @returns their uids. */
+/** Items without an owner, due at intervals of one millisecond. @returns their uids. */
 async function ask(
   namespace: string,
   { count = 1, dueMs = 60_000, isOver = false, mayStart = true }: Asked = {},
@@ -80,12 +80,12 @@ const tellings = () =>
     return { uid: (involvedObject as unknown as { uid: string }).uid, reason, type, message }
   })
 
-describe('many jobs that wait for their turn', () => {
-  it('are told a few at a time, each once, whoever looks, and those of others at once', async () => {
+describe('many jobs that wait for capacity', () => {
+  it('have one Event each from all workers, a few per poll, and do not delay Events of other namespaces', async () => {
     const crowd = await ask('crowd', { count: MOST + 10 })
     const [alone] = await ask('alone')
     const [one, other] = [worker(), worker()]
-    await one.look()
+    await one.reportOnce()
     const first = tellings()
     expect(first.map(({ uid }) => uid).sort()).toEqual([...crowd.slice(0, MOST), alone].sort())
     const since = (ms: number) => `waits for its turn since ${ago(ms).toISOString()}`
@@ -98,88 +98,88 @@ describe('many jobs that wait for their turn', () => {
     expect(first.find(({ uid }) => uid === crowd[7])?.message).toBe(
       `${since(60_000 - 7)}: 7 of its namespace come before it, and namespaces take turns`,
     )
-    await one.look()
+    await one.reportOnce()
     expect(tellings()).toHaveLength(crowd.length + 1)
-    // What is told is not sent again; another worker finds it there.
+    // Reported waits are not sent again; another worker finds the existing Events.
     stage().api.requests.length = 0
-    await one.look()
+    await one.reportOnce()
     expect(stage().api.requests).toEqual([])
-    await other.look()
+    await other.reportOnce()
     expect(stage().api.requests).toHaveLength(MOST + 1)
     expect(tellings()).toHaveLength(crowd.length + 1)
   })
 
-  it('have each a place of their own, also when they came at one time', async () => {
+  it('have different positions, also if they arrived at the same time', async () => {
     await ask('ns')
     await ask('ns')
-    await worker().look()
+    await worker().reportOnce()
     const places = tellings().map(({ message }) => /(\w+) of its namespace/.exec(message ?? '')?.[1])
     expect(places.sort()).toEqual(['1', 'none'])
   })
 
-  it('are told with the next look when they could not be told', async () => {
+  it('have their Event after the next poll if the API server rejected it', async () => {
     const [uid] = await ask('ns')
     const one = worker()
     stage().api.intercept = () => refusal(403, 'Forbidden')
-    await one.look()
+    await one.reportOnce()
     expect(tellings()).toEqual([])
     stage().api.intercept = () => undefined
-    await one.look()
+    await one.reportOnce()
     expect(tellings().map((told) => told.uid)).toEqual([uid])
   })
 
-  it('are not told again when something comes to them meanwhile', async () => {
+  it('have no second Event after another wake', async () => {
     const [uid = ''] = await ask('ns')
     const one = worker()
-    await one.look()
+    await one.reportOnce()
     const wake = { controller: 'deploy', uid, job_id: '', cluster: 'local', namespace: 'ns', name: `task-${uid}` }
     const marks = { seq: 2, due: ago(0), foreign_event: true, may_start: true, writer: null, cause: 'edit' }
     await upsertWakes(stage().database.db, [{ ...wake, ...marks }], ago(0))
-    await Promise.all([one.look(), worker().look()])
+    await Promise.all([one.reportOnce(), worker().reportOnce()])
     expect(tellings()).toHaveLength(1)
   })
 
-  it('are told once more where they wait anew', async () => {
+  it('have another Event for another wait', async () => {
     await ask('ns')
     const one = worker()
-    await one.look()
+    await one.reportOnce()
     const { db } = stage().database
     const claim = { cluster: 'local', owner: 'd', limit: 5, leaseMs: 1000, now: ago(0) }
     const [wake] = await claimWakes(db, claim)
     await postponeWakes(db, [{ wake: wake!, due: ago(30_000) }])
-    await worker().look()
+    await worker().reportOnce()
     expect(tellings()).toHaveLength(2)
   })
 })
 
-describe('nothing is told', () => {
+describe('a wake has no Event', () => {
   it.each<[string, Asked]>([
     ['has waited a moment only', { dueMs: 5000 }],
     ['asks for no job', { isOver: true }],
     ['only wakes an open run', { mayStart: false }],
-  ])('of what %s', async (_, asked) => {
+  ])('if it %s', async (_, asked) => {
     await ask('ns', asked)
-    await worker().look()
+    await worker().reportOnce()
     expect(stage().api.requests).toEqual([])
   })
 
-  it('of what a dispatcher has in hand', async () => {
+  it('if a dispatcher has claimed it', async () => {
     await ask('ns')
     const claim = { cluster: 'local', owner: 'd', limit: 5, leaseMs: 1000, now: ago(0) }
     expect(await claimWakes(stage().database.db, claim)).toHaveLength(1)
-    await worker().look()
+    await worker().reportOnce()
     expect(stage().api.requests).toEqual([])
   })
 })
 
-describe('a run that was started and does not begin', () => {
+describe('a started run without a pass', () => {
   const subject = { group: 'landscaper.gardener.cloud', kind: 'DeployItem', uid: 'u', namespace: 'ns', name: 'item' }
   const run = (jobID: string) => ({ controller: 'deploy', workflowID: 'w', input: { subject, jobID, cause: 'test' } })
 
-  it('is told, unless its wait was told before', async () => {
+  it('has an Event unless its wait has one', async () => {
     const one = worker()
-    await one.late(run('j1'), ago(12_000))
-    await Promise.all([one.late(run('j1'), ago(12_000)), worker().late(run('j1'), ago(12_000))])
+    await one.reportSlowStart(run('j1'), ago(12_000))
+    await Promise.all([one.reportSlowStart(run('j1'), ago(12_000)), worker().reportSlowStart(run('j1'), ago(12_000))])
     expect(tellings()).toEqual([
       {
         uid: 'u',
@@ -188,7 +188,7 @@ describe('a run that was started and does not begin', () => {
         message: `waits for its turn since ${ago(12_000).toISOString()}: its run was started, and no worker has begun it yet`,
       },
     ])
-    await one.late(run(''), ago(1))
+    await one.reportSlowStart(run(''), ago(1))
     expect(tellings()).toHaveLength(1)
   })
 })

@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import * as kit from '../../workflows/kit/index.ts'
-import type * as templateEngine from '../../activities/landscaper/render/template-engine.ts'
+import type * as templateEngine from '../../activities/landscaper/render/engine/template-engine.ts'
 import type { bundleControllers } from '../../worker/reconciler/temporal/bundle.ts'
 import { createProject, type Project } from './project.ts'
 import { handlerToldOf } from '../support/chaos/waiting-handler.ts'
@@ -117,7 +117,7 @@ describe('the command of the package', () => {
   })
 
   it('renders templates in a thread of its own, and checks schemas in a process of its own', async () => {
-    const path = join(project.pawl, 'activities/landscaper/render/template-engine.js')
+    const path = join(project.pawl, 'activities/landscaper/render/engine/template-engine.js')
     const { createTemplateEngine } = (await import(pathToFileURL(path).href)) as Pick<Engine, 'createTemplateEngine'>
     const engine = createTemplateEngine({ threads: 1 })
     try {

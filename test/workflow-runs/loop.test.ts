@@ -5,7 +5,16 @@ import { ApplicationFailure, CancelledFailure, defineSearchAttributeKey } from '
 import proto from '@temporalio/proto'
 import { describe, expect, it, vi } from 'vitest'
 
-import { again, done, fail, GUARDED, HANDED_DOWN, retryLater, stop, SUPERSEDED } from '../../workflows/kit/index.ts'
+import {
+  again,
+  done,
+  fail,
+  FINALIZER_ADDED,
+  HANDED_DOWN,
+  retryLater,
+  stop,
+  SUPERSEDED,
+} from '../../workflows/kit/index.ts'
 import { PATIENT } from './run-world.ts'
 import type { Answer } from './widget.ts'
 import { FRESH, useWidgets } from './widget-world.ts'
@@ -287,7 +296,7 @@ describe('a job whose steps write the status themselves', () => {
   })
 
   it.each([
-    ['the object asks for none', GUARDED, 'Guarded'],
+    ['the object asks for none', FINALIZER_ADDED, 'Guarded'],
     ['it is handed down', HANDED_DOWN, 'HandedDown'],
   ])('is over when %s', async (_, reason, result) => {
     const world = await start({ type: 'gizmo', target: { jobID: undefined }, work: [() => stop(reason)] })

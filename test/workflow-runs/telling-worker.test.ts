@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
-import { createTellingWorker } from '../../worker/reconciler/temporal/sdk-worker.ts'
+import { createWorker } from '../../worker/reconciler/temporal/sdk-worker.ts'
 
 const taskQueue = `traveller-${randomUUID()}`
 const logger = new DefaultLogger('ERROR', () => undefined)
@@ -65,7 +65,7 @@ async function startRun(name: string) {
 async function startWorker(code: string): Promise<{ readonly stop: () => Promise<void> }> {
   const workflowsPath = join(import.meta.dirname, 'traveller', `${code}.ts`)
   const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger })
-  const worker: Worker = await createTellingWorker(
+  const worker: Worker = await createWorker(
     { connection: native, taskQueue, workflowBundle, stickyQueueScheduleToStartTimeout: '1 second' },
     (runID, message) => void told.push({ runID, message }),
   )

@@ -28,7 +28,7 @@ export function listingDeps(
   const route = () => {
     throw new Error('nothing is written here, so nothing is routed')
   }
-  const journal = createGroupedJournal({ db, lax: db, report: unexpected }, 'local', {
+  const journal = createGroupedJournal({ db, asyncCommitDb: db, report: unexpected }, 'local', {
     route,
     subjectKinds: {},
     modes: {},

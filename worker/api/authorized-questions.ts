@@ -9,10 +9,10 @@
 //   J3. Workflow IDs and causes contain names of objects. They are authorized like rows, or redacted.
 //   J4. Lists of a kind and of children need the verb list.
 
-import type { AskedEvent, AskedWrite, Awaited } from '../../activities/journal/read/asked-events.ts'
-import type { AskedJob, AskedObject } from '../../activities/journal/read/asked-objects.ts'
-import type { PlacedObject } from '../../activities/journal/read/places.ts'
-import type { Questions } from '../../activities/journal/read/questions.ts'
+import type { EventRecord, WriteRecord, AwaitedObject } from '../../activities/journal/read/event-queries.ts'
+import type { JobRecord, ObjectRecord } from '../../activities/journal/read/object-queries.ts'
+import type { LocatedObject } from '../../activities/journal/read/object-locations.ts'
+import type { JournalQueries } from '../../activities/journal/read/queries.ts'
 import { type GroupKind, groupKindText, type Owner } from '../../workflows/kit/index.ts'
 import type { ObjectPlaces, Permissions, Verb } from './permissions.ts'
 import { rowQuestions } from './authorized-rows.ts'
@@ -26,17 +26,21 @@ export class Forbidden extends Error {}
  */
 export const MAX_NAMESPACES = 500
 
-export function authorizedQuestions(questions: Questions, places: ObjectPlaces, permissions: Permissions): Questions {
+export function authorizedQuestions(
+  questions: JournalQueries,
+  places: ObjectPlaces,
+  permissions: Permissions,
+): JournalQueries {
   return { ...objectQuestions(questions, places, permissions), ...jobQuestions(questions, places, permissions) }
 }
 
 type ObjectQuestions = 'followedKinds' | 'listObjects' | 'listNames' | 'objectsNamed' | 'objectOf' | 'childrenOf'
 
 function objectQuestions(
-  questions: Questions,
+  questions: JournalQueries,
   places: ObjectPlaces,
   permissions: Permissions,
-): Pick<Questions, ObjectQuestions> {
+): Pick<JournalQueries, ObjectQuestions> {
   return {
     // Every user of the API server may read the list of kinds.
     followedKinds: questions.followedKinds,
@@ -94,9 +98,9 @@ function listAuthorized<Row>(list: List<Row>, places: ObjectPlaces, permissions:
 
 /** One placeholder per owner, in place of all children of this owner that the user may not list. */
 function placeholdersFor(
-  children: readonly (AskedObject & { readonly owner: string })[],
-  owners: ReadonlyMap<string, PlacedObject>,
-): readonly (AskedObject & { readonly owner: string })[] {
+  children: readonly (ObjectRecord & { readonly owner: string })[],
+  owners: ReadonlyMap<string, LocatedObject>,
+): readonly (ObjectRecord & { readonly owner: string })[] {
   const living = children.filter(({ deleted }) => !deleted)
   const byOwner = new Map(living.map((child) => [child.owner, child]))
   return [...byOwner].map(([owner, { namespace, updatedAt }]) => ({
@@ -114,10 +118,10 @@ function placeholdersFor(
 }
 
 function jobQuestions(
-  questions: Questions,
+  questions: JournalQueries,
   places: ObjectPlaces,
   permissions: Permissions,
-): Omit<Questions, ObjectQuestions> {
+): Omit<JournalQueries, ObjectQuestions> {
   const seen = readableObjects(places, permissions)
   const readableUids = async (uids: readonly string[]) => [...(await seen(uids)).keys()]
   const isReadable = async (uid: string) => (await seen([uid])).has(uid)
@@ -170,7 +174,7 @@ function jobQuestions(
 
 /** Returns the objects that the user may get, by uid. */
 function readableObjects({ placesOf }: ObjectPlaces, permissions: Permissions) {
-  return async (uids: readonly string[]): Promise<ReadonlyMap<string, PlacedObject>> => {
+  return async (uids: readonly string[]): Promise<ReadonlyMap<string, LocatedObject>> => {
     const places = [...(await placesOf(uids)).values()]
     const decisions = await Promise.all(places.map(async (one) => await permissions.may('get', one, one.namespace)))
     return new Map(places.flatMap((one, index) => (decisions[index] === true ? [[one.uid, one] as const] : [])))
@@ -198,7 +202,7 @@ function redactor({ placesOfRuns }: ObjectPlaces, permissions: Permissions) {
     return new Map(told)
   }
   return {
-    jobs: async (jobs: readonly AskedJob[]): Promise<readonly AskedJob[]> => {
+    jobs: async (jobs: readonly JobRecord[]): Promise<readonly JobRecord[]> => {
       const places = await placesOfRuns(jobs.map(({ workflowID }) => workflowID))
       return await Promise.all(
         jobs.map(async (job) => {
@@ -208,7 +212,10 @@ function redactor({ placesOfRuns }: ObjectPlaces, permissions: Permissions) {
         }),
       )
     },
-    events: async (events: readonly AskedEvent[], { uid, namespace }: PlacedObject): Promise<readonly AskedEvent[]> => {
+    events: async (
+      events: readonly EventRecord[],
+      { uid, namespace }: LocatedObject,
+    ): Promise<readonly EventRecord[]> => {
       const runs = await redactedRuns(
         events.flatMap(({ writer }) => writer ?? []),
         uid,
@@ -220,7 +227,7 @@ function redactor({ placesOfRuns }: ObjectPlaces, permissions: Permissions) {
         reason: event.reason === null ? null : withoutNames(event.reason),
       }))
     },
-    writes: async (writes: readonly AskedWrite[], namespace: string): Promise<readonly AskedWrite[]> =>
+    writes: async (writes: readonly WriteRecord[], namespace: string): Promise<readonly WriteRecord[]> =>
       await Promise.all(
         writes.map(async (write) => {
           const place = parseObjectReference(write.object)
@@ -234,7 +241,10 @@ function redactor({ placesOfRuns }: ObjectPlaces, permissions: Permissions) {
           }
         }),
       ),
-    awaited: async (awaited: readonly Awaited[], namespace: string | undefined): Promise<readonly Awaited[]> =>
+    awaited: async (
+      awaited: readonly AwaitedObject[],
+      namespace: string | undefined,
+    ): Promise<readonly AwaitedObject[]> =>
       await Promise.all(
         awaited.map(async (one) => {
           if (await mayRead(one)) return one

@@ -3,8 +3,8 @@
 // of authorized-questions.ts.
 
 import type { ExportedRows, Row } from '../../activities/journal/read/exported-job.ts'
-import type { PlacedObject } from '../../activities/journal/read/places.ts'
-import type { Questions } from '../../activities/journal/read/questions.ts'
+import type { LocatedObject } from '../../activities/journal/read/object-locations.ts'
+import type { JournalQueries } from '../../activities/journal/read/queries.ts'
 import type { GroupKind } from '../../workflows/kit/index.ts'
 import { withoutNames, REDACTED } from './redaction.ts'
 
@@ -26,15 +26,15 @@ interface Visibility {
   /** True if the user may read and list objects like this one. */
   readonly mayList: PlaceCheck
   /** The objects that the user may get, by uid. */
-  readonly readableObjects: (uids: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
+  readonly readableObjects: (uids: readonly string[]) => Promise<ReadonlyMap<string, LocatedObject>>
   /** The objects of runs, without a permission check. */
-  readonly placesOfRuns: (workflowIDs: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
+  readonly placesOfRuns: (workflowIDs: readonly string[]) => Promise<ReadonlyMap<string, LocatedObject>>
 }
 
 export function rowQuestions(
-  questions: Questions,
+  questions: JournalQueries,
   { mayRead: mayRead, mayList, readableObjects: seen, placesOfRuns }: Visibility,
-): Pick<Questions, 'exportedRows' | 'eventsAt'> {
+): Pick<JournalQueries, 'exportedRows' | 'eventsAt'> {
   /** Keeps the rows whose object the user may read. */
   const filterRows = async (rows: readonly Row[], may = mayRead): Promise<readonly Row[]> => {
     const decisions = await Promise.all(

@@ -3,7 +3,7 @@
 import { isIP } from 'node:net'
 
 import type { Config } from '../server/config.ts'
-import { ANSWERING_FLAGS, type FlagTable, type GivenFlags, readFlags } from '../server/flags.ts'
+import { HTTP_SERVER_FLAGS, type FlagTable, type GivenFlags, readFlags } from '../server/flags.ts'
 import { neededDatabase } from '../server/shared-settings.ts'
 import type { RateLimits } from './rate-limiter.ts'
 
@@ -76,7 +76,7 @@ export const API_FLAGS = {
     otherwise: 100,
     text: 'questions of one user in a second',
   },
-  ...ANSWERING_FLAGS,
+  ...HTTP_SERVER_FLAGS,
 } as const satisfies FlagTable
 
 export interface ApiSettings {

@@ -6,7 +6,7 @@ import type { GroupKind } from '../../workflows/kit/index.ts'
 import { createExpiringCache } from './expiring-cache.ts'
 import type { User } from './users.ts'
 import { isNotFound } from '../../activities/kube/kube-error.ts'
-import type { PlacedObject } from '../../activities/journal/read/places.ts'
+import type { LocatedObject } from '../../activities/journal/read/object-locations.ts'
 
 const MAX_CACHED = 20_000
 
@@ -124,7 +124,7 @@ export interface Permissions {
 
 /** Looks up objects and their namespaces in the journal. */
 export interface ObjectPlaces {
-  readonly placesOf: (uids: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
-  readonly placesOfRuns: (workflowIDs: readonly string[]) => Promise<ReadonlyMap<string, PlacedObject>>
+  readonly placesOf: (uids: readonly string[]) => Promise<ReadonlyMap<string, LocatedObject>>
+  readonly placesOfRuns: (workflowIDs: readonly string[]) => Promise<ReadonlyMap<string, LocatedObject>>
   readonly namespacesOf: (kind: GroupKind, most: number) => Promise<readonly string[]>
 }

@@ -27,7 +27,7 @@ export function parseObjectReference(
 
 /**
  * Removes object names from one cause, or from several causes joined with "; ". Causes of level-mode wakes name objects
- * by kind and name without a namespace (workflows/kit/run/level-routes.ts), so they cannot be authorized.
+ * by kind and name without a namespace (workflows/kit/run/level/level-routes.ts), so they cannot be authorized.
  */
 export function withoutNames(cause: string): string {
   return cause

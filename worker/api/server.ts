@@ -15,7 +15,7 @@ import {
 import { createServer as createHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
-import type { QuestionName, Questions } from '../../activities/journal/read/questions.ts'
+import type { QueryName, JournalQueries } from '../../activities/journal/read/queries.ts'
 import type { Logger } from '../server/log.ts'
 import { BadQuestion, inputOf } from './input.ts'
 import { Forbidden } from './authorized-questions.ts'
@@ -47,7 +47,7 @@ export interface ApiServerOptions {
   readonly users: Users
   readonly rateLimiter: RateLimiter
   /** The questions that this user may ask. */
-  readonly questionsOf: (user: User) => Questions
+  readonly questionsOf: (user: User) => JournalQueries
   readonly log: Logger
 }
 
@@ -136,7 +136,7 @@ function aboutText(about: ApiServerOptions['about'], { username, groups = [] }: 
 }
 
 /** @throws Failure for an unknown path or method. */
-function questionName({ url = '', method }: IncomingMessage): QuestionName | 'about' {
+function questionName({ url = '', method }: IncomingMessage): QueryName | 'about' {
   const path = url.split('?', 1)[0] ?? ''
   const asked = path.startsWith(ASK_PATH) ? path.slice(ASK_PATH.length) : ''
   const name = path === ABOUT_PATH ? 'about' : isQuestion(asked) ? asked : undefined

@@ -4,7 +4,7 @@
 
 import { writeJson } from '../../workflows/kit/index.ts'
 import { MOST_EVENTS } from '../../activities/journal/read/limits.ts'
-import type { QuestionName, Questions } from '../../activities/journal/read/questions.ts'
+import type { QueryName, JournalQueries } from '../../activities/journal/read/queries.ts'
 import type { Input, JsonObject } from './input.ts'
 
 export const ASK_PATH = '/v1/ask/'
@@ -16,11 +16,11 @@ export const TOKEN_HEADER = 'x-pawl-token'
 /** The shape of an answer, followed by the names of the fields that contain times. */
 type AnswerShape = readonly ['row' | 'rows' | 'row by uid' | 'rows by uid', ...times: readonly string[]]
 
-interface WireFormat<Name extends QuestionName> {
+interface WireFormat<Name extends QueryName> {
   /** Converts the arguments to the request's input. */
-  readonly input: (...args: Parameters<Questions[Name]>) => JsonObject
+  readonly input: (...args: Parameters<JournalQueries[Name]>) => JsonObject
   /** Converts the input back to the arguments. @throws BadQuestion */
-  readonly args: (input: Input) => Parameters<Questions[Name]>
+  readonly args: (input: Input) => Parameters<JournalQueries[Name]>
   readonly answer: AnswerShape
 }
 
@@ -28,7 +28,7 @@ const OBJECT = ['updatedAt'] as const
 const JOB = ['startedAt', 'finishedAt'] as const
 const kindIn = (input: Input) => ({ group: input.text('group'), kind: input.text('kind') })
 
-export const WIRE_FORMATS: { readonly [Name in QuestionName]: WireFormat<Name> } = {
+export const WIRE_FORMATS: { readonly [Name in QueryName]: WireFormat<Name> } = {
   followedKinds: { input: () => ({}), args: () => [], answer: ['rows'] },
   listObjects: {
     input: ({ group, kind }, namespace) => ({ group, kind, namespace }),
@@ -120,7 +120,7 @@ export const WIRE_FORMATS: { readonly [Name in QuestionName]: WireFormat<Name> }
   },
 }
 
-export function isQuestion(name: string): name is QuestionName {
+export function isQuestion(name: string): name is QueryName {
   return Object.hasOwn(WIRE_FORMATS, name)
 }
 
@@ -136,7 +136,7 @@ export function answerText(answer: unknown): string {
 }
 
 /** Converts the body of an answer to the question's result type. @throws an Error if the body has another form. */
-export function answerIn(name: QuestionName, body: unknown): unknown {
+export function answerIn(name: QueryName, body: unknown): unknown {
   const [form, ...fields] = WIRE_FORMATS[name].answer
   const answer = recordIn(name, body)['answer'] ?? null
   const row = (value: unknown) => withTimes(recordIn(name, value), fields)
@@ -191,12 +191,12 @@ function withTimes(row: JsonObject, fields: readonly string[]): JsonObject {
   return { ...row, ...Object.fromEntries(found) }
 }
 
-function recordIn(name: QuestionName | 'about', value: unknown): JsonObject {
+function recordIn(name: QueryName | 'about', value: unknown): JsonObject {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
   throw new Error(`the answer to ${name} has no object where one is expected`)
 }
 
-function listIn(name: QuestionName | 'about', value: unknown): readonly unknown[] {
+function listIn(name: QueryName | 'about', value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value
   throw new Error(`the answer to ${name} has no list where one is expected`)
 }

@@ -1,13 +1,14 @@
-// Journals what one reflector reads, while it reads on. No fixed windows: what came during a commit is the next batch.
+// Commits the events of one reflector to the journal while the reflector continues to read. There are no fixed time windows: the events that arrive during a
+// commit are the next batch.
 //
-//   F1. Nothing leaves the queue before it is committed. While the journal is away the same events are tried again.
-//   F2. Only `LeaseLost` and the end of the term stop the feed.
-//   F3. What the journal knows already, such as what runs have written, gets no row of its own. Where a batch has nothing else, only the checkpoint
-//       moves on, and that now and then: a watch that resumes before it brings the same again.
+//   F1. An event leaves the queue only after its commit. While the journal is away, the same events are retried.
+//   F2. Only `LeaseLost` and the end of the lease term stop the feed.
+//   F3. Versions that the journal already has, such as the writes of runs, get no row. For a batch of such versions only the checkpoint moves, and at most
+//       once per SAVE_MS: a watch that resumes from an older checkpoint receives the same versions again.
 
-import { askArrivals, versionKey } from '../../activities/journal/read/arrivals.ts'
+import { checkReceivedEvents, versionKey } from '../../activities/journal/read/received-events.ts'
 import { type Checkpoint, LeaseLost, writeCheckpoint } from '../../activities/journal/write/checkpoints.ts'
-import { journalCarefully } from '../../activities/journal/write/refused.ts'
+import { journalSkippingRefused } from '../../activities/journal/write/refused-events.ts'
 import { createBackoff, pause } from '../server/backoff.ts'
 import {
   isUrgent,
@@ -16,15 +17,15 @@ import {
   type PendingQueue,
   selectReady,
   versionOf,
-  writersOf,
+  writersOfUnansweredWrites,
 } from './pending.ts'
 import { groupKindOf } from '../../workflows/kit/index.ts'
-import { carefully, labelOf, type Position, type Term } from './lease-term.ts'
+import { refusalPolicy, labelOf, type Position, type LeaseTerm } from './lease-term.ts'
 
 const SAVE_MS = 1000
 
-/** Runs until the term's signal. @throws LeaseLost, or the signal's reason. */
-export async function feedJournal(term: Term, queue: PendingQueue): Promise<never> {
+/** Runs until the term's signal is aborted. @throws LeaseLost, or the signal's reason. */
+export async function feedJournal(term: LeaseTerm, queue: PendingQueue): Promise<never> {
   const { settings, random, log, watched, health } = term
   const backoff = createBackoff(settings.backoffMs, random)
   const progress: Progress = { unsaved: undefined, savedAt: 0 }
@@ -32,14 +33,14 @@ export async function feedJournal(term: Term, queue: PendingQueue): Promise<neve
     term.signal.throwIfAborted()
     try {
       if (queue.items.length === 0) {
-        await rest(term, queue, progress)
+        await waitForEvents(term, queue, progress)
         continue
       }
-      await untilWorthIt(term, queue)
+      await waitForBatch(term, queue)
       const waiting = await journalOnce(term, queue, progress)
       backoff.reset()
       health.journalFailing = false
-      if (waiting !== undefined) await untilLooked(waiting, term, queue)
+      if (waiting !== undefined) await waitForHeldObjects(waiting, term, queue)
     } catch (error) {
       term.signal.throwIfAborted()
       if (error instanceof LeaseLost) throw error
@@ -54,116 +55,121 @@ export async function feedJournal(term: Term, queue: PendingQueue): Promise<neve
   }
 }
 
-/** What looks like a run's own writes waits for more of the kind (echo.ts), for as long as held events do. */
-async function untilWorthIt({ settings, signal }: Term, queue: PendingQueue): Promise<void> {
+/** Delays events that look like own writes of runs, so that one batch has several such events. The delay is at most `holdPollMs`. */
+async function waitForBatch({ settings, signal }: LeaseTerm, queue: PendingQueue): Promise<void> {
   const leftMs = (queue.items[0]?.at ?? 0) + settings.holdPollMs - Date.now()
-  let judged = 0
-  const isWorthIt = () => {
-    const fresh = queue.items.slice(judged)
-    judged = queue.items.length
-    return judged >= settings.batchLimit || isUrgent(fresh, Date.now())
+  let examined = 0
+  const isBatchReady = () => {
+    const newItems = queue.items.slice(examined)
+    examined = queue.items.length
+    return examined >= settings.batchLimit || isUrgent(newItems, Date.now())
   }
-  if (leftMs > 0) await untilEither(leftMs, isWorthIt, queue, signal)
+  if (leftMs > 0) await waitUntil(leftMs, isBatchReady, queue, signal)
 }
 
 /**
- * A run writes several objects of a kind in a row, and holds them as long as its pass lasts. What comes on these meanwhile waits with them; what
- * comes on others does not.
+ * A run writes several objects of a kind in a row and holds them until its pass ends. Events on held objects wait with them; events on other objects do not.
  */
-async function untilLooked({ held, looked }: Waiting, { settings, signal }: Term, queue: PendingQueue): Promise<void> {
+async function waitForHeldObjects(
+  { held, examined: examinedBefore }: HeldBack,
+  { settings, signal }: LeaseTerm,
+  queue: PendingQueue,
+): Promise<void> {
   const isOther = ({ event }: PendingItem) => event !== undefined && !held.has(objectKey(event))
-  let judged = looked
+  let examined = examinedBefore
   const isNew = () => {
-    const fresh = queue.items.slice(judged, settings.batchLimit).filter(isOther)
-    judged = queue.items.length
-    return isUrgent(fresh, Date.now())
+    const newItems = queue.items.slice(examined, settings.batchLimit).filter(isOther)
+    examined = queue.items.length
+    return isUrgent(newItems, Date.now())
   }
-  await untilEither(settings.holdPollMs, isNew, queue, signal)
+  await waitUntil(settings.holdPollMs, isNew, queue, signal)
 }
 
-/** Until the time is over, or the queue has changed and is as wanted. @throws the signal's reason. */
-async function untilEither(
+/** Returns after the time, or when the queue changes and the condition holds. @throws the signal's reason. */
+async function waitUntil(
   ms: number,
-  isWanted: () => boolean,
+  condition: () => boolean,
   queue: PendingQueue,
   signal: AbortSignal,
 ): Promise<void> {
   const ending = new AbortController()
   const either = AbortSignal.any([signal, ending.signal])
-  const over = pause(ms, either).then(() => true)
+  const timeout = pause(ms, either).then(() => true)
   try {
-    while (!isWanted()) if (await Promise.race([over, queue.change(either).then(() => false)])) return
+    while (!condition()) if (await Promise.race([timeout, queue.waitForChange(either).then(() => false)])) return
   } finally {
     ending.abort()
   }
 }
 
 interface Progress {
-  /** How far the journal knows everything, where its checkpoint does not say so yet (F3). */
-  unsaved: Pick<Position, 'journaled' | 'epoch'> | undefined
-  /** When the checkpoint was written, in milliseconds. */
+  /** The version up to which the journal is complete, if the stored checkpoint is older (F3). */
+  unsaved: Pick<Position, 'checkpoint' | 'epoch'> | undefined
+  /** The time of the last checkpoint, in milliseconds. */
   savedAt: number
 }
 
-/** Until something comes. */
-async function rest(term: Term, queue: PendingQueue, progress: Progress): Promise<void> {
+/** Waits for an event; saves a pending checkpoint meanwhile. */
+async function waitForEvents(term: LeaseTerm, queue: PendingQueue, progress: Progress): Promise<void> {
   if (progress.unsaved === undefined) {
-    await queue.change(term.signal)
+    await queue.waitForChange(term.signal)
     return
   }
-  await untilEither(SAVE_MS, () => queue.items.length > 0, queue, term.signal)
-  if (queue.items.length === 0) await save(term, progress)
+  await waitUntil(SAVE_MS, () => queue.items.length > 0, queue, term.signal)
+  if (queue.items.length === 0) await saveCheckpoint(term, progress)
 }
 
-async function save(term: Term, progress: Progress): Promise<void> {
+async function saveCheckpoint(term: LeaseTerm, progress: Progress): Promise<void> {
   const { db, cluster, journal, position } = term
   const { unsaved } = progress
-  // A list has begun an epoch since, and has written its own.
-  const isCurrent = unsaved?.epoch === position.epoch && unsaved.journaled === position.journaled
-  if (isCurrent) await writeCheckpoint(db, cluster, checkpointOf(term, unsaved.journaled), journal.now())
+  // A list started a new epoch meanwhile and wrote its own checkpoint.
+  const isCurrent = unsaved?.epoch === position.epoch && unsaved.checkpoint === position.checkpoint
+  if (isCurrent) await writeCheckpoint(db, cluster, checkpointOf(term, unsaved.checkpoint), journal.now())
   progress.unsaved = undefined
   progress.savedAt = Date.now()
 }
 
-function checkpointOf({ watched, position, owner }: Term, resourceVersion: number | undefined): Checkpoint {
+function checkpointOf({ watched, position, owner }: LeaseTerm, resourceVersion: number | undefined): Checkpoint {
   const { epoch, timeline } = position
   return { ...groupKindOf(watched), resourceVersion, epoch, leaseOwner: owner, timeline }
 }
 
-interface Waiting {
+interface HeldBack {
   readonly held: ReadonlySet<string>
-  /** So many items at the head of the queue were looked at. */
-  readonly looked: number
+  /** The number of examined items at the head of the queue. */
+  readonly examined: number
 }
 
-/** @returns undefined when nothing waits. */
-async function journalOnce(term: Term, queue: PendingQueue, progress: Progress): Promise<Waiting | undefined> {
+/** @returns undefined if no item is held back. */
+async function journalOnce(term: LeaseTerm, queue: PendingQueue, progress: Progress): Promise<HeldBack | undefined> {
   const { db, journal, settings, cluster, watched, position } = term
   const items = queue.items.slice(0, settings.batchLimit)
   const arrived = items.flatMap(({ event }) => event ?? [])
   const objects = [...new Set(arrived.map(objectKey))]
   const asked = { cluster, ...groupKindOf(watched), objects, versions: arrived.map(versionOf) }
-  const { held, unanswered, known } = await askArrivals(db, asked, new Date(journal.now().getTime() - settings.holdMs))
+  const { held, unanswered, known } = await checkReceivedEvents(
+    db,
+    asked,
+    new Date(journal.now().getTime() - settings.holdMs),
+  )
   const ready = selectReady(items, held, settings.batchLimit)
-  const { events, checkpoint = position.journaled, rest: waiting } = ready
-  if (events.length === 0 && waiting.length > 0 && checkpoint === position.journaled)
-    return { held, looked: items.length }
+  const { events, checkpoint = position.checkpoint, waiting } = ready
+  if (events.length === 0 && waiting.length > 0 && checkpoint === position.checkpoint)
+    return { held, examined: items.length }
 
   const news = events.filter((event) => !known.has(versionKey(versionOf(event))))
   if (news.length > 0) {
-    const writers = writersOf(items, unanswered, settings.holdMs)
-    const batch = {
-      cluster,
-      source: 'watch',
-      events: news,
-      writers,
-      checkpoint: checkpointOf(term, checkpoint),
-    } as const
-    await journalCarefully(db, batch, journal, carefully(term))
+    const possibleWriters = writersOfUnansweredWrites(items, unanswered, settings.holdMs)
+    await journalSkippingRefused(
+      db,
+      { cluster, source: 'watch', events: news, possibleWriters, checkpoint: checkpointOf(term, checkpoint) },
+      journal,
+      refusalPolicy(term),
+    )
     Object.assign(progress, { unsaved: undefined, savedAt: Date.now() })
-  } else if (checkpoint !== position.journaled) progress.unsaved = { journaled: checkpoint, epoch: position.epoch }
-  position.journaled = checkpoint
-  if (progress.unsaved !== undefined && Date.now() >= progress.savedAt + SAVE_MS) await save(term, progress)
+  } else if (checkpoint !== position.checkpoint) progress.unsaved = { checkpoint, epoch: position.epoch }
+  position.checkpoint = checkpoint
+  if (progress.unsaved !== undefined && Date.now() >= progress.savedAt + SAVE_MS) await saveCheckpoint(term, progress)
   queue.replaceFirst(items.length, waiting, Date.now())
-  return waiting.length > 0 ? { held, looked: waiting.length } : undefined
+  return waiting.length > 0 ? { held, examined: waiting.length } : undefined
 }

@@ -1,42 +1,47 @@
-// Follows one kind of one cluster: stands by for its lease, lists when it must, watches, and feeds the journal.
-// client-node's informer is not used: errors end it, it swallows exceptions and knows neither bookmarks nor back-pressure.
-// Source: spec/engine.md 2.4, docs/architecture.md "Journal".
+// The reflector of one kind of one cluster: takes part in leader election, lists, watches, and feeds the journal. client-node's informer is not used: it stops
+// after errors, swallows exceptions, and supports neither bookmarks nor back-pressure. Source: spec/engine.md 2.4, docs/architecture.md "Journal".
 //
-//   R1. One reflector per cluster and kind writes: the lease is checked in every transaction.
-//   R2. Any error reconnects, none ends the reflector. Only the signal does.
-//   R3. The watch resumes where it was read to; after a restart or a lost lease, and when another PostgreSQL has the journal, from the checkpoint.
-//   R4. Now and then the kind is listed all the same: a watch may have left out what nobody would tell again. Where that fails the watch goes on: servers
-//       throttle lists first, and what is seen by the watch must not wait for them.
+//   R1. One reflector per cluster and kind writes: every transaction checks the lease.
+//   R2. After an error the reflector reconnects. Only the signal stops it.
+//   R3. The watch resumes from the last version that was read; after a restart, a lost lease, or a fail-over to another PostgreSQL, from the checkpoint.
+//   R4. The kind is listed periodically, because a watch may miss events without an error. If the list fails, the watch continues: servers throttle lists
+//       first, and watch events must not wait for them.
 
 import {
   type HeldLease,
-  holdLease,
+  acquireLease,
   LeaseLost,
   releaseLease,
   renewLease,
 } from '../../activities/journal/write/checkpoints.ts'
 import { isNotFound, KubeError } from '../../activities/kube/errors.ts'
-import { watchError, watchRefusal } from '../../activities/kube/watch-refusal.ts'
-import { needsList, readMessages } from '../../activities/kube/watch-stream.ts'
+import { watchError, refusedWatch, needsList, readMessages } from '../../activities/kube/watch-stream.ts'
 import { feedJournal } from './feed.ts'
 import { collectionPath, relist, selectorsOf } from './relist.ts'
 import { PendingQueue } from './pending.ts'
-import { labelOf, laterList, nextList, type ReflectorDeps, type ReflectorHealth, type Term } from './lease-term.ts'
+import {
+  labelOf,
+  retryListAt,
+  nextListAt,
+  type ReflectorDeps,
+  type ReflectorHealth,
+  type LeaseTerm,
+} from './lease-term.ts'
 import { type Backoff, createBackoff, pause } from '../server/backoff.ts'
 import type { Readiness } from '../server/health.ts'
 import { groupKindOf, type WatchedKind } from '../../workflows/kit/index.ts'
 
 export interface Reflector {
-  /** `Widget.example.com`. */
+  /** Such as `Widget.example.com`. */
   readonly kind: string
-  /** Runs until the signal; never rejects. */
+  /** Runs until the signal is aborted; never rejects. */
   run(signal: AbortSignal): Promise<void>
-  /** Undefined: caught up, or another process is. Else what it is doing, for /readyz. */
+  /** The current activity, for /readyz; undefined: this reflector is caught up, or is a standby. */
   behind(): string | undefined
 }
 
-// Events that wait longer than this make the kind count as not caught up.
-const LONGEST_WAIT_MS = 10_000
+// If the oldest event is older, the kind does not count as caught up.
+const MAX_EVENT_AGE_MS = 10_000
 
 export function createReflector(watched: WatchedKind, deps: ReflectorDeps): Reflector {
   const health: ReflectorHealth = { phase: 'starting', journalFailing: false }
@@ -55,10 +60,10 @@ export function createReflector(watched: WatchedKind, deps: ReflectorDeps): Refl
     },
     behind() {
       if (health.journalFailing) return 'the journal refuses'
-      // Nothing can be missed of a kind that is not there.
+      // A kind without CRD has no events.
       if (health.phase === 'not served') return undefined
-      if (health.phase !== 'watching' && health.phase !== 'standing by') return health.phase
-      return (queue?.ageMs(Date.now()) ?? 0) > LONGEST_WAIT_MS ? 'events are waiting' : undefined
+      if (health.phase !== 'watching' && health.phase !== 'standby') return health.phase
+      return (queue?.ageMs(Date.now()) ?? 0) > MAX_EVENT_AGE_MS ? 'events are waiting' : undefined
     },
   }
 }
@@ -70,7 +75,7 @@ interface Candidate {
   readonly queue: PendingQueue
 }
 
-/** Takes the lease, if it is free, and follows the kind until it is lost; returns how long to wait before the next try. */
+/** Acquires the lease if it is free, and follows the kind until the lease is lost; returns the delay before the next attempt. */
 async function holdTerm(
   { watched, deps, health, queue }: Candidate,
   backoff: Backoff,
@@ -78,11 +83,11 @@ async function holdTerm(
 ): Promise<number> {
   const { db, cluster, owner, settings, log } = deps
   try {
-    const lease = await holdLease(db, { cluster, ...groupKindOf(watched), owner, leaseMs: settings.leaseMs })
+    const lease = await acquireLease(db, { cluster, ...groupKindOf(watched), owner, leaseMs: settings.leaseMs })
     health.journalFailing = false
     backoff.reset()
     if (lease === undefined) {
-      health.phase = 'standing by'
+      health.phase = 'standby'
       return settings.leaseMs / 3
     }
     await followUnderLease({ watched, deps, health, queue }, lease, signal)
@@ -104,20 +109,35 @@ async function followUnderLease(
   lease: HeldLease,
   signal: AbortSignal,
 ): Promise<void> {
-  const ending = new AbortController()
+  const termEnd = new AbortController()
   const { resourceVersion, epoch, timeline } = lease
-  const position = { read: resourceVersion, journaled: resourceVersion, epoch, timeline, listDue: nextList(deps) }
-  const term: Term = { ...deps, watched, health, position, signal: AbortSignal.any([signal, ending.signal]) }
-  const parts = [keepLease(term), feedJournal(term, queue), follow(term, queue)]
+  const position = {
+    watchFrom: resourceVersion,
+    checkpoint: resourceVersion,
+    epoch,
+    timeline,
+    listDue: nextListAt(deps),
+  }
+  const term: LeaseTerm = { ...deps, watched, health, position, signal: AbortSignal.any([signal, termEnd.signal]) }
+  const tasks = [renewPeriodically(term), feedJournal(term, queue), follow(term, queue)]
   try {
-    await Promise.race(parts)
+    await Promise.race(tasks)
   } finally {
-    ending.abort(new LeaseLost(term.cluster, groupKindOf(watched), term.owner))
-    await Promise.allSettled(parts)
+    termEnd.abort(new LeaseLost(term.cluster, groupKindOf(watched), term.owner))
+    await Promise.allSettled(tasks)
   }
 }
 
-async function keepLease({ db, cluster, watched, owner, position, settings, signal, log }: Term): Promise<void> {
+async function renewPeriodically({
+  db,
+  cluster,
+  watched,
+  owner,
+  position,
+  settings,
+  signal,
+  log,
+}: LeaseTerm): Promise<void> {
   for (;;) {
     await pause(settings.leaseMs / 3, signal)
     signal.throwIfAborted()
@@ -126,35 +146,35 @@ async function keepLease({ db, cluster, watched, owner, position, settings, sign
       await renewLease(db, { cluster, ...groupKindOf(watched), owner, leaseMs: settings.leaseMs, timeline })
     } catch (error) {
       if (error instanceof LeaseLost) throw error
-      // The journal is away. Whoever takes the lease when it is back is found out by the next transaction (R1).
+      // The journal is away. If another process takes the lease meanwhile, the next transaction fails (R1).
       log.debug({ kind: labelOf(watched), error: String(error) }, 'could not renew the lease')
     }
   }
 }
 
-/** Lists and watches, for ever (R2). @throws only LeaseLost and the signal's reason. */
-async function follow(term: Term, queue: PendingQueue): Promise<never> {
+/** Lists and watches until the term ends (R2). @throws only LeaseLost and the signal's reason. */
+async function follow(term: LeaseTerm, queue: PendingQueue): Promise<never> {
   const { settings, random, log, watched, position, health, signal } = term
   const backoff = createBackoff(settings.backoffMs, random)
   for (;;) {
     signal.throwIfAborted()
     try {
-      if (position.read === undefined) await listAnew(term, queue)
-      else if (performance.now() >= position.listDue) await listWhatIsDue(term, queue)
+      if (position.watchFrom === undefined) await listAfterDrain(term, queue)
+      else if (performance.now() >= position.listDue) await tryDueList(term, queue)
       health.phase = 'connecting'
       await watch(term, queue, backoff)
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof LeaseLost) throw error
       if (error instanceof KubeError && needsList({ code: error.status, reason: error.reason }))
-        position.read = undefined
+        position.watchFrom = undefined
       if (isNotFound(error)) {
         await awaitKind(term, backoff)
         continue
       }
       const delayMs = Math.max(backoff.next(), error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0)
       log.warn(
-        { kind: labelOf(watched), error: String(error), delayMs, version: position.read },
+        { kind: labelOf(watched), error: String(error), delayMs, version: position.watchFrom },
         'watch was interrupted',
       )
       health.phase = 'connecting'
@@ -163,35 +183,35 @@ async function follow(term: Term, queue: PendingQueue): Promise<never> {
   }
 }
 
-async function listAnew(term: Term, queue: PendingQueue): Promise<void> {
+async function listAfterDrain(term: LeaseTerm, queue: PendingQueue): Promise<void> {
   const { health, position } = term
-  // A list that is only due (R4) says nothing of events that are waiting.
-  if (health.phase !== 'not served' && position.read === undefined) health.phase = 'listing'
-  // What was read before belongs to the last epoch and enters the journal first.
-  await queue.drained(term.signal)
+  // During a periodic list (R4) events of the watch are still complete.
+  if (health.phase !== 'not served' && position.watchFrom === undefined) health.phase = 'listing'
+  // Events from before the list belong to the last epoch and are journaled first.
+  await queue.waitUntilEmpty(term.signal)
   await relist(term)
 }
 
-/** R4. @throws only what another watch does not help against. */
-async function listWhatIsDue(term: Term, queue: PendingQueue): Promise<void> {
+/** R4. @throws only errors after which another watch cannot succeed. */
+async function tryDueList(term: LeaseTerm, queue: PendingQueue): Promise<void> {
   const { log, watched, position, signal } = term
   try {
-    await listAnew(term, queue)
+    await listAfterDrain(term, queue)
   } catch (error) {
-    // Without a version to watch from (the cluster went back in time) only a list helps.
-    const isOver = signal.aborted || error instanceof LeaseLost || isNotFound(error) || position.read === undefined
+    // Without a version to watch from (the cluster was restored from a backup) a list is required.
+    const isOver = signal.aborted || error instanceof LeaseLost || isNotFound(error) || position.watchFrom === undefined
     if (isOver) throw error
     const leastMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0
-    position.listDue = laterList(term, leastMs)
-    log.warn({ kind: labelOf(watched), error: String(error) }, 'could not list what is due; watching on')
+    position.listDue = retryListAt(term, leastMs)
+    log.warn({ kind: labelOf(watched), error: String(error) }, 'the periodic list failed; the watch continues')
   }
 }
 
-// Soon enough after `kubectl apply` of a definition.
-const LONGEST_WAIT_FOR_KIND_MS = 2000
+// Short enough for a user who applies a CRD.
+const MAX_KIND_POLL_MS = 2000
 
-/** The server has no such kind: its definition is not installed, or was removed. Said once; what it held of the kind is gone with it. */
-async function awaitKind({ log, watched, position, health, signal }: Term, backoff: Backoff): Promise<void> {
+/** Waits for the CRD of the kind. Logged once; a removed CRD has removed all its objects. */
+async function awaitKind({ log, watched, position, health, signal }: LeaseTerm, backoff: Backoff): Promise<void> {
   const { apiVersion, plural } = watched
   if (health.phase !== 'not served')
     log.warn(
@@ -199,37 +219,37 @@ async function awaitKind({ log, watched, position, health, signal }: Term, backo
       'the cluster does not serve this kind; expected its CRD to be installed; waiting for it',
     )
   health.phase = 'not served'
-  position.read = undefined
-  await pause(Math.min(backoff.next(), LONGEST_WAIT_FOR_KIND_MS), signal)
+  position.watchFrom = undefined
+  await pause(Math.min(backoff.next(), MAX_KIND_POLL_MS), signal)
 }
 
-/** One connection. Returns when the server ends it; afterwards `position.read` says where to go on. */
-async function watch(term: Term, queue: PendingQueue, backoff: Backoff): Promise<void> {
+/** One watch connection. Returns when the server closes it; then `position.watchFrom` has the version to resume from. */
+async function watch(term: LeaseTerm, queue: PendingQueue, backoff: Backoff): Promise<void> {
   const { kube, watched, settings, position, health, signal } = term
   const connection = new AbortController()
   const path = watchPath(term)
   const { statusCode, headers, body } = await kube.stream(path, AbortSignal.any([signal, connection.signal]))
-  if (statusCode !== 200) throw await watchRefusal(path, { statusCode, headers, body })
+  if (statusCode !== 200) throw await refusedWatch(path, { statusCode, headers, body })
   health.phase = 'watching'
-  let heard = false
+  let hasMessages = false
   try {
     for await (const message of readMessages(body, settings.watchdogMs, () => connection.abort())) {
       if (message.type === 'error') throw watchError(path, message.status)
       const { resourceVersion } = message
       const event = message.type === 'event' ? { watched, type: message.eventType, object: message.object } : undefined
       await queue.add({ resourceVersion, event }, Date.now(), signal)
-      position.read = resourceVersion
-      // Only now: a server that accepts and cuts at once must meet the back-off.
+      position.watchFrom = resourceVersion
+      // Not earlier: a server that accepts and closes connections at once must meet the back-off.
       backoff.reset()
-      heard = true
+      hasMessages = true
     }
   } finally {
     connection.abort()
   }
-  if (!heard) await pause(backoff.next(), signal)
+  if (!hasMessages) await pause(backoff.next(), signal)
 }
 
-function watchPath(term: Term): string {
+function watchPath(term: LeaseTerm): string {
   const { settings, position, random } = term
   const [shortest, longest] = settings.watchSeconds
   const seconds = Math.min(shortest + random() * (longest - shortest), (position.listDue - performance.now()) / 1000)
@@ -237,20 +257,20 @@ function watchPath(term: Term): string {
     ...selectorsOf(term),
     watch: '1',
     allowWatchBookmarks: 'true',
-    resourceVersion: String(position.read),
+    resourceVersion: String(position.watchFrom),
     timeoutSeconds: String(Math.max(1, Math.round(seconds))),
   })
   return `${collectionPath(term)}?${query.toString()}`
 }
 
-// When a bridge is ready: every kind is caught up, or another bridge follows it.
+// A bridge is ready if every kind is caught up, or another bridge follows it.
 
-export function caughtUp(reflectors: readonly Reflector[]): Readiness {
-  return { word: 'behind', wrong: () => notCaughtUp(reflectors) }
+export function reflectorReadiness(reflectors: readonly Reflector[]): Readiness {
+  return { field: 'behind', failures: () => laggingKinds(reflectors) }
 }
 
-/** The kinds that are not caught up, with what they are doing. */
-export function notCaughtUp(reflectors: readonly Reflector[]): Record<string, string> {
+/** The kinds that are not caught up, with their current activity. */
+export function laggingKinds(reflectors: readonly Reflector[]): Record<string, string> {
   return Object.fromEntries(
     reflectors.flatMap((reflector) => {
       const behind = reflector.behind()

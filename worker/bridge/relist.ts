@@ -1,57 +1,60 @@
-// Lists a kind anew: the beginning of an epoch.
+// Lists a kind and starts a new epoch.
 //
-//   L1. Pages are journaled as they come; the checkpoint moves last. A crash in between leads to another list.
-//   L2. What the list lacks is deleted by uid, and only when the known state is not newer than the list.
-//   L3. A list older than the checkpoint says that the cluster went back in time: then the list decides about every row (rewindObjects).
-//   L4. What the journal knows in this version gets no row of its own, as in feed.ts (F3), unless other fields are declared since it was written down:
-//       after an upgrade the next list brings them, also of objects that nobody touches.
+//   L1. Pages are journaled one by one; the checkpoint moves last. After a crash in between, the kind is listed again.
+//   L2. Objects missing from the list are recorded as deleted, by uid, if the known version is not newer than the list.
+//   L3. A list older than the checkpoint means that the cluster was restored from a backup: then the list decides about every row (rewindObjects).
+//   L4. Versions that the journal already has get no row (feed.ts, F3), unless the declared fields have changed since: after an upgrade the next list
+//       updates the rows of unchanged objects, too.
 
-import { askArrivals, askProjections, versionKey } from '../../activities/journal/read/arrivals.ts'
-import { listedBefore, rewindObjects } from '../../activities/journal/write/checkpoints.ts'
+import { checkReceivedEvents, readProjections, versionKey } from '../../activities/journal/read/received-events.ts'
+import { objectsUpToVersion, rewindObjects } from '../../activities/journal/write/checkpoints.ts'
 import type { EventBatch } from '../../activities/journal/write/events.ts'
 import { sameProjection } from '../../activities/journal/write/classify.ts'
-import { type MissedDeletion, projectionOf, type SeenEvent } from '../../activities/journal/write/incoming.ts'
-import { journalCarefully } from '../../activities/journal/write/refused.ts'
+import { type MissedDeletion, projectionOf, type ObjectEvent } from '../../activities/journal/write/incoming-events.ts'
+import { journalSkippingRefused } from '../../activities/journal/write/refused-events.ts'
 import type { ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { readPages } from '../../activities/kube/pages.ts'
 import { groupKindOf } from '../../workflows/kit/index.ts'
 import { objectKey, versionOf } from './pending.ts'
-import { carefully, labelOf, nextList, type Term } from './lease-term.ts'
+import { refusalPolicy, labelOf, nextListAt, type LeaseTerm } from './lease-term.ts'
 
-/** Journals a list and the deletions it shows; afterwards the position is the list's. */
-export async function relist(term: Term): Promise<void> {
+/** Journals a list and the deletions that it shows; then the watch can start at the list's version. */
+export async function relist(term: LeaseTerm): Promise<void> {
   const { db, cluster, watched, position, log } = term
-  const seen = new Set<string>()
+  const listedUids = new Set<string>()
   let listVersion: number | undefined
   for await (const { items, version } of pages(term)) {
-    if (listVersion === undefined && position.journaled !== undefined && version < position.journaled) {
+    if (listVersion === undefined && position.checkpoint !== undefined && version < position.checkpoint) {
       const rewound = await rewindObjects(db, cluster, groupKindOf(watched), version)
       log.warn(
-        { kind: labelOf(watched), known: position.journaled, listed: version, rewound },
+        { kind: labelOf(watched), known: position.checkpoint, listed: version, rewound },
         'cluster went back in time',
       )
-      // The versions of the past are no place to watch from, should this list fail.
-      position.read = undefined
+      // If this list fails, the watch must not start at a version of the time before the backup.
+      position.watchFrom = undefined
     }
     listVersion = version
-    for (const { metadata } of items) seen.add(metadata.uid ?? '')
+    for (const { metadata } of items) listedUids.add(metadata.uid ?? '')
     await journalUnderLease(term, await newsAmong(term, items))
   }
   if (listVersion === undefined) throw new Error(`list of ${labelOf(watched)}: the server sent no page`)
-  await journalDeletions(term, listVersion, seen)
+  await journalDeletions(term, listVersion, listedUids)
 }
 
-async function newsAmong({ db, cluster, watched }: Term, items: ObjectList['items']): Promise<readonly SeenEvent[]> {
-  const events = items.map((object): SeenEvent => ({ watched, type: 'ADDED', object }))
+async function newsAmong(
+  { db, cluster, watched }: LeaseTerm,
+  items: ObjectList['items'],
+): Promise<readonly ObjectEvent[]> {
+  const events = items.map((object): ObjectEvent => ({ watched, type: 'ADDED', object }))
   const of = { cluster, ...groupKindOf(watched) }
-  const asked = { ...of, objects: events.map(objectKey), versions: events.map(versionOf) }
-  const { known } = await askArrivals(db, asked, new Date(0))
-  const uids = asked.versions.filter((version) => known.has(versionKey(version))).map(({ uid }) => uid)
-  const kept = await askProjections(db, of, uids)
+  const query = { ...of, objects: events.map(objectKey), versions: events.map(versionOf) }
+  const { known } = await checkReceivedEvents(db, query, new Date(0))
+  const uids = query.versions.filter((version) => known.has(versionKey(version))).map(({ uid }) => uid)
+  const projections = await readProjections(db, of, uids)
   return events.filter((event) => {
     const key = versionKey(versionOf(event))
-    const projection = kept.get(key)
+    const projection = projections.get(key)
     return (
       !known.has(key) ||
       (projection !== undefined && !sameProjection({ projection }, { projection: projectionOf(event) }))
@@ -59,11 +62,11 @@ async function newsAmong({ db, cluster, watched }: Term, items: ObjectList['item
   })
 }
 
-async function journalDeletions(term: Term, listVersion: number, seen: ReadonlySet<string>): Promise<void> {
+async function journalDeletions(term: LeaseTerm, listVersion: number, listedUids: ReadonlySet<string>): Promise<void> {
   const { db, cluster, watched, settings, position, log } = term
-  const known = await listedBefore(db, cluster, groupKindOf(watched), listVersion)
+  const known = await objectsUpToVersion(db, cluster, groupKindOf(watched), listVersion)
   const missing = known
-    .filter(({ uid }) => !seen.has(uid))
+    .filter(({ uid }) => !listedUids.has(uid))
     .map((object): MissedDeletion => ({ watched, missing: object, listVersion }))
 
   const last = Math.max(0, missing.length - settings.batchLimit)
@@ -72,38 +75,38 @@ async function journalDeletions(term: Term, listVersion: number, seen: ReadonlyS
   }
   position.epoch += 1
   await journalUnderLease(term, missing.slice(last), listVersion)
-  position.journaled = listVersion
-  position.read = listVersion
-  position.listDue = nextList(term)
+  position.checkpoint = listVersion
+  position.watchFrom = listVersion
+  position.listDue = nextListAt(term)
   const { epoch } = position
   log.info(
-    { kind: labelOf(watched), objects: seen.size, missing: missing.length, version: listVersion, epoch },
+    { kind: labelOf(watched), objects: listedUids.size, missing: missing.length, version: listVersion, epoch },
     'listed',
   )
 }
 
 async function journalUnderLease(
-  term: Term,
+  term: LeaseTerm,
   events: EventBatch['events'],
-  resourceVersion: number | undefined = term.position.journaled,
+  resourceVersion: number | undefined = term.position.checkpoint,
 ): Promise<void> {
   const { db, cluster, watched, position, owner, journal, signal } = term
   signal.throwIfAborted()
   const { epoch, timeline } = position
   const checkpoint = { ...groupKindOf(watched), resourceVersion, epoch, leaseOwner: owner, timeline }
-  await journalCarefully(db, { cluster, source: 'relist', events, checkpoint }, journal, carefully(term))
+  await journalSkippingRefused(db, { cluster, source: 'relist', events, checkpoint }, journal, refusalPolicy(term))
 }
 
-/** Where the kind's objects are, all of them or those of the one namespace that is followed. */
-export function collectionPath({ watched, namespace }: Pick<Term, 'watched' | 'namespace'>): string {
+/** The path of the kind's collection, in all namespaces or in the watched one. */
+export function collectionPath({ watched, namespace }: Pick<LeaseTerm, 'watched' | 'namespace'>): string {
   return resourcePath(watched, watched.withoutNamespace === true ? undefined : namespace)
 }
 
-/** What of a kind is followed. Where one namespace is, that is also the only one of its kind. */
+/** The field selector of list and watch. If one namespace is watched, it is also the only watched object of kind Namespace. */
 export function selectorsOf({
   watched,
   namespace,
-}: Pick<Term, 'watched' | 'namespace'>): Readonly<Record<string, string>> {
+}: Pick<LeaseTerm, 'watched' | 'namespace'>): Readonly<Record<string, string>> {
   const isOfNamespaces = watched.apiVersion === 'v1' && watched.kind === 'Namespace'
   const fields = {
     ...watched.fields,
@@ -113,8 +116,8 @@ export function selectorsOf({
   return texts.length === 0 ? {} : { fieldSelector: texts.join(',') }
 }
 
-/** The pages of one consistent list. A continue token that expired throws; the caller lists again from the beginning. */
-async function* pages(term: Term): AsyncGenerator<{ items: ObjectList['items']; version: number }> {
+/** The pages of one consistent list. @throws if the continue token has expired; the caller starts a new list. */
+async function* pages(term: LeaseTerm): AsyncGenerator<{ items: ObjectList['items']; version: number }> {
   const { kube, settings, signal } = term
   const how = { limit: settings.pageLimit, query: selectorsOf(term), signal }
   for await (const { items, metadata } of readPages(kube, collectionPath(term), how))

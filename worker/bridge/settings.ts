@@ -1,38 +1,38 @@
-// The bridge's settings, from flags and environment; wrong ones end the process with what was found and what was expected.
+// The settings of the bridge, from flags and environment. A wrong value ends the process with a message that has the actual and the expected value.
 
 import type { Config } from '../server/config.ts'
-import { type FlagTable, type GivenFlags, joinTables, readFlags } from '../server/flags.ts'
+import { type FlagTable, type GivenFlags, joinFlagTables, readFlags } from '../server/flags.ts'
 import { HEALTH_FLAGS, healthSettings, type HealthSettings } from '../server/health-report.ts'
-import { newOwner, readSurroundings, type Surroundings } from '../server/shared-settings.ts'
+import { newLeaseOwner, readSharedSettings, type SharedSettings } from '../server/shared-settings.ts'
 import { SWITCH_FLAGS } from '../server/registry.ts'
 import { readWingFlags } from '../server/wings.ts'
 
-export interface BridgeSettings {
-  /** How long a reflector that fell silent keeps its kind; it renews three times as often. */
+export interface ReflectorSettings {
+  /** The lease duration of leader election; it is renewed three times as often. */
   readonly leaseMs: number
   /** Objects per page of a list. Source: spec/engine.md 2.4. */
   readonly pageLimit: number
   /** Events per transaction. */
   readonly batchLimit: number
-  /** Events read but not yet journaled; more stay in the connection (back-pressure). */
+  /** Events read but not yet journaled; further events stay in the connection (back-pressure). */
   readonly pendingLimit: number
-  /** The server ends a watch after a random time in between, so that not all reconnect together. Source: spec/engine.md 2.4. */
+  /** The server ends a watch after a random time in this range, so that reconnects are spread. Source: spec/engine.md 2.4. */
   readonly watchSeconds: readonly [number, number]
-  /** Without a byte for this long the connection counts as dead; the server sends a bookmark about every minute. Source: spec/engine.md 2.4. */
+  /** A connection without a byte for this long counts as dead; the server sends a bookmark about every minute. Source: spec/engine.md 2.4. */
   readonly watchdogMs: number
   /**
-   * The longest time between two lists of a kind. A watch that goes on tells everything, says Kubernetes; servers have left events out all the same
-   * (etcd #15271), and only a list shows what was lost. Source: docs/adr/0037.
+   * The longest time between two lists of a kind. According to Kubernetes a watch is complete, but servers have lost events (etcd #15271), and only a list
+   * shows that. Source: docs/adr/0037.
    */
   readonly relistMs: number
   readonly backoffMs: { readonly first: number; readonly longest: number }
-  /** How long a watch event waits at most for the answer of the write that caused it. Source: docs/architecture.md "Own writes". */
+  /** The longest time that a watch event waits for the answer of the write that caused it. Source: docs/architecture.md "Own writes". */
   readonly holdMs: number
-  /** How often held events are looked at again, unless one comes that is not. */
+  /** How often held events are examined again, unless an event on another object arrives. */
   readonly holdPollMs: number
 }
 
-export const DEFAULT_SETTINGS: BridgeSettings = {
+export const DEFAULT_REFLECTOR_SETTINGS: ReflectorSettings = {
   leaseMs: 5000,
   pageLimit: 500,
   batchLimit: 500,
@@ -45,7 +45,7 @@ export const DEFAULT_SETTINGS: BridgeSettings = {
   holdPollMs: 100,
 }
 
-const { leaseMs, watchdogMs, holdMs, relistMs } = DEFAULT_SETTINGS
+const { leaseMs, watchdogMs, holdMs, relistMs } = DEFAULT_REFLECTOR_SETTINGS
 
 const OWN_FLAGS = {
   kubeconfig: {
@@ -93,7 +93,7 @@ const OWN_FLAGS = {
     reads: 'number',
     least: 1,
     text: 'how long events are kept',
-    // Long enough to explain what happened last week; the object rows stay for ever.
+    // Long enough to explain the events of last week; object rows stay for ever.
     otherwise: 14,
   },
   'lease-ms': {
@@ -127,34 +127,34 @@ const OWN_FLAGS = {
   ...HEALTH_FLAGS,
 } as const satisfies FlagTable
 
-/** The bridge's own flags, then those of wings that say which controllers there are. */
-export const BRIDGE_FLAGS: FlagTable = joinTables(OWN_FLAGS, SWITCH_FLAGS)
+/** The bridge's own flags, then the flags of wings that enable controllers. */
+export const BRIDGE_FLAGS: FlagTable = joinFlagTables(OWN_FLAGS, SWITCH_FLAGS)
 
-export interface ProcessSettings extends Surroundings {
-  /** The only namespace to follow; undefined = all. A journal holds one choice: another namespace needs another `cluster` name. */
+export interface BridgeSettings extends SharedSettings {
+  /** The only watched namespace; undefined: all. A journal has one choice per `cluster` name. */
   readonly namespace: string | undefined
   readonly retentionMs: number
   readonly owner: string
-  readonly reflector: BridgeSettings
-  /** Undefined: nobody is told. */
+  readonly reflector: ReflectorSettings
+  /** Undefined: the bridge does not report its health. */
   readonly health: HealthSettings | undefined
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** @throws with the name of the flag, what was found and what was expected. */
-export function processSettings(given: GivenFlags, config: Config): ProcessSettings {
+/** @throws with the name of the flag, the actual value and the expected value. */
+export function bridgeSettings(given: GivenFlags, config: Config): BridgeSettings {
   const flags = readFlags(OWN_FLAGS, given)
-  const surroundings = readSurroundings(flags, given, config, 'a file, made when missing')
+  const surroundings = readSharedSettings(flags, given, config, 'a file, made when missing')
   readWingFlags(surroundings.wings, given)
   return {
     ...surroundings,
     health: healthSettings(flags, surroundings.wings),
     namespace: checkedNamespace(flags.namespace),
     retentionMs: flags['retention-days'] * DAY_MS,
-    owner: newOwner(),
+    owner: newLeaseOwner(),
     reflector: {
-      ...DEFAULT_SETTINGS,
+      ...DEFAULT_REFLECTOR_SETTINGS,
       leaseMs: flags['lease-ms'],
       watchdogMs: flags['watchdog-ms'],
       holdMs: flags['hold-ms'],
@@ -163,7 +163,7 @@ export function processSettings(given: GivenFlags, config: Config): ProcessSetti
   }
 }
 
-// Source: RFC 1123 labels, as Kubernetes demands of namespaces.
+// Source: RFC 1123 labels, as Kubernetes requires for namespaces.
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
 function checkedNamespace(namespace: string | undefined): string | undefined {

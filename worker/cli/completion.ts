@@ -4,7 +4,7 @@
 import { Argument, Command } from 'commander'
 
 import { findPlans } from '../plans/find-plans.ts'
-import { builtIn } from '../server/registry.ts'
+import { builtInRegistry } from '../server/registry.ts'
 import { withoutQuoting, type CommandShape, commandShape, candidatesFor } from './complete/candidates.ts'
 
 export function completionCommand(): Command {
@@ -67,7 +67,7 @@ function below(command: Command, words: readonly string[]): readonly [CommandSha
 
 /** The shortest name of each kind with a controller. */
 function kindNames(): readonly string[] {
-  return findPlans(builtIn).map(({ kind }) => kind.shortNames[0] ?? kind.singular)
+  return findPlans(builtInRegistry).map(({ kind }) => kind.shortNames[0] ?? kind.singular)
 }
 
 // The completion scripts. Each calls `pawl __complete` with the words up to the cursor.

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import { modulePath, readConfig } from '../server/config.ts'
 import { onSignals } from '../server/process.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { DEV_WING_FLAGS, readWingFlags, wingsOn } from '../server/wings.ts'
+import { DEV_WING_FLAGS, readWingFlags, enabledWings } from '../server/wings.ts'
 import type { DevOptions } from '../dev.ts'
 import type { GivenFlags } from '../server/flags.ts'
 import { startDetached, stopDetached } from '../dev/detach.ts'
@@ -127,9 +127,9 @@ async function dev(flags: DevFlags, given: GivenFlags): Promise<void> {
   await checkControllers(flags.controllers, flags.wings, { acts: true })
   checkWatch(flags)
   const wingFlags = Object.fromEntries(Object.keys(DEV_WING_FLAGS).map((name) => [name, given[name]]))
-  readWingFlags(wingsOn(flags.wings), wingFlags)
+  readWingFlags(enabledWings(flags.wings), wingFlags)
   const { checkSetUp } = await import('../dev/pawl-parts.ts')
-  await checkSetUp(wingsOn(flags.wings), wingFlags)
+  await checkSetUp(enabledWings(flags.wings), wingFlags)
   const abort = new AbortController()
   const options: DevOptions = {
     config: readConfig(),

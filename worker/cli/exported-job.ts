@@ -2,7 +2,7 @@
 // `pawl replay` reads.
 
 import type { ExportedRows, Row } from '../../activities/journal/read/exported-job.ts'
-import type { AskedJob } from '../../activities/journal/read/asked-objects.ts'
+import type { JobRecord } from '../../activities/journal/read/object-queries.ts'
 import type { TemporalTarget } from '../server/temporal.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { objectAndJobs } from './query/diff.ts'
@@ -39,7 +39,7 @@ interface ExportedJob {
   readonly journal: (ExportedRows & { readonly wokenBy: readonly Row[] }) | undefined
 }
 
-type NamedJob = FoundJob & { readonly job: AskedJob }
+type NamedJob = FoundJob & { readonly job: JobRecord }
 
 /** @throws UsageError for several jobs; an Error if the object has no job. */
 export async function findNamedJob(journal: JournalSession, words: readonly string[]): Promise<NamedJob> {

@@ -15,12 +15,18 @@ import {
 import { foldFlags, TEMPORAL_DETAILS } from './options.ts'
 import { findTemporal, type TemporalAddressFlags, withTemporalFlags, EXPECTED_TEMPORAL } from './temporal-address.ts'
 import { exportedJob, findNamedJob } from './exported-job.ts'
-import { brokenRules, type BrokenRule, gapsOf, openRuns, RULES } from '../../activities/journal/read/soundness.ts'
+import {
+  violatedRules,
+  type ViolatedRule,
+  sequenceGaps,
+  openRuns,
+  RULES,
+} from '../../activities/journal/read/consistency-rules.ts'
 import type { TemporalTarget } from '../server/temporal.ts'
 import { exitCodeOf, type Finding, findingsText } from './doctor/findings.ts'
 import { parseOneOf } from './usage.ts'
 import { openDatabase } from '../../activities/journal/database.ts'
-import { type Prunable, prunable, pruneJournal } from '../../activities/journal/write/retention.ts'
+import { type PruningPreview, previewPruning, pruneJournal } from '../../activities/journal/write/retention.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { DATA_DIR_OPTION } from './dev-folder.ts'
 
@@ -100,8 +106,8 @@ function verifyCommand(): Command {
 }
 
 async function verify(asked: JournalSession, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
-  const broken = await brokenRules(asked)
-  const { events, without } = await gapsOf(asked)
+  const broken = await violatedRules(asked)
+  const { events, without } = await sequenceGaps(asked)
   const gaps =
     without === 0
       ? 'none is missing'
@@ -114,9 +120,10 @@ async function verify(asked: JournalSession, target: TemporalTarget | undefined)
   ]
 }
 
-function ruleFindings({ name, verdict, expected, found, more }: BrokenRule): readonly Finding[] {
-  const rest: readonly Finding[] = more ? [{ part: name, verdict, text: 'and more' }] : []
-  return [...found.map((one): Finding => ({ part: name, verdict, text: `${one}; expected ${expected}` })), ...rest]
+function ruleFindings({ name, severity, expected, violations, isTruncated }: ViolatedRule): readonly Finding[] {
+  const finding = (text: string): Finding => ({ part: name, verdict: severity, text })
+  const findings = violations.map((violation) => finding(`${violation}; expected ${expected}`))
+  return isTruncated ? [...findings, finding('and more')] : findings
 }
 
 async function runFindings(asked: JournalSession, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
@@ -130,9 +137,9 @@ async function runFindings(asked: JournalSession, target: TemporalTarget | undef
     target,
     runs.map(({ workflowID }) => workflowID),
   )
-  const lost = runs.flatMap(({ workflowID, told }): Finding[] => {
+  const lost = runs.flatMap(({ workflowID, description }): Finding[] => {
     const state = missing.get(workflowID)
-    const text = `${told}: open, its run is ${state ?? ''}; expected it to run, or to be found lost by a worker`
+    const text = `${description}: open, its run is ${state ?? ''}; expected it to run, or to be found lost by a worker`
     return state === undefined ? [] : [{ part: 'runs', verdict: 'bad', text }]
   })
   const text = `${runs.length - lost.length} of ${runs.length} open jobs have a run in Temporal`
@@ -167,7 +174,7 @@ function pruneCommand(): Command {
         answerMs: 0,
       })
       try {
-        const found = await prunable(db, before)
+        const violations = await previewPruning(db, before)
         if (flags.yes === true) {
           const now = new Date()
           const done = await pruneJournal(db, now.getTime() - before.getTime(), now)
@@ -178,8 +185,8 @@ function pruneCommand(): Command {
         }
         process.stdout.write(
           flags.output === 'json'
-            ? `${JSON.stringify({ ...found, done: flags.yes === true }, null, 2)}\n`
-            : prunableText(found, flags.yes === true),
+            ? `${JSON.stringify({ ...violations, done: flags.yes === true }, null, 2)}\n`
+            : prunableText(violations, flags.yes === true),
         )
       } finally {
         await db.destroy()
@@ -207,12 +214,12 @@ function keptMs(keep: string): number {
 export function durationMs(flag: string, text: string): number {
   const days = /^(\d{1,5})d$/.exec(text)
   if (days !== null) return Number(days[1]) * DAY_MS
-  const found = parseDuration(text)
-  if (typeof found === 'number') return found
+  const violations = parseDuration(text)
+  if (typeof violations === 'number') return violations
   throw new UsageError(`${flag} is '${text}', expected a duration such as 7d or 36h`)
 }
 
-function prunableText({ before, partitions, rows, ended }: Prunable, isDone: boolean): string {
+function prunableText({ before, partitions, rows, ended }: PruningPreview, isDone: boolean): string {
   const [days, drop, kept] = isDone ? ['were', 'dropped', 'lost'] : ['are', 'would be dropped', 'would lose']
   const lines = partitions.map(({ name, events, isWhole }) =>
     isWhole ? `${name}: ${drop}, ${events} events` : `${name}: ${kept} ${events} events; something needs the others`,

@@ -7,7 +7,7 @@ import { resourcePath } from '../../activities/kube/resource-path.ts'
 import type { Config } from '../server/config.ts'
 import { openUserClient, type UserFlags } from './user.ts'
 import { KubeError } from '../../activities/kube/kube-error.ts'
-import { FIELD_MANAGER_PREFIX } from '../../activities/kube/field-manager.ts'
+import { FIELD_MANAGER_PREFIX } from '../../activities/kube/managed-fields.ts'
 
 export interface LiveRead extends Resource {
   readonly uid: string

@@ -3,7 +3,7 @@
 
 import type { Command } from 'commander'
 
-import { type FlagTable, helpOf } from '../server/flags.ts'
+import { type FlagTable, flagHelp } from '../server/flags.ts'
 import { joined, parseOneOf } from './usage.ts'
 import { TEMPORAL_FLAGS } from '../server/temporal.ts'
 import { DATA_DIR_OPTION } from './dev-folder.ts'
@@ -16,7 +16,7 @@ export function withFlags(command: Command, table: FlagTable): Command {
   for (const [name, flag] of Object.entries(table))
     command.option(
       `--${name} ${flag.takes}`,
-      helpOf(flag),
+      flagHelp(flag),
       LISTS.has(name) || flag.reads === 'list' ? joined : (last: string) => last,
     )
   return command

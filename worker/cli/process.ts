@@ -62,8 +62,8 @@ export async function checkControllers(
   if (controllers === undefined && wings === undefined) return
   // Commands without these flags start faster without these modules.
   const { controllerFiles, loadRegistry } = await import('../server/registry.ts')
-  const { wingsOn } = await import('../server/wings.ts')
-  const { levels } = await loadRegistry(controllerFiles(controllers), wingsOn(wings))
+  const { enabledWings } = await import('../server/wings.ts')
+  const { levels } = await loadRegistry(controllerFiles(controllers), enabledWings(wings))
   if (!acts) return
   const { loadOwnActivities } = await import('../server/load-controllers.ts')
   const served = only?.split(',').map((name) => name.trim())

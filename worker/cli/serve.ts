@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 
 import { API_FLAGS, apiSettings } from '../api/flags.ts'
-import { BRIDGE_FLAGS, processSettings } from '../bridge/settings.ts'
+import { BRIDGE_FLAGS, bridgeSettings } from '../bridge/settings.ts'
 import { reconcilerSettings, WORKER_FLAGS } from '../reconciler/settings.ts'
 import { WEBHOOK_FLAGS, webhookSettings } from '../webhook/flags.ts'
 import { TEMPORAL_DETAILS } from './options.ts'
@@ -33,7 +33,7 @@ export function bridgeCommand(): Command {
     description: 'watch Kubernetes and append every event to the journal',
     entry: 'bridge.ts',
     flags: BRIDGE_FLAGS,
-    check: processSettings,
+    check: bridgeSettings,
     seldom: [...BRIDGE_TIMES, 'health-check-ms', 'default-contexts', 'target-sync'],
     examples: ['pawl bridge --database-url postgres://pawl@db/pawl --namespace team-a'],
     acts: false,

@@ -14,7 +14,7 @@ import { type Config, modulePath, processArgs } from '../server/config.ts'
 import { type GivenFlags, readFlags } from '../server/flags.ts'
 import { TEMPORAL_FLAGS, type TemporalTarget, temporalTarget } from '../server/temporal.ts'
 import { DEFAULT_SECRET } from '../server/webhook-secret.ts'
-import { devWingFlags, wingsOn } from '../server/wings.ts'
+import { devWingFlags, enabledWings } from '../server/wings.ts'
 import { migrate } from '../migrate.ts'
 import type { Progress } from './obtain.ts'
 import { type PartDiedError, startPart } from './part.ts'
@@ -51,8 +51,8 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
   const { servers, temporalNamespace, wings, wingFlags = {}, controllers, progress } = options
   const { kubernetesUrl, databaseUrl, temporalAddress, ports } = servers
   const temporal = { ...temporalAt(options, temporalAddress), namespace: temporalNamespace }
-  const [added] = await Promise.all([migrate({ databaseUrl, temporal }), installCrds(servers, wingsOn(wings))])
-  await setUpWings(servers, wingsOn(wings), wingFlags)
+  const [added] = await Promise.all([migrate({ databaseUrl, temporal }), installCrds(servers, enabledWings(wings))])
+  await setUpWings(servers, enabledWings(wings), wingFlags)
   progress(`journal: ${added.length === 0 ? 'up to date' : `added ${added.join(', ')}`}`)
 
   const ofBoth = [
@@ -60,7 +60,7 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
     ...(controllers === undefined ? [] : ['--controllers', controllers]),
   ]
   const ofWorker = ['--temporal-address', temporalAddress, '--temporal-namespace', temporalNamespace, ...ofBoth]
-  const ofWings = devWingFlags(wingsOn(wings), { url: kubernetesUrl, isOurs: isServerOurs(servers) }, wingFlags)
+  const ofWings = devWingFlags(enabledWings(wings), { url: kubernetesUrl, isOurs: isServerOurs(servers) }, wingFlags)
   const ofJournal = journalFlags(options)
   const processes: readonly PawlProcess[] = [
     {
@@ -102,7 +102,7 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
   }
   await each((one) => startProcess(one, options))
   for (const { name, inDev } of PROGRAMS)
-    if (inDev !== undefined && wingsOn(wings).includes(inDev.wing)) await startProgram(name, inDev, options)
+    if (inDev !== undefined && enabledWings(wings).includes(inDev.wing)) await startProgram(name, inDev, options)
   return {
     // All processes restart in parallel.
     restart: () =>
@@ -162,7 +162,7 @@ type Applied = Pick<Servers, 'kubectlPath' | 'kubeconfigPath'>
  */
 export async function setUpWings(
   servers: Applied,
-  wings: readonly string[] = wingsOn(undefined),
+  wings: readonly string[] = enabledWings(undefined),
   flags: GivenFlags = {},
 ): Promise<void> {
   const manifests = await Promise.all(wings.map(async (wing) => await setUpOf(wing, flags)))
@@ -193,7 +193,7 @@ async function apply({ kubectlPath, kubeconfigPath }: Applied, files: readonly s
 }
 
 /** Applies the generated CRDs of the wings and waits until the API server serves them. */
-export async function installCrds(servers: Applied, wings: readonly string[] = wingsOn(undefined)): Promise<void> {
+export async function installCrds(servers: Applied, wings: readonly string[] = enabledWings(undefined)): Promise<void> {
   const folders = wings.map((wing) => join(CRDS, wing)).filter((folder) => existsSync(folder))
   if (folders.length === 0) return
   const each = folders.flatMap((folder) => ['-f', folder])

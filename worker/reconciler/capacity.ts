@@ -1,203 +1,208 @@
-// Runs that this dispatcher has started or woken and that have not begun, or looked again: they stand in Temporal's queue, first come, first served. Few may, so that what
-// another namespace asks for next has little before it. Source: docs/adr/0028.
+// Limits how many wakes the dispatcher claims: runs whose next pass is still pending, concurrent passes of a controller, and the order of controllers.
+// Source: docs/adr/0028.
 //
-//   R1. A run has begun with its first local activity: here that is seen at once, in another process by the passes that its row counts.
-//   R2. Nobody is waited for longer than LONGEST_MS: when no worker serves the queue, starts go on at that pace.
+// Pending runs. A run that this dispatcher started or signalled waits in Temporal's queue, which is first in, first out. Their number is limited, so that
+// wakes of other namespaces do not wait behind a backlog.
+//
+//   R1. A pass has started with its first local activity. This process observes its own activities; for runs of other processes it compares the number
+//       of passes in the run's row.
+//   R2. A run counts as pending for at most MAX_WAIT_MS. If no worker polls the queue, starts continue at that pace.
 
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
-import { turnsTaken } from '../../activities/journal/write/pass-turns.ts'
+import { permitHolders } from '../../activities/journal/write/pass-permits.ts'
 import type { Wake } from '../../activities/journal/write/wakes.ts'
 import type { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import type { Registry } from '../server/registry.ts'
 
-/** Enough for all slots of workflow tasks to find the next one when they are free. */
-const MOST_FRESH = 6
-const LONGEST_MS = 10_000
-const LOOK_MS = 500
-/** How many starts are remembered for the turns of namespaces. */
-const REMEMBERED = 64
+/** Enough for every workflow task slot to find another task when it becomes free. */
+const MAX_PENDING = 6
+const MAX_WAIT_MS = 10_000
+const POLL_MS = 500
+/** The number of starts that count for the fair order of namespaces. */
+const MAX_RECENT_STARTS = 64
 
-export interface FreshRunsDeps {
+export interface PendingRunsDeps {
   readonly inFlightRuns: InFlightRuns
   /**
-   * @param passes by workflow ID, how many passes are known of.
-   * @returns those whose runs have made more, by their rows, or have ended. @throws when the journal cannot be read.
+   * @param passes the known number of passes, by workflow ID.
+   * @returns the runs whose rows show more passes, and the runs that have ended. @throws if the journal cannot be read.
    */
-  readonly begun: (passes: ReadonlyMap<string, number>) => Promise<readonly string[]>
+  readonly findAdvancedRuns: (passes: ReadonlyMap<string, number>) => Promise<readonly string[]>
 }
 
-interface Waits {
-  readonly ends: Set<() => void>
-  /** Of its run, when the first wait began. */
+interface PassWaits {
+  readonly resolvers: Set<() => void>
+  /** The run's number of passes when the first wait began. */
   readonly passes: number
 }
 
-export class FreshRuns {
-  readonly #deps: FreshRunsDeps
-  /** By workflow ID: what ends the waits. In level mode, and where two wakes lead to one run, several may be for one. */
-  readonly #waiting = new Map<string, Waits>()
-  /** Namespaces of the last starts. */
-  readonly #turns: string[] = []
-  #taken = 0
+export class PendingRuns {
+  readonly #deps: PendingRunsDeps
+  /** By workflow ID. A run may have several waits: in level mode, and when two wakes lead to the same run. */
+  readonly #waits = new Map<string, PassWaits>()
+  /** The namespaces of the most recent starts. */
+  readonly #recentStarts: string[] = []
+  #acquired = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(deps: FreshRunsDeps) {
+  constructor(deps: PendingRunsDeps) {
     this.#deps = deps
-    deps.inFlightRuns.onCall((workflowID) => this.forget(workflowID))
+    deps.inFlightRuns.onCall((workflowID) => this.passStarted(workflowID))
   }
 
-  /** How many wakes that may start a run may be taken. */
-  get free(): number {
-    return Math.max(0, MOST_FRESH - this.#taken)
+  /** The number of wakes that may still be claimed if they can start a run. */
+  get freeStarts(): number {
+    return Math.max(0, MAX_PENDING - this.#acquired)
   }
 
-  /** How many of the last starts each namespace had. */
-  turns(): Record<string, number> {
-    // A map: namespaces may be called as what every object has, such as `constructor`.
-    const turns = new Map<string, number>()
-    for (const namespace of this.#turns) turns.set(namespace, (turns.get(namespace) ?? 0) + 1)
-    return Object.fromEntries(turns)
+  /** The number of recent starts, by namespace. */
+  recentStarts(): Record<string, number> {
+    // A Map, because a namespace may be called like a property of every object, such as `constructor`.
+    const starts = new Map<string, number>()
+    for (const namespace of this.#recentStarts) starts.set(namespace, (starts.get(namespace) ?? 0) + 1)
+    return Object.fromEntries(starts)
   }
 
-  /** A wake was taken that may start a run. @returns to be called when it is known that it starts none, or that the run has begun. */
-  take(namespace: string): () => void {
-    this.#taken++
-    this.#turns.push(namespace)
-    if (this.#turns.length > REMEMBERED) this.#turns.shift()
-    let isOver = false
+  /** Counts a claimed wake that may start a run. @returns the function that releases it: when the wake starts no run, or when the run's pass has started. */
+  acquire(namespace: string): () => void {
+    this.#acquired++
+    this.#recentStarts.push(namespace)
+    if (this.#recentStarts.length > MAX_RECENT_STARTS) this.#recentStarts.shift()
+    let isReleased = false
     return () => {
-      if (isOver) return
-      isOver = true
-      this.#taken--
+      if (isReleased) return
+      isReleased = true
+      this.#acquired--
     }
   }
 
   /**
-   * The run is about to be started or woken.
+   * Waits for the next pass of a run that is about to be started or signalled.
    *
-   * @param passes how many it has made by its row, where it is woken.
-   * @param late called when it has not begun for LONGEST_MS.
-   * @returns resolves when it has begun another pass, here or elsewhere (R1, R2), or `forget` is called.
+   * @param passes the number of passes in the run's row, if it is signalled.
+   * @param late called if no pass has started after MAX_WAIT_MS.
+   * @returns resolves when a pass has started in any process (R1), after MAX_WAIT_MS (R2), or when `passStarted` is called.
    */
-  async expect(
+  async waitForPass(
     workflowID: string,
     { passes = 0, late }: { readonly passes?: number; readonly late?: () => void } = {},
   ): Promise<void> {
-    const waits = this.#waiting.get(workflowID) ?? { ends: new Set(), passes }
-    this.#waiting.set(workflowID, waits)
-    this.#timer ??= setInterval(() => void this.#look(), LOOK_MS).unref()
+    const waits = this.#waits.get(workflowID) ?? { resolvers: new Set(), passes }
+    this.#waits.set(workflowID, waits)
+    this.#timer ??= setInterval(() => void this.#poll(), POLL_MS).unref()
     await new Promise<void>((resolve) => {
-      waits.ends.add(resolve)
+      waits.resolvers.add(resolve)
       setTimeout(() => {
-        if (this.#waiting.get(workflowID) === waits) late?.()
+        if (this.#waits.get(workflowID) === waits) late?.()
         resolve()
-      }, LONGEST_MS).unref()
+      }, MAX_WAIT_MS).unref()
     })
-    if (this.#waiting.get(workflowID) === waits) this.forget(workflowID)
-    if (this.#waiting.size > 0) return
+    if (this.#waits.get(workflowID) === waits) this.passStarted(workflowID)
+    if (this.#waits.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
   }
 
-  /** The run has begun, or does not begin. */
-  forget(workflowID: string): void {
-    const waits = this.#waiting.get(workflowID)
+  /** The run's pass has started, or the run will not start. */
+  passStarted(workflowID: string): void {
+    const waits = this.#waits.get(workflowID)
     if (waits === undefined) return
-    this.#waiting.delete(workflowID)
-    for (const end of waits.ends) end()
+    this.#waits.delete(workflowID)
+    for (const resolve of waits.resolvers) resolve()
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     try {
-      const passes = new Map([...this.#waiting].map(([workflowID, waits]) => [workflowID, waits.passes] as const))
-      for (const workflowID of await this.#deps.begun(passes)) this.forget(workflowID)
+      const passes = new Map([...this.#waits].map(([workflowID, waits]) => [workflowID, waits.passes] as const))
+      for (const workflowID of await this.#deps.findAdvancedRuns(passes)) this.passStarted(workflowID)
     } catch {
-      // The dispatcher tells that the journal is away; R2 ends the wait.
+      // The dispatcher logs that the journal is away; R2 ends the wait.
     }
   }
 }
 
-// Who claims wakes first: the controllers without a bound together, or one of those that bound their passes. What can be started is little and is given
-// back piece by piece (fresh-runs.ts), so whoever always came first would have all of it for as long as it has more.
+// The order in which controllers claim wakes: all controllers without a limit on passes together, and each controller with a limit. Free starts are few and
+// are released one by one. A controller that always came first would take all of them while it has a backlog.
 
-/** The controllers that bound nothing, together. */
-
-export const UNBOUNDED = ''
+/** The claimant that represents all controllers without a limit on passes. */
+export const UNLIMITED = ''
 
 export class ClaimOrder {
-  /** Those that have had all there was, longest ago first. */
-  readonly #served = new Set<string>()
+  /** Claimants that used all free starts; the earliest first. */
+  readonly #exhausted = new Set<string>()
 
-  /** UNBOUNDED and these, in the order in which they may claim. */
-  of(bounded: Iterable<string>): readonly string[] {
-    const claimants = new Set([UNBOUNDED, ...bounded])
-    return [...[...claimants].filter((name) => !this.#served.has(name)), ...this.#served].filter((name) =>
-      claimants.has(name),
-    )
+  /** All claimants, in the order in which they may claim. */
+  orderOf(limited: Iterable<string>): readonly string[] {
+    const claimants = new Set([UNLIMITED, ...limited])
+    const exhausted = [...this.#exhausted].filter((name) => claimants.has(name))
+    return [...claimants].filter((name) => !this.#exhausted.has(name)).concat(exhausted)
   }
 
-  /** It has taken what was left: all others come before it. */
-  hadAll(claimant: string): void {
-    this.#served.delete(claimant)
-    this.#served.add(claimant)
+  /** The claimant used all free starts: all others claim before it. */
+  moveToEnd(claimant: string): void {
+    this.#exhausted.delete(claimant)
+    this.#exhausted.add(claimant)
   }
 }
 
-// How many wakes a dispatcher may bring to controllers that bound their passes: what has no room stays in the journal, where it costs nothing. A run asks
-// for its turn itself (activities/journal/write/pass-turns.ts), so this may be wrong for a moment, and saves only runs that would wait.
+// The remaining concurrency of controllers that limit their passes. Wakes beyond the limit stay in the journal, where they cost nothing. The run itself
+// acquires the permit of its pass from the journal, so this number may be wrong for a moment; it only avoids starting runs that would wait.
 
-export class PassRoom {
-  /** By controller, how many passes may be under way. */
-  readonly #bounds: ReadonlyMap<string, number>
-  /** By controller, the uids of objects whose wakes were brought from here, and how many: their passes may have no turn yet. */
-  readonly #coming = new Map<string, Map<string, number>>()
+export class PassCapacity {
+  /** The limit of concurrent passes, by controller. */
+  readonly #limits: ReadonlyMap<string, number>
+  /** By controller: uids of objects with wakes in delivery, and their number. Their passes may not have acquired a permit yet. */
+  readonly #inDelivery = new Map<string, Map<string, number>>()
 
   constructor({ levels }: Pick<Registry, 'levels'>) {
-    this.#bounds = new Map(
+    this.#limits = new Map(
       levels.flatMap(({ name, settings }) =>
         settings?.passes === undefined ? [] : [[name, settings.passes] as const],
       ),
     )
   }
 
-  isBounded(controller: string): boolean {
-    return this.#bounds.has(controller)
+  hasLimit(controller: string): boolean {
+    return this.#limits.has(controller)
   }
 
-  /** For how many wakes of each bounded one of these controllers there is room. @throws when the journal cannot be read. */
-  async left(
+  /** @returns for each of these controllers that has a limit, the number of wakes that may be claimed. @throws if the journal cannot be read. */
+  async remaining(
     db: Kysely<Database>,
     { cluster, controllers }: { readonly cluster: string; readonly controllers: readonly string[] },
     now: Date,
   ): Promise<ReadonlyMap<string, number>> {
-    const bounded = controllers.filter((controller) => this.isBounded(controller))
-    if (bounded.length === 0) return new Map()
-    const taken = await turnsTaken(db, { cluster, controllers: bounded }, now)
-    return new Map(bounded.map((name) => [name, this.#leftOf(name, taken.get(name) ?? [])]))
+    const limited = controllers.filter((controller) => this.hasLimit(controller))
+    if (limited.length === 0) return new Map()
+    const taken = await permitHolders(db, { cluster, controllers: limited }, now)
+    return new Map(limited.map((name) => [name, this.#remainingOf(name, taken.get(name) ?? [])]))
   }
 
-  /** Who has a turn is not coming any more, also when it has given that back: its run may be in another process, which tells nobody here. */
-  #leftOf(controller: string, taken: readonly string[]): number {
-    const coming = this.#coming.get(controller)
-    for (const uid of taken) coming?.delete(uid)
-    const uids = new Set([...taken, ...(coming?.keys() ?? [])])
-    return Math.max(0, (this.#bounds.get(controller) ?? 0) - uids.size)
+  /** An object with a permit is no longer in delivery, even after its pass releases the permit: its run may be in another process. */
+  #remainingOf(controller: string, taken: readonly string[]): number {
+    const inDelivery = this.#inDelivery.get(controller)
+    for (const uid of taken) inDelivery?.delete(uid)
+    const uids = new Set([...taken, ...(inDelivery?.keys() ?? [])])
+    return Math.max(0, (this.#limits.get(controller) ?? 0) - uids.size)
   }
 
-  /** A wake is brought. @returns to be called when its pass has begun, or it leads to none; undefined for a controller without bound. */
-  take({ controller, uid }: Pick<Wake, 'controller' | 'uid'>): (() => void) | undefined {
-    if (!this.isBounded(controller)) return undefined
-    const coming = this.#coming.get(controller) ?? new Map<string, number>()
-    this.#coming.set(controller, coming.set(uid, (coming.get(uid) ?? 0) + 1))
-    let isOver = false
+  /**
+   * Counts a wake in delivery. @returns the function that releases it: when the pass has started, or when the wake leads to no pass. Undefined for a
+   * controller without a limit.
+   */
+  acquire({ controller, uid }: Pick<Wake, 'controller' | 'uid'>): (() => void) | undefined {
+    if (!this.hasLimit(controller)) return undefined
+    const inDelivery = this.#inDelivery.get(controller) ?? new Map<string, number>()
+    this.#inDelivery.set(controller, inDelivery.set(uid, (inDelivery.get(uid) ?? 0) + 1))
+    let isReleased = false
     return () => {
-      if (isOver) return
-      isOver = true
-      const left = (coming.get(uid) ?? 0) - 1
-      if (left > 0) coming.set(uid, left)
-      else coming.delete(uid)
+      if (isReleased) return
+      isReleased = true
+      const left = (inDelivery.get(uid) ?? 0) - 1
+      if (left > 0) inDelivery.set(uid, left)
+      else inDelivery.delete(uid)
     }
   }
 }

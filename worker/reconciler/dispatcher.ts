@@ -1,16 +1,16 @@
-// Takes due wakes out of the journal and brings them to Temporal. All dispatchers are active; no leader.
+// The dispatcher: claims due wakes from the journal (the work queue) and delivers them to Temporal. All dispatchers are active; there is no leader.
 // Source: docs/architecture.md "How data flows", "Journal" (wake).
 //
-//   P1. Claim, call Temporal, acknowledge: no lock is held over a call. A dispatcher that dies leaves a lease that runs out.
-//   P2. A wake is acknowledged only after a run was woken or started for it, or it is known to lead to nothing, or its run has seen it.
-//   P3. Temporal or PostgreSQL being away loses nothing: the wake stays, the next try is delayed.
-//   P4. Of a controller that bounds its passes only as many wakes are taken as there is room for; what it has beyond that delays no other.
-//   P5. No controller waits behind the backlog of another for good: who has taken all that could be started comes after the others (claim-order.ts).
-//   P6. A run that was woken is waited for before its wake's slot is another's: a task that waits too long for the worker that has its run in memory is replayed
-//       by any (docs/adr/0059).
+//   P1. Claim, call Temporal, acknowledge: no lock is held during a call. After a crash, the lease of a claimed wake expires.
+//   P2. A wake is acknowledged only if it signalled or started a run, if it leads to no run, or if its run has already seen it.
+//   P3. While Temporal or PostgreSQL is away, no wake is lost: it stays in the journal, and the next attempt is delayed.
+//   P4. For a controller that limits its passes, only as many wakes are claimed as its limit allows. Its other wakes delay no other controller.
+//   P5. No controller waits for ever behind the backlog of another one: a controller that used all free starts claims after the others (ClaimOrder).
+//   P6. The slot of a wake that signalled a run stays in use until the run's next pass starts. A workflow task that waits too long for the worker that caches
+//       its run is replayed by another worker (docs/adr/0059).
 
-import { grouped } from '../../activities/journal/write/grouped.ts'
-import { begunJobs } from '../../activities/journal/write/jobs.ts'
+import { createGroupCommit } from '../../activities/journal/write/group-commit.ts'
+import { jobsWithNewPass } from '../../activities/journal/write/jobs.ts'
 import {
   acknowledgeWakes,
   type Claim,
@@ -20,38 +20,41 @@ import {
   postponeWakes,
   type Wake,
 } from '../../activities/journal/write/wakes.ts'
-import { Bringer, type BringerDeps, type BringerOptions, type Brought } from './deliver-wake.ts'
-import { ClaimOrder, FreshRuns, PassRoom, UNBOUNDED } from './capacity.ts'
-import { leftLanes } from './task-queues.ts'
-import { delayAfter, rest } from '../server/backoff.ts'
-import { builtIn } from '../server/registry.ts'
+import { WakeDelivery, type DeliveryDeps, type DeliveryOptions, type Delivery } from './deliver-wake.ts'
+import { ClaimOrder, PendingRuns, PassCapacity, UNLIMITED } from './capacity.ts'
+import { excludedPartitions } from './task-queues.ts'
+import { delayAfter, waitForAny } from '../server/backoff.ts'
+import { builtInRegistry } from '../server/registry.ts'
 
-export interface DispatcherOptions extends BringerOptions {
+export interface DispatcherOptions extends DeliveryOptions {
   readonly owner: string
-  /** Longest time between two looks at the journal when no notification comes. */
+  /** The longest time between two claims if no notification arrives. */
   readonly idleMs: number
-  /** How long a slot is kept for a run that was woken and has not looked (P6): it may be in another process, or its worker gone. */
-  readonly takenUpMs: number
+  /** How long a slot stays in use for a signalled run whose pass does not start (P6): the run may be in another process, or its worker may be dead. */
+  readonly wokenSlotMs: number
 }
 
-export interface DispatcherDeps extends BringerDeps {
-  /** Called with the outcome of every contact with the journal and Temporal, for /readyz. */
+export interface DispatcherDeps extends DeliveryDeps {
+  /** Called with the result of every call to the journal and Temporal, for /readyz. */
   readonly report: (part: 'journal' | 'temporal', error: unknown) => void
 }
 
-// A wake that cannot be dispatched (Temporal refuses it) is tried again ever more rarely.
-const DISPATCH_DELAYS = { first: 400, longest: 30_000 }
-const MOST_FAILING = 10_000
+// The back-off of a wake that cannot be delivered, for example because Temporal rejects it.
+const DELIVERY_DELAYS = { first: 400, longest: 30_000 }
+const MAX_FAILING_WAKES = 10_000
 const CONTENDED_MS = 20
-// A wake of a controller that bounds its passes takes room no longer: its run may be in another process, and the turn that it takes is what counts.
-const ON_THEIR_WAY_MS = 1000
+// After this time the wake no longer counts against its controller's limit: the run may be in another process, and the permit of its pass counts.
+const IN_DELIVERY_MS = 1000
 const JOURNAL_DELAYS = { first: 200, longest: 10_000 }
 
-/** What the wakes that are done with ask of the journal, in one statement for all at the same time. */
-function journalOf({ db, lax }: DispatcherDeps, { slots }: DispatcherOptions) {
+/** The statements for delivered wakes; calls at the same time share one statement. */
+function journalOf({ db, asyncCommitDb }: DispatcherDeps, { slots }: DispatcherOptions) {
   return {
-    acknowledge: grouped(slots, async (wakes: readonly Wake[]) => await acknowledgeWakes(lax, wakes)),
-    postpone: grouped(slots, async (postponed: readonly Postponed[]) => {
+    acknowledge: createGroupCommit(
+      slots,
+      async (wakes: readonly Wake[]) => await acknowledgeWakes(asyncCommitDb, wakes),
+    ),
+    postpone: createGroupCommit(slots, async (postponed: readonly Postponed[]) => {
       await postponeWakes(db, postponed)
       return []
     }),
@@ -62,14 +65,14 @@ export class Dispatcher {
   readonly #deps: DispatcherDeps
   readonly #journal: ReturnType<typeof journalOf>
   readonly #options: DispatcherOptions
-  readonly #fresh: FreshRuns
-  readonly #room: PassRoom
+  readonly #pendingRuns: PendingRuns
+  readonly #passCapacity: PassCapacity
   readonly #order = new ClaimOrder()
-  readonly #bringer: Bringer
+  readonly #delivery: WakeDelivery
   readonly #inFlight = new Set<Promise<void>>()
-  /** P6. Wakes whose runs are waited for. */
-  #wakened = 0
-  #nudge: () => void = () => undefined
+  /** P6. The number of slots in use for signalled runs. */
+  #wokenRuns = 0
+  #wakeUp: () => void = () => undefined
   #stopped = false
   #wasFull = false
   #failures = 0
@@ -79,43 +82,43 @@ export class Dispatcher {
     this.#deps = deps
     this.#options = options
     this.#journal = journalOf(deps, options)
-    const begun = async (runs: ReadonlyMap<string, number>) => await begunJobs(deps.db, runs)
-    this.#fresh = new FreshRuns({ inFlightRuns: deps.inFlightRuns, begun })
-    this.#room = new PassRoom(deps.registry ?? builtIn)
-    this.#bringer = new Bringer(deps, options, this.#fresh)
+    const findAdvancedRuns = async (runs: ReadonlyMap<string, number>) => await jobsWithNewPass(deps.db, runs)
+    this.#pendingRuns = new PendingRuns({ inFlightRuns: deps.inFlightRuns, findAdvancedRuns })
+    this.#passCapacity = new PassCapacity(deps.registry ?? builtInRegistry)
+    this.#delivery = new WakeDelivery(deps, options, this.#pendingRuns)
   }
 
-  /** Something may be due: look now. */
-  nudge(): void {
-    this.#nudge()
+  /** A wake may be due: claim at once. */
+  notify(): void {
+    this.#wakeUp()
   }
 
-  /** Whether something may have had to be left for want of room since this was asked last. */
+  /** Whether due wakes may have been left unclaimed for lack of slots since the last call. */
   wasFull(): boolean {
     const was = this.#wasFull
     this.#wasFull = false
     return was
   }
 
-  /** Runs until `stop`; then waits for what is on its way. */
+  /** Runs until `stop`, then waits for the deliveries in flight. */
   async run(): Promise<void> {
     while (!this.#stopped) {
-      const nudged = new Promise<void>((resolve) => {
-        this.#nudge = resolve
+      const notified = new Promise<void>((resolve) => {
+        this.#wakeUp = resolve
       })
-      const waitMs = await this.#take()
-      if (waitMs > 0) await rest(waitMs, [nudged, ...(this.#slotsLeft() <= 0 ? this.#inFlight : [])])
+      const waitMs = await this.#claimDue()
+      if (waitMs > 0) await waitForAny(waitMs, [notified, ...(this.#slotsLeft() <= 0 ? this.#inFlight : [])])
     }
     await Promise.all(this.#inFlight)
   }
 
   stop(): void {
     this.#stopped = true
-    this.#nudge()
+    this.#wakeUp()
   }
 
-  /** Claims what is due, as far as there are slots; returns how long to wait for more. */
-  async #take(): Promise<number> {
+  /** Claims due wakes while there are free slots; returns how long to wait before the next claim. */
+  async #claimDue(): Promise<number> {
     const { report, log } = this.#deps
     this.#wasFull ||= this.#isFull()
     if (this.#slotsLeft() <= 0) return this.#options.idleMs
@@ -133,127 +136,141 @@ export class Dispatcher {
   }
 
   async #claimAll(): Promise<number> {
-    const { lax, now, registry = builtIn } = this.#deps
+    const { asyncCommitDb, now, registry = builtInRegistry } = this.#deps
     const { cluster, idleMs, shares = [] } = this.#options
-    // What this process does not know is somebody else's, or will be when the next worker starts.
+    // Other processes run the controllers that this process does not know.
     const all = this.#options.controllers ?? [...registry.controllers.keys()]
-    const room = await this.#room.left(lax, { cluster, controllers: all }, now())
-    const unbounded = all.filter((name) => !room.has(name))
+    const capacities = await this.#passCapacity.remaining(asyncCommitDb, { cluster, controllers: all }, now())
+    const unlimited = all.filter((name) => !capacities.has(name))
     const waiting: string[] = []
-    // What is given back during this round is for the next one: those who come first have been asked already.
-    const { free } = this.#fresh
-    for (const claimant of this.#order.of(room.keys())) {
-      const most = room.get(claimant)
-      const names = claimant === UNBOUNDED ? unbounded : [claimant]
-      const left = await this.#claimFor({ claimant, controllers: names, free }, most)
-      if (left === 'nothing') return 0
-      if (left === 'more') waiting.push(...names)
+    // Starts that are released during this round belong to the next one, because the first claimants of this round had their turn.
+    const { freeStarts } = this.#pendingRuns
+    for (const claimant of this.#order.orderOf(capacities.keys())) {
+      const most = capacities.get(claimant)
+      const names = claimant === UNLIMITED ? unlimited : [claimant]
+      const capacityLeft = await this.#claimFor({ claimant, controllers: names, freeStarts }, most)
+      if (capacityLeft === 'nothing') return 0
+      if (capacityLeft === 'more') waiting.push(...names)
     }
-    const waited = { cluster, controllers: waiting, left: leftLanes(shares) }
-    const due = await nextWakeDue(lax, { ...waited, starts: this.#fresh.free })
+    const unhandledPartitions = excludedPartitions(shares)
+    const due = await nextWakeDue(asyncCommitDb, {
+      cluster,
+      controllers: waiting,
+      unhandledPartitions,
+      starts: this.#pendingRuns.freeStarts,
+    })
     const dueMs = due === undefined ? idleMs : due.getTime() - now().getTime()
-    // What is due and could not be claimed, another process is claiming.
+    // Another process is claiming the due wakes that this one could not claim.
     return dueMs <= 0 ? CONTENDED_MS : Math.min(idleMs, dueMs)
   }
 
   /**
-   * P4, P5. @param most how many there is room for, where passes are bounded.
-   * @returns what this leaves: nothing for anybody, or no room for more of this claimant, or more.
+   * P4, P5. @param most the remaining capacity of a controller that limits its passes.
+   * @returns the capacity after the claim: nothing for any claimant, full for this claimant, or more.
    */
   async #claimFor(
-    round: { readonly claimant: string; readonly controllers: readonly string[]; readonly free: number },
+    round: { readonly claimant: string; readonly controllers: readonly string[]; readonly freeStarts: number },
     most = Number.POSITIVE_INFINITY,
-  ): Promise<'nothing' | 'no room' | 'more'> {
+  ): Promise<'nothing' | 'full' | 'more'> {
     const { claimant, controllers } = round
     const slots = this.#slotsLeft()
-    const free = Math.min(round.free, this.#fresh.free)
+    const free = Math.min(round.freeStarts, this.#pendingRuns.freeStarts)
     if (slots <= 0) return 'nothing'
-    if (most <= 0 || controllers.length === 0) return 'no room'
+    if (most <= 0 || controllers.length === 0) return 'full'
     const bounds = { limit: Math.min(most, slots), starts: Math.min(most, free) }
-    const isBounded = Number.isFinite(most)
-    const { begins, others } = await this.#claim(controllers, { ...bounds, ...(isBounded && { most }) })
-    const hadAll = others >= slots || (free > 0 && begins >= free)
-    // Where nothing could be started, it has not had its turn.
-    if (hadAll && free > 0) this.#order.hadAll(claimant)
-    if (hadAll) return 'nothing'
-    return begins + others < most ? 'more' : 'no room'
+    const isLimited = Number.isFinite(most)
+    const { begins, others } = await this.#claim(controllers, { ...bounds, ...(isLimited && { most }) })
+    const usedAll = others >= slots || (free > 0 && begins >= free)
+    // If no start was free, the claimant had no chance and keeps its place.
+    if (usedAll && free > 0) this.#order.moveToEnd(claimant)
+    if (usedAll) return 'nothing'
+    return begins + others < most ? 'more' : 'full'
   }
 
-  /** @returns how many wakes were claimed that may start a run, and how many others. */
+  /** @returns the number of claimed wakes that may start a run, and of all others. */
   async #claim(
     controllers: readonly string[],
     bounds: Pick<Claim, 'limit' | 'starts' | 'most'>,
   ): Promise<{ readonly begins: number; readonly others: number }> {
-    const { lax, now } = this.#deps
+    const { asyncCommitDb, now } = this.#deps
     const { owner, cluster, leaseMs, shares = [] } = this.#options
-    const turns = this.#fresh.turns()
-    const claim = { cluster, controllers, left: leftLanes(shares), owner, turns, leaseMs, now: now(), ...bounds }
-    const wakes = await claimWakes(lax, claim)
-    for (const wake of wakes) this.#launch(wake)
+    const recentTurns = this.#pendingRuns.recentStarts()
+    const claim: Claim = {
+      cluster,
+      controllers,
+      unhandledPartitions: excludedPartitions(shares),
+      owner,
+      recentTurns,
+      leaseMs,
+      now: now(),
+      ...bounds,
+    }
+    const wakes = await claimWakes(asyncCommitDb, claim)
+    for (const wake of wakes) this.#process(wake)
     const begins = wakes.filter((wake) => wake.may_start).length
     return { begins, others: wakes.length - begins }
   }
 
   #isFull(): boolean {
-    return this.#slotsLeft() <= 0 || this.#fresh.free <= 0
+    return this.#slotsLeft() <= 0 || this.#pendingRuns.freeStarts <= 0
   }
 
   #slotsLeft(): number {
-    return this.#options.slots - this.#inFlight.size - this.#wakened
+    return this.#options.slots - this.#inFlight.size - this.#wokenRuns
   }
 
-  #launch(wake: Wake): void {
-    const given = wake.may_start ? this.#fresh.take(wake.namespace) : undefined
-    const room = this.#room.take(wake)
-    const work = this.#dispatch(wake).then((brought) => {
+  #process(wake: Wake): void {
+    const start = wake.may_start ? this.#pendingRuns.acquire(wake.namespace) : undefined
+    const capacity = this.#passCapacity.acquire(wake)
+    const work = this.#dispatch(wake).then((delivery) => {
       this.#inFlight.delete(work)
-      this.#giveBack(given, brought?.begun)
-      const turn = brought?.begun ?? brought?.stirred
-      this.#giveBack(room, turn && rest(ON_THEIR_WAY_MS, [turn], false))
-      if (brought?.stirred !== undefined) this.#keepSlot(brought.stirred)
+      this.#release(start, delivery?.started)
+      const pass = delivery?.started ?? delivery?.woken
+      this.#release(capacity, pass && waitForAny(IN_DELIVERY_MS, [pass], false))
+      if (delivery?.woken !== undefined) this.#keepSlot(delivery.woken)
     })
     this.#inFlight.add(work)
   }
 
   /** P6 */
-  #keepSlot(stirred: Promise<void>): void {
-    this.#wakened++
-    void rest(this.#options.takenUpMs, [stirred], false).then(() => {
+  #keepSlot(woken: Promise<void>): void {
+    this.#wokenRuns++
+    void waitForAny(this.#options.wokenSlotMs, [woken], false).then(() => {
       const wasFull = this.#slotsLeft() <= 0
-      this.#wakened--
-      // A look costs a statement.
-      if (wasFull) this.nudge()
+      this.#wokenRuns--
+      // A claim costs a statement.
+      if (wasFull) this.notify()
     })
   }
 
-  /** At once, or when that is over. */
-  #giveBack(given: (() => void) | undefined, after: Promise<void> | undefined): void {
-    if (given === undefined) return
+  /** Releases capacity at once, or after the promise. */
+  #release(release: (() => void) | undefined, after: Promise<void> | undefined): void {
+    if (release === undefined) return
     void (after ?? Promise.resolve()).then(() => {
-      given()
-      this.nudge()
+      release()
+      this.notify()
     })
   }
 
-  /** @returns undefined: it is tried again. Never throws. */
-  async #dispatch(wake: Wake): Promise<Brought | undefined> {
+  /** @returns undefined if the delivery failed and will be repeated. Never throws. */
+  async #dispatch(wake: Wake): Promise<Delivery | undefined> {
     const { log, now, report } = this.#deps
     const subject = { controller: wake.controller, namespace: wake.namespace, name: wake.name, uid: wake.uid }
     try {
-      const brought = await this.#bringer.bring(wake)
-      const { led, again } = brought
+      const delivery = await this.#delivery.deliver(wake)
+      const { result, retryAt } = delivery
       report('temporal', undefined)
-      log.debug({ ...subject, cause: wake.cause, led }, 'wake dispatched')
-      if (again !== undefined) await this.#journal.postpone({ wake, due: again })
+      log.debug({ ...subject, cause: wake.cause, result }, 'wake dispatched')
+      if (retryAt !== undefined) await this.#journal.postpone({ wake, due: retryAt })
       else await this.#journal.acknowledge(wake)
       this.#failedTimes.delete(keyOf(wake))
-      return brought
+      return delivery
     } catch (error) {
-      if (isOfTemporal(error)) report('temporal', error)
+      if (isTemporalFailure(error)) report('temporal', error)
       log.warn({ ...subject, err: error }, 'wake cannot be dispatched; trying again')
       const due = new Date(now().getTime() + this.#nextDelayMs(wake))
-      // When the journal is away too, the lease runs out instead.
-      await this.#journal.postpone({ wake, due }).catch((away: unknown) => report('journal', away))
+      // If the journal is away, too, the lease expires instead.
+      await this.#journal.postpone({ wake, due }).catch((cause: unknown) => report('journal', cause))
       return undefined
     }
   }
@@ -261,10 +278,10 @@ export class Dispatcher {
   #nextDelayMs(wake: Wake): number {
     const key = keyOf(wake)
     const failed = this.#failedTimes.get(key) ?? 0
-    // Other workers may have got over what failed here; their wakes are forgotten with the rest now and then.
-    if (this.#failedTimes.size >= MOST_FAILING) this.#failedTimes.clear()
+    // The map is bounded by clearing it: other workers may have delivered these wakes.
+    if (this.#failedTimes.size >= MAX_FAILING_WAKES) this.#failedTimes.clear()
     this.#failedTimes.set(key, failed + 1)
-    return delayAfter(failed, DISPATCH_DELAYS, Math.random())
+    return delayAfter(failed, DELIVERY_DELAYS, Math.random())
   }
 }
 
@@ -272,21 +289,21 @@ function keyOf({ controller, uid }: Wake): string {
   return `${controller}/${uid}`
 }
 
-// Whose failure it is when a wake cannot be dispatched: that of a server, which all wakes share and /readyz tells, or of the one wake. A subject that
-// no run can be started for must not make a worker look ill: others would be taken out of service with it.
+// Distinguishes failures of Temporal, which concern all wakes and make /readyz fail, from failures of one wake. A subject for which no run can be started
+// must not make a worker not ready, because its other work would stop.
 
 const INVALID_ARGUMENT = 3
 const UNKNOWN = 2
 
-/** Whether Temporal is what failed, for whichever wake comes next. Missing search attributes are: no run can be started then. */
-export function isOfTemporal(error: unknown): boolean {
+/** Whether Temporal failed, so that the next wake would fail, too. Missing search attributes count: no run can be started without them. */
+export function isTemporalFailure(error: unknown): boolean {
   const found = grpcStatus(error)
   if (found === undefined) return false
   if (found.code === UNKNOWN) return false
   return found.code !== INVALID_ARGUMENT || /search attribute/i.test(found.text)
 }
 
-/** Of the service's answer, however deep the client has wrapped it. */
+/** The status of the service's answer, through the wrappers of the client. */
 function grpcStatus(error: unknown): { readonly code: number; readonly text: string } | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++)
     if ('code' in at && typeof at.code === 'number') return { code: at.code, text: at.message }

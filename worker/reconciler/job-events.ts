@@ -1,16 +1,20 @@
-// Tells of jobs of roots by Events on their objects: that one lasts, that it has ended well, that it does not come on. What one failed of is told with the
-// write of its error (activities/run/write-status.ts). Source: docs/adr/0052.
+// Records Kubernetes Events about root jobs: the job runs for long, has succeeded, or makes no progress. Errors of jobs have Events of their own
+// (activities/run/write-status.ts). Source: docs/adr/0052.
 //
-//   J1. Off the hot path: the journal is looked at every LOOK_MS. A job that is over before LASTING_MS costs no Event.
-//   J2. One Event for each job and each thing that is told; of one that stalls another one every hour, for Events are forgotten after one. The names are
-//       made of that, so that other workers, and this one after a restart, find it there.
-//   J3. A namespace with thousands of jobs is told of a few at a time, and takes no other's place.
-//   J4. An Event decides nothing: one that cannot be written is tried again with the next look.
+//   J1. Off the hot path: the journal is polled every POLL_MS. A job that ends before LASTING_MS has no Event.
+//   J2. Each job has at most one Event of each type; a stalled job has one every hour, because the API server deletes Events after one hour. Names of Events
+//       are derived from job and type, so that other workers, and this one after a restart, find the existing Event.
+//   J3. A namespace with thousands of jobs gets its Events a few at a time and does not delay other namespaces.
+//   J4. Nothing depends on an Event: if a write fails, the next poll repeats it.
 
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
-import { type ToldJob, type ToldJobsQuery, toldJobs } from '../../activities/journal/read/told-jobs.ts'
+import {
+  type ReportableJob,
+  type ReportableJobsQuery,
+  reportableJobs,
+} from '../../activities/journal/read/job-queries.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { type KubeEvent, recordEvent } from '../../activities/kube/events.ts'
 import { pause } from '../server/backoff.ts'
@@ -31,29 +35,33 @@ export interface JobEventsOptions {
   readonly controllers?: readonly string[] | undefined
 }
 
-type What = ToldJobsQuery['what']
+type JobEventType = ReportableJobsQuery['what']
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-const LOOK_MS = 10_000
+const POLL_MS = 10_000
 const LASTING_MS = 15_000
 const STALLED_MS = 10 * MINUTE_MS
-const LIMITS: Readonly<Record<What, { readonly forMs: number; readonly withinMs: number }>> = {
+const LIMITS: Readonly<Record<JobEventType, { readonly forMs: number; readonly withinMs: number }>> = {
   lasting: { forMs: LASTING_MS, withinMs: HOUR_MS },
-  // A worker that was away for a moment tells of what ended meanwhile.
+  // After a restart, a worker still reports the jobs that ended meanwhile.
   ended: { forMs: LASTING_MS, withinMs: 5 * MINUTE_MS },
   stalled: { forMs: STALLED_MS, withinMs: 0 },
 }
-const MOST_OF_NAMESPACE = 10
-const MOST = 50
-const ABREAST = 10
-const MOST_KNOWN = 10_000
+const MAX_PER_NAMESPACE = 10
+const MAX_PER_POLL = 50
+const CONCURRENT_WRITES = 10
+const MAX_REMEMBERED = 10_000
 
 export class JobEvents {
   readonly #deps: JobEventsDeps
   readonly #options: JobEventsOptions
-  /** Runs that were told of, the oldest first; of those that stall in this hour. */
-  readonly #known: Readonly<Record<What, Set<string>>> = { lasting: new Set(), ended: new Set(), stalled: new Set() }
+  /** Workflow IDs of reported runs, the oldest first; for stalled runs only the current hour. */
+  readonly #reported: Readonly<Record<JobEventType, Set<string>>> = {
+    lasting: new Set(),
+    ended: new Set(),
+    stalled: new Set(),
+  }
   #hour = 0
 
   constructor(deps: JobEventsDeps, options: JobEventsOptions) {
@@ -61,65 +69,63 @@ export class JobEvents {
     this.#options = options
   }
 
-  /** Until the signal is aborted. */
+  /** Runs until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const isOver = () => signal.aborted
-    while (!isOver()) {
-      await pause(LOOK_MS, signal)
-      if (isOver()) return
-      await this.look().catch((error: unknown) =>
-        this.#deps.log.warn({ err: error }, 'jobs that are to be told of cannot be looked for'),
+    const isStopped = () => signal.aborted
+    while (!isStopped()) {
+      await pause(POLL_MS, signal)
+      if (isStopped()) return
+      await this.reportOnce().catch((error: unknown) =>
+        this.#deps.log.warn({ err: error }, 'the jobs to report cannot be read'),
       )
     }
   }
 
-  /** @throws when the journal does not answer. */
-  async look(): Promise<void> {
+  /** @throws if the journal does not answer. */
+  async reportOnce(): Promise<void> {
     const now = this.#deps.now()
     const hour = Math.floor(now.getTime() / HOUR_MS)
-    if (hour !== this.#hour) this.#known.stalled.clear()
+    if (hour !== this.#hour) this.#reported.stalled.clear()
     this.#hour = hour
-    for (const what of ['lasting', 'ended', 'stalled'] as const) await this.#tellOf(what, now)
+    for (const what of ['lasting', 'ended', 'stalled'] as const) await this.#reportType(what, now)
   }
 
-  async #tellOf(what: What, now: Date): Promise<void> {
+  async #reportType(what: JobEventType, now: Date): Promise<void> {
     const { db, registry } = this.#deps
     const { cluster, controllers = [...registry.controllers.keys()] } = this.#options
-    const known = this.#known[what]
-    const jobs = await toldJobs(db, {
+    const known = this.#reported[what]
+    const jobs = await reportableJobs(db, {
       cluster,
       what,
       now,
       ...LIMITS[what],
       known: [...known],
       controllers: controllers.filter((name) => registry.modes[name] === 'job'),
-      mostOfNamespace: MOST_OF_NAMESPACE,
-      most: MOST,
+      mostOfNamespace: MAX_PER_NAMESPACE,
+      most: MAX_PER_POLL,
     })
-    for (let index = 0; index < jobs.length; index += ABREAST)
+    for (let index = 0; index < jobs.length; index += CONCURRENT_WRITES)
       await Promise.all(
-        jobs.slice(index, index + ABREAST).map(async (job) => {
-          if (!(await this.#tell(what, job))) return
-          known.add(job.workflowID)
-          const [oldest] = known
-          if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest)
+        jobs.slice(index, index + CONCURRENT_WRITES).map(async (job) => {
+          if (!(await this.#report(what, job))) return
+          remember(known, job.workflowID)
         }),
       )
   }
 
-  /** @returns whether it was told, now or before, or is nothing to tell. */
-  async #tell(what: What, job: ToldJob): Promise<boolean> {
+  /** @returns whether the Event exists, or none is needed. */
+  async #report(what: JobEventType, job: ReportableJob): Promise<boolean> {
     const target = this.#deps.registry.controllers.get(job.controller)?.target
-    const told = eventOf(what, job, target?.kind ?? '', this.#hour)
-    if (told === undefined || target === undefined) return true
+    const event = eventOf(what, job, target?.kind ?? '', this.#hour)
+    if (event === undefined || target === undefined) return true
     const { uid, namespace, name } = job
     const { kind, apiVersion } = target
-    return await recordEvent(this.#deps, { kind, apiVersion, uid, namespace, name }, told)
+    return await recordEvent(this.#deps, { kind, apiVersion, uid, namespace, name }, event)
   }
 }
 
-/** Undefined: its failure has been told with its error, and who took its object away knows. */
-export function eventOf(what: What, job: ToldJob, kind: string, hour: number): KubeEvent | undefined {
+/** Undefined: a failed job has an Event with its error, and a deleted object needs none. */
+export function eventOf(what: JobEventType, job: ReportableJob, kind: string, hour: number): KubeEvent | undefined {
   const { controller, uid, jobID, startedAt, finishedAt, outcome, cause, phase, since, name } = job
   const source = 'pawl'
   const of = (reason: string, ...more: readonly string[]) => [controller, uid, jobID, reason, ...more]
@@ -140,4 +146,11 @@ export function eventOf(what: What, job: ToldJob, kind: string, hour: number): K
       return { type: 'Warning', reason: 'JobStalled', message, source, identity: of('JobStalled', String(hour)) }
     }
   }
+}
+
+/** Adds an entry to a bounded set, which then forgets its oldest entry. */
+export function remember<Entry>(entries: Set<Entry>, entry: Entry): void {
+  const [oldest] = entries
+  if (entries.size >= MAX_REMEMBERED && oldest !== undefined) entries.delete(oldest)
+  entries.add(entry)
 }

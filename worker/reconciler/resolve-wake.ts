@@ -1,4 +1,4 @@
-// From a wake to the run it is for, by what the journal knows. No call to Temporal or Kubernetes.
+// Finds the run for a wake, from the journal alone. Calls neither Temporal nor Kubernetes.
 // Source: docs/architecture.md "Subjects and routes".
 
 import { createHash } from 'node:crypto'
@@ -12,11 +12,11 @@ import {
   parentsOf,
   readSubjects,
   type SubjectState,
-} from '../../activities/journal/read/objects.ts'
+} from '../../activities/journal/read/subjects.ts'
 import type { Wake } from '../../activities/journal/write/wakes.ts'
 import type { Involved } from '../../activities/kube/events.ts'
 import {
-  type AskingTarget,
+  type NewJobTarget,
   type Controller,
   type ErrorReport,
   groupKindOf,
@@ -24,41 +24,41 @@ import {
   isIdle,
   jobIDProblem,
   jobIDsOf,
-  laneOf,
+  partitionOf,
   path,
   valueAt,
-  type WantedRun,
-  wantedOf,
+  type RunRequest,
+  requestedRunOf,
   workflowIDOf,
 } from '../../workflows/kit/index.ts'
-import { builtIn, type Registry } from '../server/registry.ts'
+import { builtInRegistry, type Registry } from '../server/registry.ts'
 import type { Run } from './runs.ts'
 
-/** `warning`: what whoever wrote the subject is told on it. */
-export type Resolution = Leads & Warned
+/** `warning`: an Event for the author of the subject. */
+export type Resolution = ResolvedTo & WithWarning
 
-interface Warned {
+interface WithWarning {
   readonly warning?: SubjectWarning
 }
 
 export interface SubjectWarning {
   readonly object: Involved
-  /** What it is about, such as the text that was written: part of what makes the Event one, and told to nobody. */
+  /** The subject matter of the warning, such as the invalid text. It is part of the Event's name and not shown. */
   readonly about: string
   readonly error: ErrorReport
 }
 
-type Leads =
+type ResolvedTo =
   | { readonly to: 'open'; readonly job: Job }
   | { readonly to: 'start'; readonly run: Run }
-  /** The journal does not know yet, or the time has not come; ask again later, or at that time. */
+  /** The journal does not know the owner yet, or the start time is in the future. Retry at that time, or after a default delay. */
   | { readonly to: 'later'; readonly reason: string; readonly at?: Date }
-  /** `unrecorded`: the ID of a run that may be open although the journal has no row of it: whoever started it died in between. */
+  /** `unrecorded`: the ID of a run that may be open without a row in the journal, because the process that started it crashed. */
   | { readonly to: 'nothing'; readonly reason: string; readonly unrecorded?: string }
 
-export type Unopened = Exclude<Resolution, { readonly to: 'open' }>
+export type ResolvedWithoutOpenRun = Exclude<Resolution, { readonly to: 'open' }>
 
-/** What most wakes ask of the journal; a dispatcher answers those in hand together. */
+/** The lookups of most wakes; the dispatcher batches the lookups of concurrent wakes. */
 export interface Lookups {
   readonly registry: Registry
   now(): Date
@@ -66,17 +66,17 @@ export interface Lookups {
   readSubject(id: ObjectID): Promise<SubjectState | undefined>
 }
 
-/** One by one. */
-export function directLookups(db: Kysely<Database>, registry = builtIn): Lookups {
+/** Lookups without batching. */
+export function directLookups(db: Kysely<Database>, registry = builtInRegistry): Lookups {
   return {
     registry,
     now: () => new Date(),
     findOpen: async (subject) => (await findOpenJobs(db, [subject]))[0],
-    readSubject: async (id) => (await readSubjects(db, [id], followedBy(registry)))[0],
+    readSubject: async (id) => (await readSubjects(db, [id], watchedKindKeys(registry)))[0],
   }
 }
 
-/** What a wake leads to: the open run of its subject, a new one, or nothing, with the reason. */
+/** Finds the open run of the wake's subject, the run to start, or the reason to start no run. */
 export async function resolveWake(wake: Wake, lookups: Lookups): Promise<Resolution> {
   const { controller, uid } = wake
   const job = await lookups.findOpen({ controller, uid })
@@ -91,8 +91,8 @@ export async function resolveWake(wake: Wake, lookups: Lookups): Promise<Resolut
 }
 
 /**
- * A subject whose job is that of its owner is hosted by the owner's run, or by the run that hosts that, unless this does not serve the subject's lane.
- * Undefined: it is not hosted.
+ * A subject with the same job as its owner is hosted by the owner's run, or by the run that hosts the owner, unless that run does not handle the
+ * subject's type. Undefined: the subject is not hosted.
  */
 async function resolveHosted(wake: Wake, lookups: Lookups): Promise<Resolution | undefined> {
   const controller = lookups.registry.controllers.get(wake.controller)
@@ -106,7 +106,7 @@ async function resolveHosted(wake: Wake, lookups: Lookups): Promise<Resolution |
   return await resolveHost({ ...wake, controller: nearest, uid: found.object.owner_uid ?? '' }, lookups)
 }
 
-/** The run of the root. It may be open although the journal has no row of it yet: then it is found where it is started. */
+/** The run of the root. It may be open without a row in the journal; then Temporal reports it when it is started. */
 async function resolveHost(host: Wake, lookups: Lookups): Promise<Resolution> {
   const { controller, uid, foreign_event, writer } = host
   const job = await lookups.findOpen({ controller, uid })
@@ -116,11 +116,11 @@ async function resolveHost(host: Wake, lookups: Lookups): Promise<Resolution> {
 
 function parentsIn(
   found: SubjectState,
-  { hostedBy = [], lanes }: Controller,
+  { hostedBy = [], partitions: lanes }: Controller,
   { registry: { subjectKinds } }: Lookups,
 ): Parents {
   const hosts = hostedBy.flatMap((host) => subjectKinds[host] ?? [])
-  return parentsOf(found, hosts, laneOf(lanes, found.object.projection))
+  return parentsOf(found, hosts, partitionOf(lanes, found.object.projection))
 }
 
 function runningJob({ projection }: Pick<JournaledObject, 'projection'>): string | undefined {
@@ -128,17 +128,17 @@ function runningJob({ projection }: Pick<JournaledObject, 'projection'>): string
   return isIdle(ids) ? undefined : ids.jobID
 }
 
-/** The run that the subject asks for now. */
-export async function resolveStart(wake: Wake, lookups: Lookups): Promise<Unopened> {
+/** The run that the subject requests now. */
+export async function resolveStart(wake: Wake, lookups: Lookups): Promise<ResolvedWithoutOpenRun> {
   const controller = lookups.registry.controllers.get(wake.controller)
   if (controller === undefined) return nothing(`no controller is called ${wake.controller}`)
   const kind = groupKindOf(controller.target)
   const found = await lookups.readSubject({ cluster: wake.cluster, ...kind, uid: wake.uid })
-  if (found === undefined || found.object.deleted) return goneSubject(wake, lookups)
+  if (found === undefined || found.object.deleted) return resolveDeletedSubject(wake, lookups)
   const { object } = found
-  const lane = laneOf(controller.lanes, object.projection)
+  const lane = partitionOf(controller.partitions, object.projection)
   const { owner, jobID: above } = parentsIn(found, controller, lookups)
-  const wanted = wantedOf(controller.wantedRun, object.projection, owner, above)
+  const wanted = requestedRunOf(controller.requestedRun, object.projection, owner, above)
   if (wanted === undefined) return { to: 'later', reason: 'its owner was not listed yet' }
   const subject = { ...kind, uid: object.uid, namespace: object.namespace, name: object.name }
   const refusal = refusalOf(controller, subject, object)
@@ -147,37 +147,37 @@ export async function resolveStart(wake: Wake, lookups: Lookups): Promise<Unopen
   const now = lookups.now()
   const { notBefore = 0 } = wanted
   if (now.getTime() < notBefore) return { ...notYet(wanted.cause, notBefore, now.getTime()), ...refusal }
-  const { jobID = deriveJobID(object), cause, begun } = wanted
+  const { jobID = deriveJobID(object), cause, onBegin: begun } = wanted
   const first = begun === undefined ? {} : { begun: begun(now.toISOString()) }
   const asked =
-    wanted.jobID === undefined && wanted.isJobless !== true ? { ...askingTarget(object), ...first } : undefined
+    wanted.jobID === undefined && wanted.isJobless !== true ? { ...targetOfNewJob(object), ...first } : undefined
   return { ...startOf(wake, subject, { jobID, cause, lane, asked }), ...refusal }
 }
 
-// The longest time that a database and a calendar both know well; then it is asked again.
+// The longest delay that PostgreSQL and JavaScript dates both support; then the wake is resolved again.
 const LONGEST_WAIT_MS = 365 * 24 * 3_600_000
 
-function notYet(cause: string, notBefore: number, nowMs: number): Unopened {
+function notYet(cause: string, notBefore: number, nowMs: number): ResolvedWithoutOpenRun {
   const at = new Date(Math.min(notBefore, nowMs + LONGEST_WAIT_MS))
   return { to: 'later', reason: `${cause}: not before ${at.toISOString()}`, at }
 }
 
 function warningOf(
-  { warning: error }: Extract<WantedRun, { readonly none: string }>,
+  { warning: error }: Extract<RunRequest, { readonly none: string }>,
   { target: { apiVersion } }: Controller,
   subject: Run['input']['subject'],
   { projection }: JournaledObject,
-): Warned {
+): WithWarning {
   if (error === undefined) return {}
   return { warning: { object: { ...subject, apiVersion }, about: jobIDsOf(projection).jobID ?? '', error } }
 }
 
-/** The subject has a text in `status.jobID` that is no job ID. */
+/** Warns about a text in `status.jobID` that is not a valid job ID. */
 function refusalOf(
   { mode, target: { apiVersion } }: Controller,
   subject: Run['input']['subject'],
   { projection }: JournaledObject,
-): Warned {
+): WithWarning {
   const { jobID: text } = jobIDsOf(projection)
   const message = jobIDProblem(text)
   if (mode !== 'job' || text === undefined || message === undefined) return {}
@@ -185,8 +185,8 @@ function refusalOf(
   return { warning: { object: { ...subject, apiVersion }, about: text, error } }
 }
 
-/** What a job begins on unread: any later version refuses its first write. */
-function askingTarget({ projection, resource_version }: JournaledObject): AskingTarget {
+/** The version on which a new job starts without a read; the first write of the job fails if the object has changed. */
+function targetOfNewJob({ projection, resource_version }: JournaledObject): NewJobTarget {
   const generation = valueAt(projection, path('metadata.generation'))
   return {
     version: String(resource_version),
@@ -200,13 +200,17 @@ interface WantedJob {
   readonly jobID: string
   readonly cause: string
   readonly lane: string | undefined
-  /** Undefined: the job was begun, or handed down. */
-  readonly asked: AskingTarget | undefined
+  /** Undefined: the job has started already, or the owner handed it down. */
+  readonly asked: NewJobTarget | undefined
 }
 
-function startOf(wake: Wake, subject: Run['input']['subject'], { jobID, cause, lane, asked }: WantedJob): Unopened {
+function startOf(
+  wake: Wake,
+  subject: Run['input']['subject'],
+  { jobID, cause, lane, asked }: WantedJob,
+): ResolvedWithoutOpenRun {
   const { controller } = wake
-  // In level mode an object has one run, whatever it is for.
+  // In level mode an object has one run for all causes.
   const isLevel = jobID === ''
   const problem = isLevel ? undefined : jobIDProblem(jobID)
   if (problem !== undefined) return nothing(problem)
@@ -215,21 +219,21 @@ function startOf(wake: Wake, subject: Run['input']['subject'], { jobID, cause, l
   return { to: 'start', run: { controller, workflowID, ...(lane !== undefined && { lane }), input } }
 }
 
-/** In level mode its run may be open without a row of it: a worker died between the start and the row. */
-function goneSubject(wake: Wake, { registry }: Lookups): Unopened {
+/** A run in level mode may be open without a row, because a worker crashed between starting it and opening the row. */
+function resolveDeletedSubject(wake: Wake, { registry }: Lookups): ResolvedWithoutOpenRun {
   const isLevel = registry.levels.some(({ name }) => name === wake.controller)
   return isLevel ? nothing('subject is gone', wake) : nothing('subject is gone')
 }
 
-/** The kinds (`groupKindText`) whose missing objects mean something once they were listed. */
-export function followedBy({ watchedKinds }: Registry): readonly string[] {
+/** The kinds (`groupKindText`) for which a missing object means that it was deleted, once they were listed. */
+export function watchedKindKeys({ watchedKinds }: Registry): readonly string[] {
   return watchedKinds.map((kind) => groupKindText(groupKindOf(kind)))
 }
 
-// Namespace of the version 5 UUIDs of jobs; made once for this purpose.
+// The namespace of the version 5 UUIDs of jobs; a random constant.
 const JOB_NAMESPACE = Buffer.from('6f1c2a54d0b94c7e9a3be8f15d4c7a21', 'hex')
 
-/** The ID of the job that this version of the subject triggers: UUIDv5 of uid and resourceVersion, so that two dispatchers mean the same job. */
+/** The ID of the job that this version of the subject triggers: a UUIDv5 of uid and resourceVersion, so that two dispatchers derive the same ID. */
 export function deriveJobID({ uid, resource_version }: Pick<JournaledObject, 'uid' | 'resource_version'>): string {
   const hash = createHash('sha1').update(JOB_NAMESPACE).update(`${uid}/${resource_version}`).digest().subarray(0, 16)
   hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x50
@@ -238,8 +242,8 @@ export function deriveJobID({ uid, resource_version }: Pick<JournaledObject, 'ui
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
-/** @param meant the wake of a run in level mode that may be open unknown to the journal. */
-function nothing(reason: string, meant?: Wake): Unopened {
+/** @param meant the wake of a level-mode run that may be open without a row. */
+function nothing(reason: string, meant?: Wake): ResolvedWithoutOpenRun {
   if (meant === undefined) return { to: 'nothing', reason }
   const unrecorded = workflowIDOf(meant.controller, meant, '')
   // A write never wakes the run that made it.

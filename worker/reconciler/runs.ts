@@ -1,8 +1,8 @@
-// Runs in Temporal: started, woken, looked up. Source: docs/architecture.md "Subjects and routes" (reuse policies), spec/engine.md 1.2.
+// Runs in Temporal: start, signal, describe, terminate. Source: docs/architecture.md "Subjects and routes" (reuse policies), spec/engine.md 1.2.
 //
-//   U1. `start` has conflict policy FAIL, then comes a signal: USE_EXISTING would swallow the wake.
-//   U2. A run that ended, however it did, is repeated only when its subject, read anew, still asks for it: a job that fails is a run that
-//       Failed, and a run that was terminated is one whose job is left unfinished.
+//   U1. `start` uses conflict policy FAIL, followed by a signal: USE_EXISTING would drop the wake.
+//   U2. An ended run is started mayRepeat only if its subject, read mayRepeat, still requests it. A failed job is a run with status Failed; a terminated run is an
+//       unfinished job.
 
 import {
   type Client,
@@ -14,19 +14,19 @@ import {
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common'
 
 import type { OpenWing } from '../../activities/index.ts'
-import { queueOf, type Queues } from './task-queues.ts'
-import { type JobInput, type Notice, NOTICE_RUN } from '../../workflows/kit/index.ts'
+import { taskQueueOf, type TaskQueues } from './task-queues.ts'
+import { type JobInput, type Notification, NOTIFICATION_RUN } from '../../workflows/kit/index.ts'
 
 export interface Run {
   readonly controller: string
-  /** Of its subject. */
+  /** The partition of its subject. */
   readonly lane?: string | undefined
   readonly workflowID: string
   readonly input: JobInput
 }
 
-export interface RunOptions extends Queues {
-  /** How long a workflow task may take before the server gives it to another worker. */
+export interface RunOptions extends TaskQueues {
+  /** After this time, the server gives a workflow task to another worker. */
   readonly workflowTaskTimeoutMs: number
 }
 
@@ -39,29 +39,34 @@ const NAMESPACE = defineSearchAttributeKey('PawlNamespace', SearchAttributeType.
 const NAME = defineSearchAttributeKey('PawlName', SearchAttributeType.KEYWORD)
 const UID = defineSearchAttributeKey('PawlUid', SearchAttributeType.KEYWORD)
 const JOB_ID = defineSearchAttributeKey('PawlJobId', SearchAttributeType.KEYWORD)
-// A job has one ID from the root down.
+// A job has the same ID from the root down.
 const ROOT_JOB_ID = defineSearchAttributeKey('PawlRootJobId', SearchAttributeType.KEYWORD)
 
-/** Starts a run; `again`: also after one of the same ID that has ended (U2). Says so when one is running or has ended. */
-export async function startRun(client: Client, run: Run, options: RunOptions, again: boolean): Promise<StartAnswer> {
+/** Starts a run. @param mayRepeat whether a run of the same ID that has ended may be started mayRepeat (U2). @returns also whether a run is open or has ended. */
+export async function startRun(
+  client: Client,
+  run: Run,
+  options: RunOptions,
+  mayRepeat: boolean,
+): Promise<StartAnswer> {
   const { controller, workflowID, lane, input } = run
   const { subject, jobID } = input
   try {
     const handle = await client.workflow.start(controller, {
       workflowId: workflowID,
-      taskQueue: queueOf(options, controller, lane),
+      taskQueue: taskQueueOf(options, controller, lane),
       args: [input],
       requestEagerStart: true,
       workflowTaskTimeout: options.workflowTaskTimeoutMs,
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.FAIL,
-      workflowIdReusePolicy: again ? WorkflowIdReusePolicy.ALLOW_DUPLICATE : WorkflowIdReusePolicy.REJECT_DUPLICATE,
+      workflowIdReusePolicy: mayRepeat ? WorkflowIdReusePolicy.ALLOW_DUPLICATE : WorkflowIdReusePolicy.REJECT_DUPLICATE,
       typedSearchAttributes: new TypedSearchAttributes([
         { key: GROUP, value: subject.group ?? '' },
         { key: KIND, value: subject.kind },
         { key: NAMESPACE, value: subject.namespace },
         { key: NAME, value: subject.name },
         { key: UID, value: subject.uid },
-        // In level mode there is none.
+        // In level mode there is no job ID.
         ...(jobID === '' ? [] : [JOB_ID, ROOT_JOB_ID].map((key) => ({ key, value: jobID }))),
       ]),
       staticSummary: runSummary(input),
@@ -70,11 +75,11 @@ export async function startRun(client: Client, run: Run, options: RunOptions, ag
     return { answer: 'started', runID: handle.firstExecutionRunId }
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
-    return { answer: (await openRunOf(client, workflowID)) === undefined ? 'ended' : 'running' }
+    return { answer: (await findOpenRun(client, workflowID)) === undefined ? 'ended' : 'running' }
   }
 }
 
-/** Wakes a running run. Returns false when there is none. */
+/** Wakes a running run. Returns false if no run is open. */
 export async function signalRun(client: Client, workflowID: string, seq: number): Promise<boolean> {
   try {
     await client.workflow.getHandle(workflowID).signal('wake', { seq })
@@ -88,52 +93,47 @@ export async function signalRun(client: Client, workflowID: string, seq: number)
 export interface OpenRun {
   readonly runID: string
   readonly taskQueue: string
-  /** How often its workflow task was tried that is pending; 0 when none is. */
-  readonly tries: number
+  /** Attempts of the pending workflow task; 0 without one. */
+  readonly attempts: number
 }
 
-/** The open run of this ID; undefined when Temporal has none. */
-export async function openRunOf(client: Client, workflowID: string): Promise<OpenRun | undefined> {
+/** The open run of this ID; undefined if Temporal has none. */
+export async function findOpenRun(client: Client, workflowID: string): Promise<OpenRun | undefined> {
   try {
     const { runId: runID, status, taskQueue, raw } = await client.workflow.getHandle(workflowID).describe()
-    return status.name === 'RUNNING' ? { runID, taskQueue, tries: raw.pendingWorkflowTask?.attempt ?? 0 } : undefined
+    return status.name === 'RUNNING' ? { runID, taskQueue, attempts: raw.pendingWorkflowTask?.attempt ?? 0 } : undefined
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined
     throw error
   }
 }
 
-// A poll that brings nothing lasts a minute; Temporal forgets who polled after five.
-const POLLED_WITHIN_MS = 120_000
+// An empty poll lasts one minute; Temporal forgets a poller after five minutes.
+const RECENT_POLL_MS = 120_000
 
-/** Whether some worker has asked this queue for workflow tasks lately. */
-export async function isServed(client: Client, taskQueue: string, now: Date): Promise<boolean> {
-  return (await pollersOf(client, taskQueue, now)).length > 0
+/** Whether a worker has polled this queue for workflow tasks recently. */
+export async function hasPollers(client: Client, taskQueue: string, now: Date): Promise<boolean> {
+  return (await recentPollers(client, taskQueue, now)).length > 0
 }
 
-/** By which names workers have asked this queue for workflow tasks lately. */
-export async function pollersOf(client: Client, taskQueue: string, now: Date): Promise<readonly string[]> {
+/** The identities of workers that have polled this queue for workflow tasks recently. */
+export async function recentPollers(client: Client, taskQueue: string, now: Date): Promise<readonly string[]> {
   // Without a type, the server describes the queue of workflow tasks.
   const { pollers } = await client.workflowService.describeTaskQueue({
     namespace: client.options.namespace,
     taskQueue: { name: taskQueue },
   })
-  const since = now.getTime() - POLLED_WITHIN_MS
-  const late = pollers.filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000 >= since)
-  return late.map(({ identity }) => identity ?? '')
+  const since = now.getTime() - RECENT_POLL_MS
+  const recent = pollers.filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000 >= since)
+  return recent.map(({ identity }) => identity ?? '')
 }
 
 /**
- * Ends a run that no worker of its queue can go on with, so that it can be started again where one does.
+ * Terminates a run that no worker of its queue can continue, so that it can be started mayRepeat.
  *
- * @param runID default: of the newest run of the ID.
+ * @param runID default: the newest run of the ID.
  */
-export async function terminateStranded(
-  client: Client,
-  workflowID: string,
-  why: string,
-  runID?: string,
-): Promise<void> {
+export async function terminateRun(client: Client, workflowID: string, why: string, runID?: string): Promise<void> {
   try {
     await client.workflow.getHandle(workflowID, runID).terminate(why)
   } catch (error) {
@@ -141,45 +141,51 @@ export async function terminateStranded(
   }
 }
 
-// What Temporal's UI shows of a run from its start on, in Markdown. Pure. What it shows of its passes is said by the run: workflows/kit/run/loop/temporal.ts.
+// The summary and details of a run in Temporal's UI, in Markdown. Pure. The run itself reports its passes: workflows/kit/run/loop/temporal.ts.
 
-type Told = Pick<JobInput, 'subject' | 'jobID' | 'cause'>
+type DescribedInput = Pick<JobInput, 'subject' | 'jobID' | 'cause'>
 
-/** Which object it is about. */
-export function runSummary({ subject: { kind, namespace, name } }: Pick<Told, 'subject'>): string {
+/** The object of the run. */
+export function runSummary({ subject: { kind, namespace, name } }: Pick<DescribedInput, 'subject'>): string {
   return `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`
 }
 
-/** Which job it is of, why it was started, and the command that replays it. */
-export function runDetails({ subject, jobID, cause }: Told): string {
-  return [...(jobID === '' ? [] : [`Job ${jobID}.`]), `Cause: ${cause}.`, `Replay: \`${replay(subject, jobID)}\``].join(
-    ' ',
-  )
+/** The job ID, the cause of the start, and the command that replays the run. */
+export function runDetails({ subject, jobID, cause }: DescribedInput): string {
+  return [
+    ...(jobID === '' ? [] : [`Job ${jobID}.`]),
+    `Cause: ${cause}.`,
+    `Replay: \`${replayCommand(subject, jobID)}\``,
+  ].join(' ')
 }
 
-/** In level mode there are no jobs: it is the newest run of the object then. */
-function replay({ kind, namespace, name }: Told['subject'], jobID: string): string {
+/** In level mode there are no jobs: without a job ID the command replays the newest run. */
+function replayCommand({ kind, namespace, name }: DescribedInput['subject'], jobID: string): string {
   const job = jobID === '' ? '' : ` ${jobID}`
   return `pawl replay ${kind.toLowerCase()}/${name}${job}${namespace === '' ? '' : ` -n ${namespace}`}`
 }
 
-// Starts the runs that bring notices (workflows/kit/run/notice.ts): on the queue of the controller whose Events they tell, whose workers have its notifiers.
+// Starts the workflows that send notifications, on the task queue of the controller whose Events they report: its workers have the notifiers.
 
 type Notifiers = NonNullable<OpenWing['notifiers']>
 
-/** @param of the notifiers of the wing that a controller is of. */
-export function createNotices(client: Client, queues: Queues, of: (controller: string) => Notifiers | undefined) {
+/** @param of returns the notifiers of the controller's wing. */
+export function createNotificationStarter(
+  client: Client,
+  queues: TaskQueues,
+  of: (controller: string) => Notifiers | undefined,
+) {
   return {
     of,
     known: new Set<string>(),
-    async start(notice: Notice): Promise<void> {
+    async start(notice: Notification): Promise<void> {
       const { id, controller, notifier, reason, subject } = notice
       try {
-        await client.workflow.start(NOTICE_RUN, {
+        await client.workflow.start(NOTIFICATION_RUN, {
           workflowId: id,
-          taskQueue: queueOf(queues, controller),
+          taskQueue: taskQueueOf(queues, controller),
           args: [notice],
-          // What was told, or given up, is not told again.
+          // A notification that was sent, or given up, is not sent mayRepeat.
           workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
           staticSummary: `${notifier}: ${reason} of ${subject.kind} ${subject.name}`,
         })

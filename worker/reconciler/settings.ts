@@ -1,16 +1,23 @@
-// The worker's settings, from flags and environment; wrong ones end the process with what was found and what was expected.
+// The settings of the worker, from flags and environment. A wrong value ends the process with a message that has the actual and the expected value.
 
 import type { Config } from '../server/config.ts'
-import { type FlagTable, type FlagValues, type GivenFlags, joinTables, needed, readFlags } from '../server/flags.ts'
+import {
+  type FlagTable,
+  type FlagValues,
+  type GivenFlags,
+  joinFlagTables,
+  requireFlag,
+  readFlags,
+} from '../server/flags.ts'
 import { HEALTH_FLAGS, healthSettings, type HealthSettings } from '../server/health-report.ts'
-import { createRegistry, switchedOff } from '../server/registry.ts'
-import { newOwner, readSurroundings, type Surroundings } from '../server/shared-settings.ts'
-import { tellingPlace } from '../server/report-object.ts'
+import { createRegistry, disabledControllers } from '../server/registry.ts'
+import { newLeaseOwner, readSharedSettings, type SharedSettings } from '../server/shared-settings.ts'
+import { reportTarget } from '../server/report-object.ts'
 import { TEMPORAL_FLAGS, type TemporalTarget, temporalTarget } from '../server/temporal.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { isPartOfWings, readWingFlags, WING_FLAGS, wingsOn } from '../server/wings.ts'
+import { lacksDefaultWing, readWingFlags, WING_FLAGS, enabledWings } from '../server/wings.ts'
 import type { DispatcherOptions } from './dispatcher.ts'
-import { allQueues, laneShares, onlyControllers } from './task-queues.ts'
+import { allTaskQueues, partitionShares, parseControllers } from './task-queues.ts'
 
 const OWN_FLAGS = {
   kubeconfig: {
@@ -91,7 +98,7 @@ const OWN_FLAGS = {
     text: 'wakes in hand at the same time',
   },
   'cached-runs': {
-    // Enough for the runs at work; one of a thousand items takes some MB.
+    // Enough for the active runs; a run of a thousand items takes some MB.
     takes: '<count>',
     reads: 'number',
     least: 2,
@@ -113,7 +120,7 @@ const OWN_FLAGS = {
     text: 'how often forgotten subjects and lost jobs are looked for',
   },
   'drain-ms': {
-    // Below the grace period of a pod, which is 30 s.
+    // Below the termination grace period of a pod, which is 30 s.
     takes: '<ms>',
     reads: 'number',
     least: 0,
@@ -134,7 +141,7 @@ const OWN_FLAGS = {
     text: 'after which Temporal gives a silent task to another worker',
   },
   'sticky-timeout-ms': {
-    // Work waits this long on the queue of a worker that died (spec/engine.md 1.5).
+    // A task waits this long on the sticky queue of a dead worker (spec/engine.md 1.5).
     takes: '<ms>',
     reads: 'number',
     least: 100,
@@ -150,22 +157,22 @@ const OWN_FLAGS = {
   },
 } as const satisfies FlagTable
 
-/** The worker's own flags, then those of the wings. */
-export const WORKER_FLAGS: FlagTable = joinTables(OWN_FLAGS, WING_FLAGS)
+/** The worker's own flags, then the flags of the wings. */
+export const WORKER_FLAGS: FlagTable = joinFlagTables(OWN_FLAGS, WING_FLAGS)
 
-// Counts what runs of former workers cannot be replayed by: those stay on the queue of their own workers, and are started anew here once nobody
-// serves it. 2: a run hosts the jobs of its children (docs/adr/0023); former runs are ended at once (migrations/0006).
+// The version of the workflow code's history format. Runs of an older version stay on the queue of their own workers, and are started again here once no
+// worker polls that queue. 2: a run hosts the jobs of its children (docs/adr/0023); runs of version 1 are ended at once (migrations/0006).
 const RUNS_VERSION = 2
 
-export interface ReconcilerSettings extends Surroundings {
+export interface ReconcilerSettings extends SharedSettings {
   readonly temporal: TemporalTarget
-  /** File of the keys that seal payloads; undefined: they are not sealed. */
+  /** File with the keys that encrypt payloads; undefined: payloads are not encrypted. */
   readonly payloadKeyPath: string | undefined
-  /** The queues that this process serves: one, or with --only, a part of the wings or of the lanes some for each controller. */
+  /** The task queues that this process polls: one; or one for each controller, if flags select controllers, wings or partitions. */
   readonly taskQueues: readonly string[]
-  /** A prebuilt bundle of workflows/index.ts; without it one is built at start. */
+  /** A prebuilt bundle of workflows/index.ts; undefined: the worker builds one at start. */
   readonly workflowBundle: string | undefined
-  /** Where parts of a bundle are kept for the next one; undefined: nowhere. */
+  /** The cache folder of bundles; undefined: no cache. */
   readonly bundleCacheDir: string | undefined
   readonly sweepMs: number
   /** Values of the wings' own flags, by wing. */
@@ -173,36 +180,34 @@ export interface ReconcilerSettings extends Surroundings {
   readonly stickyTimeoutMs: number
   readonly cachedRuns: number
   readonly drainMs: number
-  /** Undefined: nobody is told. */
+  /** Undefined: the worker does not report its health. */
   readonly health: HealthSettings | undefined
-  /** Where bugs are listed; undefined: nowhere. */
-  readonly problems: ReturnType<typeof tellingPlace>
+  /** The object that lists bugs; undefined: bugs are not listed. */
+  readonly problems: ReturnType<typeof reportTarget>
   readonly dispatcher: DispatcherOptions
 }
 
-/** What the controllers' values say of this; it is not known while those of `--controllers` are not loaded. */
+/** The names and task queues of all controllers; unknown before the modules of `--controllers` are loaded. */
 export interface KnownControllers {
-  /** Of all. */
+  /** Names of all controllers. */
   readonly names: readonly string[]
-  /** By controller, the queues that they ask for. */
+  /** The task queues that controllers request, by controller. */
   readonly queues: ReadonlyMap<string, string>
 }
 
-/** Names are known where all controllers are ours. */
+/** Without modules of users, the built-in names are all names. */
 function unloaded(given: GivenFlags, own: Iterable<string>): Partial<KnownControllers> {
   return given['controllers'] === undefined ? { names: [...own] } : {}
 }
 
-/**
- * @throws with the name of the flag, what was found and what was expected.
- */
+/** @throws with the name of the flag, the actual value and the expected value. */
 export function reconcilerSettings(given: GivenFlags, config: Config, known?: KnownControllers): ReconcilerSettings {
   const flags = readFlags(OWN_FLAGS, given)
-  const own = createRegistry([], wingsOn(given['wings']), switchedOff(given)).controllers
+  const own = createRegistry([], enabledWings(given['wings']), disabledControllers(given)).controllers
   const { names, queues: named } = known ?? unloaded(given, own.keys())
-  const surroundings = readSurroundings(flags, given, config, 'the file that pawl migrate up has made')
+  const surroundings = readSharedSettings(flags, given, config, 'the file that pawl migrate up has made')
   const { cluster } = flags
-  const address = needed(
+  const address = requireFlag(
     'temporal-address',
     flags['temporal-address'] ?? config.temporalAddress,
     'host:port of a Temporal service',
@@ -213,9 +218,9 @@ export function reconcilerSettings(given: GivenFlags, config: Config, known?: Kn
       '--workflow-bundle is given beside --payload-key; expected one of the two: texts of failures are sealed by what is bundled',
     )
   const taskQueue = `${flags['task-queue']}-${RUNS_VERSION}`
-  const shares = laneShares(own.values(), given)
-  const isPart = isPartOfWings(surroundings.wings) || shares.length > 0
-  const controllers = onlyControllers(flags.only, names) ?? (isPart ? names : undefined)
+  const shares = partitionShares(own.values(), given)
+  const isPart = lacksDefaultWing(surroundings.wings) || shares.length > 0
+  const controllers = parseControllers(flags.only, names) ?? (isPart ? names : undefined)
   if (controllers?.length === 0)
     throw new UsageError('--wings none leaves no controller to run; expected --controllers with some')
   const queues = { taskQueue, controllers, shares, named }
@@ -223,7 +228,7 @@ export function reconcilerSettings(given: GivenFlags, config: Config, known?: Kn
     ...surroundings,
     temporal: temporalTarget(address, flags, config),
     payloadKeyPath,
-    taskQueues: allQueues(queues),
+    taskQueues: allTaskQueues(queues),
     workflowBundle: flags['workflow-bundle'],
     bundleCacheDir: config.bundleCacheDir,
     sweepMs: flags['sweep-ms'],
@@ -232,16 +237,16 @@ export function reconcilerSettings(given: GivenFlags, config: Config, known?: Kn
     cachedRuns: flags['cached-runs'],
     drainMs: flags['drain-ms'],
     health: healthSettings(flags, surroundings.wings),
-    problems: tellingPlace('critical-problems', flags['critical-problems'], surroundings.wings),
+    problems: reportTarget('critical-problems', flags['critical-problems'], surroundings.wings),
     dispatcher: {
-      owner: newOwner(),
+      owner: newLeaseOwner(),
       cluster,
       ...queues,
       slots: flags['dispatch-slots'],
       leaseMs: flags['wake-lease-ms'],
       idleMs: 5000,
-      // By then its task may be on its way to another worker.
-      takenUpMs: flags['sticky-timeout-ms'] / 2,
+      // By then Temporal may give the task to another worker.
+      wokenSlotMs: flags['sticky-timeout-ms'] / 2,
       workflowTaskTimeoutMs: flags['workflow-task-timeout-ms'],
     },
   }

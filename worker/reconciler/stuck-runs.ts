@@ -1,16 +1,15 @@
-// Runs whose workflow task fails again and again, because their code throws, or because it is another one than that which made them. Temporal would try
-// them ever more rarely, for ever, and tell nobody. Status and journal are the only state between passes, so any such run may be ended, and its job
-// begun anew from what the object shows. Source: docs/architecture.md "Changes of code".
+// Restarts runs whose workflow task fails repeatedly, because their code throws or because other code made their history. Temporal would retry them for ever
+// with growing delays. Status and journal are the only state between passes, so such a run can be terminated, and its job started again from the object's
+// state. Source: docs/architecture.md "Changes of code".
 //
-//   U1. Whoever sees a run fail notes it in the journal; any worker may help. So workers of two builds may run beside each other.
-//   U2. A run that does not fit is started anew by whoever is there. The new one is made by one build, so it fits until it changes hands.
-//   U3. A run that met a bug is started anew by another build, or when its object has changed: the same code would throw at the same object again.
-//   U4. Nobody is ended who goes on: Temporal is asked, for that very run, whether its task fails.
-//   U5. The next restart of a job comes not before SPACING_MS, so two builds that take a run from each other do no more than that. A bug that this
-//       worker has helped with as the other build comes ever more rarely, as for the code that has it.
+//   U1. The worker that sees a run fail notes it in the journal; any worker may restart it. So workers of two builds can run side by side.
+//   U2. Any worker may restart a non-replayable run. Workers of one build make the new run, so it can be replayed until the other build takes it.
+//   U3. A run that hit a bug is restarted by a worker of another build, or after its object has changed: the same code would throw again at the same object.
+//   U4. A healthy run is never terminated: Temporal is queried whether the workflow task of that very run fails.
+//   U5. Restarts of a job are at least SPACING_MS apart, so two builds that take a run from each other do no more than that. Restarts by this worker after a
+//       bug of another build have growing delays, as for the build that has the bug.
 
 import { hostname } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, WorkflowNotFoundError } from '@temporalio/client'
 import type { InjectedSinks } from '@temporalio/worker'
 import type { WorkflowInfo } from '@temporalio/workflow'
@@ -22,14 +21,15 @@ import {
   claimRestart,
   forgetStuckRun,
   jobOfRun,
-  noteStuckRun,
+  recordStuckRun,
   openJobOf,
   recordLastError,
-  type StuckNote,
+  type StuckRunReport,
+  type StuckQuery,
   type StuckRun,
   stuckRuns,
 } from '../../activities/journal/write/stuck-runs.ts'
-import { recordLostJob } from '../../activities/journal/write/sweep.ts'
+import { recordLostJob } from '../../activities/journal/write/resync.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { isAlreadyExists, isConflict } from '../../activities/kube/errors.ts'
 import { recordWarning } from '../../activities/kube/events.ts'
@@ -40,18 +40,19 @@ import {
   type RestartCause,
   restartReport,
 } from '../../activities/run/failure-reports.ts'
-import { terminateStranded } from './runs.ts'
-import { leftLanes, type Queues } from './task-queues.ts'
+import { terminateRun } from './runs.ts'
+import { excludedPartitions, type TaskQueues } from './task-queues.ts'
+import { pause } from '../server/backoff.ts'
 import type { Logger } from '../server/log.ts'
 import type { Registry } from '../server/registry.ts'
-import { readTelling, type tellingPlace, writeTelling } from '../server/report-object.ts'
+import { readReportObject, type reportTarget, writeReportObject } from '../server/report-object.ts'
 import {
   controllerInID,
   type ErrorReport,
   groupKindOf,
   type RunSinks,
   type Subject,
-  type Thrown,
+  type ReportedBug,
 } from '../../workflows/kit/index.ts'
 
 export interface StuckRunsDeps {
@@ -61,109 +62,114 @@ export interface StuckRunsDeps {
   readonly log: Logger
   readonly now: () => Date
   readonly registry: Registry
-  /** Lists a bug where people look for them. Default: nowhere. Never throws. */
+  /** Adds a bug to the list for operators. Default: no list. Never throws. */
   readonly recordProblem?: (description: string) => Promise<void>
 }
 
-export interface StuckRunsOptions extends Pick<Queues, 'controllers' | 'shares'> {
+export interface StuckRunsOptions extends Pick<TaskQueues, 'controllers' | 'shares'> {
   readonly cluster: string
-  /** Of the workflows of this process. */
+  /** The build of this process's workflows. */
   readonly build: string
 }
 
-/** Between two looks at what other workers have noted. */
-const LOOK_MS = 5000
-/** After a failure here: by then Temporal knows of it. */
-const SOON_MS = 500
-/** A run whose task does not fail after that has gone on. */
-const GONE_ON_MS = 15_000
+/** The interval between two polls for the notes of all workers. */
+const POLL_MS = 5000
+/** The delay after a failure in this process: by then Temporal counts the failed attempt. */
+const AFTER_FAILURE_MS = 500
+/** A run whose task has not failed again after this time has recovered. */
+const RECOVERED_MS = 15_000
 
-const WHY: Readonly<Record<RestartCause, string>> = {
-  misfit: 'a run does not fit the present code; it is started anew from what its object shows',
-  'bug of other code': 'a run that met a bug of other code is started anew',
-  'bug before a change': 'a run that met a bug is started anew: its object has changed',
+const RESTART_REASONS: Readonly<Record<RestartCause, string>> = {
+  misfit: 'a run does not fit the present code; it is restarted from the state of its object',
+  'bug of other code': 'a run that met a bug of other code is restarted',
+  'bug before a change': 'a run that met a bug is restarted: its object has changed',
 }
 
-type Failing = 'fails' | 'not yet' | 'ended'
+type TaskState = 'fails' | 'not yet' | 'ended'
 
 export class StuckRuns {
   readonly #deps: StuckRunsDeps
   readonly #options: StuckRunsOptions
-  /** Workflow IDs (U5). */
-  readonly #helped = new Set<string>()
-  #nudge: () => void = () => undefined
+  /** Workflow IDs of runs that this process restarted after a bug of another build (U5). */
+  readonly #restarted = new Set<string>()
+  #wakeUp: () => void = () => undefined
 
   constructor(deps: StuckRunsDeps, options: StuckRunsOptions) {
     this.#deps = deps
     this.#options = options
   }
 
-  /** What a worker listens to. */
+  /** The sinks of the worker: they receive errors that workflow code throws. */
   sinks(): InjectedSinks<RunSinks> {
-    return { runs: { threw: { fn: (info, thrown) => this.#told(this.#threw(info, thrown)), callDuringReplay: true } } }
+    return {
+      runs: {
+        threw: { fn: (info, thrown) => this.#noteInBackground(this.#noteThrown(info, thrown)), callDuringReplay: true },
+      },
+    }
   }
 
-  /** A run cannot be replayed here. */
-  readonly doesNotFit = (runID: string, message: string): void => {
-    this.#told(this.#differs(runID, nondeterminismIn(message)))
+  /** Call it when the SDK cannot replay a run. */
+  readonly onNondeterminism = (runID: string, message: string): void => {
+    this.#noteInBackground(this.#noteReplayFailure(runID, nondeterminismIn(message)))
   }
 
-  /** Starts anew what may be, until the signal is aborted. */
+  /** Restarts stuck runs until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const nudged = new Promise<number>((resolve) => {
-        this.#nudge = () => resolve(SOON_MS)
+      const notified = new Promise<number>((resolve) => {
+        this.#wakeUp = () => resolve(AFTER_FAILURE_MS)
       })
-      await this.#look().catch((error: unknown) =>
-        this.#deps.log.warn({ err: error }, 'stuck runs cannot be looked for'),
-      )
-      const waitMs = await Promise.race([nudged, pause(LOOK_MS, signal).then(() => 0)])
+      await this.#poll().catch((error: unknown) => this.#deps.log.warn({ err: error }, 'stuck runs cannot be read'))
+      const waitMs = await Promise.race([notified, pause(POLL_MS, signal).then(() => 0)])
       await pause(waitMs, signal)
     }
   }
 
-  /** Nobody waits for it: a note that is not written is written at the next try of the task. */
-  #told(noting: Promise<void>): void {
+  /** Runs in the background: if a note cannot be written, the next attempt of the workflow task writes it. */
+  #noteInBackground(noting: Promise<void>): void {
     noting
       .catch((error: unknown) => this.#deps.log.warn({ err: error }, 'a stuck run could not be noted'))
-      .finally(() => this.#nudge())
+      .finally(() => this.#wakeUp())
   }
 
-  async #threw({ workflowId, runId }: WorkflowInfo, thrown: Thrown): Promise<void> {
+  async #noteThrown({ workflowId, runId }: WorkflowInfo, thrown: ReportedBug): Promise<void> {
     const report = bugReport(thrown, process.cwd())
     const { message } = report
     const note = { workflowID: workflowId, runID: runId, build: this.#options.build, message }
-    if (thrown.isReplaying) await this.#noteMisfit({ ...note, what: 'misfit' }, thrown.subject)
-    else await this.#noteBug({ ...note, what: 'bug' }, thrown, report)
+    if (thrown.isReplaying) await this.#noteNonReplayable({ ...note, reason: 'misfit' }, thrown.subject)
+    else await this.#noteBug({ ...note, reason: 'bug' }, thrown, report)
   }
 
-  async #noteBug(note: StuckNote, thrown: Thrown, report: ErrorReport): Promise<void> {
+  async #noteBug(note: StuckRunReport, thrown: ReportedBug, report: ErrorReport): Promise<void> {
     const { db, log, now } = this.#deps
     const { workflowID, runID, message } = note
     const { subject } = thrown
-    const isNews = await noteStuckRun(db, note, now())
-    // At each try: the row may not have been there before.
+    const isNew = await recordStuckRun(db, note, now())
+    // At each attempt: the run's row may have been missing before.
     await recordLastError(db, workflowID, { reason: report.reason, message })
-    if (!isNews) return
-    log.error({ ...named(subject, workflowID), found: message }, 'a bug: passes of this object wait for better code')
+    if (!isNew) return
+    log.error(
+      { ...logFields(subject, workflowID), found: message },
+      'a bug: passes of this object wait for better code',
+    )
     await this.#warn(subject, workflowID, runID, report)
     await this.#deps.recordProblem?.(problemReport(thrown, controllerInID(workflowID), process.cwd()))
   }
 
-  async #differs(runID: string, found: string): Promise<void> {
+  async #noteReplayFailure(runID: string, found: string): Promise<void> {
     const job = await this.#jobOf(runID)
     if (job === undefined) return
     const note = { workflowID: job.workflow_id, runID, build: this.#options.build, message: found }
-    await this.#noteMisfit({ ...note, what: 'misfit' }, this.#subjectOf(job))
+    await this.#noteNonReplayable({ ...note, reason: 'misfit' }, this.#subjectOf(job))
   }
 
-  async #noteMisfit(note: StuckNote, subject: Subject): Promise<void> {
+  async #noteNonReplayable(note: StuckRunReport, subject: Subject): Promise<void> {
     const { db, log, now } = this.#deps
-    if (!(await noteStuckRun(db, note, now()))) return
-    log.debug({ ...named(subject, note.workflowID), found: note.message }, 'a run does not fit the present code')
+    if (!(await recordStuckRun(db, note, now()))) return
+    log.debug({ ...logFields(subject, note.workflowID), found: note.message }, 'a run does not fit the present code')
   }
 
-  /** Rows in level mode name the first run of those that go on in each other; of later ones Temporal knows the ID. */
+  /** Rows in level mode have the ID of the first run; Temporal resolves the IDs of later runs of the continue-as-new chain. */
   async #jobOf(runID: string): Promise<Job | undefined> {
     const { db, client } = this.#deps
     const known = await jobOfRun(db, runID)
@@ -173,32 +179,35 @@ export class StuckRuns {
     return undefined
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { db, log, now, registry } = this.#deps
     const { cluster, build, controllers = [...registry.controllers.keys()], shares = [] } = this.#options
-    const query = { cluster, controllers, left: leftLanes(shares), build, helped: this.#helped }
+    const query: StuckQuery = {
+      cluster,
+      controllers,
+      unhandledPartitions: excludedPartitions(shares),
+      build,
+      helpedBefore: this.#restarted,
+    }
     for (const stuck of await stuckRuns(db, query, now())) {
       try {
-        await this.#help(stuck)
+        await this.#handle(stuck)
       } catch (error) {
-        log.warn(
-          { workflowID: stuck.job.workflow_id, err: error },
-          'a stuck run could not be started anew; trying again',
-        )
+        log.warn({ workflowID: stuck.job.workflow_id, err: error }, 'a stuck run could not be restarted; trying again')
       }
     }
   }
 
-  async #help(stuck: StuckRun): Promise<void> {
+  async #handle(stuck: StuckRun): Promise<void> {
     const { db, now } = this.#deps
-    const failing = await this.#isFailing(stuck)
-    const isOld = stuck.at.getTime() < now().getTime() - GONE_ON_MS
-    if (failing === 'fails') await this.#startAnew(stuck)
-    else if (failing === 'ended' || isOld) await forgetStuckRun(db, stuck)
+    const state = await this.#taskStateOf(stuck)
+    const hasRecovered = stuck.at.getTime() < now().getTime() - RECOVERED_MS
+    if (state === 'fails') await this.#restart(stuck)
+    else if (state === 'ended' || hasRecovered) await forgetStuckRun(db, stuck)
   }
 
   /** U4 */
-  async #isFailing({ job, runID }: StuckRun): Promise<Failing> {
+  async #taskStateOf({ job, runID }: StuckRun): Promise<TaskState> {
     try {
       const { status, raw } = await this.#deps.client.workflow.getHandle(job.workflow_id, runID).describe()
       if (status.name !== 'RUNNING') return 'ended'
@@ -209,27 +218,27 @@ export class StuckRuns {
     }
   }
 
-  async #startAnew(stuck: StuckRun): Promise<void> {
+  async #restart(stuck: StuckRun): Promise<void> {
     const { db, client, log, now } = this.#deps
-    const { job, runID, what, message: found } = stuck
+    const { job, runID, reason, message: found } = stuck
     const { workflow_id: workflowID } = job
     if (!(await claimRestart(db, workflowID, now()))) return
     const cause = this.#causeOf(stuck)
-    if (cause === 'bug of other code') this.#helped.add(workflowID)
+    if (cause === 'bug of other code') this.#restarted.add(workflowID)
     const report = restartReport(cause, found)
-    // What was found may quote an object, and this text goes to Temporal as it is.
-    await terminateStranded(client, workflowID, WHY[cause], runID)
+    // The error may quote an object, and this reason goes to Temporal unencrypted.
+    await terminateRun(client, workflowID, RESTART_REASONS[cause], runID)
     const subject = this.#subjectOf(job)
-    log.warn({ ...named(subject, workflowID), found }, WHY[cause])
+    log.warn({ ...logFields(subject, workflowID), found }, RESTART_REASONS[cause])
     await recordLostJob(db, job, now(), {
-      cause: what === 'misfit' ? 'its run was made by other code' : 'its run met a bug',
+      cause: reason === 'misfit' ? 'its run was made by other code' : 'its run met a bug',
     })
     await forgetStuckRun(db, stuck)
-    if (what === 'misfit') await this.#warn(subject, workflowID, runID, report)
+    if (reason === 'misfit') await this.#warn(subject, workflowID, runID, report)
   }
 
-  #causeOf({ what, build }: StuckRun): RestartCause {
-    if (what === 'misfit') return 'misfit'
+  #causeOf({ reason, build }: StuckRun): RestartCause {
+    if (reason === 'misfit') return 'misfit'
     return build === this.#options.build ? 'bug before a change' : 'bug of other code'
   }
 
@@ -245,30 +254,26 @@ export class StuckRuns {
   }
 }
 
-function named({ kind, namespace, name }: Subject, workflowID: string) {
+function logFields({ kind, namespace, name }: Subject, workflowID: string) {
   return { controller: controllerInID(workflowID), kind, namespace, name, workflowID }
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined)
-}
-
-// Bugs that workers met, listed in an object for people who look after the engine: the newest ones, with which object it was and where it was thrown.
+// The list of bugs in an object for operators: the newest ones, with the affected object and the place in the code.
 //
-//   C1. Several workers write it: each write is for the version that was read.
-//   C2. It only repeats what log, journal and an Event on the object say, so that what cannot be written is logged, and nothing waits for it.
+//   C1. Several workers write the list: each write has the resourceVersion that was read.
+//   C2. The list only repeats the log, the journal and an Event on the object. A failed write is logged, and nothing waits for it.
 
 export interface ProblemDeps {
   readonly kube: Pick<KubeClient, 'request'>
   readonly log: Pick<Logger, 'warn'>
   readonly now: () => Date
-  /** Undefined: nothing is listed. */
-  readonly place: ReturnType<typeof tellingPlace>
+  /** Undefined: no list. */
+  readonly place: ReturnType<typeof reportTarget>
 }
 
-const TRIES = 5
+const MAX_ATTEMPTS = 5
 
-/** What adds a bug to the list, one after the other. Never throws. */
+/** @returns a function that adds bugs to the list, one after the other. Never throws. */
 export function createProblemList(deps: ProblemDeps): (description: string) => Promise<void> {
   let last = Promise.resolve()
   return (description) => (last = last.then(() => record(deps, description)))
@@ -278,14 +283,14 @@ async function record({ kube, log, now, place }: ProblemDeps, description: strin
   if (place === undefined) return
   const { at, tells } = place
   const problem = { place: hostname(), at: now().toISOString(), description }
-  for (let tries = 1; ; tries++) {
+  for (let attempts = 1; ; attempts++) {
     try {
-      const found = await readTelling(kube, tells.problems, at)
-      await writeTelling(kube, { of: tells.problems, at, before: found }, tells.problems.with(found, problem))
+      const found = await readReportObject(kube, tells.problems, at)
+      await writeReportObject(kube, { of: tells.problems, at, before: found }, tells.problems.with(found, problem))
       return
     } catch (error) {
       // C1
-      if ((isConflict(error) || isAlreadyExists(error)) && tries < TRIES) continue
+      if ((isConflict(error) || isAlreadyExists(error)) && attempts < MAX_ATTEMPTS) continue
       log.warn({ err: error }, 'a bug could not be listed')
       return
     }

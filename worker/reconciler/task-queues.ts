@@ -1,119 +1,119 @@
-// The task queues of runs. Temporal gives the task of a run to any worker that asks the run's queue, so a queue is asked by workers alone that can run
-// all that comes on it: a process that runs all has one, and one for each name that controllers ask for (`settings.queue`); others have one for each controller, and where lanes are shared out, one for what each run is.
+// The task queues of runs. Temporal gives the tasks of a queue to any worker that polls it, so all workers of a queue must be able to run all of its
+// workflows. A process that runs all controllers has one queue, and one for each name in `settings.queue` of a controller. Other processes have one queue
+// for each controller, or one for each partition of a controller.
 
-import type { LeftLanes } from '../../activities/journal/write/left-lanes.ts'
+import type { UnhandledPartitions } from '../../activities/journal/conditions.ts'
 import type { GivenFlags } from '../server/flags.ts'
-import type { Controller, Lanes } from '../../workflows/kit/index.ts'
+import type { Controller, Partitions } from '../../workflows/kit/index.ts'
 
-export interface Queues {
-  /** The queue, or the beginning of the queues' names. */
+export interface TaskQueues {
+  /** The name of the queue, or the prefix of the names. */
   readonly taskQueue: string
-  /** The controllers that this process runs, on queues of their own; undefined: all that it knows. */
+  /** The controllers that this process runs, each on its own queue; undefined: all that it knows. */
   readonly controllers: readonly string[] | undefined
-  /** By controller, the names of the queues that controllers ask for; a process that runs some controllers only has one for each of them anyway. */
+  /** The queue names that controllers request, by controller. Unused where `controllers` is set, because each controller has a queue then. */
   readonly named?: ReadonlyMap<string, string> | undefined
-  /** Of controllers whose subjects it shares with others; then `controllers` are named. Absent: it serves all lanes. */
-  readonly shares?: readonly LaneShare[] | undefined
+  /** The partitions of controllers that this process shares with others; then `controllers` is set. Absent: the process handles all partitions. */
+  readonly shares?: readonly PartitionShare[] | undefined
 }
 
-/** The task queue of a run. @param lane of its subject; one that is in none may be on any queue of its controller. */
-export function queueOf(queues: Queues, controller: string, lane?: string): string {
+/** The task queue of a run. @param lane the partition of its subject; a subject outside all partitions may be on any queue of its controller. */
+export function taskQueueOf(queues: TaskQueues, controller: string, lane?: string): string {
   const share = shareOf(queues, controller)
-  if (share?.controller === controller && lane !== undefined) return laneQueue(queues, share, lane)
-  const [queue = queues.taskQueue] = queuesOf(queues, controller)
+  if (share?.controller === controller && lane !== undefined) return partitionQueue(queues, share, lane)
+  const [queue = queues.taskQueue] = taskQueuesOf(queues, controller)
   return queue
 }
 
-/** The task queues of a controller's runs that this process serves. */
-export function queuesOf(queues: Queues, controller: string): readonly string[] {
+/** The task queues of a controller's runs that this process polls. */
+export function taskQueuesOf(queues: TaskQueues, controller: string): readonly string[] {
   const { taskQueue, controllers, named } = queues
   const share = shareOf(queues, controller)
-  if (share?.controller === controller) return share.served.map((lane) => laneQueue(queues, share, lane))
+  if (share?.controller === controller) return share.handled.map((name) => partitionQueue(queues, share, name))
   if (share === undefined && controllers === undefined) return [namedQueue(taskQueue, named?.get(controller))]
   if (share === undefined) return [`${taskQueue}-${controller}`]
-  // Its runs host these, and no others.
-  const hosted = share.served.map((lane) => shortLane(lane, share.lanes.all))
+  // Its runs host the subjects of these partitions only.
+  const hosted = share.handled.map((name) => shortPartition(name, share.partitions.names))
   return [`${taskQueue}-${controller}-${hosted.join('+')}`]
 }
 
-/** All task queues that this process serves. */
-export function allQueues(queues: Queues): readonly string[] {
+/** All task queues that this process polls. */
+export function allTaskQueues(queues: TaskQueues): readonly string[] {
   const { taskQueue, controllers, named = new Map<string, string>() } = queues
-  if (controllers !== undefined) return controllers.flatMap((controller) => queuesOf(queues, controller))
+  if (controllers !== undefined) return controllers.flatMap((controller) => taskQueuesOf(queues, controller))
   return [taskQueue, ...[...new Set(named.values())].map((name) => namedQueue(taskQueue, name))]
 }
 
-/** Behind a dot, which no controller has in its name. */
+/** A dot separates the name, because names of controllers contain no dot. */
 function namedQueue(taskQueue: string, name: string | undefined): string {
   return name === undefined ? taskQueue : `${taskQueue}.${name}`
 }
 
-function laneQueue({ taskQueue }: Queues, { controller, lanes }: LaneShare, lane: string): string {
-  return `${taskQueue}-${controller}-${shortLane(lane, lanes.all)}`
+function partitionQueue({ taskQueue }: TaskQueues, { controller, partitions }: PartitionShare, name: string): string {
+  return `${taskQueue}-${controller}-${shortPartition(name, partitions.names)}`
 }
 
-function shareOf({ shares = [] }: Queues, controller: string): LaneShare | undefined {
+function shareOf({ shares = [] }: TaskQueues, controller: string): PartitionShare | undefined {
   return shares.find((share) => share.controller === controller || share.hosts.includes(controller))
 }
 
-// How a worker process shares the subjects of a controller out with others, where a flag says so: it takes those of some lanes, and its runs host
-// those alone. Source: docs/adr/0027.
+// Partitions: a flag restricts a worker to some partitions of a controller's subjects, and its runs host these only. Other workers handle all others.
+// Source: docs/adr/0027.
 
-/** Of one controller, what this process serves. */
-export interface LaneShare {
+/** The partitions of one controller that this process handles. */
+export interface PartitionShare {
   readonly controller: string
   /** The controllers whose runs may host its subjects. */
   readonly hosts: readonly string[]
-  readonly lanes: Lanes
-  /** In order. */
-  readonly served: readonly string[]
+  readonly partitions: Partitions
+  /** The names of the handled partitions, in the order of all partitions. */
+  readonly handled: readonly string[]
 }
 
 /**
- * The shares that flags give to this process; none where no flag is given: it serves all.
+ * The partitions that flags select; empty without such flags: the process handles all partitions.
  *
- * @throws with the flag, what was found and what was expected.
+ * @throws with the flag, the actual value and the expected value.
  */
-export function laneShares(controllers: Iterable<Controller>, given: GivenFlags): readonly LaneShare[] {
-  return [...controllers].flatMap(({ name, lanes, hostedBy: hosts = [] }) => {
-    const text = lanes && given[lanes.flag]
-    return lanes === undefined || text === undefined
+export function partitionShares(controllers: Iterable<Controller>, given: GivenFlags): readonly PartitionShare[] {
+  return [...controllers].flatMap(({ name, partitions, hostedBy: hosts = [] }) => {
+    const text = partitions && given[partitions.flag]
+    return partitions === undefined || text === undefined
       ? []
-      : [{ controller: name, hosts, lanes, served: servedLanes(text, lanes) }]
+      : [{ controller: name, hosts, partitions, handled: parsePartitions(text, partitions) }]
   })
 }
 
-function servedLanes(text: string, { all, flag }: Lanes): readonly string[] {
-  const short = (lane: string) => shortLane(lane, all)
-  // A whole name is as good.
+function parsePartitions(text: string, { names: all, flag }: Partitions): readonly string[] {
+  const short = (name: string) => shortPartition(name, all)
+  // Full names are accepted, too.
   const meant = (name: string) => (all.includes(name) ? short(name) : name)
-  const named = namedIn(text, { flag, what: 'type', known: all.map(short) }, meant)
-  return all.filter((lane) => named.includes(short(lane)))
+  const named = parseNames(text, { flag, what: 'type', known: all.map(short) }, meant)
+  return all.filter((name) => named.includes(short(name)))
 }
 
-/** What stands behind a lane's last '/', where that is no other lane's. */
-export function shortLane(lane: string, all: readonly string[]): string {
-  const short = lane.slice(lane.lastIndexOf('/') + 1)
-  return all.some((other) => other !== lane && other.endsWith(`/${short}`)) ? lane : short
+/** The part after the last '/', if no other partition has the same. */
+export function shortPartition(name: string, all: readonly string[]): string {
+  const short = name.slice(name.lastIndexOf('/') + 1)
+  return all.some((other) => other !== name && other.endsWith(`/${short}`)) ? name : short
 }
 
-/** What a run of the controller serves of what it may host; undefined: all. */
-export function servesOf(shares: readonly LaneShare[], controller: string): readonly string[] | undefined {
-  return shares.find(({ hosts }) => hosts.includes(controller))?.served
+/** The types that runs of this controller may host; undefined: all. */
+export function handledTypesOf(shares: readonly PartitionShare[], controller: string): readonly string[] | undefined {
+  return shares.find(({ hosts }) => hosts.includes(controller))?.handled
 }
 
-/** What this process leaves to others. */
-export function leftLanes(shares: readonly LaneShare[]): readonly LeftLanes[] {
-  return shares.flatMap(({ controller, lanes: { at, all }, served }) => {
-    const lanes = all.filter((lane) => !served.includes(lane))
+/** The partitions that this process leaves to others. */
+export function excludedPartitions(shares: readonly PartitionShare[]): readonly UnhandledPartitions[] {
+  return shares.flatMap(({ controller, partitions: { path: at, names }, handled }) => {
+    const lanes = names.filter((name) => !handled.includes(name))
     return lanes.length === 0 ? [] : [{ controller, at, lanes }]
   })
 }
 
-// Flags that name what a worker process does, when it leaves the rest to other processes.
+// Parsers of flags that list names.
 
-/** What a flag names, such as `controller`, and what it may name; undefined: anything. */
-
+/** What the names in a flag are, such as `controller`, and the known names; undefined: any name. */
 export interface Nameable {
   readonly flag: string
   readonly what: string
@@ -121,19 +121,19 @@ export interface Nameable {
 }
 
 /**
- * The controllers in the order in which they are named; undefined without the flag: all.
+ * The controllers in the order of the flag; undefined without the flag: all.
  *
- * @throws with what was found and what was expected when a name is none of `known` (undefined: any may be), or is there twice.
+ * @throws with the actual and the expected value if a name is unknown or repeated.
  */
-export function onlyControllers(
+export function parseControllers(
   text: string | undefined,
   known: readonly string[] | undefined,
 ): readonly string[] | undefined {
-  return text === undefined ? undefined : namedIn(text, { flag: 'only', what: 'controller', known })
+  return text === undefined ? undefined : parseNames(text, { flag: 'only', what: 'controller', known })
 }
 
-/** The names of a list, separated by commas, as they are meant. @throws as `onlyControllers`. */
-export function namedIn(
+/** The names in a comma-separated list, in canonical form. @throws as `parseControllers`. */
+export function parseNames(
   text: string,
   { flag, what, known }: Nameable,
   meant: (name: string) => string = (name) => name,

@@ -1,52 +1,56 @@
-// A process works on a journal that has the tables it knows. PostgreSQL may still be on its way at the start, and so may `pawl migrate up`.
+// Waits for the journal's schema at the start of a process: PostgreSQL or `pawl migrate up` may not be ready yet.
 
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
 import { readSchema, SchemaAhead } from '../../activities/journal/migrate.ts'
-import { createBackoff, persist } from './backoff.ts'
+import { createBackoff, retryUntilStopped } from './backoff.ts'
 import type { Logger } from './log.ts'
-import type { Troubles } from './health.ts'
+import type { ReadinessChecks } from './health.ts'
 
 const DELAYS = { first: 200, longest: 5000 }
 
 /**
- * Waits until the journal is there and has all that this build knows; /readyz says so meanwhile.
+ * Waits until the journal answers and has all migrations of this build; /readyz reports the error meanwhile.
  *
- * @returns false when the process is told to stop before that.
- * @throws SchemaAhead when a newer build has migrated the journal to what this one cannot work with.
+ * @returns false if the process is stopped before that.
+ * @throws SchemaAhead if a newer build has migrated the journal to a schema that this build does not support.
  */
 export async function awaitSchema(
   db: Kysely<Database>,
-  { log, troubles }: { readonly log: Logger; readonly troubles: Troubles },
+  { log, checks }: { readonly log: Logger; readonly checks: ReadinessChecks },
   signal: AbortSignal,
 ): Promise<boolean> {
-  const failed = (error: unknown, delayMs: number) => {
-    troubles.report('journal', error)
+  const onFailure = (error: unknown, delayMs: number) => {
+    checks.report('journal', error)
     log.warn({ err: error, delayMs }, 'the journal is not ready; looking again')
   }
-  const found = await persist(async () => await lookAt(db), failed, {
+  const schema = await retryUntilStopped(async () => await checkSchema(db), onFailure, {
     backoff: createBackoff(DELAYS, Math.random),
     signal,
   })
-  if (found === undefined) return false
-  if (found.ahead !== undefined) throw found.ahead
-  troubles.report('journal', undefined)
-  if (found.newer.length > 0)
-    log.info({ migrations: found.newer }, 'a newer Pawl has migrated the journal; this one may work beside it')
+  if (schema === undefined) return false
+  if (schema.ahead !== undefined) throw schema.ahead
+  checks.report('journal', undefined)
+  if (schema.newer.length > 0)
+    log.info(
+      { migrations: schema.newer },
+      'a newer Pawl has migrated the journal; this version supports the new schema',
+    )
   return true
 }
 
-interface Found {
+interface SchemaState {
   readonly newer: readonly string[]
-  /** Waiting does not help. */
+  /** Present if retrying does not help. */
   readonly ahead?: SchemaAhead
 }
 
-async function lookAt(db: Kysely<Database>): Promise<Found> {
+async function checkSchema(db: Kysely<Database>): Promise<SchemaState> {
   try {
     const { missing, newer } = await readSchema(db)
-    if (missing.length > 0) throw new Error(`journal: ${listed(missing)} missing; expected pawl migrate up to have run`)
+    if (missing.length > 0)
+      throw new Error(`journal: ${describeMigrations(missing)} missing; expected pawl migrate up to have run`)
     return { newer }
   } catch (error) {
     if (error instanceof SchemaAhead) return { newer: [], ahead: error }
@@ -54,6 +58,6 @@ async function lookAt(db: Kysely<Database>): Promise<Found> {
   }
 }
 
-function listed(names: readonly string[]): string {
+function describeMigrations(names: readonly string[]): string {
   return names.length === 1 ? `migration ${names[0]} is` : `migrations ${names.join(', ')} are`
 }

@@ -1,13 +1,13 @@
-// Waiting: for a time, ever longer while something fails, and until what is on its way is there.
+// Pauses, and back-off after failures.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Waits `ms`, or until the signal; never rejects. */
+/** Waits `ms`, or until the signal is aborted; never rejects. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal })
   } catch {
-    // Aborted: the caller's loop looks at the signal.
+    // Aborted: the caller's loop checks the signal.
   }
 }
 
@@ -17,8 +17,8 @@ export interface BackoffLimits {
 }
 
 /**
- * The delay after a failure that `failures` others have preceded: doubling from `first` to `longest`, of which `random` (0 to 1) takes up to one
- * half, so that those that fail together do not retry together.
+ * The delay after a failure that `failures` others have preceded: doubling from `first` to `longest`, minus up to one half by `random` (0 to 1), so that
+ * processes that fail together do not retry together.
  */
 export function delayAfter(failures: number, { first, longest }: BackoffLimits, random: number): number {
   return Math.min(longest, first * 2 ** failures) * (0.5 + random / 2)
@@ -27,7 +27,7 @@ export function delayAfter(failures: number, { first, longest }: BackoffLimits, 
 export interface Backoff {
   /** The delay after one more failure. */
   next(): number
-  /** Something worked: the next failure counts as the first. */
+  /** After a success: the next failure counts as the first. */
   reset(): void
 }
 
@@ -42,14 +42,14 @@ export function createBackoff(limits: BackoffLimits, random: () => number): Back
 }
 
 /**
- * Tries until it works.
+ * Retries until the attempt succeeds.
  *
- * @param failed told of each failure and of how long is waited after it.
- * @returns undefined when the signal comes before.
+ * @param onFailure called with each failure and the delay after it.
+ * @returns undefined if the signal is aborted before that.
  */
-export async function persist<Result>(
+export async function retryUntilStopped<Result>(
   attempt: () => Promise<Result>,
-  failed: (error: unknown, delayMs: number) => void,
+  onFailure: (error: unknown, delayMs: number) => void,
   { backoff, signal }: { readonly backoff: Backoff; readonly signal: AbortSignal },
 ): Promise<Result | undefined> {
   while (!signal.aborted) {
@@ -57,25 +57,26 @@ export async function persist<Result>(
       return await attempt()
     } catch (error) {
       const delayMs = backoff.next()
-      failed(error, delayMs)
+      onFailure(error, delayMs)
       await pause(delayMs, signal)
     }
   }
   return undefined
 }
 
-// Waiting that may end early.
-
 /**
- * Waits until one of these is there, `ms` at the longest. Leaves no timer behind: a process that has stopped would stay until it is over.
+ * Waits until one of the promises resolves, at most `ms`. Leaves no timer behind, because a timer keeps a stopped process alive.
  *
- * @param isAwaited whether the process stays for it meanwhile.
+ * @param keepsAlive whether the timer keeps the process alive meanwhile.
  */
-export async function rest(ms: number, ends: readonly Promise<unknown>[], isAwaited = true): Promise<void> {
-  const over = new AbortController()
+export async function waitForAny(ms: number, promises: readonly Promise<unknown>[], keepsAlive = true): Promise<void> {
+  const timeout = new AbortController()
   try {
-    await Promise.race([...ends, sleep(ms, undefined, { signal: over.signal, ref: isAwaited }).catch(() => undefined)])
+    await Promise.race([
+      ...promises,
+      sleep(ms, undefined, { signal: timeout.signal, ref: keepsAlive }).catch(() => undefined),
+    ])
   } finally {
-    over.abort()
+    timeout.abort()
   }
 }

@@ -1,8 +1,8 @@
-// The time of the database, for leases, due times and whatever else processes on several machines compare: of each machine's own clock nothing is
-// known. Asked for rarely; in between the machine's steady clock counts, which nobody sets.
+// The clocks of a process. The journal clock is the database's time, for leases and due times that several machines compare. It is read rarely; between two
+// readings the machine's monotonic clock counts.
 //
-//   J1. Between two readings of the database the steps of the machine's clock do nothing.
-//   J2. A reading whose answer took long tells too little and is not used, unless there is none yet.
+//   J1. Between two readings, steps of the machine's wall clock have no effect.
+//   J2. A reading with a slow answer is too inexact and is not used, unless it is the first one.
 
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -14,37 +14,37 @@ import type { Logger } from './log.ts'
 import type { ClockReading } from '../../workflows/kit/index.ts'
 
 const READ_EVERY_MS = 30_000
-const ASKED = 3
-/** The time of an answer that took this long is known to half of it. */
-const SLOW_MS = 1000
-/** A machine's clock that is off by more is worth a line in the log. */
-const OFF_MS = 5000
+const READINGS = 3
+/** The error of a reading is half of its response time. */
+const MAX_RESPONSE_MS = 1000
+/** A larger difference of the machine's clock is logged. */
+const LOGGED_DIFFERENCE_MS = 5000
 
 export interface JournalClock {
-  /** The database's time; before the first reading that of the machine. */
+  /** The database's time; before the first reading the machine's time. */
   now(): Date
   /** Reads the database's clock. @throws failures of the database. */
   read(db: Kysely<Database>): Promise<void>
-  /** Reads it from time to time, until the signal; a failure is for others to tell, who use the database all the time. */
+  /** Reads the clock periodically, until the signal is aborted. Failures are not reported: other parts use the database all the time and report it. */
   follow(db: Kysely<Database>, log: Logger, signal: AbortSignal): Promise<void>
 }
 
 /**
- * @param steady milliseconds of a clock that nobody sets.
- * @param machine those of the machine's clock, since 1970.
+ * @param steady milliseconds of a monotonic clock.
+ * @param machine milliseconds of the machine's wall clock, since 1970.
  */
 export function createJournalClock(
   steady: () => number = () => performance.now(),
   machine: () => number = () => Date.now(),
 ): JournalClock {
-  /** The database's time when the steady clock was 0; undefined: not known yet. */
+  /** The database's time at the zero of the monotonic clock; undefined before the first reading. */
   let origin: number | undefined
-  let told = false
+  let isLogged = false
 
-  /** The quickest of some answers tells the time best. */
+  /** Uses the fastest of several answers, because it is the most exact one. */
   async function read(db: Kysely<Database>): Promise<void> {
     let best: { readonly tookMs: number; readonly origin: number } | undefined
-    for (let left = ASKED; left > 0; left--) {
+    for (let left = READINGS; left > 0; left--) {
       const before = steady()
       const { rows } = await sql<{ ms: number }>`
         select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`.execute(db)
@@ -53,7 +53,7 @@ export function createJournalClock(
       if (rows[0] !== undefined && (best === undefined || tookMs < best.tookMs))
         best = { tookMs, origin: rows[0].ms - (before + after) / 2 }
     }
-    if (best !== undefined && (best.tookMs <= SLOW_MS || origin === undefined)) origin = best.origin
+    if (best !== undefined && (best.tookMs <= MAX_RESPONSE_MS || origin === undefined)) origin = best.origin
   }
 
   const now = () => (origin === undefined ? machine() : origin + steady())
@@ -64,9 +64,9 @@ export function createJournalClock(
     async follow(db, log, signal) {
       while (!signal.aborted) {
         const offMs = Math.round(machine() - now())
-        if (Math.abs(offMs) > OFF_MS && !told)
+        if (Math.abs(offMs) > LOGGED_DIFFERENCE_MS && !isLogged)
           log.warn({ offMs }, "this machine's clock differs from the database's; the database's counts")
-        told = Math.abs(offMs) > OFF_MS
+        isLogged = Math.abs(offMs) > LOGGED_DIFFERENCE_MS
         await pause(READ_EVERY_MS, signal)
         await read(db).catch((error: unknown) => log.debug({ err: error }, "the database's clock could not be read"))
       }
@@ -74,67 +74,67 @@ export function createJournalClock(
   }
 }
 
-// Clocks that are set while the process runs, by a person or by a time service: what is due by them may be due at once, or has become due much later.
+// Detects steps of clocks, by an administrator or a time service: due times may be due at once, or much later.
 //
-//   S1. What is told is a step, not a drift: clocks that are brought right slowly, or are only wrong, are told of by nobody here.
+//   S1. Only steps are detected, not drift: a clock that is adjusted slowly, or that is constantly wrong, is not reported.
 
-/** How late a step is noticed, of the machine's clock. That of the database is read more rarely. */
-const LOOK_MS = 1000
-/** The database's clock is known to half of how long its answer took (journal-clock.ts, J2); on a busy machine the first one may have taken seconds. */
+/** The delay of the detection for the machine's clock. The database's clock is read less often. */
+const POLL_MS = 1000
+/** Larger than the error of a reading of the database's clock (J2); on a busy machine the first reading may take seconds. */
 const STEP_MS = 5000
 
 export interface ClockStep {
   readonly clock: 'machine' | 'database'
-  /** Milliseconds, negative when it was set back. */
+  /** In milliseconds; negative for a step back. */
   readonly byMs: number
 }
 
-export interface ClockSteps {
-  /** Calls after each step. */
-  readonly onSet: (listener: () => void) => void
-  /** Looks at the clocks, until the signal. */
+export interface ClockStepWatcher {
+  /** Registers a callback for steps. */
+  readonly onStep: (listener: () => void) => void
+  /** Polls the clocks until the signal is aborted. */
   readonly follow: (log: Pick<Logger, 'warn'>, signal: AbortSignal) => Promise<void>
 }
 
 /**
  * @param clocks milliseconds since 1970.
- * @param steady milliseconds of a clock that nobody sets.
+ * @param steady milliseconds of a monotonic clock.
  */
-export function createClockSteps(
+export function createClockStepWatcher(
   clocks: Readonly<Record<ClockStep['clock'], () => number>>,
   steady: () => number = () => performance.now(),
-): ClockSteps {
+): ClockStepWatcher {
   const listeners = new Set<() => void>()
-  const find = stepFinder(clocks, steady)
+  const find = createStepDetector(clocks, steady)
   return {
-    onSet: (listener) => void listeners.add(listener),
+    onStep: (listener) => void listeners.add(listener),
     async follow(log, signal) {
       while (!signal.aborted) {
         const steps = find()
-        for (const step of steps) log.warn(step, 'a clock was set: what waits for a time is looked at again')
+        for (const step of steps) log.warn(step, 'a clock was set: due times are checked again')
         if (steps.length > 0) for (const listener of listeners) listener()
-        await pause(LOOK_MS, signal)
+        await pause(POLL_MS, signal)
       }
     },
   }
 }
 
-/** @returns what finds the steps since it was called last. */
-export function stepFinder(
+/** @returns a function that returns the steps since its last call. */
+export function createStepDetector(
   clocks: Readonly<Record<ClockStep['clock'], () => number>>,
   steady: () => number,
 ): () => readonly ClockStep[] {
-  const looked = new Map<ClockStep['clock'], number>()
+  const offsets = new Map<ClockStep['clock'], number>()
   return () =>
     (['machine', 'database'] as const).flatMap((clock) => {
       const off = clocks[clock]() - steady()
-      const byMs = Math.round(off - (looked.get(clock) ?? off))
-      looked.set(clock, off)
+      const byMs = Math.round(off - (offsets.get(clock) ?? off))
+      offsets.set(clock, off)
       return Math.abs(byMs) > STEP_MS ? [{ clock, byMs }] : []
     })
 }
 
-/** What passes are told of the time (`ClockReading`). */
+/** The clock readings of passes (`ClockReading`). */
 export function clockReader({ now }: Pick<JournalClock, 'now'>): () => ClockReading {
   const steadyOf = startOfMachine()
   return () => ({
@@ -145,12 +145,12 @@ export function clockReader({ now }: Pick<JournalClock, 'now'>): () => ClockRead
   })
 }
 
-/** All processes of a machine have one steady clock from its start on, where the machine says which start that is. */
+/** The ID of the machine's boot: all processes of one boot share a monotonic clock. */
 function startOfMachine(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   } catch {
-    // No Linux: then this process has a clock of its own.
+    // Not Linux: the process counts as a separate machine.
     return randomUUID()
   }
 }

@@ -1,6 +1,6 @@
-// The only reader of the environment. A flag beats its variable; a variable beats the default.
+// The only reader of the environment. A flag overrides its variable; a variable overrides the default.
 //
-// It parses nothing that a command does not need: each command calls it once and passes values on.
+// Values are parsed by the command that needs them: each command calls `readConfig` once and passes values on.
 
 import { fileURLToPath } from 'node:url'
 import { homedir } from 'node:os'
@@ -8,7 +8,7 @@ import { extname, join, resolve } from 'node:path'
 
 import type { StatsdEnvironment } from '../../workflows/kit/index.ts'
 
-/** The search attributes by which people find Pawl's workflows in Temporal, with their types: exact values, or lists of them. */
+/** The search attributes of Pawl's workflows in Temporal, with their types: exact values, or lists of them. */
 export const SEARCH_ATTRIBUTES = {
   PawlGroup: 'Keyword',
   PawlKind: 'Keyword',
@@ -18,7 +18,7 @@ export const SEARCH_ATTRIBUTES = {
   PawlJobId: 'Keyword',
   PawlRootJobId: 'Keyword',
   PawlOutcome: 'Keyword',
-  // Names and uids of what a run hosts.
+  // Names and uids of the hosted objects of a run.
   PawlTree: 'KeywordList',
 } as const
 
@@ -33,31 +33,31 @@ export interface Config {
   readonly kubeconfig: string | undefined
   /** `$PAWL_DATABASE_URL`. */
   readonly databaseUrl: string | undefined
-  /** `$PAWL_API_URL`: where `pawl api` is asked. */
+  /** `$PAWL_API_URL`: the URL of `pawl api`. */
   readonly apiUrl: string | undefined
-  /** `$PAWL_API_SERVICE`: the Service by which the API server reaches it. */
+  /** `$PAWL_API_SERVICE`: the Service through which the API server reaches `pawl api`. */
   readonly apiService: string | undefined
   /** `$PAWL_TEMPORAL_ADDRESS`, else `$TEMPORAL_ADDRESS`. */
   readonly temporalAddress: string | undefined
   /** `$PAWL_TEMPORAL_NAMESPACE`, else `$TEMPORAL_NAMESPACE`, else `default`. */
   readonly temporalNamespace: string
-  /** `$PAWL_TEMPORAL_UI`, where people see the runs. */
+  /** `$PAWL_TEMPORAL_UI`: the URL of Temporal's UI for links. */
   readonly temporalUi: string | undefined
-  /** Of the variables that Temporal's own tools read. */
+  /** The variables of Temporal's own tools. */
   readonly temporal: TemporalEnvironment
-  /** `$PAWL_PAYLOAD_KEY`: file with the keys that seal payloads, see worker/reconciler/temporal/payload-codec.ts. */
+  /** `$PAWL_PAYLOAD_KEY`: file with the keys that encrypt payloads, see worker/reconciler/temporal/payload-codec.ts. */
   readonly payloadKeyPath: string | undefined
   /** `$PAWL_CONTENT_KEY`: file with the key of content hashes, see activities/journal/content-key.ts. */
   readonly contentKeyPath: string | undefined
-  /** `$PAWL_BUNDLE_CACHE`: folder in which bundles of the workflows are kept, and what is compiled of controllers; undefined: a worker keeps nothing. */
+  /** `$PAWL_BUNDLE_CACHE`: cache folder of workflow bundles and compiled controllers; undefined: no cache. */
   readonly bundleCacheDir: string | undefined
-  /** Of the variables that programs which send metrics to Datadog read. */
+  /** The variables of programs that send metrics to Datadog. */
   readonly statsd: StatsdEnvironment
-  /** `$CONTROLLER_NODE_NAME`: the node on which this process runs, by the name of the variable that chaos-controller has for it. */
+  /** `$CONTROLLER_NODE_NAME`: the node of this process; chaos-controller uses the same variable. */
   readonly nodeName: string | undefined
   /** `$PAWL_LOG_LEVEL`: a level of pino. */
   readonly logLevel: string
-  /** Paths of server binaries that the user names, by binary: `$PAWL_ETCD`, `$PAWL_KUBE_APISERVER`, ... */
+  /** Paths of server binaries, by binary: `$PAWL_ETCD`, `$PAWL_KUBE_APISERVER`, ... */
   readonly binaries: ReadonlyMap<string, { readonly path: string; readonly variable: string }>
   /** `$KUBEBUILDER_ASSETS`: a folder with etcd, kube-apiserver and kubectl. */
   readonly assetsDir: string | undefined
@@ -122,17 +122,17 @@ export function readConfig(env: Environment = process.env): Config {
   }
 }
 
-/** The environment that child processes get: ours, with the additions. */
+/** The environment of child processes: the own environment with the additions. */
 export function childEnvironment(additions: Environment = {}): Environment {
   return { ...process.env, ...additions }
 }
 
-/** The path of a module of ours, given from worker/. The published package has JavaScript where the checkout has TypeScript. */
+/** The path of one of Pawl's modules, relative to worker/. The published package has JavaScript where the checkout has TypeScript. */
 export function modulePath(file: string): string {
   return fileURLToPath(new URL(`../${file}`.replace(/\.ts$/, extname(import.meta.filename)), import.meta.url))
 }
 
-/** Arguments of Node for the process of Pawl whose `main` is in this file of worker/, with its flags. */
+/** Node's arguments for the process of Pawl whose main module is this file of worker/, with its flags. */
 export function processArgs(file: string, flags: readonly string[]): string[] {
   const isFast = file === 'reconciler.ts' && !flags.includes('--call-stacks=yes')
   return [

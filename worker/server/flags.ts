@@ -1,5 +1,5 @@
-// The flags of Pawl's processes, as data: a table says what each flag takes, means and is by default. Help, the refusal of unknown flags and
-// the values derive from it; each is checked against docs/operating.md. A process's table is its own joined with those that wings contribute.
+// The flags of Pawl's processes as tables: value, meaning and default of each flag. Help, the rejection of unknown flags and the parsed values derive from
+// them; a test compares them with docs/operating.md. The table of a process is its own table joined with the tables of wings.
 
 import { parseArgs } from 'node:util'
 
@@ -8,24 +8,24 @@ import { type Flag, type FlagTable, type FlagValue, type FlagValues, parseDurati
 
 export type { Flag, FlagTable, FlagValue, FlagValues } from '../../workflows/kit/index.ts'
 
-/** What was given, by flag, as it was written. */
+/** The texts of the flags that were given, by flag. */
 export type GivenFlags = Readonly<Record<string, string | undefined>>
 
-/** The tables as one, in their order. @throws a plain Error (a bug) when two have a flag of one name. */
-export function joinTables(...tables: readonly FlagTable[]): FlagTable {
+/** Joins tables in their order. @throws a plain Error (a bug) if two tables have the same flag. */
+export function joinFlagTables(...tables: readonly FlagTable[]): FlagTable {
   const names = tables.flatMap((table) => Object.keys(table))
-  const twice = names.find((name, index) => names.indexOf(name) < index)
-  if (twice !== undefined) throw new Error(`--${twice} is in two tables of flags; expected it in one`)
+  const duplicate = names.find((name, index) => names.indexOf(name) < index)
+  if (duplicate !== undefined) throw new Error(`--${duplicate} is in two tables of flags; expected it in one`)
   return Object.assign({}, ...tables) as FlagTable
 }
 
-/** The help's sentence on a flag. */
-export function helpOf(flag: Flag): string {
+/** The help text of a flag. */
+export function flagHelp(flag: Flag): string {
   const usual = flag.default ?? ('otherwise' in flag ? flag.otherwise : undefined)
   return usual === undefined ? flag.text : `${flag.text} (default: ${usual})`
 }
 
-/** What the process itself was given. @throws for a flag that is not in the table. */
+/** The flags of this process. @throws for a flag that is not in the table. */
 export function givenFlags(table: FlagTable, args?: readonly string[]): GivenFlags {
   const options = Object.fromEntries(Object.keys(table).map((name) => [name, { type: 'string' as const }]))
   const { values } = parseArgs({ options, ...(args !== undefined && { args: [...args] }) })
@@ -33,17 +33,17 @@ export function givenFlags(table: FlagTable, args?: readonly string[]): GivenFla
 }
 
 /**
- * The values of the table's flags; others that were given are another table's.
+ * The values of the table's flags; flags of other tables are ignored.
  *
- * @throws UsageError with the name of the flag, what was found and what was expected.
+ * @throws UsageError with the name of the flag, the actual value and the expected value.
  */
 export function readFlags<const Table extends FlagTable>(table: Table, given: GivenFlags): FlagValues<Table> {
   const values = Object.entries(table).map(([name, flag]) => [name, valueOf(name, flag, given[name])])
   return Object.fromEntries(values) as FlagValues<Table>
 }
 
-/** The value of a flag that has no default, or whose default may be absent as well. @throws UsageError when it is missing or empty. */
-export function needed(name: string, value: string | undefined, expected: string): string {
+/** The value of a required flag. @throws UsageError if it is missing or empty. */
+export function requireFlag(name: string, value: string | undefined, expected: string): string {
   if (value === undefined || value === '') throw new UsageError(`--${name} is missing; expected ${expected}`)
   return value
 }
@@ -104,9 +104,9 @@ function list(
   return entries
 }
 
-// The flags of processes that are asked over HTTP: how they end, and where they say how they are.
+// The flags of HTTP servers: shutdown and health checks.
 
-export const ANSWERING_FLAGS = {
+export const HTTP_SERVER_FLAGS = {
   'drain-ms': {
     takes: '<ms>',
     reads: 'number',

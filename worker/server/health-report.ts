@@ -1,69 +1,70 @@
-// Every process with --health-check says in the journal that it lives, looks at what the others say, and writes the object that tells the engine's health.
+// Reports the health of the engine. Every process with --health-check writes a heartbeat to the journal, reads the heartbeats of all processes, and writes the
+// health object.
 //
-//   T1. No leader: all look. The object itself says when it was last written, by the database's clock, and a write is for the version that was read: so one
-//       of them writes, once in each interval, and at once when what it says would be wrong. Also while the journal is away. Source: docs/adr/0048.
-//   T2. Looks are six to an interval: a part is silent after half of one, and told before it is over.
-//   T3. A part that does not answer in five seconds is not well: nobody waits for it longer.
+//   T1. There is no leader: all processes check. The object has the time of its last write, by the database's clock, and each write has the resourceVersion
+//       that was read. So one process writes once per interval, and at once when the state changes; also while the journal is away. Source: docs/adr/0048.
+//   T2. There are six checks per interval: a process counts as silent after half an interval, and is reported before the interval ends.
+//   T3. A part that does not answer within five seconds is unhealthy; the check does not wait longer.
 
 import { hostname } from 'node:os'
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../../activities/journal/database.ts'
-import { beat, endHeartbeat, type Heartbeat, heartbeats } from '../../activities/journal/write/heartbeats.ts'
+import { sendHeartbeat, endHeartbeat, type Heartbeat, heartbeats } from '../../activities/journal/write/heartbeats.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { isAlreadyExists, isConflict } from '../../activities/kube/errors.ts'
-import { hurriedRequests } from '../../activities/kube/hurried-client.ts'
+import { requestsWithDeadline } from '../../activities/kube/client-with-deadline.ts'
 import { pause } from './backoff.ts'
 import type { FlagTable, FlagValues } from './flags.ts'
-import { describeHealth, type HealthState, type ToldHealth, toTell, wrongWith } from './health-state.ts'
+import { describeHealth, type HealthState, type ReportedHealth, stateToReport, problemsIn } from './health-state.ts'
 import type { Logger } from './log.ts'
-import { type Place, readTelling, tellingPlace, writeTelling } from './report-object.ts'
-import type { WingTells } from '../../workflows/kit/index.ts'
+import { type ObjectPlace, readReportObject, reportTarget, writeReportObject } from './report-object.ts'
+import type { StatusReports } from '../../workflows/kit/index.ts'
 
 export interface HealthSettings {
-  readonly at: Place
-  readonly tells: WingTells['health']
+  readonly at: ObjectPlace
+  readonly tells: StatusReports['health']
   readonly everyMs: number
 }
 
 export interface HealthDeps {
-  /** Quick to give up (T3). */
+  /** With short time-outs (T3). */
   readonly db: Kysely<Database>
   readonly kube: Pick<KubeClient, 'request'>
   readonly log: Logger
   readonly now: () => Date
   readonly own: Pick<Heartbeat, 'cluster' | 'owner' | 'role' | 'serves'>
-  /** What is wrong with this process, by part. */
-  readonly wrong: () => Readonly<Record<string, string>>
-  /** Asks whatever else has to answer, by part. */
+  /** The failing parts of this process, with their errors. */
+  readonly failures: () => Readonly<Record<string, string>>
+  /** Calls to other servers, by part. */
   readonly probes?: Readonly<Record<string, () => Promise<unknown>>>
 }
 
-/** Limits of the connection (T3). */
-export const QUICK_DATABASE = { statementMs: 4000, answerMs: 5000 } as const
+/** Time-outs of the connection (T3). */
+export const HEALTH_DATABASE_LIMITS = { statementMs: 4000, answerMs: 5000 } as const
 
-const LOOKS = 6
+const CHECKS_PER_INTERVAL = 6
 const PROBE_MS = 5000
 const FORGET_INTERVALS = 10
 
-/** Runs until the signal. Never throws: what it cannot say is logged. */
-export async function tellHealth(deps: HealthDeps, settings: HealthSettings, signal: AbortSignal): Promise<void> {
-  const teller = new HealthTeller(deps, settings)
-  const lookMs = Math.ceil(settings.everyMs / LOOKS)
+/** Runs until the signal is aborted. Never throws: errors are logged. */
+export async function reportHealth(deps: HealthDeps, settings: HealthSettings, signal: AbortSignal): Promise<void> {
+  const reporter = new HealthReporter(deps, settings)
+  const checkEveryMs = Math.ceil(settings.everyMs / CHECKS_PER_INTERVAL)
   while (!signal.aborted) {
-    await teller.look()
-    await pause(lookMs, signal)
+    await reporter.check()
+    await pause(checkEveryMs, signal)
   }
-  await teller.end()
+  await reporter.end()
 }
 
-export class HealthTeller {
+export class HealthReporter {
   readonly #deps: HealthDeps
   readonly #settings: HealthSettings
-  #badLooks = 0
-  /** As far as this process knows. */
-  #told: ToldHealth | undefined
-  #isUntold = false
+  #failedChecks = 0
+  /** The last report that this process knows. */
+  #lastReport: ReportedHealth | undefined
+  #isReportFailing = false
 
   constructor(deps: HealthDeps, settings: HealthSettings) {
     this.#deps = deps
@@ -71,106 +72,113 @@ export class HealthTeller {
   }
 
   /** Never throws. */
-  async look(): Promise<void> {
-    const wrong = await this.#wrong()
-    this.#badLooks = wrong.length === 0 ? 0 : this.#badLooks + 1
+  async check(): Promise<void> {
+    const problems = await this.#problems()
+    this.#failedChecks = problems.length === 0 ? 0 : this.#failedChecks + 1
     try {
-      await this.#tell(wrong)
-      this.#isUntold = false
+      await this.#report(problems)
+      this.#isReportFailing = false
     } catch (error) {
-      if (!this.#isUntold) this.#deps.log.warn({ err: error }, 'the health of the engine cannot be told')
-      this.#isUntold = true
+      if (!this.#isReportFailing) this.#deps.log.warn({ err: error }, 'the health of the engine cannot be reported')
+      this.#isReportFailing = true
     }
   }
 
   async end(): Promise<void> {
     await endHeartbeat(this.#deps.db, this.#beat([])).catch((error: unknown) =>
-      this.#deps.log.debug({ err: error }, 'others will miss this process for a while'),
+      this.#deps.log.debug({ err: error }, 'other processes will report this process as silent for some time'),
     )
   }
 
   #beat(wrong: readonly string[]): Heartbeat {
-    return { ...this.#deps.own, place: hostname(), wrong, everyMs: Math.ceil(this.#settings.everyMs / LOOKS) }
-  }
-
-  async #wrong(): Promise<readonly string[]> {
-    const { db, own } = this.#deps
-    const parts = [
-      ...Object.keys(this.#deps.wrong()),
-      ...(this.#isUntold ? ['kubernetes'] : []),
-      ...(await this.#probed()),
-    ]
-    const said = this.#beat([...new Set(parts)].sort())
-    try {
-      await beat(db, said, FORGET_INTERVALS * this.#settings.everyMs)
-      return wrongWith(await heartbeats(db, own.cluster))
-    } catch (error) {
-      this.#deps.log.debug({ err: error }, 'the journal takes no heartbeat')
-      return [`the journal does not answer ${own.role} ${said.place}`]
+    return {
+      ...this.#deps.own,
+      place: hostname(),
+      wrong,
+      everyMs: Math.ceil(this.#settings.everyMs / CHECKS_PER_INTERVAL),
     }
   }
 
-  async #probed(): Promise<readonly string[]> {
+  async #problems(): Promise<readonly string[]> {
+    const { db, own } = this.#deps
+    const parts = [
+      ...Object.keys(this.#deps.failures()),
+      ...(this.#isReportFailing ? ['kubernetes'] : []),
+      ...(await this.#failedProbes()),
+    ]
+    const heartbeat = this.#beat([...new Set(parts)].sort())
+    try {
+      await sendHeartbeat(db, heartbeat, FORGET_INTERVALS * this.#settings.everyMs)
+      return problemsIn(await heartbeats(db, own.cluster))
+    } catch (error) {
+      this.#deps.log.debug({ err: error }, 'the journal takes no heartbeat')
+      return [`the journal does not answer ${own.role} ${heartbeat.place}`]
+    }
+  }
+
+  async #failedProbes(): Promise<readonly string[]> {
     const { probes = {}, log } = this.#deps
-    const asked = Object.entries(probes).map(async ([part, probe]) => {
+    const results = Object.entries(probes).map(async ([part, probe]) => {
       try {
-        await within(PROBE_MS, probe())
+        await withTimeout(PROBE_MS, probe())
         return []
       } catch (error) {
         log.debug({ part, err: error }, 'a part does not answer')
         return [part]
       }
     })
-    return (await Promise.all(asked)).flat()
+    return (await Promise.all(results)).flat()
   }
 
-  /** T1. What this process remembers is enough to see that nothing is to be written; before it writes, it looks. */
-  async #tell(wrong: readonly string[]): Promise<void> {
-    if (this.#toTell(wrong) === undefined) return
+  /** T1. The known report decides whether a write may be needed; then the object is read before the write. */
+  async #report(problems: readonly string[]): Promise<void> {
+    if (this.#stateToReport(problems) === undefined) return
     const { now } = this.#deps
-    const kube = hurriedRequests(this.#deps.kube, { requestMs: PROBE_MS, totalMs: PROBE_MS })
+    const kube = requestsWithDeadline(this.#deps.kube, { requestMs: PROBE_MS, totalMs: PROBE_MS })
     const { at, tells } = this.#settings
-    const found = await readTelling(kube, tells, at)
-    this.#told = told(found && tells.read(found))
-    const state = this.#toTell(wrong)
+    const found = await readReportObject(kube, tells, at)
+    this.#lastReport = parseReport(found && tells.read(found))
+    const state = this.#stateToReport(problems)
     if (state === undefined) return
     const time = now()
-    const fields = tells.fields({ state, at: time.toISOString(), description: describeHealth(state, wrong) })
+    const fields = tells.fields({ state, at: time.toISOString(), description: describeHealth(state, problems) })
     try {
-      await writeTelling(kube, { of: tells, at, before: found }, fields)
-      this.#told = { state, at: time }
+      await writeReportObject(kube, { of: tells, at, before: found }, fields)
+      this.#lastReport = { state, at: time }
     } catch (error) {
-      // Another one was quicker: what it wrote is read with the next look that finds something to write.
+      // Another process was faster; the next check that needs a write reads its report.
       if (!isConflict(error) && !isAlreadyExists(error)) throw error
     }
   }
 
-  #toTell(wrong: readonly string[]): HealthState | undefined {
+  #stateToReport(problems: readonly string[]): HealthState | undefined {
     const { everyMs } = this.#settings
-    const looked = { isWell: wrong.length === 0, badLooks: this.#badLooks, now: this.#deps.now(), everyMs }
-    return toTell(looked, this.#told)
+    const check = { isHealthy: problems.length === 0, failedChecks: this.#failedChecks, now: this.#deps.now(), everyMs }
+    return stateToReport(check, this.#lastReport)
   }
 }
 
-/** A time that is none says nothing. */
-function told(read: { readonly state: HealthState; readonly at: string } | undefined): ToldHealth | undefined {
-  const at = new Date(read?.at ?? '')
-  return read === undefined || Number.isNaN(at.getTime()) ? undefined : { state: read.state, at }
+/** A report with an invalid time is ignored. */
+function parseReport(
+  report: { readonly state: HealthState; readonly at: string } | undefined,
+): ReportedHealth | undefined {
+  const at = new Date(report?.at ?? '')
+  return report === undefined || Number.isNaN(at.getTime()) ? undefined : { state: report.state, at }
 }
 
-async function within<Result>(ms: number, asked: Promise<Result>): Promise<Result> {
+async function withTimeout<Result>(ms: number, answer: Promise<Result>): Promise<Result> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer in ${ms} ms`)), ms)
   })
   try {
-    return await Promise.race([asked, late])
+    return await Promise.race([answer, timeout])
   } finally {
     clearTimeout(timer)
   }
 }
 
-// The flags of the object that tells the engine's health: bridge and worker have the same.
+// The flags of the health object, for bridge and worker.
 
 export const HEALTH_FLAGS = {
   'health-check': {
@@ -188,11 +196,11 @@ export const HEALTH_FLAGS = {
   },
 } as const satisfies FlagTable
 
-/** Undefined: nobody is told. @throws as `tellingPlace`. */
+/** Undefined: health is not reported. @throws as `reportTarget`. */
 export function healthSettings(
   flags: FlagValues<typeof HEALTH_FLAGS>,
   wings: readonly string[],
 ): HealthSettings | undefined {
-  const found = tellingPlace('health-check', flags['health-check'], wings)
+  const found = reportTarget('health-check', flags['health-check'], wings)
   return found && { at: found.at, tells: found.tells.health, everyMs: flags['health-check-ms'] }
 }

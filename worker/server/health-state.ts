@@ -1,26 +1,27 @@
-// What the heartbeats of all processes come to: whether the engine is well, and what the object that tells so is to say. Pure.
+// Computes the health of the engine from the heartbeats of all processes, and the report to write. Pure.
 //
-//   V1. Of names and counts only: a text of an error may quote anything, and who may read the object need not be trusted with it.
-//   V2. A process that fell silent counts until another of its role has started since, or it is forgotten; one that ended as it should never counts.
-//   V3. What is needed is what the bridges follow objects for, by what they say themselves: processes with other flags come to the same.
-//   V4. Failed after two looks in a row that were not well: a process that is being replaced is no failure.
+//   V1. Reports contain names and counts only: error texts may quote any data, and readers of the object need not be trusted with it.
+//   V2. A silent process counts as a problem until another process of its role starts, or until it is forgotten. A process that stopped in good order
+//       never counts.
+//   V3. Required are the controllers for which bridges watch kinds, by the bridges' own heartbeats, so that processes with different flags agree.
+//   V4. The state becomes Failed after two unhealthy checks in a row, so that a restart is not a failure.
 
-import type { Heard } from '../../activities/journal/write/heartbeats.ts'
+import type { HeartbeatRecord } from '../../activities/journal/write/heartbeats.ts'
 
 export type HealthState = 'Init' | 'Ok' | 'Failed'
 
-export interface ToldHealth {
+export interface ReportedHealth {
   readonly state: HealthState
   readonly at: Date
 }
 
-/** After so many beats that did not come. */
+/** The number of missing heartbeats after which a process counts as silent. */
 const SILENT_BEATS = 3
-const MOST_TOLD = 20
+const MAX_LISTED = 20
 
-/** What is not well, for people; empty when all is. The same for whoever has heard the same. */
-export function wrongWith(heard: readonly Heard[]): readonly string[] {
-  const living = heard.filter((one) => !isSilent(one))
+/** The problems as texts; empty if the engine is healthy. Deterministic for the same heartbeats. */
+export function problemsIn(heartbeats: readonly HeartbeatRecord[]): readonly string[] {
+  const living = heartbeats.filter((one) => !isSilent(one))
   const [bridges, workers] = [ofRole(living, 'bridge'), ofRole(living, 'worker')]
   const served = servedBy(workers)
   // V3
@@ -29,65 +30,65 @@ export function wrongWith(heard: readonly Heard[]): readonly string[] {
     ...(bridges.length > 0 ? [] : ['no bridge is running']),
     ...(workers.length > 0 ? [] : ['no worker is running']),
     ...(workers.length > 0 && unserved.length > 0 ? [`no worker runs ${unserved.join(', ')}`] : []),
-    ...living.flatMap(({ role, place, wrong }) =>
-      wrong.length === 0 ? [] : [`${role} ${place} is not ready: ${wrong.join(', ')}`],
+    ...living.flatMap(({ role, place, wrong: failing }) =>
+      failing.length === 0 ? [] : [`${role} ${place} is not ready: ${failing.join(', ')}`],
     ),
-    ...heard
+    ...heartbeats
       .filter((one) => isSilent(one) && !isReplaced(one, living))
       .map(({ role, place, at }) => `${role} ${place} is silent since ${at.toISOString()}`),
   ]
 }
 
-function ofRole(heard: readonly Heard[], wanted: Heard['role']): readonly Heard[] {
-  return heard.filter(({ role }) => role === wanted)
+function ofRole(heartbeats: readonly HeartbeatRecord[], expected: HeartbeatRecord['role']): readonly HeartbeatRecord[] {
+  return heartbeats.filter(({ role }) => role === expected)
 }
 
-function servedBy(heard: readonly Heard[]): ReadonlySet<string> {
-  return new Set(heard.flatMap(({ serves }) => serves))
+function servedBy(heartbeats: readonly HeartbeatRecord[]): ReadonlySet<string> {
+  return new Set(heartbeats.flatMap(({ serves }) => serves))
 }
 
-function isSilent({ silentMs, everyMs }: Heard): boolean {
+function isSilent({ silentMs, everyMs }: HeartbeatRecord): boolean {
   return silentMs > SILENT_BEATS * everyMs
 }
 
 /** V2 */
-function isReplaced({ role, at }: Heard, living: readonly Heard[]): boolean {
+function isReplaced({ role, at }: HeartbeatRecord, living: readonly HeartbeatRecord[]): boolean {
   return living.some((one) => one.role === role && one.startedAt > at)
 }
 
-/** All in one text, bounded. */
-export function describeHealth(state: HealthState, wrong: readonly string[]): string {
+/** One bounded text. */
+export function describeHealth(state: HealthState, problems: readonly string[]): string {
   if (state === 'Ok') return 'bridge, worker, journal and Temporal are well'
-  const told = wrong.slice(0, MOST_TOLD)
-  const more = wrong.length - told.length
-  return [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+  const reported = problems.slice(0, MAX_LISTED)
+  const more = problems.length - reported.length
+  return [...reported, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
 }
 
-export interface Looked {
-  readonly isWell: boolean
-  /** Looks in a row that were not well, this one included. */
-  readonly badLooks: number
+export interface HealthCheck {
+  readonly isHealthy: boolean
+  /** Unhealthy checks in a row, including this one. */
+  readonly failedChecks: number
   readonly now: Date
   readonly everyMs: number
 }
 
-/** What is to be written over what stands there (undefined: nothing); undefined: it may stay as it is. */
-export function toTell(
-  { isWell, badLooks, now, everyMs }: Looked,
-  told: ToldHealth | undefined,
+/** The state to write; undefined: the existing report is still correct. */
+export function stateToReport(
+  { isHealthy, failedChecks, now, everyMs }: HealthCheck,
+  reported: ReportedHealth | undefined,
 ): HealthState | undefined {
-  const ageMs = told === undefined ? Infinity : ageOf(told.at, now, everyMs)
-  const state = isWell ? 'Ok' : stateOfBad(badLooks, ageMs > 2 * everyMs ? undefined : told?.state)
-  return state !== told?.state || ageMs >= everyMs ? state : undefined
+  const ageMs = reported === undefined ? Infinity : ageOf(reported.at, now, everyMs)
+  const state = isHealthy ? 'Ok' : unhealthyState(failedChecks, ageMs > 2 * everyMs ? undefined : reported?.state)
+  return state !== reported?.state || ageMs >= everyMs ? state : undefined
 }
 
-// What is to come was written by a hand, or by another clock.
+// A report from the future was written by hand, or by another clock.
 function ageOf(at: Date, now: Date, everyMs: number): number {
   const ageMs = now.getTime() - at.getTime()
   return ageMs < -everyMs ? Infinity : ageMs
 }
 
-/** V4. Where nobody has told anything lately, the engine has only begun. */
-function stateOfBad(badLooks: number, told: HealthState | undefined): HealthState {
-  return badLooks >= 2 ? 'Failed' : (told ?? 'Init')
+/** V4. Without a recent report, the engine is starting. */
+function unhealthyState(failedChecks: number, reported: HealthState | undefined): HealthState {
+  return failedChecks >= 2 ? 'Failed' : (reported ?? 'Init')
 }

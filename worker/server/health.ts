@@ -1,14 +1,14 @@
-// GET /healthz: the process answers. GET /readyz: nothing is wrong; else 503, with what is, under a word of the process's own. GET /metrics: what the process
-// counts, where it counts something.
+// The HTTP endpoints for health and metrics. GET /healthz: the process answers. GET /readyz: 200, or 503 with the failing parts. GET /metrics: the metrics of
+// the process, if it has some.
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface Readiness {
-  /** Under which word the answer lists what is wrong, such as `behind`. */
-  readonly word: string
-  /** What is wrong, by part of the process; empty when it is ready. Asked for each request. */
-  readonly wrong: () => Readonly<Record<string, string>>
+  /** The field of the answer that lists the failing parts, such as `behind`. */
+  readonly field: string
+  /** The failing parts, with their errors; empty if the process is ready. Called for each request. */
+  readonly failures: () => Readonly<Record<string, string>>
 }
 
 export interface Health {
@@ -18,18 +18,18 @@ export interface Health {
   close(): Promise<void>
 }
 
-/** What people of Prometheus ask for. */
-export interface Counting {
+/** Metrics in Prometheus' text format. */
+export interface MetricsText {
   /** Never throws. */
   text(): Promise<string>
 }
 
-/** Serves the paths; port 0 takes a free one. @param counting absent: the process counts nothing. */
+/** Serves the endpoints; port 0 selects a free port. @param counting absent: the process has no metrics. */
 export async function serveHealth(
   readiness: Readiness,
   host: string,
   port: number,
-  counting?: Counting,
+  counting?: MetricsText,
 ): Promise<Health> {
   const server = createServer((request, response) => {
     const path = request.url?.split('?')[0]
@@ -48,16 +48,16 @@ export async function serveHealth(
     server.once('error', reject)
     server.listen(port, host, resolve)
   })
-  const { port: taken } = server.address() as AddressInfo
-  return { port: taken, address: `${host}:${taken}`, close: async () => await closeServer(server) }
+  const { port: boundPort } = server.address() as AddressInfo
+  return { port: boundPort, address: `${host}:${boundPort}`, close: async () => await closeServer(server) }
 }
 
-function answer({ word, wrong }: Readiness, path: string | undefined): { status: number; body: object } {
+function answer({ field, failures }: Readiness, path: string | undefined): { status: number; body: object } {
   if (path !== '/healthz' && path !== '/readyz') return { status: 404, body: { error: 'not found' } }
-  const found = path === '/readyz' ? wrong() : {}
-  return Object.keys(found).length === 0
+  const failing = path === '/readyz' ? failures() : {}
+  return Object.keys(failing).length === 0
     ? { status: 200, body: { ok: true } }
-    : { status: 503, body: { ok: false, [word]: found } }
+    : { status: 503, body: { ok: false, [field]: failing } }
 }
 
 async function closeServer(server: Server): Promise<void> {
@@ -67,21 +67,21 @@ async function closeServer(server: Server): Promise<void> {
   })
 }
 
-// What the last contact with each server came to, for /readyz of processes that are ready while all answer.
+// The result of the last call to each server, for /readyz of processes that need all of them.
 
-export interface Troubles extends Readiness {
-  /** What the last contact with a part came to; undefined = fine. */
+export interface ReadinessChecks extends Readiness {
+  /** Stores the result of a call to a part; undefined: success. */
   readonly report: (part: string, error: unknown) => void
 }
 
-export function createTroubles(): Troubles {
-  const troubles = new Map<string, string>()
+export function createReadinessChecks(): ReadinessChecks {
+  const results = new Map<string, string>()
   return {
-    word: 'troubles',
-    wrong: () => Object.fromEntries(troubles),
+    field: 'troubles',
+    failures: () => Object.fromEntries(results),
     report(part, error) {
-      if (error === undefined) troubles.delete(part)
-      else troubles.set(part, error instanceof Error ? error.message : 'no answer')
+      if (error === undefined) results.delete(part)
+      else results.set(part, error instanceof Error ? error.message : 'no answer')
     },
   }
 }

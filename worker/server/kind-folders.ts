@@ -1,5 +1,4 @@
-// The kinds and workflows in the folders of the wings of `workflows/`, for what is generated and what is drawn. The folder is the
-// registration; no list is kept by hand.
+// Finds kinds and workflows in the folders of the wings in `workflows/`, for generators and drawings. A folder registers a kind; there is no list.
 
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
@@ -11,7 +10,7 @@ import type { Kind } from '../../workflows/kit/index.ts'
 const EXTENSION = extname(import.meta.filename)
 
 export interface KindFolder {
-  /** The wing that it belongs to, such as `landscaper`. */
+  /** The wing of the folder, such as `landscaper`. */
   readonly wing: string
   /** Path of the folder below `workflows/`, such as `landscaper/deploy-item`. */
   readonly folder: string
@@ -62,7 +61,7 @@ async function readKinds(folder: string): Promise<readonly Kind[]> {
   return Object.values(module).filter(isKind)
 }
 
-// By reading, not by import: a workflow module runs only inside the sandbox.
+// Parsed, not imported: a workflow module runs only inside the sandbox.
 async function readWorkflowNames(folder: string): Promise<readonly string[]> {
   if (!(await readdir(folder)).includes(`workflow${EXTENSION}`)) return []
   return workflowNames(await readFile(join(folder, `workflow${EXTENSION}`), 'utf8'))
@@ -74,7 +73,7 @@ function workflowNames(source: string): readonly string[] {
   return [...source.matchAll(exported)].flatMap(([, name]) => name ?? []).sort()
 }
 
-/** Whether a value was made by `defineKind`, in whichever copy of the kit. */
+/** Whether a value was made by `defineKind`, in any copy of the kit. */
 export function isKind(value: unknown): value is Kind {
   return typeof value === 'object' && value !== null && 'plural' in value && 'apiVersion' in value && 'schema' in value
 }

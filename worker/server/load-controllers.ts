@@ -1,4 +1,4 @@
-// Controllers of users, from the modules that `--controllers` names: each exports `controllers`, values of `defineLevel`.
+// Loads controllers of users from the modules of `--controllers`: each exports `controllers`, made by `defineLevel`.
 
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import type { OwnFunctions } from '../../activities/index.ts'
 import type { LevelController } from '../../workflows/kit/index.ts'
 
-/** The paths of a flag `--controllers`, separated by commas, absolute. @throws with the path when there is no such file. */
+/** The absolute paths in the flag `--controllers`, which separates them by commas. @throws with the path if a file does not exist. */
 export function controllerFiles(text: string | undefined): readonly string[] {
   const files = (text ?? '').split(',').map((file) => file.trim())
   const paths = [...new Set(files.filter((file) => file !== '').map((file) => resolve(file)))]
@@ -16,11 +16,11 @@ export function controllerFiles(text: string | undefined): readonly string[] {
   return paths
 }
 
-/** @throws with the file, what was found and what was expected; with each place that uses what passes do not have. */
+/** @throws with the file, the actual and the expected export; also with each place that uses an API which the workflow sandbox lacks. */
 export async function loadControllers(files: readonly string[]): Promise<readonly LevelController[]> {
   const loaded = await Promise.all(files.map(async (file) => controllersOf(file, await load(file))))
   if (files.length === 0) return []
-  // With a parser, for which those that name no controllers need not wait.
+  // Loads a parser, which processes without such controllers do not need.
   const { sandboxProblems } = await import('./sandbox-check.ts')
   const problems = sandboxProblems(files)
   if (problems.length > 0) throw new Error(`controllers cannot run in the sandbox of passes\n${problems.join('\n')}`)
@@ -36,7 +36,7 @@ async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
   }
 }
 
-// Node's own words, which name neither the file nor the remedy.
+// Node's messages, which name neither the file nor the fix.
 const NO_MODULE = /outside a module|Unexpected token 'export'/
 
 function hintFor(message: string): string {
@@ -50,19 +50,19 @@ function controllersOf(file: string, { controllers }: Readonly<Record<string, un
   throw new Error(`--controllers ${file} exports ${what} as \`controllers\`; expected a list of values of defineLevel`)
 }
 
-/** The kit may be another copy of ours, so its shape decides. */
+/** The kit may be another copy, so `instanceof` would fail. */
 function isController(value: unknown): value is LevelController {
   if (typeof value !== 'object' || value === null) return false
   const { name, target, queries, plan, plurals } = value as Partial<Record<keyof LevelController, unknown>>
   return typeof name === 'string' && [target, queries, plan, plurals].every((part) => typeof part === 'object')
 }
 
-// The modules of controllers' own activities, loaded by the worker alone: what they need of packages is nothing that the bridge has to have.
+// The modules of controllers' own activities. Only the worker loads them, so the bridge does not need their packages.
 
 /**
- * The modules of the controllers that have activities, by the controller's name.
+ * The activity modules by controller name.
  *
- * @throws with the controller, what was found and what was expected: a module that cannot be loaded, or does not export what is declared.
+ * @throws with the controller, the actual and the expected value: for a module that cannot be loaded, or whose exports differ from the declaration.
  */
 export async function loadOwnActivities(
   controllers: readonly LevelController[],
@@ -92,7 +92,7 @@ async function loadActivities(
   throw new Error(`the activities of controller ${controller}: ${found.join(', ')}; expected activitiesOf to name each`)
 }
 
-/** Of others nobody knows whether they return promises. */
+/** Of other functions it is unknown whether they return promises. */
 function isAsync(value: unknown): boolean {
   return typeof value === 'function' && value.constructor.name === 'AsyncFunction'
 }

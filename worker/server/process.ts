@@ -1,17 +1,17 @@
-// The frame of a process: it runs until it ends by itself or is told to stop, and closes what it has opened.
+// Runs a process until it results or a signal stops it, and closes its resources.
 //
-//   P1. A signal asks once: whoever works sees `stopping` and ends in its own time.
-//   P2. What was opened is closed in the opposite order, also after an error; one that cannot be closed keeps no other open.
-//   P3. An error ends the process with exit code 1, after all is closed.
+//   P1. SIGTERM and SIGINT abort `stopping`; all parts of the process end by themselves.
+//   P2. Resources are closed in reverse order, also after an error; an error while closing one does not keep others open.
+//   P3. An error results the process with exit code 1, after all resources are closed.
 
 import { createLogger, type Logger } from './log.ts'
 
-export interface Frame {
+export interface ProcessContext {
   readonly log: Logger
-  /** Aborted by SIGTERM and SIGINT (P1), and by a part of the process whose end is the end of all. */
+  /** Aborted by SIGTERM and SIGINT (P1), and by any part of the process whose end results the process. */
   readonly stopping: AbortController
-  /** Has it closed at the end (P2). */
-  readonly opened: (close: () => Promise<unknown>) => void
+  /** Registers a resource to close at the end (P2). */
+  readonly onClose: (close: () => Promise<unknown>) => void
 }
 
 /**
@@ -20,20 +20,24 @@ export interface Frame {
  * @param name the process, such as `bridge`; a field of every line of its log.
  * @throws what `run` throws, or else the first error of closing (P3).
  */
-export async function runProcess(name: string, logLevel: string, run: (frame: Frame) => Promise<void>): Promise<void> {
+export async function runProcess(
+  name: string,
+  logLevel: string,
+  run: (frame: ProcessContext) => Promise<void>,
+): Promise<void> {
   const log = createLogger(name, logLevel)
   const stopping = new AbortController()
   onSignals(['SIGTERM', 'SIGINT'], () => stopping.abort())
   const closers: (() => Promise<unknown>)[] = []
-  const [end] = await Promise.allSettled([run({ log, stopping, opened: (close) => void closers.push(close) })])
+  const [end] = await Promise.allSettled([run({ log, stopping, onClose: (close) => void closers.push(close) })])
   stopping.abort()
-  const ends: PromiseSettledResult<unknown>[] = [end]
-  for (const close of closers.reverse()) ends.push(...(await Promise.allSettled([close()])))
-  for (const each of ends) if (each.status === 'rejected') throw each.reason
+  const results: PromiseSettledResult<unknown>[] = [end]
+  for (const close of closers.reverse()) results.push(...(await Promise.allSettled([close()])))
+  for (const each of results) if (each.status === 'rejected') throw each.reason
   log.info(`${name} has stopped`)
 }
 
-/** Calls `told` with each of the signals that comes. */
-export function onSignals(names: readonly NodeJS.Signals[], told: (name: NodeJS.Signals) => void): void {
-  for (const name of names) process.on(name, told)
+/** Calls the listener for each of these signals. */
+export function onSignals(names: readonly NodeJS.Signals[], listener: (name: NodeJS.Signals) => void): void {
+  for (const name of names) process.on(name, listener)
 }

@@ -1,8 +1,8 @@
-// The text of a request, of bounded length.
+// Reads the body of a request, up to a maximum length.
 
 import type { IncomingMessage } from 'node:http'
 
-/** Undefined when it is longer than that; the rest is not read. */
+/** Undefined if the body is longer; the remaining bytes are not read. */
 export async function readBody(request: IncomingMessage, mostBytes: number): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let size = 0

@@ -1,5 +1,5 @@
-// The registry of controllers: what the bridge watches, whom an event concerns, and which run a subject's state asks for. Pawl's own stand in
-// workflows/controllers.gen.ts, by wing; those that `--controllers` names are added (load-controllers.ts).
+// The registry of controllers: the kinds to watch, the subjects of an event, and the run that a subject requests. The built-in controllers are in
+// workflows/controllers.gen.ts, by wing; controllers of `--controllers` are added (load-controllers.ts).
 
 import type { GivenFlags } from './flags.ts'
 import { loadControllers } from './load-controllers.ts'
@@ -13,7 +13,7 @@ import {
   groupKindText,
   isSameFields,
   type JobModeController,
-  type Lanes,
+  type Partitions,
   type LevelController,
   levelKinds,
   levelMode,
@@ -23,7 +23,7 @@ import {
   type RoutedEvent,
   routeEvent,
   type Routing,
-  type WantedRun,
+  type RunRequest,
   type WatchedKind,
   type Wing,
 } from '../../workflows/kit/index.ts'
@@ -38,39 +38,39 @@ export interface Registry {
   /** The kind of each controller's subjects, for routes to dependents. */
   readonly subjectKinds: Readonly<Record<string, GroupKind>>
   readonly modes: Readonly<Record<string, Mode>>
-  /** Of the controllers whose subjects workers may share out. */
-  readonly lanes: Readonly<Record<string, Lanes>>
-  /** Of the controllers whose subjects may be hosted: the controllers whose runs host them. */
+  /** The partitions of controllers that have some. */
+  readonly lanes: Readonly<Record<string, Partitions>>
+  /** For controllers with hosted subjects: the controllers whose runs host them. */
   readonly hosts: Readonly<Record<string, readonly string[]>>
-  /** The task queues that controllers ask for, by the controller's name. */
+  /** The task queues that controllers request, by controller name. */
   readonly queues: ReadonlyMap<string, string>
-  /** Those in level mode. */
+  /** The controllers in level mode. */
   readonly levels: readonly LevelController[]
   readonly route: (event: RoutedEvent) => Routing
   /** @param ownerGone the subject has no controller owner that still exists. */
-  readonly wantedRun: (controller: string, projection: Projection, ownerGone: boolean) => WantedRun
+  readonly wantedRun: (controller: string, projection: Projection, ownerGone: boolean) => RunRequest
 }
 
 /** The wings that have controllers. */
 export const WINGS: readonly string[] = Object.keys(CONTROLLERS)
 
 /**
- * The controllers of these wings, and the given ones.
+ * The registry of these wings' controllers and the added ones.
  *
- * @param off names of those that are left out. Default: those that somebody has to want.
- * @throws with what was found and expected when two have a name, or two kinds do, when there is no such wing, and when a query is none for
- * its controller's mode.
+ * @param off names of controllers to leave out. Default: those that need a flag.
+ * @throws with the actual and the expected value if two controllers or kinds have the same name, a wing does not exist, or a query does not fit its
+ * controller's mode.
  */
 export function createRegistry(
   added: readonly LevelController[],
   wings: readonly string[] = WINGS,
-  off: ReadonlySet<string> = switchedOff({}),
+  off: ReadonlySet<string> = disabledControllers({}),
 ): Registry {
   const own = wings.flatMap(controllersOf).filter(({ name }) => !off.has(name))
   const levels = [...own.filter(isLevel), ...added]
-  const inOtherModes = own.filter((one): one is JobModeController => !isLevel(one))
-  inOtherModes.forEach(checkJobQueries)
-  const all: readonly Controller[] = [...inOtherModes, ...levels.map(levelMode)]
+  const jobModeControllers = own.filter((one): one is JobModeController => !isLevel(one))
+  jobModeControllers.forEach(checkJobQueries)
+  const all: readonly Controller[] = [...jobModeControllers, ...levels.map(levelMode)]
   const names = all.map(({ name }) => name)
   const twice = names.find((name, index) => names.indexOf(name) < index)
   if (twice !== undefined) throw new Error(`two controllers are called ${twice}; expected a name of its own for each`)
@@ -82,20 +82,22 @@ export function createRegistry(
     queues: new Map(
       levels.flatMap(({ name, settings }) => (settings?.queue === undefined ? [] : [[name, settings.queue] as const])),
     ),
-    watchedKinds: joinKinds([...new Set(inOtherModes.flatMap(({ watches }) => watches))], levels),
+    watchedKinds: joinKinds([...new Set(jobModeControllers.flatMap(({ watches }) => watches))], levels),
     subjectKinds: Object.fromEntries(all.map(({ name, target }) => [name, groupKindOf(target)])),
     modes: Object.fromEntries(all.map(({ name, mode }) => [name, mode])),
-    lanes: Object.fromEntries(all.flatMap(({ name, lanes }) => (lanes === undefined ? [] : [[name, lanes] as const]))),
+    lanes: Object.fromEntries(
+      all.flatMap(({ name, partitions: lanes }) => (lanes === undefined ? [] : [[name, lanes] as const])),
+    ),
     hosts: Object.fromEntries(
       all.flatMap(({ name, hostedBy }) => (hostedBy === undefined ? [] : [[name, hostedBy] as const])),
     ),
     route: (event) => routeEvent(routes, event),
     wantedRun: (name, projection, ownerGone) =>
-      controllers.get(name)?.wantedRun(projection, ownerGone) ?? { none: `no controller is called ${name}` },
+      controllers.get(name)?.requestedRun(projection, ownerGone) ?? { none: `no controller is called ${name}` },
   }
 }
 
-/** The registry with the controllers of the modules at these paths. @throws as `createRegistry` and `loadControllers`. */
+/** The registry with the controllers of these modules. @throws as `createRegistry` and `loadControllers`. */
 export async function loadRegistry(
   files: readonly string[],
   wings: readonly string[] = WINGS,
@@ -104,7 +106,7 @@ export async function loadRegistry(
   return createRegistry(await loadControllers(files), wings, off)
 }
 
-/** The wing that a controller is of; undefined for one of a user's. */
+/** The wing of a controller; undefined for a controller of a user. */
 export function wingOf(controller: string): string | undefined {
   return WINGS.find((wing) => controllersOf(wing).some(({ name }) => name === controller))
 }
@@ -119,16 +121,16 @@ function isLevel(controller: JobModeController | LevelController): controller is
   return !('mode' in controller)
 }
 
-/** Pawl's own controllers alone. */
-export const builtIn: Registry = createRegistry([])
+/** The registry of the built-in controllers alone. */
+export const builtInRegistry: Registry = createRegistry([])
 
-// The kinds that the bridge follows for Pawl's own controllers and for those in level mode, each once.
+// The kinds that the bridge watches, each once: kinds of the built-in controllers and of controllers in level mode.
 
 /**
- * A kind that several controllers name is followed once, with the paths of all of them and the objects that any of them wants. Pawl's own kinds stay as they are: what its writes
- * tell the journal of them has to be what the watch tells.
+ * Joins the declarations of all controllers for one kind: its paths, and the objects that any controller selects. Kinds of the built-in controllers stay
+ * unchanged, because the journal must get the same fields from a write as from the watch.
  *
- * @throws when two kinds differ in version only: of each object the journal knows one state.
+ * @throws if two declarations differ in version: the journal has one state of each object.
  */
 export function joinKinds(own: readonly WatchedKind[], levels: readonly LevelController[]): readonly WatchedKind[] {
   const kinds = new Map(own.map((kind) => [nameOf(kind), kind]))
@@ -136,9 +138,10 @@ export function joinKinds(own: readonly WatchedKind[], levels: readonly LevelCon
     for (const kind of levelKinds(level)) {
       const name = nameOf(kind)
       const known = kinds.get(name)
-      if (known !== undefined && known.apiVersion !== kind.apiVersion) throw new Error(clash(level, kind, known))
+      if (known !== undefined && known.apiVersion !== kind.apiVersion)
+        throw new Error(versionConflict(level, kind, known))
       if (known === undefined) kinds.set(name, kind)
-      else if (!own.includes(known)) kinds.set(name, joined(known, kind))
+      else if (!own.includes(known)) kinds.set(name, joinKind(known, kind))
     }
   }
   return [...kinds.values()]
@@ -148,17 +151,17 @@ function nameOf(kind: WatchedKind): string {
   return groupKindText(groupKindOf(kind))
 }
 
-function clash({ name }: LevelController, found: WatchedKind, known: WatchedKind): string {
+function versionConflict({ name }: LevelController, found: WatchedKind, known: WatchedKind): string {
   const others = `kind ${nameOf(found)} is followed in ${known.apiVersion} for another controller`
   return `controller ${name} names kind ${found.apiVersion}/${found.kind}, but ${others}; expected one version of each kind`
 }
 
-/** All objects are followed where the controllers do not mean the same of them. */
-function joined({ fields, ...known }: WatchedKind, kind: WatchedKind): WatchedKind {
+/** All objects are watched if the controllers select different ones. */
+function joinKind({ fields, ...known }: WatchedKind, kind: WatchedKind): WatchedKind {
   const same = fields !== undefined && isSameFields(fields, kind.fields) ? { fields } : {}
-  const traits = [known.traits, kind.traits].flatMap((one) => one ?? [])
-  const asked = traits.length === 0 ? {} : { traits: { fields: distinct(traits.flatMap((one) => one.fields)) } }
-  return { ...known, ...same, ...asked, projection: union(known.projection, kind.projection) }
+  const keys = [known.indexKeys, kind.indexKeys].flatMap((one) => one ?? [])
+  const indexKeys = keys.length === 0 ? {} : { indexKeys: { fields: distinct(keys.flatMap((one) => one.fields)) } }
+  return { ...known, ...same, ...indexKeys, projection: union(known.projection, kind.projection) }
 }
 
 function distinct(fields: readonly string[]): readonly string[] {
@@ -170,19 +173,19 @@ function union(left: readonly Path[], right: readonly Path[]): readonly Path[] {
   return [...left, ...right.filter((path) => !texts.has(path.join(' ')))]
 }
 
-// The controllers that a flag switches on: which are off, and the flags. What each wing says of it stands in its wing.ts.
+// Controllers that a flag enables. The wings declare them in wing.ts.
 
 type Wings = Readonly<Record<string, Pick<Wing, 'flags' | 'switches'>>>
 
-/** The names of the controllers that are off, by what a process is given. */
-export function switchedOff(given: GivenFlags, wings: Wings = WING_VALUES): ReadonlySet<string> {
+/** The names of the controllers that these flags leave disabled. */
+export function disabledControllers(given: GivenFlags, wings: Wings = WING_VALUES): ReadonlySet<string> {
   const off = Object.values(wings).flatMap(({ flags, switches = {} }) =>
     Object.entries(switches).flatMap(([controller, flag]) => (isYes(flags, flag, given) ? [] : [controller])),
   )
   return new Set(off)
 }
 
-/** The flags: those of wings that the bridge has, too. */
+/** The flags that enable controllers; bridge and worker have the same. */
 export const SWITCH_FLAGS: FlagTable = Object.fromEntries(
   Object.values(WING_VALUES).flatMap(({ flags, switches = {} }: Pick<Wing, 'flags' | 'switches'>) =>
     Object.values(switches).flatMap((name) => {

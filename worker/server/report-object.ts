@@ -1,22 +1,26 @@
-// The objects in which the engine tells of itself: read and written by name, on the version that was read.
+// The Kubernetes objects in which the engine reports its own state (health, bugs): read and written by name, on the version that was read.
 
 import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
-import type { TellingResource, WingTells } from '../../workflows/kit/index.ts'
+import type { ReportResource, StatusReports } from '../../workflows/kit/index.ts'
 import { WINGS } from '../../workflows/wings.gen.ts'
 import { UsageError } from './usage-error.ts'
 
-/** Where the object is. */
-export interface Place {
+/** Namespace and name of the object. */
+export interface ObjectPlace {
   readonly namespace: string
   readonly name: string
 }
 
 type Kube = Pick<KubeClient, 'request'>
 
-/** Undefined: there is none yet. @throws failures of the API server. */
-export async function readTelling(kube: Kube, of: TellingResource, at: Place): Promise<KubeObject | undefined> {
+/** Undefined: it does not exist. @throws failures of the API server. */
+export async function readReportObject(
+  kube: Kube,
+  of: ReportResource,
+  at: ObjectPlace,
+): Promise<KubeObject | undefined> {
   try {
     return await kube.request<KubeObject>('GET', resourcePath(of, at.namespace, at.name))
   } catch (error) {
@@ -25,10 +29,10 @@ export async function readTelling(kube: Kube, of: TellingResource, at: Place): P
   }
 }
 
-/** @param before as it was read; undefined: there was none. @throws failures of the API server, conflicts among them. */
-export async function writeTelling(
+/** @param before the object that was read; undefined: create it. @throws failures of the API server, including conflicts. */
+export async function writeReportObject(
   kube: Kube,
-  { of, at: { namespace, name }, before }: { of: TellingResource; at: Place; before: KubeObject | undefined },
+  { of, at: { namespace, name }, before }: { of: ReportResource; at: ObjectPlace; before: KubeObject | undefined },
   fields: object,
 ): Promise<void> {
   if (before === undefined) {
@@ -42,25 +46,25 @@ export async function writeTelling(
   })
 }
 
-// Source: RFC 1123 labels and subdomains, as Kubernetes demands of namespaces and names.
+// Source: RFC 1123 labels and subdomains, as Kubernetes requires for namespaces and names.
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const NAME = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/
 
 /**
- * What the first of these wings that tells of the engine has for it, and where; undefined: the flag is not given.
+ * The report object of a flag, and the first of these wings' kinds for it; undefined: the flag is not given.
  *
- * @throws UsageError with the name of the flag, what was found and what was expected.
+ * @throws UsageError with the name of the flag, the actual value and the expected value.
  */
-export function tellingPlace(
+export function reportTarget(
   flag: string,
   text: string | undefined,
   wings: readonly string[],
-): { readonly at: Place; readonly tells: WingTells } | undefined {
+): { readonly at: ObjectPlace; readonly tells: StatusReports } | undefined {
   if (text === undefined) return undefined
   const [namespace = '', name = '', ...more] = text.split('/')
   if (more.length > 0 || !NAMESPACE.test(namespace) || !NAME.test(name))
     throw new UsageError(`--${flag} is "${text}"; expected namespace/name`)
-  const tells = wings.map((wing) => WINGS[wing]?.tells).find((one) => one !== undefined)
+  const tells = wings.map((wing) => WINGS[wing]?.statusReports).find((one) => one !== undefined)
   if (tells === undefined)
     throw new UsageError(`--${flag} is given, but no wing that is on has a kind for it; expected one in --wings`)
   return { at: { namespace, name }, tells }

@@ -1,5 +1,5 @@
-// What modules of controllers use and the sandbox of workflows does not have, told with file and line before a worker bundles them: there it is
-// an error without a place, or a name that is not defined in the middle of a pass. Packages are not looked into: they ask before they use.
+// Finds APIs in modules of controllers that the workflow sandbox lacks, with file and line, before a worker bundles the modules. Without this check, the error
+// would have no place, or would occur in the middle of a pass. Packages are not checked: they usually test for an API before they use it.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { builtinModules, createRequire, stripTypeScriptTypes } from 'node:module'
@@ -17,13 +17,13 @@ const INSTEAD: Readonly<Record<string, string>> = {
 }
 const ACTIVITY = 'use it in an activity of the controller’s own (docs/activities.md)'
 
-/** One line for each place, in the order of the files; nothing when all is there. @param files absolute paths. */
+/** One line for each place, in the order of the files; empty without problems. @param files absolute paths. */
 export function sandboxProblems(files: readonly string[]): readonly string[] {
   const seen = new Set(files)
   const problems: string[] = []
-  // It grows while it is gone through.
+  // The set grows during the iteration.
   for (const file of seen) {
-    const words = sandboxWords(readFileSync(file, 'utf8'), TYPESCRIPT.test(file))
+    const words = findUnavailableNames(readFileSync(file, 'utf8'), TYPESCRIPT.test(file))
     if (words === undefined) continue
     problems.push(...words.missing.map((word) => problemOf(file, word)))
     for (const path of words.imports.flatMap((source) => fileOf(file, source))) seen.add(path)
@@ -34,39 +34,39 @@ export function sandboxProblems(files: readonly string[]): readonly string[] {
 const TYPESCRIPT = /\.[cm]?ts$/
 const CODE = new Set(['.ts', '.mts', '.js', '.mjs'])
 
-function problemOf(file: string, { what, name, line, column }: SandboxWord): string {
+function problemOf(file: string, { what, name, line, column }: UnavailableName): string {
   const found = what === 'import' ? `imports ${name}` : `uses ${name}`
   const instead = INSTEAD[name.replace(/^node:/, '')] ?? ACTIVITY
   return `${file}:${line}:${column} ${found}, which passes do not have: ${instead}`
 }
 
-/** Only files of the same project: a relative path with its ending, as Node takes it. */
+/** Files of the same project only: relative paths with extension, as Node requires. */
 function fileOf(from: string, source: string): readonly string[] {
   if (!/^\.{1,2}\//.test(source)) return []
   const path = resolve(dirname(from), source)
   return CODE.has(extname(path)) && existsSync(path) ? [path] : []
 }
 
-// What of a module's text the sandbox of workflows does not have: built-in modules of Node that it imports, and globals that it uses. By the parser
-// that also bundles it; types are stripped as Node strips them, so places stay what they are.
+// Analyses one module: imports of Node's built-in modules, and globals that the sandbox lacks. Uses the bundler's parser; types are stripped by Node, which
+// keeps all positions.
 //
-//   W1. A name that the module declares anywhere is its own. So is what it only asks the type of (`typeof process`).
-//   W2. What is imported by a call is not looked at: that is how modules of activities are named.
+//   W1. A name that the module declares anywhere is not a global. `typeof process` is not a use.
+//   W2. Dynamic imports are ignored: they name modules of activities.
 
-/** A place in a module, and what stands there. */
-export interface SandboxWord {
+/** The place of a name in a module. */
+export interface UnavailableName {
   /** A module, such as `node:crypto`, or a global, such as `fetch`. */
   readonly what: 'import' | 'global'
   readonly name: string
-  /** Both from 1. */
+  /** Both start at 1. */
   readonly line: number
   readonly column: number
 }
 
-export interface ModuleWords {
-  /** What it imports and exports from elsewhere, as it names it. */
+export interface ModuleNames {
+  /** The specifiers of its imports and re-exports. */
   readonly imports: readonly string[]
-  readonly missing: readonly SandboxWord[]
+  readonly missing: readonly UnavailableName[]
 }
 
 interface Node {
@@ -77,7 +77,7 @@ interface Node {
 
 type Parse = (text: string, options: object) => Node
 
-// The bundler's own, two packages down.
+// The bundler's declared parser, a dependency of a dependency.
 const requireOfWorker = createRequire(createRequire(import.meta.url).resolve('@temporalio/worker/package.json'))
 const { parse } = createRequire(requireOfWorker.resolve('webpack/package.json'))('acorn') as { readonly parse: Parse }
 
@@ -89,24 +89,24 @@ const MISSING_GLOBALS = new Set([
   ...['WebSocket', 'XMLHttpRequest', 'EventSource', '__dirname', '__filename'],
 ])
 
-/** @returns undefined for a text that is none of the language: whoever loads it says what is wrong. */
-export function sandboxWords(text: string, isTypeScript: boolean): ModuleWords | undefined {
+/** @returns undefined for invalid syntax: the error of the import is clearer. */
+export function findUnavailableNames(text: string, isTypeScript: boolean): ModuleNames | undefined {
   const program = parsed(text, isTypeScript)
   if (program === undefined) return undefined
   const imports: string[] = []
-  const own = new Set<string>()
-  const used: Node[] = []
-  const missing: SandboxWord[] = []
+  const declared = new Set<string>()
+  const uses: Node[] = []
+  const missing: UnavailableName[] = []
   walk(program, (node) => {
-    for (const name of declaredBy(node)) own.add(name)
+    for (const name of declaredBy(node)) declared.add(name)
     const source = sourceOf(node)
     if (source !== undefined) {
       imports.push(source)
       if (isMissingModule(source)) missing.push({ what: 'import', name: source, ...placeOf(node) })
     }
-    used.push(...usedBy(node))
+    uses.push(...usedBy(node))
   })
-  const globals = used.filter(({ name }) => MISSING_GLOBALS.has(String(name)) && !own.has(String(name)))
+  const globals = uses.filter(({ name }) => MISSING_GLOBALS.has(String(name)) && !declared.has(String(name)))
   missing.push(...globals.map((node) => ({ what: 'global' as const, name: String(node['name']), ...placeOf(node) })))
   return { imports, missing: missing.sort((left, right) => left.line - right.line || left.column - right.column) }
 }
@@ -120,7 +120,7 @@ function parsed(text: string, isTypeScript: boolean): Node | undefined {
   }
 }
 
-/** Node says at the first call that it is experimental; it loads the same modules so, without a word. */
+/** Suppresses Node's warning that the function is experimental; Node loads the same modules without a warning. */
 function stripped(text: string): string {
   const before = Object.getOwnPropertyDescriptor(process, 'emitWarning')
   process.emitWarning = () => undefined
@@ -160,7 +160,7 @@ function sourceOf({ type, source }: Node): string | undefined {
   return typeof source['value'] === 'string' ? source['value'] : undefined
 }
 
-// Fields that hold what a node declares: of variables, functions and classes, parameters, imports, catch.
+// Fields with declarations: of variables, functions and classes, parameters, imports, catch.
 const DECLARING = ['id', 'params', 'local', 'param'] as const
 
 function declaredBy(node: Node): readonly string[] {
@@ -168,7 +168,7 @@ function declaredBy(node: Node): readonly string[] {
   return DECLARING.flatMap((field) => [node[field]].flat().filter(isNode)).flatMap(namesIn)
 }
 
-/** The names that a pattern binds; those of its defaults, too, which is no harm. */
+/** The names that a pattern binds. Names in its default values are included, which is harmless. */
 function namesIn(pattern: Node): readonly string[] {
   if (pattern.type === 'Identifier') return [String(pattern['name'])]
   return pattern.type.endsWith('Pattern') || pattern.type.endsWith('Element') || pattern.type === 'Property'
@@ -176,7 +176,7 @@ function namesIn(pattern: Node): readonly string[] {
     : []
 }
 
-// Where an identifier is a name and no value.
+// Fields in which an identifier is a name and not a value.
 const NAMING: Readonly<Record<string, readonly string[]>> = {
   MemberExpression: ['property'],
   Property: ['key'],
@@ -190,7 +190,7 @@ const NAMING: Readonly<Record<string, readonly string[]>> = {
   MetaProperty: ['meta', 'property'],
 }
 
-/** The identifiers directly below a node that stand for a value (W1). */
+/** The identifiers directly below a node that are values (W1). */
 function usedBy(node: Node): readonly Node[] {
   if (node.type === 'UnaryExpression' && node['operator'] === 'typeof') return []
   const naming = node['computed'] === true ? [] : (NAMING[node.type] ?? [])

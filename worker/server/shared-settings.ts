@@ -1,17 +1,16 @@
-// What every process of the engine has to be told of its surroundings: the cluster, the journal, the key, the wings, the user's controllers,
-// and where it tells its health. Flags beat the environment.
+// The settings that bridge, worker and other processes share: cluster, journal, content key, wings, and controllers of users. Flags override the environment.
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 
 import type { Config } from './config.ts'
-import { type GivenFlags, needed } from './flags.ts'
+import { type GivenFlags, requireFlag } from './flags.ts'
 import { controllerFiles } from './load-controllers.ts'
-import { createRegistry, switchedOff } from './registry.ts'
-import { wingsOn } from './wings.ts'
+import { createRegistry, disabledControllers } from './registry.ts'
+import { enabledWings } from './wings.ts'
 
-/** The values of the flags that are read here; the tables are each process's own, for they say what a flag means to it. */
-export interface SurroundingFlags {
+/** The values of the shared flags. Each process has its own table, because the help texts differ. */
+export interface SharedFlags {
   readonly kubeconfig: string | undefined
   readonly 'database-url': string | undefined
   readonly cluster: string
@@ -22,15 +21,15 @@ export interface SurroundingFlags {
   readonly 'health-port': number
 }
 
-export interface Surroundings {
-  /** Undefined: in the cluster. */
+export interface SharedSettings {
+  /** Undefined: in-cluster. */
   readonly kubeconfigPath: string | undefined
   readonly databaseUrl: string
-  /** Its name in the journal. */
+  /** The cluster's name in the journal. */
   readonly cluster: string
-  /** Names of those that are on. */
+  /** Names of the enabled wings. */
   readonly wings: readonly string[]
-  /** Names of their controllers that are off. */
+  /** Names of disabled controllers of these wings. */
   readonly off: ReadonlySet<string>
   /** Absolute paths of modules that export `controllers`. */
   readonly controllerFiles: readonly string[]
@@ -40,18 +39,13 @@ export interface Surroundings {
 }
 
 /**
- * @param given all that the process was given.
- * @param key what is expected of the file of the content key.
- * @throws with the name of the flag, what was found and what was expected.
+ * @param given all flags of the process.
+ * @param key the expected value of the flag for the content key's file, for messages.
+ * @throws with the name of the flag, the actual value and the expected value.
  */
-export function readSurroundings(
-  flags: SurroundingFlags,
-  given: GivenFlags,
-  config: Config,
-  key: string,
-): Surroundings {
-  const wings = wingsOn(flags.wings)
-  const off = switchedOff(given)
+export function readSharedSettings(flags: SharedFlags, given: GivenFlags, config: Config, key: string): SharedSettings {
+  const wings = enabledWings(flags.wings)
+  const off = disabledControllers(given)
   return {
     kubeconfigPath: flags.kubeconfig ?? config.kubeconfig,
     databaseUrl: neededDatabase(flags['database-url'], config),
@@ -65,39 +59,43 @@ export function readSurroundings(
   }
 }
 
-/** The URL of the journal's database. @throws when there is none. */
+/** The URL of the journal's database. @throws if it is missing. */
 export function neededDatabase(given: string | undefined, { databaseUrl }: Config): string {
-  return needed(
+  return requireFlag(
     'database-url',
     given ?? databaseUrl,
     'the URL of a PostgreSQL database, in the flag or in $PAWL_DATABASE_URL',
   )
 }
 
-/** The name of this start of this process; another one at each: a process that hangs must not share a lease with its successor. */
-export function newOwner(): string {
+/** The identity of this start of the process in leases. Each start has another one, so that a hanging process never shares a lease with its successor. */
+export function newLeaseOwner(): string {
   return `${hostname()}/${process.pid}/${randomUUID()}`
 }
 
 function keyOf(
-  flags: SurroundingFlags,
+  flags: SharedFlags,
   config: Config,
-  { wings, off, expected }: Pick<Surroundings, 'wings' | 'off'> & { readonly expected: string },
+  { wings, off, expected }: Pick<SharedSettings, 'wings' | 'off'> & { readonly expected: string },
 ): string | undefined {
   const path = flags['content-key'] ?? config.contentKeyPath
-  // A predicate sees only fields that the journal stores, so a controller with a predicate needs no hash to see its changes.
+  // A predicate sees only fields that the journal stores, so a controller with a predicate does not need hashes.
   const hashing = createRegistry([], wings, off).levels.filter(({ predicate }) => predicate === undefined)
   const level = hashing.map(({ name }) => `controller ${name} in level mode`)
-  return checkedKey(path, flags.controllers === undefined ? level[0] : '--controllers', expected)
+  return checkedContentKey(path, flags.controllers === undefined ? level[0] : '--controllers', expected)
 }
 
 /**
- * The path of the content key. Of the kinds of controllers in level mode the journal remembers a hash; without a key no change would be seen.
+ * The path of the content key. For kinds of controllers in level mode the journal stores a content hash; without a key no change would be detected.
  *
- * @param asking what needs the key; undefined: nothing does.
- * @throws when the key is needed and missing.
+ * @param asking the part that needs the key; undefined: none.
+ * @throws if the key is needed and missing.
  */
-export function checkedKey(path: string | undefined, asking: string | undefined, expected: string): string | undefined {
+export function checkedContentKey(
+  path: string | undefined,
+  asking: string | undefined,
+  expected: string,
+): string | undefined {
   if (asking !== undefined && path === undefined)
     throw new Error(`--content-key is missing beside ${asking}; expected ${expected}`)
   return path

@@ -1,5 +1,5 @@
-// How Pawl reaches Temporal: where it is, TLS, API key, and by which key payloads are sealed. Flags beat the environment; the variables are those that
-// Temporal's own tools read. `docs/operating.md` "Temporal" says what each is for.
+// The settings of the connection to Temporal: address, TLS, API key. Flags override the environment; Temporal's own tools read the same variables.
+// docs/operating.md "Temporal" describes them.
 
 import { readFileSync } from 'node:fs'
 
@@ -56,7 +56,7 @@ export interface TemporalTarget {
   /** `host:port`. */
   readonly address: string
   readonly namespace: string
-  /** Undefined: not over TLS. */
+  /** Undefined: no TLS. */
   readonly tls?: TlsFiles | undefined
   readonly apiKey?: ApiKey | undefined
 }
@@ -73,13 +73,13 @@ export type ApiKey = { readonly path: string } | { readonly key: string }
 
 type Given = FlagValues<typeof TEMPORAL_FLAGS>
 
-/** @throws UsageError with the name of the flag, what was found and what was expected. */
+/** @throws UsageError with the name of the flag, the actual value and the expected value. */
 export function temporalTarget(address: string, flags: Given, config: Config): TemporalTarget {
   const namespace = flags['temporal-namespace'] ?? config.temporalNamespace
   const apiKey = apiKeyOf(flags, config.temporal)
   const files = tlsFilesOf(flags, config.temporal)
-  const isMeant = apiKey !== undefined || Object.values(files).some((value) => value !== undefined)
-  const isOn = yesOrNo(flags['temporal-tls'] ?? config.temporal.tls) ?? isMeant
+  const isRequested = apiKey !== undefined || Object.values(files).some((value) => value !== undefined)
+  const isOn = yesOrNo(flags['temporal-tls'] ?? config.temporal.tls) ?? isRequested
   if (!isOn && apiKey !== undefined)
     throw new UsageError('--temporal-tls is no beside an API key; expected yes, so that nobody reads it on its way')
   return { address, namespace, tls: isOn ? files : undefined, apiKey }
@@ -117,7 +117,7 @@ function yesOrNo(text: string | undefined): boolean | undefined {
 }
 
 /**
- * For `Connection.connect` and `NativeConnection.connect`; reads the files.
+ * Options for `Connection.connect` and `NativeConnection.connect`; reads the files.
  *
  * @throws with the path of a file that cannot be read.
  */
@@ -137,7 +137,7 @@ function tlsOptions({ ca, serverName, pair }: TlsFiles) {
   }
 }
 
-/** @throws for a file that is not there or empty. */
+/** @throws for a missing or empty file. */
 export function readApiKey(apiKey: ApiKey): string {
   if ('key' in apiKey) return apiKey.key
   const key = readFileSync(apiKey.path, 'utf8').trim()

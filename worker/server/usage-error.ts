@@ -1,2 +1,2 @@
-/** Wrong usage, by the person at the command line, that only what runs can see: told in one line, with exit code 2. */
+/** A wrong use of the command line that only the command itself detects: printed as one line, with exit code 2. */
 export class UsageError extends Error {}

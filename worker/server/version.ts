@@ -1,4 +1,4 @@
-// Which Pawl this is.
+// The version of this package.
 
 import { readFileSync } from 'node:fs'
 

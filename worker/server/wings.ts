@@ -1,46 +1,46 @@
-// Which wings a process serves, and the flags that they bring. The wings are those of the registry.
+// The wings of a process, and the flags of wings.
 
-import { WINGS as SAYING } from '../../workflows/wings.gen.ts'
+import { WINGS as WING_DEFINITIONS } from '../../workflows/wings.gen.ts'
 import type { MetricTable, Wing } from '../../workflows/kit/index.ts'
-import { type FlagTable, type FlagValues, type GivenFlags, joinTables, readFlags } from './flags.ts'
+import { type FlagTable, type FlagValues, type GivenFlags, joinFlagTables, readFlags } from './flags.ts'
 import { SWITCH_FLAGS, WINGS } from './registry.ts'
 import { UsageError } from './usage-error.ts'
 
-/** The flags of the worker that belong to wings, whether they are on or not. */
-export const WING_FLAGS: FlagTable = joinTables(...Object.values(SAYING).map(({ flags }) => flags))
+/** All flags of wings for the worker, enabled or not. */
+export const WING_FLAGS: FlagTable = joinFlagTables(...Object.values(WING_DEFINITIONS).map(({ flags }) => flags))
 
-/** Those of them that `pawl dev` has as well. */
+/** The flags of wings that `pawl dev` has, too. */
 export const DEV_WING_FLAGS: FlagTable = Object.fromEntries(
   Object.entries(WING_FLAGS).filter(([, flag]) => flag.inDev !== undefined),
 )
 
-/** What the wings say of flags that the webhook has as well (`inWebhook`). */
+/** The flags of wings that the webhook has, too (`inWebhook`), by wing. */
 export const WEBHOOK_WINGS: Readonly<Record<string, { readonly flags: FlagTable }>> = Object.fromEntries(
-  Object.entries<Pick<Wing, 'flags'>>(SAYING).map(([wing, { flags }]) => {
+  Object.entries<Pick<Wing, 'flags'>>(WING_DEFINITIONS).map(([wing, { flags }]) => {
     const asked = Object.entries(flags).filter(([, flag]) => flag.inWebhook !== undefined)
     return [wing, { flags: Object.fromEntries(asked) }]
   }),
 )
 
-/** Those flags, of all wings. */
-export const WEBHOOK_WING_FLAGS: FlagTable = joinTables(...Object.values(WEBHOOK_WINGS).map(({ flags }) => flags))
+/** The same flags of all wings in one table. */
+export const WEBHOOK_WING_FLAGS: FlagTable = joinFlagTables(...Object.values(WEBHOOK_WINGS).map(({ flags }) => flags))
 
 /** For processes that run controllers of users alone. */
 const NONE = 'none'
 
-type Saying = Readonly<Record<string, Pick<Wing, 'onlyWhenNamed'>>>
+type WingDefinitions = Readonly<Record<string, Pick<Wing, 'onlyWhenNamed'>>>
 
 /**
- * The wings that are on, in the order in which they are named; without the flag all but those that have to be named, and none for `none`.
+ * The enabled wings in the order of the flag; without the flag, all that need not be named; none for `none`.
  *
- * @throws UsageError with what was found and what was expected when a name is no wing, or is there twice.
+ * @throws UsageError with the actual and the expected value if a name is unknown or repeated.
  */
-export function wingsOn(
+export function enabledWings(
   text: string | undefined,
   known: readonly string[] = WINGS,
-  saying: Saying = SAYING,
+  definitions: WingDefinitions = WING_DEFINITIONS,
 ): readonly string[] {
-  if (text === undefined) return known.filter((wing) => isUsual(wing, saying))
+  if (text === undefined) return known.filter((wing) => isDefaultWing(wing, definitions))
   if (text.trim() === NONE) return []
   const names = text.split(',').map((name) => name.trim())
   const unknown = names.find((name) => !known.includes(name))
@@ -51,71 +51,77 @@ export function wingsOn(
   return names
 }
 
-/** Whether these lack a wing that is on where none is named. */
-export function isPartOfWings(
+/** Whether a wing is missing that is enabled by default. */
+export function lacksDefaultWing(
   wings: readonly string[],
   known: readonly string[] = WINGS,
-  saying: Saying = SAYING,
+  definitions: WingDefinitions = WING_DEFINITIONS,
 ): boolean {
-  return wingsOn(undefined, known, saying).some((wing) => !wings.includes(wing))
+  return enabledWings(undefined, known, definitions).some((wing) => !wings.includes(wing))
 }
 
-function isUsual(wing: string, saying: Saying): boolean {
-  return !Object.hasOwn(saying, wing) || saying[wing]?.onlyWhenNamed === undefined
+function isDefaultWing(wing: string, definitions: WingDefinitions): boolean {
+  return !Object.hasOwn(definitions, wing) || definitions[wing]?.onlyWhenNamed === undefined
 }
 
 /**
  * The values of the wings' flags, by wing.
  *
- * @throws UsageError with the name of the flag, what was found and what was expected; also for a flag of a wing that is off.
+ * @throws UsageError with the name of the flag, the actual value and the expected value; also for a flag of a wing that is not enabled.
  */
 export function readWingFlags(
   on: readonly string[],
   given: GivenFlags,
-  wings: Readonly<Record<string, { readonly flags: FlagTable }>> = SAYING,
+  wings: Readonly<Record<string, { readonly flags: FlagTable }>> = WING_DEFINITIONS,
 ): ReadonlyMap<string, FlagValues<FlagTable>> {
   for (const [wing, { flags }] of Object.entries(wings)) {
-    const idle = on.includes(wing) ? undefined : Object.keys(flags).find((flag) => given[flag] !== undefined)
-    if (idle !== undefined)
-      throw new UsageError(`--${idle} is given, but wing ${wing}, whose flag it is, is off; expected it in --wings`)
+    const unusedFlag = on.includes(wing) ? undefined : Object.keys(flags).find((flag) => given[flag] !== undefined)
+    if (unusedFlag !== undefined)
+      throw new UsageError(
+        `--${unusedFlag} is given, but wing ${wing}, whose flag it is, is off; expected it in --wings`,
+      )
   }
   return new Map(on.map((wing) => [wing, readFlags(wings[wing]?.flags ?? {}, given)]))
 }
 
 /**
- * What the processes of `pawl dev` are given of the flags of the wings that are on.
+ * The wing flags that `pawl dev` passes to its processes.
  *
- * @param apiServer the URL of its API server, and whether it is its own. @param given to `pawl dev` itself.
+ * @param apiServer the URL of its API server, and whether `pawl dev` runs it. @param given the flags of `pawl dev` itself.
  */
 export function devWingFlags(
   on: readonly string[],
   { url: apiServer, isOurs }: { readonly url: string; readonly isOurs: boolean },
   given: GivenFlags,
 ): Readonly<Record<'worker' | 'bridge' | 'webhook', readonly string[]>> {
-  const flags = joinTables(...on.map((wing) => SAYING_OF.get(wing)?.flags ?? {}))
+  const flags = joinFlagTables(...on.map((wing) => WING_BY_NAME.get(wing)?.flags ?? {}))
   const { hostname, port, protocol } = new URL(apiServer)
-  const ours = `${hostname}:${port === '' ? (protocol === 'http:' ? 80 : 443) : port}`
+  const defaultPort = protocol === 'http:' ? '80' : '443'
+  const address = `${hostname}:${port === '' ? defaultPort : port}`
   const all = Object.entries(flags).flatMap(([name, { inDev }]) => {
     if (inDev === undefined) return []
     const own = inDev === 'own-server' && isOurs ? 'yes' : undefined
-    const values = [...(inDev === 'api-server' ? [ours] : []), ...[given[name] ?? own].flatMap((value) => value ?? [])]
+    const values = [
+      ...(inDev === 'api-server' ? [address] : []),
+      ...[given[name] ?? own].flatMap((value) => value ?? []),
+    ]
     return values.length === 0 ? [] : [{ name, text: `--${name}=${values.join(',')}` }]
   })
-  const ofBridge = all.filter(({ name }) => Object.hasOwn(SWITCH_FLAGS, name))
-  const ofWebhook = all.filter(({ name }) => Object.hasOwn(WEBHOOK_WING_FLAGS, name))
+  const bridgeFlags = all.filter(({ name }) => Object.hasOwn(SWITCH_FLAGS, name))
+  const webhookFlags = all.filter(({ name }) => Object.hasOwn(WEBHOOK_WING_FLAGS, name))
   const texts = (some: readonly { readonly text: string }[]) => some.map(({ text }) => text)
-  return { worker: texts(all), bridge: texts(ofBridge), webhook: texts(ofWebhook) }
+  return { worker: texts(all), bridge: texts(bridgeFlags), webhook: texts(webhookFlags) }
 }
 
-/** The metrics that these wings declare. */
+/** The metrics of these wings. */
 export function metricsOf(wings: readonly string[]): readonly MetricTable[] {
   return wings.flatMap((wing) => {
-    const declared = SAYING_OF.get(wing)?.metrics
+    const declared = WING_BY_NAME.get(wing)?.metrics
     return declared === undefined ? [] : [declared]
   })
 }
 
-const SAYING_OF: ReadonlyMap<string, Pick<Wing, 'flags' | 'metrics'>> = new Map<
+const WING_BY_NAME: ReadonlyMap<string, Pick<Wing, 'flags' | 'metrics'>> = new Map<
   string,
   Pick<Wing, 'flags' | 'metrics'>
->(Object.entries(SAYING))
+>(Object.entries(WING_DEFINITIONS))

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../activities/kube/errors.ts'
-import { entriesOf, secretResource } from '../../activities/kube/secrets.ts'
+import { entriesOf, secretResource } from '../../activities/kube/core-kinds.ts'
 import {
   type Certificates,
   bundleOf,

@@ -14,7 +14,7 @@
 import {
   type Admission,
   canonicalJson,
-  type AskedKind,
+  type AdmissionKind,
   type Mutation,
   type WingAdmission,
 } from '../../workflows/kit/index.ts'
@@ -91,7 +91,7 @@ export function validatingConfiguration(
     const entry = { name: `${kind.plural}.${domain}`, rules, matchConditions: matchConditionsOf(kind), ...shared }
     const entries = [entry, ...(counters[kind.kind]?.deleted === undefined ? [] : [deletedEntry(admission)])]
     if (metadata === undefined) return entries
-    const matchConditions = [{ name: 'is-asked-about', expression: matchConditionInCel(metadata.asked, kind) }]
+    const matchConditions = [{ name: 'is-asked-about', expression: matchConditionInCel(metadata.filter, kind) }]
     // V4
     const ofMetadata = { name: `${kind.plural}.metadata.${domain}`, rules, matchConditions }
     const clientConfig = clientConfigOf(client, VALIDATE_METADATA_PATH)
@@ -113,7 +113,7 @@ export function mutatingConfiguration(
   const shared = { ...sharedFields(client, MUTATE_PATH), reinvocationPolicy: 'IfNeeded' }
   const webhooks = all.map(([admission, entry]): WebhookEntry => {
     const name = `${admission.kind.plural}.${entry.name}.${domain}`
-    const matchConditions = [{ name: 'is-asked-about', expression: matchConditionInCel(entry.asked, admission.kind) }]
+    const matchConditions = [{ name: 'is-asked-about', expression: matchConditionInCel(entry.filter, admission.kind) }]
     const { labelled } = admission
     const objectSelector = labelled === undefined ? {} : { matchExpressions: [{ key: labelled, operator: 'Exists' }] }
     const failurePolicy = policyOf(entry, client)
@@ -122,8 +122,8 @@ export function mutatingConfiguration(
   return { kind: 'MutatingWebhookConfiguration', name: nameFor(configuration, client), domain, webhooks }
 }
 
-function policyOf({ whenAway }: Mutation, { failurePolicy, recordPolicy }: WebhookClient): FailurePolicy {
-  switch (whenAway) {
+function policyOf({ whenUnavailable }: Mutation, { failurePolicy, recordPolicy }: WebhookClient): FailurePolicy {
+  switch (whenUnavailable) {
     case 'pass':
       return 'Ignore'
     case 'failure-policy':
@@ -153,14 +153,14 @@ function sharedFields(client: WebhookClient, path: string) {
   }
 }
 
-function rulesOf({ kind, operations }: { readonly kind: AskedKind; readonly operations: readonly string[] }) {
+function rulesOf({ kind, operations }: { readonly kind: AdmissionKind; readonly operations: readonly string[] }) {
   const { group, version, plural, withoutNamespace = false } = kind
   const scope = withoutNamespace ? 'Cluster' : 'Namespaced'
   return [{ apiGroups: [group], apiVersions: [version], operations: [...operations], resources: [plural], scope }]
 }
 
 /** V2 as CEL expressions. review.ts (R1) applies the same rule. */
-function matchConditionsOf(kind: AskedKind) {
+function matchConditionsOf(kind: AdmissionKind) {
   return [
     { name: 'is-not-being-deleted', expression: NOT_BEING_DELETED },
     { name: 'is-new-or-changed', expression: newOrChangedInCel(kind) },

@@ -4,16 +4,16 @@ import { isIP } from 'node:net'
 
 import type { Config } from '../server/config.ts'
 import {
-  ANSWERING_FLAGS,
+  HTTP_SERVER_FLAGS,
   type FlagTable,
   type FlagValues,
   type GivenFlags,
-  joinTables,
-  needed,
+  joinFlagTables,
+  requireFlag,
   readFlags,
 } from '../server/flags.ts'
 import { DEFAULT_SECRET } from '../server/webhook-secret.ts'
-import { readWingFlags, WEBHOOK_WING_FLAGS, WEBHOOK_WINGS, wingsOn } from '../server/wings.ts'
+import { readWingFlags, WEBHOOK_WING_FLAGS, WEBHOOK_WINGS, enabledWings } from '../server/wings.ts'
 
 const OWN_FLAGS = {
   kubeconfig: {
@@ -87,11 +87,11 @@ const OWN_FLAGS = {
     otherwise: '10s',
     text: 'how long the API server waits for an answer, 1s to 30s',
   },
-  ...ANSWERING_FLAGS,
+  ...HTTP_SERVER_FLAGS,
 } as const satisfies FlagTable
 
 /** The webhook's own flags, then the flags of wings that apply to it. */
-export const WEBHOOK_FLAGS: FlagTable = joinTables(OWN_FLAGS, WEBHOOK_WING_FLAGS)
+export const WEBHOOK_FLAGS: FlagTable = joinFlagTables(OWN_FLAGS, WEBHOOK_WING_FLAGS)
 
 export interface SecretOrServiceName {
   readonly namespace: string
@@ -127,7 +127,7 @@ export interface WebhookSettings {
 /** @throws an Error with the name of the flag, the value and the expected value. */
 export function webhookSettings(given: GivenFlags, config: Config): WebhookSettings {
   const flags = readFlags(OWN_FLAGS, given)
-  const wings = wingsOn(flags.wings)
+  const wings = enabledWings(flags.wings)
   const address = readAddress(flags.service, flags.url)
   const [certificateMs, authorityMs] = lifetimes(flags['certificate-lifetime'], flags['authority-lifetime'])
   return {
@@ -154,7 +154,7 @@ function readAddress(service: string | undefined, url: string | undefined): Webh
   if (service !== undefined && url !== undefined)
     throw new Error('--url is given beside --service; expected one of them')
   if (service !== undefined) return { service: placeIn('service', service) }
-  const text = needed('service', url, 'the Service by which the API server reaches the webhook, or --url')
+  const text = requireFlag('service', url, 'the Service by which the API server reaches the webhook, or --url')
   const parsed = URL.canParse(text) ? new URL(text) : undefined
   if (parsed?.protocol === 'https:' && parsed.pathname === '/' && parsed.search === '') return { url: parsed.origin }
   throw new Error(`--url is "${text}"; expected https, a host and a port, such as https://10.0.0.7:9443`)

@@ -10,10 +10,10 @@ import type {
   FieldChange,
   FlagTable,
   FlagValues,
-  FurtherContext,
-  FurtherRequest,
-  FurtherRules,
-  FurtherRulesModule,
+  AsyncRulesContext,
+  AsyncRequest,
+  AsyncRules,
+  AsyncRulesModule,
   ObjectReader,
   Problem,
 } from '../../workflows/kit/index.ts'
@@ -29,7 +29,7 @@ export interface FurtherAnswer {
 /** Validates one object. @param part `metadata` calls the rules about metadata in place of those about the spec. */
 export type ValidateFurther = (
   admission: Admission,
-  request: Omit<FurtherRequest, 'kind' | 'signal'>,
+  request: Omit<AsyncRequest, 'kind' | 'signal'>,
   part?: 'metadata',
 ) => Promise<FurtherAnswer>
 
@@ -57,27 +57,27 @@ export interface FurtherOptions {
   /** Timeout of one call. */
   readonly limitMs: number
   readonly log: Logger
-  readonly metrics?: NonNullable<FurtherContext['metrics']>
+  readonly metrics?: NonNullable<AsyncRulesContext['metrics']>
   readonly nodeName?: string
 }
 
 const NOTHING: FurtherAnswer = { problems: [], warnings: [] }
 
 /** @throws the error with which a module fails to load. */
-export async function openFurtherRules(
+export async function openAsyncRules(
   wings: readonly WingRules[],
   { kube, limitMs, log, metrics, nodeName }: FurtherOptions,
 ): Promise<OpenFurtherRules> {
-  const opened = new Map<FurtherRulesModule, FurtherRules>()
-  const byAdmission = new Map<Admission, FurtherRules>()
-  const warn: FurtherContext['warn'] = (details, message) => log.warn(details, message)
+  const opened = new Map<AsyncRulesModule, AsyncRules>()
+  const byAdmission = new Map<Admission, AsyncRules>()
+  const warn: AsyncRulesContext['warn'] = (details, message) => log.warn(details, message)
   const surroundings = { ...(metrics !== undefined && { metrics }), ...(nodeName !== undefined && { nodeName }) }
   const context = { kube: readerOf(kube), warn, ...surroundings }
   for (const { admissions, flags } of wings) {
     for (const admission of admissions) {
-      const module = await admission.further?.()
+      const module = await admission.asyncRules?.()
       if (module === undefined) continue
-      const rules = opened.get(module) ?? module.openFurtherRules({ ...context, flags })
+      const rules = opened.get(module) ?? module.openAsyncRules({ ...context, flags })
       opened.set(module, rules)
       byAdmission.set(admission, rules)
     }

@@ -3,14 +3,14 @@
 
 import { isDeepStrictEqual } from 'node:util'
 
-import type { AskedAnnotation, AskedKind, AskedWrites } from '../../workflows/kit/index.ts'
+import type { AnnotationFilter, AdmissionKind, WriteFilter } from '../../workflows/kit/index.ts'
 import { type Fields, fieldsOf } from './json-patch.ts'
 
 /** CEL: objects that are being deleted are not checked. */
 export const NOT_BEING_DELETED = '!has(object.metadata.deletionTimestamp)'
 
 /** CEL: true for a new object and for a change outside of metadata and status. */
-export function newOrChangedInCel({ schema }: AskedKind): string {
+export function newOrChangedInCel({ schema }: AdmissionKind): string {
   const changes = Object.keys(schema).flatMap((field) => {
     const [now, before] = [`object.${field}`, `oldObject.${field}`]
     return field === 'status' ? [] : [`has(${now}) != has(${before}) || (has(${now}) && ${now} != ${before})`]
@@ -23,8 +23,8 @@ export function newOrChangedInCel({ schema }: AskedKind): string {
  * matchConditions".
  */
 export function matchConditionInCel(
-  { spec, annotationsSet = [], annotationsGone = [], finalizersGone = [] }: AskedWrites,
-  kind: AskedKind,
+  { spec, annotationsSet = [], annotationsRemoved = [], finalizersRemoved = [] }: WriteFilter,
+  kind: AdmissionKind,
 ): string {
   const was = (annotation: string, value: string | undefined) =>
     `(oldObject != null && ${has('oldObject', annotation, value)})`
@@ -40,11 +40,11 @@ export function matchConditionInCel(
         value === undefined ? `${was(annotation, undefined)} && ${now} == ${before}` : was(annotation, value)
       return `(${has('object', annotation, value)} && !(${isSame}))`
     }),
-    ...annotationsGone.map((writes) => {
+    ...annotationsRemoved.map((writes) => {
       const { annotation, value } = annotationOf(writes)
       return `(${was(annotation, value)} && !(${has('object', annotation, value)}))`
     }),
-    ...finalizersGone.map((finalizer) => {
+    ...finalizersRemoved.map((finalizer) => {
       const isIn = (side: string) => `has(${side}.${all}) && ${JSON.stringify(finalizer)} in ${side}.${all}`
       return `(oldObject != null && ${isIn('oldObject')} && !(${isIn('object')}))`
     }),
@@ -59,20 +59,20 @@ function has(side: 'object' | 'oldObject', annotation: string, value: string | u
 
 /** True if the rule applies to the write. */
 export function matchesWrite(
-  { spec, annotationsSet = [], annotationsGone = [], finalizersGone = [] }: AskedWrites,
+  { spec, annotationsSet = [], annotationsRemoved = [], finalizersRemoved = [] }: WriteFilter,
   object: Fields,
   old: Fields | undefined,
 ): boolean {
   const [now, before] = [annotationsIn(object), annotationsIn(old)]
   const isIn = (annotations: Fields, { annotation, value }: AnnotationOf) =>
     annotations[annotation] !== undefined && (value === undefined || annotations[annotation] === value)
-  const all = (some: readonly AskedAnnotation[]) => some.map(annotationOf)
+  const all = (some: readonly AnnotationFilter[]) => some.map(annotationOf)
   const [finalizers, oldFinalizers] = [finalizersIn(object), finalizersIn(old)]
   return (
     (spec !== undefined && isNewOrChanged(object, old)) ||
     all(annotationsSet).some((one) => isIn(now, one) && now[one.annotation] !== before[one.annotation]) ||
-    all(annotationsGone).some((one) => isIn(before, one) && !isIn(now, one)) ||
-    finalizersGone.some((one) => oldFinalizers.includes(one) && !finalizers.includes(one))
+    all(annotationsRemoved).some((one) => isIn(before, one) && !isIn(now, one)) ||
+    finalizersRemoved.some((one) => oldFinalizers.includes(one) && !finalizers.includes(one))
   )
 }
 
@@ -91,7 +91,7 @@ interface AnnotationOf {
   readonly value: string | undefined
 }
 
-function annotationOf(writes: AskedAnnotation): AnnotationOf {
+function annotationOf(writes: AnnotationFilter): AnnotationOf {
   return typeof writes === 'string' ? { annotation: writes, value: undefined } : writes
 }
 

@@ -119,7 +119,7 @@ async function verdictOnMetadata(
   further: ValidateFurther,
 ): Promise<Verdict> {
   const { metadata } = admission
-  if (metadata === undefined || !matchesWrite(metadata.asked, write.object, write.old)) return { problems: [] }
+  if (metadata === undefined || !matchesWrite(metadata.filter, write.object, write.old)) return { problems: [] }
   const atOnce = firstProblems(metadata.validate(write))
   const problems = atOnce.length > 0 ? atOnce : firstProblems((await further(admission, write, 'metadata')).problems)
   if (problems.length > 0) return { problems }
@@ -138,7 +138,7 @@ function changesOf(
   let { object } = write
   if (!hasLabel(object, admission.labelled)) return []
   return (admission.mutations ?? []).flatMap((mutation) => {
-    if (!matchesWrite(mutation.asked, object, write.old)) return []
+    if (!matchesWrite(mutation.filter, object, write.old)) return []
     const now = { ...write, object }
     const done = createPatch(object, mutation.mutate?.(now) ?? further(admission, mutation.name, now))
     object = done.object

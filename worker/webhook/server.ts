@@ -76,7 +76,7 @@ interface Answer {
 
 async function answer(
   request: IncomingMessage,
-  { admissions, further, onAnswer: onAnswer }: Pick<ReviewServerOptions, 'admissions' | 'further' | 'onAnswer'>,
+  { admissions, further, onAnswer }: Pick<ReviewServerOptions, 'admissions' | 'further' | 'onAnswer'>,
 ): Promise<Answer> {
   const path = request.url?.split('?')[0]
   if (path === undefined || !PATHS.has(path)) return { status: 404, body: { error: 'not found' } }

@@ -1,5 +1,5 @@
-// Where an operator's pods may be reached whatever a Disruption says (`injector.networkDisruption.allowedHosts`), in both forms that files have it in.
-// Source: spec/chaos.md 2.14, 3.2.
+// Hosts that Disruptions must not cut off, from the operators' configuration
+// (`injector.networkDisruption.allowedHosts`), in both formats of the file. Source: spec/chaos.md 2.14, 3.2.
 
 import { fieldsOf } from './json-fields.ts'
 import { hostRule } from './host-rule.ts'
@@ -15,7 +15,7 @@ export interface AllowedHost {
   readonly percentage?: number
 }
 
-/** What an entry of the list has to be, for people. */
+/** The expected format of an entry, for error messages. */
 export const EXPECTED_HOST = `${hostRule.expected}; or an object with these fields`
 
 const TEXTS = ['host', 'protocol', 'flow', 'connState', 'dnsResolver'] as const
@@ -23,13 +23,14 @@ const NUMBERS = ['port', 'percentage'] as const
 const FIELDS: ReadonlySet<string> = new Set([...TEXTS, ...NUMBERS])
 
 /**
- * An entry of the list: a text of chaos-controller, `host;port;protocol;flow`, which may go on as that of an injector's flag, or an object.
+ * Reads an entry: chaos-controller's text `host;port;protocol;flow`, which may continue as the injector's flag does, or
+ * an object.
  *
- * @returns undefined for what is neither, or what no injector would take.
+ * @returns undefined for an entry that is neither, or that no injector accepts.
  */
 export function allowedHostIn(entry: unknown): AllowedHost | undefined {
   const found = typeof entry === 'string' ? hostOfText(entry) : hostOfObject(fieldsOf(entry))
-  // What says nothing would allow everything.
+  // An empty entry would allow everything.
   if (found === undefined || Object.keys(found).length === 0) return undefined
   return hostRule.reads(hostText(found)) === undefined ? undefined : found
 }
@@ -55,7 +56,7 @@ function among(names: readonly string[], name: string): boolean {
   return names.includes(name)
 }
 
-/** As an injector is told of it: `host;port;protocol;flow;connState;dnsResolver;percentage`. */
+/** The host as a flag of the injector: `host;port;protocol;flow;connState;dnsResolver;percentage`. */
 export function hostText(of: AllowedHost): string {
   const { host = '', port = 0, protocol = '', flow = '', connState = '', dnsResolver = '', percentage = 100 } = of
   return [host, port, protocol, flow, connState.toLowerCase(), dnsResolver, percentage].join(';')

@@ -1,5 +1,5 @@
-// The Disruption that a cron or a rollout makes: always of one name, so that there is one at a time and nothing is made twice. Its owner reference is put on
-// by who creates it. Source: spec/chaos.md 2.12, 2.13.
+// Builds the Disruption that a cron or rollout creates. Its name is fixed, so at most one exists at a time and a
+// repeated create makes no second one. The creating step adds the owner reference. Source: spec/chaos.md 2.12, 2.13.
 
 import type { ObjectMeta } from '../kit/index.ts'
 import {
@@ -10,15 +10,18 @@ import {
   USER_GROUPS_ANNOTATION,
   USER_INFO_ANNOTATION,
 } from './contract.ts'
-import { instantMs, instantText } from './instant.ts'
+import { timestampMs, timestampText } from './timestamp.ts'
 import { fieldsOf, listOf, parsedJson, textOf } from './json-fields.ts'
 
-const OF_PARENTS = {
+const PARENT_KINDS = {
   DisruptionCron: { prefix: 'disruption-cron-', label: DISRUPTION_CRON_NAME_LABEL },
   DisruptionRollout: { prefix: 'disruption-rollout-', label: DISRUPTION_ROLLOUT_NAME_LABEL },
 } as const
 
-/** What kubectl keeps of the parent is no annotation of the child; who made the parent it says in its own words. */
+/**
+ * The child gets no kubectl annotation of the parent; the parent's creator is copied in another form
+ * (`creatorAnnotations`).
+ */
 const NOT_COPIED = new Set(['kubectl.kubernetes.io/last-applied-configuration', USER_INFO_ANNOTATION])
 
 interface Requirement {
@@ -27,19 +30,19 @@ interface Requirement {
   readonly values?: readonly string[]
 }
 
-/** What is merged of a template: of the spec of a Disruption. */
-export interface Selecting {
+/** The selector fields of a template, which are merged with the target's selector. */
+export interface SelectorFields {
   readonly selector?: Readonly<Record<string, string>>
   readonly advancedSelector?: readonly Requirement[]
 }
 
-export interface Parent<Spec extends Selecting> {
-  readonly kind: keyof typeof OF_PARENTS
+export interface Parent<Spec extends SelectorFields> {
+  readonly kind: keyof typeof PARENT_KINDS
   readonly metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'annotations'>
   readonly spec: { readonly disruptionTemplate: Spec }
 }
 
-/** How the pods of a Deployment or StatefulSet are found, as its spec has it. */
+/** The pod selector of a Deployment or StatefulSet. */
 export interface PodSelector {
   readonly matchLabels?: Readonly<Record<string, string>> | undefined
   readonly matchExpressions?: readonly {
@@ -62,12 +65,12 @@ export interface ChildDisruption<Spec> {
 export function childName({
   kind,
   metadata,
-}: Pick<Parent<Selecting>, 'kind'> & { readonly metadata: { readonly name: string } }): string {
-  return `${OF_PARENTS[kind].prefix}${metadata.name}`
+}: Pick<Parent<SelectorFields>, 'kind'> & { readonly metadata: { readonly name: string } }): string {
+  return `${PARENT_KINDS[kind].prefix}${metadata.name}`
 }
 
-/** @param scheduledAtMs the time of the schedule, or of the change, that it is made for. */
-export function childDisruption<Spec extends Selecting>(
+/** @param scheduledAtMs the time of the schedule or of the change. */
+export function childDisruption<Spec extends SelectorFields>(
   parent: Parent<Spec>,
   selector: PodSelector,
   scheduledAtMs: number,
@@ -78,28 +81,28 @@ export function childDisruption<Spec extends Selecting>(
     metadata: {
       name: childName(parent),
       namespace: metadata.namespace,
-      labels: { [OF_PARENTS[kind].label]: metadata.name },
+      labels: { [PARENT_KINDS[kind].label]: metadata.name },
       annotations: {
         ...Object.fromEntries(copied),
-        ...userOf(metadata.annotations?.[USER_INFO_ANNOTATION]),
-        [SCHEDULED_AT_ANNOTATION]: instantText(scheduledAtMs),
+        ...creatorAnnotations(metadata.annotations?.[USER_INFO_ANNOTATION]),
+        [SCHEDULED_AT_ANNOTATION]: timestampText(scheduledAtMs),
       },
     },
     spec: withSelector(spec.disruptionTemplate, selector),
   }
 }
 
-/** For which time a child was made; undefined where it does not say. */
+/** The time for which a child was created; undefined without a valid annotation. */
 export function scheduledAtMs({
   metadata,
 }: {
   readonly metadata: Pick<ObjectMeta, 'annotations'>
 }): number | undefined {
-  return instantMs(metadata.annotations?.[SCHEDULED_AT_ANNOTATION])
+  return timestampMs(metadata.annotations?.[SCHEDULED_AT_ANNOTATION])
 }
 
-/** The pods of the target, and of these those that the template selects: none, where the two contradict each other. */
-function withSelector<Spec extends Selecting>(
+/** Selects the pods that match both the target's selector and the template; none if the two contradict each other. */
+function withSelector<Spec extends SelectorFields>(
   template: Spec,
   { matchLabels = {}, matchExpressions = [] }: PodSelector,
 ): Spec {
@@ -118,12 +121,12 @@ function withSelector<Spec extends Selecting>(
 }
 
 function requirementOf({ key, operator, values }: NonNullable<PodSelector['matchExpressions']>[number]): Requirement {
-  // The API server has no other operators in selectors.
+  // The API server accepts no other operators in selectors.
   return { key, operator: operator as Requirement['operator'], ...(values !== undefined && { values }) }
 }
 
 /** Source: spec/chaos.md 2.10 "User info". */
-function userOf(info: string | undefined): Readonly<Record<string, string>> {
+function creatorAnnotations(info: string | undefined): Readonly<Record<string, string>> {
   const { username, groups } = fieldsOf(parsedJson(info ?? ''))
   if (textOf(username) === '') return {}
   return { [USER_ANNOTATION]: textOf(username), [USER_GROUPS_ANNOTATION]: JSON.stringify(listOf(groups)) }

@@ -1,9 +1,10 @@
-// The addresses that clouds publish of their services, each in a form of its own. Pure: who asks for them is activities/chaos/cloud/.
-// Source: spec/chaos.md 1.5 (`cloud`), 2.14 (`cloudProviders`).
+// Resolves services of clouds to the address ranges that AWS, Google and Datadog publish, each in its own format. Pure;
+// activities/chaos/cloud/ downloads the lists. Source: spec/chaos.md 1.5 (`cloud`), 2.14 (`cloudProviders`).
 //
-//   N1. Only IPv4: nothing else is disrupted (docs/injector.md).
-//   N2. A range twice, as lists have it for several regions, is one.
-//   N3. Operators may add ranges to services (`extraIpRanges` of chaos-controller's chart), also to such as the list does not have.
+// N1. Only IPv4 ranges are used: the injector disturbs nothing else (docs/injector.md).
+// N2. A range that a list repeats for several regions is used once.
+// N3. Operators may add ranges (`extraIpRanges` of chaos-controller's chart), also to services that the list does not
+//   contain.
 
 import type { Problem } from '../kit/index.ts'
 import type { Grammar } from './grammar.ts'
@@ -12,26 +13,26 @@ import { fieldsOf, listOf, textOf } from './json-fields.ts'
 export const CLOUDS = ['aws', 'gcp', 'datadog'] as const
 export type Cloud = (typeof CLOUDS)[number]
 
-/** Which of its packets are disturbed. */
-interface Packets {
+/** Selects which packets are disturbed. */
+interface PacketFilter {
   readonly protocol?: 'tcp' | 'udp' | ''
   readonly flow?: 'egress' | 'ingress' | ''
   readonly connState?: string
 }
 
 /** `spec.network.cloud` */
-export type CloudServices = Partial<Readonly<Record<Cloud, readonly (Packets & { readonly service: string })[]>>>
+export type CloudServices = Partial<Readonly<Record<Cloud, readonly (PacketFilter & { readonly service: string })[]>>>
 
-/** As in `spec.network.hosts`. */
-export type CloudHost = Packets & { readonly host: string }
+/** The same fields as in `spec.network.hosts`. */
+export type CloudHost = PacketFilter & { readonly host: string }
 
-/** The only service that Google's list has: all of it. */
+/** Google's list has no service names; this one stands for the whole list. */
 const GOOGLE = 'Google'
 
-/** By service, in the order of the list. Empty: the document is no such list. */
+/** The ranges by service, in the order of the list. Empty if the document has another format. */
 export function rangesIn(cloud: Cloud, document: unknown): ReadonlyMap<string, readonly string[]> {
   const ranges = new Map<string, Set<string>>()
-  for (const [service, range] of PUBLISHED[cloud](document)) {
+  for (const [service, range] of PARSERS[cloud](document)) {
     if (!isRange(range)) continue
     const known = ranges.get(service) ?? new Set()
     // N2
@@ -52,7 +53,7 @@ export interface ExtraRanges {
   readonly ranges: readonly string[]
 }
 
-/** N3: an entry of the configuration, the name of a service and its ranges. */
+/** N3: parses an entry of the configuration, a service and its ranges. */
 export const extraRanges: Grammar<ExtraRanges> = {
   reads(text) {
     const [service = '', ...ranges] = text.split(';').map((part) => part.trim())
@@ -73,7 +74,7 @@ export function withExtraRanges(
 
 type Published = Iterable<readonly [service: string, range: string]>
 
-const PUBLISHED: Readonly<Record<Cloud, (document: unknown) => Published>> = {
+const PARSERS: Readonly<Record<Cloud, (document: unknown) => Published>> = {
   aws: (document) =>
     listOf(fieldsOf(document)['prefixes']).map((one) => {
       const { service, ip_prefix: range } = fieldsOf(one)
@@ -86,7 +87,7 @@ const PUBLISHED: Readonly<Record<Cloud, (document: unknown) => Published>> = {
     ),
 }
 
-/** Which clouds it names services of. */
+/** The clouds with at least one service. */
 export function cloudsIn(cloud: CloudServices | undefined): readonly Cloud[] {
   return CLOUDS.filter((name) => (cloud?.[name] ?? []).length > 0)
 }
@@ -98,9 +99,9 @@ export function hasCloud(cloud: CloudServices | undefined): boolean {
 export type CloudHosts = { readonly hosts: readonly CloudHost[] } | { readonly problem: Problem }
 
 /**
- * What the services stand for: hosts, or what is wrong with them.
+ * Resolves the services to hosts, or reports the problem.
  *
- * @param published of each cloud that is named. @param most hosts; more are counted, and not made.
+ * @param published the ranges of each named cloud. @param most the maximum number of hosts.
  */
 export function cloudHosts(
   services: CloudServices,
@@ -138,9 +139,9 @@ export function cloudHosts(
   return { hosts }
 }
 
-const MOST_NAMED = 40
+const MAX_NAMED = 40
 
 function named(services: readonly string[]): string {
-  const more = services.length - MOST_NAMED
-  return `${services.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  const more = services.length - MAX_NAMED
+  return `${services.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }

@@ -1,58 +1,59 @@
-// The flags of chaos-controller's manager, each with the field of the configuration file that it stands for. Source: spec/chaos.md 2.14.
+// The flags of chaos-controller's manager, each with the corresponding field of the configuration file. Source:
+// spec/chaos.md 2.14.
 //
-//   F1. A flag counts before the file, as in chaos-controller.
-//   F2. Those of notifiers are not here: arguments can be read by every user of the machine, and theirs have secrets.
+// F1. A flag overrides the file, as in chaos-controller.
+// F2. Notifiers have no flags: every user of the machine can read arguments, and notifiers need secrets.
 
 import { allowedHostIn, EXPECTED_HOST } from './allowed-host.ts'
 import { durationMs, EXPECTED_DURATION } from './go-duration.ts'
 import type { Flag } from '../kit/index.ts'
 
-interface Reading {
+interface FlagType {
   readonly takes: string
   readonly isList?: true
-  /** Of each entry of a list. */
+  /** Checks each entry of a list. */
   readonly accepts: (text: string) => boolean
   readonly expected: string
-  /** As the file has it. */
+  /** The value in the format of the file. */
   readonly value: (texts: readonly string[]) => unknown
 }
 
 const one = ([text]: readonly string[]) => text
 
-const SWITCH: Reading = {
+const SWITCH: FlagType = {
   takes: '[true-or-false]',
   accepts: (text) => text === 'true' || text === 'false',
   expected: 'true or false',
   value: ([text]) => text === 'true',
 }
-const NUMBER: Reading = {
+const NUMBER: FlagType = {
   takes: '<number>',
   accepts: (text) => /^\d{1,9}$/.test(text),
   expected: 'a whole number',
   value: ([text]) => Number(text),
 }
-const TEXT: Reading = { takes: '<text>', accepts: () => true, expected: 'a text', value: one }
-const DURATION: Reading = {
+const TEXT: FlagType = { takes: '<text>', accepts: () => true, expected: 'a text', value: one }
+const DURATION: FlagType = {
   takes: '<duration>',
   accepts: (text) => durationMs(text) !== undefined,
   expected: EXPECTED_DURATION,
   value: one,
 }
-const TEXTS: Reading = {
+const TEXTS: FlagType = {
   takes: '<texts>',
   isList: true,
   accepts: (text) => text !== '',
   expected: 'texts, separated by commas',
   value: (texts) => texts,
 }
-const HOSTS: Reading = {
+const HOSTS: FlagType = {
   takes: '<hosts>',
   isList: true,
   expected: EXPECTED_HOST,
   value: (texts) => texts,
   accepts: (text) => allowedHostIn(text) !== undefined,
 }
-const MAP: Reading = {
+const MAP: FlagType = {
   takes: '<key=value>',
   isList: true,
   accepts: (text) => /^[^=]+=/.test(text),
@@ -65,7 +66,7 @@ function keyAndValue(text: string): readonly [string, string] {
   return [text.slice(0, at), text.slice(at + 1)]
 }
 
-type Entry = readonly [field: string, reading: Reading]
+type FlagEntry = readonly [field: string, reading: FlagType]
 
 const ENTRIES = {
   'delete-only': ['controller.deleteOnly', SWITCH],
@@ -112,13 +113,13 @@ const ENTRIES = {
   'handler-max-timeout': ['handler.maxTimeout', DURATION],
   'handler-cpu': ['handler.cpu', TEXT],
   'handler-memory': ['handler.memory', TEXT],
-} as const satisfies Readonly<Record<string, Entry>>
+} as const satisfies Readonly<Record<string, FlagEntry>>
 
 type Name = keyof typeof ENTRIES
 
-/** As flags of worker, webhook and `pawl dev`. */
+/** The flags of worker, webhook and `pawl dev`. */
 export const CONFIG_FLAGS = Object.fromEntries(
-  Object.entries<Entry>(ENTRIES).map(([name, [field, { takes, isList, accepts, expected }]]) => [
+  Object.entries<FlagEntry>(ENTRIES).map(([name, [field, { takes, isList, accepts, expected }]]) => [
     name,
     {
       takes,
@@ -134,14 +135,15 @@ export const CONFIG_FLAGS = Object.fromEntries(
 ) as unknown as Readonly<Record<Name, Flag>>
 
 /**
- * The document with what was given of the flags in it (F1).
+ * Merges the given flags into the document (F1).
  *
- * @param document what the file holds, parsed. @param flags their values, of lists also the text as it was written. Others are passed over.
+ * @param document the parsed file. @param flags their values; a list may also be one comma-separated text. Unknown
+ * flags are ignored.
  */
 export function withConfigFlags(document: unknown, flags: Readonly<Record<string, unknown>>): unknown {
-  return Object.entries<Entry>(ENTRIES).reduce((told, [name, [field, { isList, value }]]) => {
+  return Object.entries<FlagEntry>(ENTRIES).reduce((told, [name, [field, { isList, value }]]) => {
     const texts = textsOf(flags[name], isList === true)
-    return texts.length === 0 ? told : put(told, field.split('.'), value(texts))
+    return texts.length === 0 ? told : setField(told, field.split('.'), value(texts))
   }, document)
 }
 
@@ -151,10 +153,10 @@ function textsOf(given: unknown, isList: boolean): readonly string[] {
   return isList ? given.split(',').map((text) => text.trim()) : [given]
 }
 
-/** What is no object where one is expected stays: who reads the document tells. */
-function put(document: unknown, [field = '', ...rest]: readonly string[], value: unknown): unknown {
+/** A value that is not an object where an object is expected stays unchanged: the reader of the document reports it. */
+function setField(document: unknown, [field = '', ...rest]: readonly string[], value: unknown): unknown {
   const fields = document ?? {}
   if (typeof fields !== 'object' || Array.isArray(fields)) return document
   const before = (fields as Readonly<Record<string, unknown>>)[field]
-  return { ...fields, [field]: rest.length === 0 ? value : put(before, rest, value) }
+  return { ...fields, [field]: rest.length === 0 ? value : setField(before, rest, value) }
 }

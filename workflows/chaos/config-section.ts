@@ -1,44 +1,46 @@
-// Reads parts of the configuration file, and says what is wrong with a field: its path, what was found and what was expected. What is not there is as the
-// reader says; nobody asks about fields that Pawl does not have.
+// Reads sections of the configuration file and collects problems: the path of the field, the actual and the expected
+// value. A missing field gets the reader's default; unknown fields are ignored.
 
 import { writeJson } from '../kit/index.ts'
 import type { Problem } from '../kit/index.ts'
 import { durationMs, EXPECTED_DURATION } from './go-duration.ts'
 
 interface Place {
-  /** Its path, for people. */
+  /** The path, for messages. */
   readonly at: string
   readonly fields: Readonly<Record<string, unknown>>
 }
 
 export interface Section {
   readonly places: readonly Place[]
-  /** What this one has not is as the other one has it. */
-  beside(other: Section): Section
+  /** A section that falls back to `other` for missing fields. */
+  withFallback(other: Section): Section
   section(field: string): Section
-  /** Where the field stands, for people. */
+  /** The path of the field, for messages. */
   pathOf(field: string): string
   flag(field: string, otherwise: boolean): boolean
   number(field: string, otherwise: number): number
-  /** @param none what says that there is none, beside an empty text: as `otherwise`. */
+  /** @param none a value that means "not set", like an empty text. */
   text(field: string, otherwise: string, none?: false): string
-  /** Of a resource, as Kubernetes has it: a text, or a number. */
+  /** A Kubernetes resource quantity: a text or a number. */
   quantity(field: string, otherwise: string): string
   /** In milliseconds. */
   duration(field: string, otherwise: number): number
   texts(field: string): readonly string[]
-  /** One may stand there by itself. */
+  /** Accepts a single text as well. */
   textOrTexts(field: string): readonly string[]
-  /** As `text` and `texts`, of what nobody is to read in a log: of a wrong one only the type is told. */
+  /**
+   * Like `text` and `texts`, but a problem shows only the type of a wrong value, because logs must not contain secrets.
+   */
   secret(field: string): string
   secrets(field: string): readonly string[]
   textMap(field: string): Readonly<Record<string, string>>
   records(field: string): readonly object[]
-  /** A list whose entries are read one by one; of one that is none its place is told. */
+  /** A list whose entries are parsed one by one; a problem names the index of a wrong entry. */
   entries<Entry>(field: string, reads: (entry: unknown) => Entry | undefined, expected: string): readonly Entry[]
 }
 
-/** The part at a path, '' for the whole; what is wrong with its fields is added to the problems. */
+/** The section at a path, '' for the whole document; problems of its fields are added to `problems`. */
 export function sectionIn(problems: Problem[], at: string, value: unknown): Section {
   return sectionOf(problems, [placeIn(problems, at, value)])
 }
@@ -49,10 +51,10 @@ function placeIn(problems: Problem[], at: string, value: unknown): Place {
   return { at, fields: {} }
 }
 
-/** Of several places the first that has a field says it. */
+/** Reads a field from the first place that has it. */
 function sectionOf(problems: Problem[], places: readonly Place[]): Section {
   const wrong = (field: string, found: string, expected: string) => problems.push({ field, found, expected })
-  const placeOf = (field: string) => foundIn(places, field)[0]
+  const placeOf = (field: string) => valuesAt(places, field)[0]
   const readerOf =
     (told: (found: unknown) => string) =>
     <T>(field: string, otherwise: T, isOne: (found: unknown) => boolean, expected: string): T => {
@@ -67,11 +69,11 @@ function sectionOf(problems: Problem[], places: readonly Place[]): Section {
   return {
     places,
     pathOf: (field) => placeOf(field)?.at ?? field,
-    beside: (other) => sectionOf(problems, [...places, ...other.places]),
+    withFallback: (other) => sectionOf(problems, [...places, ...other.places]),
     section: (field) =>
       sectionOf(
         problems,
-        foundIn(places, field).map(({ at, value }) => placeIn(problems, at, value)),
+        valuesAt(places, field).map(({ at, value }) => placeIn(problems, at, value)),
       ),
     flag: (field, otherwise) => read(field, otherwise, (one) => typeof one === 'boolean', 'true or false'),
     number: (field, otherwise) => read(field, otherwise, (one) => Number.isInteger(one), 'a whole number'),
@@ -109,13 +111,16 @@ function sectionOf(problems: Problem[], places: readonly Place[]): Section {
   }
 }
 
-// Source: Kubernetes, `resource.Quantity`, less what is negative.
+// Source: Kubernetes, `resource.Quantity`, without negative amounts.
 const QUANTITY = /^(\d+\.?\d*|\.\d+)(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d+)?$/
 const EXPECTED_QUANTITY = 'an amount such as 100m or 64Mi'
 const isAmount = (value: unknown): value is number => typeof value === 'number' && value >= 0
 
-/** Where the field is something. */
-function foundIn(places: readonly Place[], field: string): readonly { readonly at: string; readonly value: unknown }[] {
+/** The places where the field has a value. */
+function valuesAt(
+  places: readonly Place[],
+  field: string,
+): readonly { readonly at: string; readonly value: unknown }[] {
   return places.flatMap(({ at, fields }) => {
     const value = Object.hasOwn(fields, field) ? fields[field] : undefined
     return isNothing(value) ? [] : [{ at: at === '' ? field : `${at}.${field}`, value }]
@@ -124,7 +129,7 @@ function foundIn(places: readonly Place[], field: string): readonly { readonly a
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-/** Of a document: an empty one is nothing. */
+/** An empty document is undefined or null. */
 export function isNothing(value: unknown): value is undefined | null {
   return value === undefined || value === null
 }
@@ -143,7 +148,7 @@ function quoted(value: unknown): string {
 
 export const EXPECTED_URL = 'http:// or https:// with a host, and no user'
 
-/** What is wrong with a URL, without what it has: it may be secret. The sandbox of passes has no `URL`. */
+/** Checks a URL without showing it, because it may be secret. The workflow sandbox has no `URL`. */
 export function urlProblem(url: string): string | undefined {
   if (url === '') return 'nothing'
   const [, authority] = /^https?:\/\/([^/?#\\]+)(?:[/?#][^\s]*)?$/i.exec(url) ?? []

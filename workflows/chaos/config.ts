@@ -1,8 +1,11 @@
-// How the operators of a cluster set the wing up, as what the code asks for; what the file has of it is read in read-config.ts. Source: spec/chaos.md 2.14.
+// The operators' configuration of the chaos wing; read-config.ts parses the file. Source: spec/chaos.md 2.14.
 //
-//   C1. What is not in the file is as chaos-controller's flags have it, but for crons and rollouts, which are followed unless the file says otherwise.
-//   C2. What the file says of notifiers has secrets, and is read apart (notifier-config.ts): this stays in histories.
-//   C3. Where chaos pods are is told by `injector.chaosNamespace`. A Disruption that has begun stays with the namespace in which it has (`status.chaosNamespace`).
+// C1. Missing fields have the defaults of chaos-controller's flags, except that crons and rollouts are enabled by
+//   default.
+// C2. notifier-config.ts reads the configuration of notifiers separately, because it contains secrets and this
+//   configuration is part of workflow histories.
+// C3. `injector.chaosNamespace` is the namespace of chaos pods. A Disruption that has begun stays in the namespace of
+//   its first pass (`status.chaosNamespace`).
 
 import type { AllowedHost } from './allowed-host.ts'
 import type { Cloud, ExtraRanges } from './cloud.ts'
@@ -17,16 +20,16 @@ export interface Toleration {
   readonly tolerationSeconds?: number
 }
 
-/** Durations in milliseconds. JSON, so that it goes into passes. */
+/** Durations are in milliseconds. The value is JSON, because it is part of passes. */
 export interface ChaosConfig {
   readonly controller: {
     readonly deleteOnly: boolean
     readonly enableSafeguards: boolean
     readonly enableObserver: boolean
-    /** Undefined: what has expired stays. */
+    /** Undefined: expired Disruptions are not deleted. */
     readonly expiredDisruptionGCDelayMs?: number | undefined
     readonly defaultDurationMs: number
-    /** Undefined: as long as anybody wants. */
+    /** Undefined: unlimited. */
     readonly maxDurationMs?: number | undefined
     readonly finalizerDeletionDelayMs: number
     readonly disruptionDeletionTimeoutMs: number
@@ -34,14 +37,14 @@ export interface ChaosConfig {
     readonly minimumCronFrequencyMs: number
     readonly targetResourceMissingThresholdMs: number
     readonly disabledDisruptions: readonly string[]
-    /** Whether crons and rollouts are followed; absent in passes of former builds, which followed them. */
+    /** Whether crons and rollouts are reconciled; absent in passes of older builds, which reconciled them. */
     readonly disruptionCronEnabled?: boolean
     readonly disruptionRolloutEnabled?: boolean
-    /** Where metrics are sent, beside being served. */
+    /** The sink that receives metrics in addition to the metrics endpoint. */
     readonly metricsSink: MetricsSink
-    /** `STATSD_URL` of the worker; it is not in the file. Injectors are given the same. */
+    /** `STATSD_URL` of the worker, which is not in the file; injectors get the same value. */
     readonly statsdURL?: string | undefined
-    /** Nodes on which the controller itself runs, as far as this process knows; absent: it knows none. */
+    /** The known nodes of the controller's processes; absent if this process knows none. */
     readonly ownNodes?: readonly string[] | undefined
     readonly safeMode: {
       readonly enable: boolean
@@ -78,19 +81,19 @@ export interface ChaosConfig {
   }
   readonly cloudProviders: {
     readonly pullIntervalMs: number
-    /** Where each publishes the addresses of its services; of one that is off there is none. */
+    /** The URL of each cloud's published list; absent for a disabled cloud. */
     readonly urls: Readonly<Partial<Record<Cloud, string>>>
-    /** What operators add to the lists. */
+    /** The operators' additions to the lists. */
     readonly extraRanges: Readonly<Partial<Record<Cloud, readonly ExtraRanges[]>>>
   }
 }
 
-/** Where chaos pods are, where nobody says otherwise. */
+/** The default namespace of chaos pods. */
 export const CHAOS_NAMESPACE = 'chaos-engineering'
 
 /**
- * Where the chaos pods of a Disruption are, by its status (C3). What a former build of Pawl has begun does not say so, and is in the only namespace of such
- * builds; chaos-controller, which keeps no spec, has them where it was configured.
+ * The namespace of a Disruption's chaos pods, from its status (C3). Older builds of Pawl did not record it and used
+ * only the default namespace; chaos-controller records no spec and uses the configured namespace.
  */
 export function recordedChaosNamespaceOf(
   { chaosNamespace, originalSpec }: { readonly chaosNamespace?: string | undefined; readonly originalSpec?: unknown },
@@ -99,13 +102,13 @@ export function recordedChaosNamespaceOf(
   return chaosNamespace ?? (originalSpec === undefined ? configured : CHAOS_NAMESPACE)
 }
 
-/** The same as a template of queries (C3): in `settings` is what `passConfig` makes. */
+/** The configured namespace as a template of queries (C3); `settings` is the result of `passConfig`. */
 export const CONFIGURED_NAMESPACE = '${settings.injector.chaosNamespace}'
 
-// Source: RFC 1123 labels, as Kubernetes demands of namespaces.
+// Source: RFC 1123 labels, as Kubernetes requires for namespaces.
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
-/** Whether a namespace can be called so. */
+/** Whether the text is a valid namespace name. */
 export function isNamespaceName(text: string): boolean {
   return NAMESPACE.test(text)
 }
@@ -170,14 +173,17 @@ export const DEFAULT_CONFIG: ChaosConfig = {
   },
 }
 
-/** What passes see of it, and histories keep. Not where the lists of clouds are: a URL may be secret, and no pass asks for one. */
+/**
+ * The part of the configuration that passes see and histories record. URLs of cloud lists are left out: they may be
+ * secret, and no pass needs them.
+ */
 export type PassConfig = Omit<ChaosConfig, 'cloudProviders'>
 
 export function passConfig({ controller, injector, handler }: ChaosConfig): PassConfig {
   return { controller, injector, handler }
 }
 
-/** What the operators have set; what passes of a worker without the wing's file go by is the default. */
+/** The configuration of a pass; the default if the worker has no configuration of the wing. */
 export function configOf({ settings }: { readonly settings: JsonValue | undefined }): PassConfig {
   return (settings as PassConfig | undefined) ?? DEFAULT_CONFIG
 }

@@ -3,7 +3,7 @@
 
 import { parseGoDuration } from './go-duration.ts'
 
-/** The times that five fields name, in the local time of a zone. */
+/** The times that the five fields match, in the local time of a zone. */
 export interface CronFields {
   readonly minutes: ReadonlySet<number>
   readonly hours: ReadonlySet<number>
@@ -96,7 +96,7 @@ function rangeOf(text: string, bounds: Bounds): Values | undefined {
   const step = stepText === undefined ? 1 : numberOf(stepText)
   if (more.length > 0 || step === undefined || step === 0) return undefined
   const isStar = /^[*?](?:-|$)/.test(range)
-  // The original reads nothing behind a star but the step.
+  // The original ignores everything after a star except the step.
   const span = isStar ? [bounds.least, bounds.most] : spanOf(range, bounds, stepText !== undefined)
   return span && { values: stepped(span, step), isStar: isStar && step === 1 }
 }

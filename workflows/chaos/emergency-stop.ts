@@ -1,5 +1,5 @@
-// Where an emergency stop is looked for: an annotation on the namespace of an object, or on that of chaos pods, as it is
-// configured, for the whole cluster.
+// Finds an emergency stop: an annotation on the namespace of an object, or on the configured chaos namespace for the
+// whole cluster.
 
 import type { StateQuery } from '../kit/index.ts'
 import { CONFIGURED_NAMESPACE } from './config.ts'
@@ -7,12 +7,15 @@ import { EMERGENCY_STOP_ANNOTATION } from './contract.ts'
 
 export interface NamespaceView {
   readonly name: string
-  /** Why everything has to stop, empty where nobody says so; undefined: nothing has to. */
+  /** The reason of the stop, empty without a reason; undefined without a stop. */
   readonly stop?: string
 }
 
 export interface StopState {
-  /** Where the object is, and where chaos pods are. */
+  /**
+   * The namespace of the object and the chaos namespace. Activity inputs contain the names of these queries, so they
+   * keep the spelling `home`.
+   */
   readonly home: NamespaceView | undefined
   readonly chaosHome: NamespaceView | undefined
 }
@@ -26,24 +29,28 @@ export function namespaceView({ metadata: { name, annotations = {} } }: Namespac
   return { name, ...(stop !== undefined && { stop }) }
 }
 
-const PLACE = { kind: 'v1/Namespace', view: namespaceView, onlyIf: { 'metadata.deletionTimestamp': [''] } } as const
+const NAMESPACE_QUERY = {
+  kind: 'v1/Namespace',
+  view: namespaceView,
+  onlyIf: { 'metadata.deletionTimestamp': [''] },
+} as const
 
-/** They come and go seldom, and their changes wake. Whatever is being deleted stops anyway. */
+/** Stops are rare, and their changes wake the pass. Objects that are being deleted end anyway. */
 export const stopQueries: Readonly<Record<keyof StopState, StateQuery>> = {
-  home: { ...PLACE, name: '${target.metadata.namespace}' },
-  chaosHome: { ...PLACE, name: CONFIGURED_NAMESPACE },
+  home: { ...NAMESPACE_QUERY, name: '${target.metadata.namespace}' },
+  chaosHome: { ...NAMESPACE_QUERY, name: CONFIGURED_NAMESPACE },
 }
 
-/** The namespace that says that everything has to stop. */
+/** The namespace with the emergency stop. */
 export function stopIn({ home, chaosHome }: StopState): NamespaceView | undefined {
   return [home, chaosHome].find((place) => place?.stop !== undefined)
 }
 
-const LONGEST_MESSAGE = 1000
+const MAX_MESSAGE_LENGTH = 1000
 
-/** @param therefore what follows, as a clause. */
+/** @param therefore the consequence, as a clause. */
 export function stopText({ name, stop = '' }: NamespaceView, therefore: string): string {
   const why = stop === '' || stop === 'true' ? '' : `: ${stop}`
   const text = `namespace ${name} has the annotation ${EMERGENCY_STOP_ANNOTATION}, so ${therefore}${why}`
-  return text.slice(0, LONGEST_MESSAGE)
+  return text.slice(0, MAX_MESSAGE_LENGTH)
 }

@@ -1,5 +1,5 @@
-// Durations as Go's time package has them: text such as `1h30m`, or in JSON a number of nanoseconds. Exact: nanoseconds in 64 bits are more than
-// a double holds, so they are bigints here, and never leave the code as such.
+// Durations of Go's time package: text such as `1h30m`, or in JSON a number of nanoseconds. The values are bigints
+// because 64 bits of nanoseconds exceed a double; the bigints never leave the code.
 
 import { intOrString } from '../kit/index.ts'
 
@@ -13,23 +13,23 @@ const UNITS = {
   m: 60_000_000_000n,
   h: 3_600_000_000_000n,
 } as const
-const [LEAST, MOST] = [-(2n ** 63n), 2n ** 63n - 1n]
-const LONGEST_TEXT = 100
+const [MIN_NS, MAX_NS] = [-(2n ** 63n), 2n ** 63n - 1n]
+const MAX_TEXT_LENGTH = 100
 
 const PART = '(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h)'
 const WHOLE = new RegExp(`^[-+]?(?:0|(?:${PART})+)$`)
 
-/** What is expected where a duration is wrong, for people. */
+/** The expected format of a duration, for messages. */
 export const EXPECTED_DURATION = 'a duration such as 1m30s'
 
 /**
- * A duration in nanoseconds; undefined for what is none, or beyond 64 bits. An empty text is none.
+ * A duration in nanoseconds; undefined for invalid text, an empty text, and durations beyond 64 bits.
  *
  * Source: Go's time.ParseDuration.
  */
 export function parseGoDuration(value: unknown): bigint | undefined {
   if (typeof value === 'number') return Number.isInteger(value) ? bounded(BigInt(value)) : undefined
-  if (typeof value !== 'string' || value.length > LONGEST_TEXT || !WHOLE.test(value)) return undefined
+  if (typeof value !== 'string' || value.length > MAX_TEXT_LENGTH || !WHOLE.test(value)) return undefined
   const parts = [...value.matchAll(/([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)/g)]
   const sum = parts.reduce(
     (total, [, whole = '', fraction = '', unit = 's']) => total + partOf(whole, fraction, unit),
@@ -38,13 +38,13 @@ export function parseGoDuration(value: unknown): bigint | undefined {
   return bounded(value.startsWith('-') ? -sum : sum)
 }
 
-/** A duration in milliseconds, with what is less as a fraction; undefined as above. */
+/** A duration in milliseconds, with fractions; undefined as above. */
 export function durationMs(value: unknown): number | undefined {
   const ns = parseGoDuration(value)
   return ns === undefined ? undefined : Number(ns) / 1e6
 }
 
-/** As Go writes it: `1h0m0s`, `1.5s`, `100ms`, `0s`. Source: Go's time.Duration.String. */
+/** The duration in Go's format: `1h0m0s`, `1.5s`, `100ms`, `0s`. Source: Go's time.Duration.String. */
 export function formatGoDuration(ns: bigint): string {
   if (ns === 0n) return '0s'
   if (ns < 0n) return `-${formatGoDuration(-ns)}`
@@ -57,22 +57,22 @@ export function formatGoDuration(ns: bigint): string {
   return minutes > 0n ? `${minutes}m${seconds}` : seconds
 }
 
-/** A duration in the form that Go writes; undefined for what is none. */
+/** A duration in Go's format; undefined for an invalid one. */
 export function normalGoDuration(value: unknown): string | undefined {
   const ns = parseGoDuration(value)
   return ns === undefined ? undefined : formatGoDuration(ns)
 }
 
-/** Whole milliseconds as Go writes them. */
+/** Whole milliseconds in Go's format. */
 export function goDurationOfMs(ms: number): string {
   return formatGoDuration(BigInt(Math.round(ms)) * UNITS.ms)
 }
 
-/** A field of a kind that holds one: text, or a whole number of nanoseconds. An empty text stands for none. */
+/** A schema field for a duration: text, or a whole number of nanoseconds. An empty text means no duration. */
 export function durationField(description: string) {
   return intOrString(description, {
     pattern: `^([-+]?(0|(${PART.replaceAll('(?:', '(')})+))?$`,
-    maxLength: LONGEST_TEXT,
+    maxLength: MAX_TEXT_LENGTH,
   })
 }
 
@@ -83,7 +83,7 @@ function partOf(whole: string, fraction: string, unit: string): bigint {
 }
 
 function bounded(ns: bigint): bigint | undefined {
-  return ns < LEAST || ns > MOST ? undefined : ns
+  return ns < MIN_NS || ns > MAX_NS ? undefined : ns
 }
 
 function decimal(value: bigint, unit: bigint): string {

@@ -1,14 +1,14 @@
-// How texts of flags and of files are read, each with what is expected of them.
+// Parsers for texts of flags and files, each with a description of the expected format.
 
-/** Reads a value; undefined: it is none. */
+/** Parses a value; undefined for an invalid text. */
 export interface Grammar<Value> {
   readonly reads: (text: string) => Value | undefined
-  /** Reads on from "expected". */
+  /** Continues a sentence after "expected". */
   readonly expected: string
 }
 
-/** An integer between both, inclusive. */
-export function whole(least: number, most: number): Grammar<number> {
+/** An integer in the given range, inclusive. */
+export function integerIn(least: number, most: number): Grammar<number> {
   return {
     reads: (text) => {
       const value = Number(text)
@@ -19,7 +19,7 @@ export function whole(least: number, most: number): Grammar<number> {
   }
 }
 
-/** Reads one of these. */
+/** Parses one of these values. */
 export function among<Value extends string>(values: readonly Value[]): (text: string) => Value | undefined {
   return (text) => values.find((value) => value === text)
 }

@@ -1,22 +1,22 @@
-// Hosts as texts, as flags of injectors and files of operators have them. Source: spec/chaos.md 3.2, 8.1.
+// Hosts as texts, in flags of injectors and files of operators. Source: spec/chaos.md 3.2, 8.1.
 
-import { among, type Grammar, whole } from './grammar.ts'
+import { among, type Grammar, integerIn } from './grammar.ts'
 
 export type Flow = 'egress' | 'ingress'
 export type ConnState = 'new' | 'est'
 export type DnsResolver = 'pod' | 'node' | 'pod-fallback-node' | 'node-fallback-pod'
 
 export interface HostRule {
-  /** A name, an address or a CIDR; empty: everything. */
+  /** A name, an address or a CIDR; empty: all hosts. */
   readonly host: string
-  /** 0: all. */
+  /** 0: all ports. */
   readonly port: number
   /** Empty: both. */
   readonly protocol: 'tcp' | 'udp' | ''
   readonly flow: Flow
   readonly connState: ConnState | ''
   readonly dnsResolver: DnsResolver
-  /** Share of its addresses, 1 to 100. */
+  /** The percentage of its addresses, 1 to 100. */
   readonly percentage: number
 }
 
@@ -24,7 +24,10 @@ export const HOST_NAME = /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/i
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/
 const RESOLVERS: readonly DnsResolver[] = ['pod', 'node', 'pod-fallback-node', 'node-fallback-pod']
 
-/** `host;port;protocol;flow;connState;dnsResolver;percentage`, of which parts at the end may be missing and each may be empty. */
+/**
+ * Parses `host;port;protocol;flow;connState;dnsResolver;percentage`; each part may be empty, and parts at the end may
+ * be missing.
+ */
 export const hostRule: Grammar<HostRule> = {
   reads: (text) => {
     const parts = text.split(';').map((part) => part.trim())
@@ -32,12 +35,12 @@ export const hostRule: Grammar<HostRule> = {
     const [host = '', port = '', protocol = '', flow = '', connState = '', resolver = '', percentage = ''] = parts
     const read = {
       host: isHost(host) ? host : undefined,
-      port: optional(port, 0, whole(0, 65535).reads),
+      port: optional(port, 0, integerIn(0, 65535).reads),
       protocol: optional(protocol.toLowerCase(), '' as const, among(['tcp', 'udp'] as const)),
       flow: optional(flow.toLowerCase(), 'egress' as const, among(['egress', 'ingress'] as const)),
       connState: optional(connState.toLowerCase(), '' as const, among(['new', 'est'] as const)),
       dnsResolver: optional(resolver, 'pod-fallback-node' as const, among(RESOLVERS)),
-      percentage: optional(percentage, 100, whole(1, 100).reads),
+      percentage: optional(percentage, 100, integerIn(1, 100).reads),
     }
     return isComplete(read) ? read : undefined
   },

@@ -1,12 +1,12 @@
-// What rules read of what users wrote, beside what the kit reads, and what is wrong with it.
+// Helpers with which rules read unvalidated input and describe its problems, in addition to those of the kit.
 
 import { hasField as has, type JsonFields, type Problem, writeJson } from '../kit/index.ts'
 
 export { fieldsOf, hasField as has, type JsonFields, listOf, textOf } from '../kit/index.ts'
 
-const LONGEST_SHOWN = 80
+const MAX_VALUE_LENGTH = 80
 
-/** What a text of anybody's is in JSON; undefined: it is none. */
+/** Parses JSON from an untrusted source; undefined if it is invalid. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -15,18 +15,18 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** Whether the field says something: an empty text is nothing. */
-export function says(fields: JsonFields, name: string): boolean {
+/** Whether the field has a value; an empty text counts as no value. */
+export function hasValue(fields: JsonFields, name: string): boolean {
   return has(fields, name) && fields[name] !== ''
 }
 
-/** A value as people are shown it. */
-export function shown(value: unknown): string {
+/** A value as messages show it. */
+export function formatValue(value: unknown): string {
   const text = value === undefined ? 'nothing' : writeJson(value)
-  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`
+  return text.length <= MAX_VALUE_LENGTH ? text : `${text.slice(0, MAX_VALUE_LENGTH)}…`
 }
 
-/** What is wrong with a number that may be absent. */
+/** The problems of optional integers. */
 export function rangeProblems(
   fields: JsonFields,
   at: string,
@@ -38,11 +38,11 @@ export function rangeProblems(
     if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return []
     const expected =
       most === Infinity ? `a whole number of at least ${least}` : `a whole number from ${least} to ${most}`
-    return [{ field: `${at}.${name}`, found: shown(value), expected }]
+    return [{ field: `${at}.${name}`, found: formatValue(value), expected }]
   })
 }
 
-/** What is wrong with a text that may be absent or empty, and otherwise is one of these. */
+/** The problems of optional texts that must be one of the given values if they are not empty. */
 export function choiceProblems(
   fields: JsonFields,
   at: string,
@@ -50,7 +50,7 @@ export function choiceProblems(
 ): readonly Problem[] {
   return Object.entries(choices).flatMap(([name, values]) => {
     const value = fields[name]
-    if (!says(fields, name) || values.some((one) => one === value)) return []
-    return [{ field: `${at}.${name}`, found: shown(value), expected: `one of ${values.join(', ')}` }]
+    if (!hasValue(fields, name) || values.some((one) => one === value)) return []
+    return [{ field: `${at}.${name}`, found: formatValue(value), expected: `one of ${values.join(', ')}` }]
   })
 }

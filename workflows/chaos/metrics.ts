@@ -1,32 +1,35 @@
-// The metrics of the wing, by the names that users of chaos-controller know: Datadog has these with dots, Prometheus with `_` for each dot. Source:
+// The metrics of the wing, under chaos-controller's names: Datadog uses dots, Prometheus `_` for each dot. Source:
 // spec/chaos.md 2.15.
 
 import type { MetricLabels, MetricTable } from '../kit/index.ts'
 
-/** Where they are sent, beside being served. */
+/** The sinks that receive metrics in addition to the metrics endpoint. */
 export const METRICS_SINKS = ['noop', 'datadog'] as const
 export type MetricsSink = (typeof METRICS_SINKS)[number]
 
-const OF_NAMESPACE = { type: 'counter', labels: ['namespace'] } as const
+const NAMESPACE_COUNTER = { type: 'counter', labels: ['namespace'] } as const
 
-/** Of crons and of rollouts. */
+/** The metrics of crons or rollouts. */
 function schedules(what: 'cron' | 'rollout'): MetricTable {
   const prefix = `chaos.${what}.controller.schedule`
   return {
-    [`${prefix}.disruption_scheduled`]: { ...OF_NAMESPACE, help: `Disruptions that ${what}s have made.` },
+    [`${prefix}.disruption_scheduled`]: { ...NAMESPACE_COUNTER, help: `Disruptions that ${what}s have made.` },
     [`${prefix}.too_late`]: {
-      ...OF_NAMESPACE,
+      ...NAMESPACE_COUNTER,
       help: `Disruptions that ${what}s have not made because it was too late for them.`,
     },
-    [`${prefix}.target_missing`]: { ...OF_NAMESPACE, help: `Times that the target of a ${what} was found missing.` },
+    [`${prefix}.target_missing`]: {
+      ...NAMESPACE_COUNTER,
+      help: `Times that the target of a ${what} was found missing.`,
+    },
     [`${prefix}.missing_target_found`]: {
-      ...OF_NAMESPACE,
+      ...NAMESPACE_COUNTER,
       help: `Times that a missing target of a ${what} was there again.`,
     },
   }
 }
 
-const DOTTED: MetricTable = {
+const METRICS: MetricTable = {
   'chaos.controller.restart': { type: 'counter', help: 'Starts of this worker.' },
   'chaos.controller.reconcile': { type: 'counter', help: 'Passes over Disruptions.' },
   'chaos.controller.reconcile.duration': { type: 'histogram', help: 'Seconds that a pass over a Disruption took.' },
@@ -45,7 +48,7 @@ const DOTTED: MetricTable = {
   },
   'chaos.controller.pods.gauge': { type: 'gauge', help: 'Chaos pods that are there.' },
   'chaos.controller.orphan.found': {
-    ...OF_NAMESPACE,
+    ...NAMESPACE_COUNTER,
     help: 'Chaos pods whose Disruption was gone, though it had not been undone.',
   },
   'chaos.controller.disruption.completed_duration': {
@@ -57,7 +60,7 @@ const DOTTED: MetricTable = {
     labels: ['namespace', 'name'],
     help: 'Seconds since the creation of a Disruption that is there.',
   },
-  'chaos.controller.disruptions.stuck_on_removal': { ...OF_NAMESPACE, help: 'Disruptions that became stuck.' },
+  'chaos.controller.disruptions.stuck_on_removal': { ...NAMESPACE_COUNTER, help: 'Disruptions that became stuck.' },
   'chaos.controller.disruptions.stuck_on_removal_total': { type: 'gauge', help: 'Disruptions that are stuck.' },
   'chaos.controller.disruptions.gauge': { type: 'gauge', help: 'Disruptions that are there.' },
   'chaos.controller.disruptions.count': {
@@ -67,10 +70,10 @@ const DOTTED: MetricTable = {
   },
   ...schedules('cron'),
   'chaos.cron.controller.schedule.missing_target_deleted': {
-    ...OF_NAMESPACE,
+    ...NAMESPACE_COUNTER,
     help: 'Crons that were deleted because their target was missing for too long.',
   },
-  'chaos.cron.controller.schedule.paused': { ...OF_NAMESPACE, help: 'Times that a cron was found paused.' },
+  'chaos.cron.controller.schedule.paused': { ...NAMESPACE_COUNTER, help: 'Times that a cron was found paused.' },
   'chaos.cron.controller.schedule.next_scheduled': {
     type: 'gauge',
     labels: ['namespace', 'name'],
@@ -79,8 +82,8 @@ const DOTTED: MetricTable = {
   ...schedules('rollout'),
 }
 
-/** What is counted of reviews of Disruptions. */
-const REVIEWS = {
+/** Counters of admission reviews of Disruptions. */
+const REVIEW_METRICS = {
   created: 'chaos.controller.validation.created',
   updated: 'chaos.controller.validation.updated',
   refused: 'chaos.controller.validation.failed',
@@ -88,27 +91,27 @@ const REVIEWS = {
 } as const
 
 export const CHAOS_METRICS: MetricTable = Object.fromEntries(
-  Object.entries(DOTTED).map(([name, declaration]) => [underscored(name), declaration]),
+  Object.entries(METRICS).map(([name, declaration]) => [underscored(name), declaration]),
 )
 
-/** By what is answered about Disruptions; the webhook declares them. */
+/** By the result of the review; the webhook declares these counters. */
 export const REVIEW_COUNTERS = {
-  created: underscored(REVIEWS.created),
-  updated: underscored(REVIEWS.updated),
-  refused: underscored(REVIEWS.refused),
-  deleted: underscored(REVIEWS.deleted),
+  created: underscored(REVIEW_METRICS.created),
+  updated: underscored(REVIEW_METRICS.updated),
+  refused: underscored(REVIEW_METRICS.refused),
+  deleted: underscored(REVIEW_METRICS.deleted),
 }
 
 const DATADOG_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
-  [...Object.keys(DOTTED), ...Object.values(REVIEWS)].map((name) => [underscored(name), name]),
+  [...Object.keys(METRICS), ...Object.values(REVIEW_METRICS)].map((name) => [underscored(name), name]),
 )
 
-/** As Datadog has the metric; undefined: it is none of the wing's. */
+/** The metric's name in Datadog; undefined for metrics outside the wing. */
 export function datadogNameOf(metric: string): string | undefined {
   return DATADOG_NAMES[metric]
 }
 
-/** Gauges of Prometheus that chaos-controller sends as how long something takes. */
+/** Prometheus gauges that chaos-controller sends as timings. */
 const TIMINGS: readonly string[] = [
   'chaos.controller.disruption.ongoing_duration',
   'chaos.cron.controller.schedule.next_scheduled',
@@ -118,15 +121,15 @@ export function isSentAsTiming(name: string): boolean {
   return TIMINGS.includes(name)
 }
 
-const WHOSE_NAME: Readonly<Record<string, string>> = {
+const NAME_TAGS: Readonly<Record<string, string>> = {
   'chaos.controller': 'disruptionName',
   'chaos.cron.controller': 'disruptionCronName',
   'chaos.rollout.controller': 'disruptionRolloutName',
 }
 
-/** The labels as tags: a name says whose it is, as there are no others beside it. */
+/** The labels as Datadog tags; the tag of a name says which kind of object it belongs to. */
 export function datadogTagsOf(datadogName: string, { name, ...labels }: MetricLabels): MetricLabels {
-  const [, tag = 'name'] = Object.entries(WHOSE_NAME).find(([prefix]) => datadogName.startsWith(`${prefix}.`)) ?? []
+  const [, tag = 'name'] = Object.entries(NAME_TAGS).find(([prefix]) => datadogName.startsWith(`${prefix}.`)) ?? []
   return { ...labels, ...(name !== undefined && { [tag]: name }) }
 }
 

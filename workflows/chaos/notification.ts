@@ -1,15 +1,15 @@
-// What people are told of a Disruption or a DisruptionCron outside of the cluster, made of one of its Events: the type that it is told as, and its words.
-// Pure. Wire format: spec/chaos.md 2.15; JSON:API, as the HTTP notifier of chaos-controller sends it.
+// Converts Events of Disruptions and DisruptionCrons to notifications: their type and text. Pure. Wire format:
+// spec/chaos.md 2.15; JSON:API, as the HTTP notifier of chaos-controller sends it.
 
 import { writeJson } from '../kit/index.ts'
 import { DISRUPTION_KIND, USER_ANNOTATION, USER_GROUPS_ANNOTATION, USER_INFO_ANNOTATION } from './contract.ts'
 import { fieldsOf, type JsonFields, listOf, parsedJson, textOf } from './json-fields.ts'
 
-/** In the order in which `reporting.minNotificationType` counts them. */
+/** In ascending order, as `reporting.minNotificationType` compares them. */
 export const NOTIFICATION_TYPES = ['Info', 'Success', 'Completion', 'Warning', 'Error'] as const
 export type NotificationType = (typeof NOTIFICATION_TYPES)[number]
 
-/** An Event of one of them. */
+/** An Event about a Disruption or DisruptionCron. */
 export interface Occurrence {
   readonly kind: string
   readonly namespace: string
@@ -18,23 +18,23 @@ export interface Occurrence {
   readonly type: 'Normal' | 'Warning'
   readonly reason: string
   readonly message: string
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   readonly atMs: number
-  /** As it was then; undefined: it was gone. */
+  /** The object at that time; undefined if it was deleted. */
   readonly object: object | undefined
 }
 
-const RECOVERIES = new Set(['RecoveredWarningStateInTargetPod', 'RecoveredWarningStateInTargetNode'])
-const ENDS = new Set(['Finished', 'DurationOver', 'GCOver'])
+const RECOVERY_REASONS = new Set(['RecoveredWarningStateInTargetPod', 'RecoveredWarningStateInTargetNode'])
+const END_REASONS = new Set(['Finished', 'DurationOver', 'GCOver'])
 
 export function notificationType({ type, reason }: Pick<Occurrence, 'type' | 'reason'>): NotificationType {
   if (type === 'Warning') return 'Warning'
-  if (RECOVERIES.has(reason)) return 'Success'
-  return ENDS.has(reason) ? 'Completion' : 'Info'
+  if (RECOVERY_REASONS.has(reason)) return 'Success'
+  return END_REASONS.has(reason) ? 'Completion' : 'Info'
 }
 
-/** Whether one who wants to hear what is at least `least` hears what is told as `type`. */
-export function isAllowed(type: NotificationType, least: string | undefined): boolean {
+/** Whether a notification of this type reaches a receiver with the minimum `least`. */
+export function reachesMinimum(type: NotificationType, least: string | undefined): boolean {
   const [wanted, told] = [NOTIFICATION_TYPES.findIndex((one) => one === least), NOTIFICATION_TYPES.indexOf(type)]
   return told >= (wanted === -1 ? NOTIFICATION_TYPES.indexOf('Success') : wanted)
 }
@@ -55,10 +55,10 @@ export function bodyOf({ kind, name, reason, message }: Occurrence): string {
   return `${kind} '${name}' emitted the event ${reason}: ${message}`
 }
 
-/** Who made it, as far as that is recorded. */
+/** The recorded creator. */
 export interface Author {
   readonly username: string
-  /** Empty when the user's name is no address. */
+  /** Empty if the user's name is not an e-mail address. */
   readonly email: string
   readonly groups: readonly string[]
 }
@@ -68,8 +68,9 @@ const SERVICE_ACCOUNT = 'system:serviceaccount:'
 export function authorOf(object: object | undefined): Author {
   const annotations = fieldsOf(fieldsOf(fieldsOf(object)['metadata'])['annotations'])
   const info = fieldsOf(parsedJson(textOf(annotations[USER_INFO_ANNOTATION])))
-  // What a cron has made was asked for by who made the cron.
-  // Anybody may write that; whom the webhook has recorded nobody. The worker makes children by its own account.
+  // A child of a cron belongs to the creator of the cron.
+  // Anyone may write that annotation, but not the webhook's annotation. The worker creates children with its own
+  // account.
   const recorded = textOf(info['username'])
   const isByPerson = recorded !== '' && !recorded.startsWith(SERVICE_ACCOUNT)
   const isChild = !isByPerson && textOf(annotations[USER_ANNOTATION]) !== ''
@@ -82,7 +83,7 @@ export function reportingOf(object: object | undefined): JsonFields {
   return fieldsOf(fieldsOf(fieldsOf(object)['spec'])['reporting'])
 }
 
-/** The document that the HTTP notifier sends. */
+/** The document of the HTTP notifier. */
 export function httpDocument(told: Occurrence, clusterName: string) {
   const type = notificationType(told)
   const { username, email, groups } = authorOf(told.object)
@@ -103,7 +104,7 @@ export function httpDocument(told: Occurrence, clusterName: string) {
         involved_object_kind: told.kind,
         timestamp: told.atMs * 1_000_000,
         manifest,
-        // What these were called before there were crons.
+        // The names of these fields before crons existed.
         disruption_name: isDisruption ? told.name : '',
         disruption: isDisruption ? manifest : '',
         targets_count: isDisruption ? targetsCount(told.object) : 0,
@@ -114,14 +115,17 @@ export function httpDocument(told: Occurrence, clusterName: string) {
   }
 }
 
-// A notice stays in a history, and Temporal takes no more than 2 MB.
-const MOST_MANIFEST_CHARACTERS = 100_000
-/** What of a status may be long: a line for each target, and the spec a second time. */
+// A notification is part of a workflow history, and Temporal limits payloads to 2 MB.
+const MAX_MANIFEST_LENGTH = 100_000
+/** Status fields that may be long: one entry for each target, or a second copy of the spec. */
 const LONG_FIELDS = ['targets', 'targetInjections', 'originalSpec', 'ignoredTargets', 'targetStates']
 
 const APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
-/** The object in JSON, without what only servers read; when it is too long without what is told of each target, and at last without all but its name. */
+/**
+ * The object as JSON without server-side fields; if it is too long, without the fields for each target, and finally
+ * only its identity.
+ */
 function manifestOf({ kind, namespace, name, uid, object }: Occurrence): string {
   const { metadata, status, ...rest } = fieldsOf(object)
   const annotations = without(fieldsOf(fieldsOf(metadata)['annotations']), [APPLIED])
@@ -129,7 +133,7 @@ function manifestOf({ kind, namespace, name, uid, object }: Occurrence): string 
   const all = { ...rest, kind, metadata: known, ...(status !== undefined && { status }) }
   const brief = { ...all, status: without(fieldsOf(status), LONG_FIELDS) }
   const texts = object === undefined ? [] : [all, brief].map((one) => writeJson(one))
-  const fitting = texts.find((text) => text.length <= MOST_MANIFEST_CHARACTERS)
+  const fitting = texts.find((text) => text.length <= MAX_MANIFEST_LENGTH)
   return fitting ?? writeJson({ kind, metadata: { namespace, name, uid } })
 }
 
@@ -143,4 +147,91 @@ export function targetsCount(object: object | undefined): number {
 
 function emailIn(username: string): string {
   return /^[^\s@<>,;:()]+@[^\s@<>,;:()]+\.[^\s@<>,;:()]+$/.test(username) ? username : ''
+}
+
+/** The format of `chat.postMessage` and incoming webhooks. */
+export interface SlackMessage {
+  /** Shown where blocks are not supported. */
+  readonly text: string
+  readonly blocks: readonly object[]
+}
+
+// Source: Slack, "Block Kit": the texts of headers, of sections and of their fields.
+const [MOST_HEADER, MOST_FIELD, MOST_SECTION] = [150, 2000, 3000]
+
+export function slackMessage(told: Occurrence, clusterName: string): SlackMessage {
+  const { kind, namespace, name, reason, message, object } = told
+  const type = notificationType(told)
+  const title = titleOf(told, type)
+  const purpose = textOf(reportingOf(object)['purpose'])
+  const facts: readonly (readonly [string, string])[] = [
+    ['Kind', kind],
+    ['Name', name],
+    ['Notification Type', type],
+    ['Cluster', clusterName],
+    ['Namespace', namespace],
+    ['Author', authorOf(object).username],
+    ...(purpose === '' ? [] : [['Purpose', purpose] as const]),
+  ]
+  const fields = facts.map(([what, value]) =>
+    markdown(`*${what}:*\n${value === '' ? 'n/a' : escaped(value)}`, MOST_FIELD),
+  )
+  const event = `> ${kind} \`${name}\` emitted the event \`${reason}\`: ${escaped(message)}`
+  return {
+    text: escaped(title),
+    blocks: [
+      { type: 'header', text: { type: 'plain_text', text: title.slice(0, MOST_HEADER) } },
+      { type: 'divider' },
+      { type: 'section', fields },
+      { type: 'divider' },
+      { type: 'section', text: markdown(event, MOST_SECTION) },
+    ],
+  }
+}
+
+function markdown(text: string, most: number): object {
+  return { type: 'mrkdwn', text: text.slice(0, most) }
+}
+
+/** Escapes the characters of links and mentions. Source: Slack, "Formatting text": escaping. */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+export interface DatadogEvent {
+  readonly title: string
+  readonly text: string
+  readonly alertType: 'info' | 'success' | 'warning' | 'error'
+  readonly tags: Readonly<Record<string, string>>
+}
+
+// Agents accept datagrams of 8 KiB. Source: Datadog, "DogStatsD datagram format"; Datadog truncates longer texts.
+const [MOST_TITLE, MOST_TEXT, MOST_TAG] = [100, 4000, 200]
+
+const ALERTS: Readonly<Record<NotificationType, DatadogEvent['alertType']>> = {
+  Info: 'info',
+  Success: 'success',
+  Completion: 'info',
+  Warning: 'warning',
+  Error: 'error',
+}
+
+/** Selector labels by which Datadog users find their events. */
+const SELECTED = ['team', 'service', 'app']
+
+export function datadogEvent(told: Occurrence): DatadogEvent {
+  const type = notificationType(told)
+  return {
+    title: titleOf(told, type).slice(0, MOST_TITLE),
+    text: bodyOf(told).slice(0, MOST_TEXT),
+    alertType: ALERTS[type],
+    tags: tagsOf(told),
+  }
+}
+
+function tagsOf({ kind, name, object }: Occurrence): DatadogEvent['tags'] {
+  if (kind !== DISRUPTION_KIND) return { disruptioncron_name: name }
+  const selector: JsonFields = fieldsOf(fieldsOf(fieldsOf(object)['spec'])['selector'])
+  const selected = SELECTED.map((label) => [label, textOf(selector[label]).slice(0, MOST_TAG)] as const)
+  return { ...Object.fromEntries(selected.filter(([, value]) => value !== '')), disruption_name: name }
 }

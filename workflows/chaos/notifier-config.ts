@@ -1,38 +1,38 @@
-// Whom the operators of a cluster want to be told of Disruptions: `controller.notifiers` of the configuration file, by the names that users of
-// chaos-controller know. Apart from the rest of the file, because it has secrets: it goes to who sends, and never into a pass, a history or a log. Pure.
-// Source: spec/chaos.md 2.14, 2.15.
+// The operators' configuration of notifiers: `controller.notifiers` of the configuration file, with chaos-controller's
+// names. It is separate because it contains secrets: only the sending activities get it, never a pass, a history or a
+// log. Pure. Source: spec/chaos.md 2.14, 2.15.
 //
-//   N1. No problem repeats a value that may be a secret.
-//   N2. Files with secrets are named here, and read by who sends.
+// N1. No problem repeats a value that may be a secret.
+// N2. The configuration names files with secrets; the sending activities read them.
 
 import type { Problem } from '../kit/index.ts'
 import { EXPECTED_URL, isNothing, type Section, sectionIn, urlProblem } from './config-section.ts'
 
 export interface HttpNotifierConfig {
-  /** Of Disruptions; undefined: those are not told. */
+  /** The URL for Disruptions; undefined: not sent. */
   readonly disruptionURL?: string
   readonly disruptionCronURL?: string
   /** `name: value` each. */
   readonly headers: readonly string[]
-  /** With one of these on each line. */
+  /** A file with one header on each line. */
   readonly headersFilepath?: string
-  /** Asked for a bearer token before each request. */
+  /** The server that issues a bearer token before each request. */
   readonly auth?: {
     readonly url: string
     readonly headers: readonly string[]
-    /** Where the token is in the JSON of the answer, such as `data.token`; undefined: the answer is the token. */
+    /** The path of the token in the JSON response, such as `data.token`; undefined: the response is the token. */
     readonly tokenPath?: string
   }
 }
 
 export interface SlackNotifierConfig {
-  /** With the token of a bot, which posts to channels and writes to people. */
+  /** The file with a bot token, which may post to channels and users. */
   readonly tokenFilepath?: string
-  /** Where its methods are. */
+  /** The base URL of the API methods. */
   readonly apiURL: string
-  /** A channel that is told everything. */
+  /** A channel that gets all notifications. */
   readonly mirrorSlackChannelId?: string
-  /** An incoming webhook, which is told everything and needs no token: the URL, or the file that has it. */
+  /** An incoming webhook, which gets all notifications and needs no token: the URL, or a file with the URL. */
   readonly webhookURL?: string
   readonly webhookURLFilepath?: string
 }
@@ -41,19 +41,19 @@ export interface NotifierConfig {
   readonly clusterName: string
   readonly attempts: number
   readonly retryMs: number
-  /** Lines in the worker's log. */
+  /** Writes lines to the worker's log. */
   readonly noop: boolean
-  /** Events to the agent that metrics are sent to. */
+  /** Sends events to the agent that also receives metrics. */
   readonly datadog: boolean
   readonly http?: HttpNotifierConfig
   readonly slack?: SlackNotifierConfig
 }
 
-// With waits of 1, 2, 4 ... seconds and at most five minutes: 24 minutes.
-const USUAL = { attempts: 12, retryMs: 1000 }
+// Delays of 1, 2, 4 ... seconds, at most five minutes: 24 minutes in total.
+const DEFAULTS = { attempts: 12, retryMs: 1000 }
 const SLACK_API = 'https://slack.com/api/'
 
-/** @param document what the file holds, parsed; undefined for an empty one. */
+/** @param document the parsed file; undefined for an empty one. */
 export function readNotifierConfig(document: unknown): {
   readonly config: NotifierConfig
   readonly problems: readonly Problem[]
@@ -68,8 +68,8 @@ export function readNotifierConfig(document: unknown): {
   const slack = slackOf(root.section('slack'), reading)
   const config: NotifierConfig = {
     clusterName: common.text('clusterName', ''),
-    attempts: atLeastOne(common.number('attempts', USUAL.attempts), reading),
-    retryMs: common.duration('retryInterval', USUAL.retryMs),
+    attempts: atLeastOne(common.number('attempts', DEFAULTS.attempts), reading),
+    retryMs: common.duration('retryInterval', DEFAULTS.retryMs),
     noop: root.section('noop').flag('enabled', false),
     datadog: root.section('datadog').flag('enabled', false),
     ...(http !== undefined && { http }),
@@ -78,44 +78,44 @@ export function readNotifierConfig(document: unknown): {
   return { config, problems }
 }
 
-interface Reading {
+interface ProblemContext {
   readonly problems: Problem[]
   readonly at: string
 }
 
-function httpOf(section: Section, reading: Reading): HttpNotifierConfig | undefined {
+function httpOf(section: Section, reading: ProblemContext): HttpNotifierConfig | undefined {
   const { problems, at } = reading
   const urls = {
-    // The second is what it was called before there were crons; of crons both spellings are known.
+    // The second form is from the time before crons; for crons both spellings are accepted.
     disruptionURL: urlOf(section.section('disruption')) ?? urlOf(section),
     disruptionCronURL: urlOf(section.section('disruptionCron')) ?? urlOf(section.section('disruptioncron')),
   }
-  const told = Object.entries(urls).filter((entry): entry is [keyof typeof urls, string] => entry[1] !== undefined)
-  if (told.length === 0) return undefined
-  for (const [name, url] of told) checkURL(problems, `${at}.http.${name.slice(0, -'URL'.length)}.url`, url)
+  const enabled = Object.entries(urls).filter((entry): entry is [keyof typeof urls, string] => entry[1] !== undefined)
+  if (enabled.length === 0) return undefined
+  for (const [name, url] of enabled) checkURL(problems, `${at}.http.${name.slice(0, -'URL'.length)}.url`, url)
   const headersFilepath = section.text('headersFilepath', '')
   const auth = authOf(section, reading)
   return {
-    ...Object.fromEntries(told),
+    ...Object.fromEntries(enabled),
     headers: headersIn(section, 'headers', reading),
     ...(headersFilepath !== '' && { headersFilepath }),
     ...(auth !== undefined && { auth }),
   }
 }
 
-function authOf(section: Section, reading: Reading): HttpNotifierConfig['auth'] {
+function authOf(section: Section, reading: ProblemContext): HttpNotifierConfig['auth'] {
   const [url, tokenPath] = [section.secret('authURL'), section.text('authTokenPath', '')]
   if (url === '') return undefined
   checkURL(reading.problems, `${reading.at}.http.authURL`, url)
   return { url, headers: headersIn(section, 'authHeaders', reading), ...(tokenPath !== '' && { tokenPath }) }
 }
 
-/** Undefined where it is not switched on. */
+/** Undefined if it is disabled. */
 function urlOf(section: Section): string | undefined {
   return section.flag('enabled', false) ? section.secret('url') : undefined
 }
 
-function slackOf(section: Section, { problems, at }: Reading): SlackNotifierConfig | undefined {
+function slackOf(section: Section, { problems, at }: ProblemContext): SlackNotifierConfig | undefined {
   if (!section.flag('enabled', false)) return undefined
   const given = {
     tokenFilepath: section.text('tokenFilepath', ''),
@@ -142,18 +142,18 @@ function slackOf(section: Section, { problems, at }: Reading): SlackNotifierConf
   return { apiURL: apiURL.endsWith('/') ? apiURL : `${apiURL}/`, ...Object.fromEntries(set) }
 }
 
-/** What is wrong with a header, by its place; N1. */
+/** The problem of a header, without its value (N1). */
 export function headerProblem(header: string): string | undefined {
   const [, name, value] = /^([^:]*):(.*)$/s.exec(header) ?? []
   if (name === undefined || value === undefined) return 'no colon'
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name.trim())) return 'a name that no header has'
-  // What HTTP takes for the end of a header would begin another one.
+  // Characters that HTTP treats as the end of a header would start another header.
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(value) ? undefined : 'a value that no header has'
 }
 
 export const EXPECTED_HEADER = 'name: value'
 
-function headersIn(section: Section, name: string, { problems, at }: Reading): readonly string[] {
+function headersIn(section: Section, name: string, { problems, at }: ProblemContext): readonly string[] {
   const headers = section.secrets(name)
   headers.forEach((header, index) => {
     const found = header === '' ? undefined : headerProblem(header)
@@ -162,10 +162,10 @@ function headersIn(section: Section, name: string, { problems, at }: Reading): r
   return headers
 }
 
-function atLeastOne(attempts: number, { problems, at }: Reading): number {
+function atLeastOne(attempts: number, { problems, at }: ProblemContext): number {
   if (attempts >= 1 && attempts <= 1000) return attempts
   problems.push({ field: `${at}.common.attempts`, found: String(attempts), expected: 'a whole number from 1 to 1000' })
-  return USUAL.attempts
+  return DEFAULTS.attempts
 }
 
 function checkURL(problems: Problem[], field: string, url: string): void {

@@ -1,8 +1,10 @@
-// What passes over crons and rollouts have in common: the target resource, the one Disruption of theirs that is there, and how it comes and goes.
+// The common parts of passes over crons and rollouts: the target resource, the only child Disruption, its creation and
+// its deletion.
 //
-//   P1. Their Disruption has one name. One of that name that is somebody else's is in the way of a new one, and of nothing else: not of a deletion.
-//   P2. Where everything is to stop, none is made.
-//   P3. Where operators have switched crons or rollouts off, nothing is done with them but to undo what they did when they are deleted.
+// P1. The child has a fixed name. A Disruption with this name and another owner blocks the creation of a child, but not
+//   the deletion of the parent.
+// P2. During an emergency stop no child is created.
+// P3. If operators have disabled crons or rollouts, the controller only deletes children when the parent is deleted.
 
 import {
   action,
@@ -16,13 +18,13 @@ import {
   type Step,
   stop,
 } from '../kit/index.ts'
-import { childDisruption, childName, type Parent, type PodSelector, type Selecting } from './child-disruption.ts'
+import { childDisruption, childName, type Parent, type PodSelector, type SelectorFields } from './child-disruption.ts'
 import { configOf } from './config.ts'
 import { GROUP, VERSION } from './contract.ts'
 import { type StopState, stopIn, stopQueries, stopText } from './emergency-stop.ts'
 import { durationMs } from './go-duration.ts'
 
-/** A Disruption of the cron or rollout. */
+/** The Disruption that a cron or rollout has created. */
 export interface Child extends ObservedObject {
   readonly metadata: ObservedObject['metadata'] & {
     readonly creationTimestamp: string
@@ -31,20 +33,20 @@ export interface Child extends ObservedObject {
   }
 }
 
-/** @typeParam Seen what is seen of the target resource. */
+/** @typeParam Seen the view of the target resource. */
 export interface ParentState<Seen> extends StopState {
-  /** The target resource, in the place of its kind. */
+  /** The target resource, in the query of its kind. */
   readonly deployment: Seen | undefined
   readonly statefulSet: Seen | undefined
-  /** At most one, since it has one name; only what is its own (P1). */
+  /** At most one, because it has a fixed name; owned children only (P1). */
   readonly children: readonly Child[]
 }
 
 export const CHILD_KIND = `${GROUP}/${VERSION}/Disruption`
 
-/** @param view what is seen of the target resource. */
+/** @param view the view of the target resource. */
 export function parentQueries(
-  kind: Parent<Selecting>['kind'],
+  kind: Parent<SelectorFields>['kind'],
   view: (object: never) => unknown,
 ): Readonly<Record<keyof ParentState<unknown>, StateQuery>> {
   const target = (its: string) => ({
@@ -66,43 +68,43 @@ export function parentQueries(
   }
 }
 
-/** What passes over both have. */
+/** The common part of passes over both kinds. */
 export type ParentPass<Seen, Target> = LevelPass<ParentState<Seen>, Target>
 
-type AnyParent = Parent<Selecting> & { readonly spec: { readonly delayedStartTolerance?: string | number } }
+type AnyParent = Parent<SelectorFields> & { readonly spec: { readonly delayedStartTolerance?: string | number } }
 type AnyPass = Pick<ParentPass<unknown, AnyParent>, 'state' | 'act' | 'target' | 'settings' | 'now'> & Refreshing
 
 interface Refreshing {
   refresh(name: 'children'): Promise<readonly Child[]>
 }
 
-/** How late a Disruption may be made. */
+/** The maximum delay of a child after its scheduled time. */
 export function toleranceMsOf({ target, settings }: Pick<AnyPass, 'target' | 'settings'>): number {
   const given = durationMs(target.spec.delayedStartTolerance)
   return given ?? configOf({ settings }).controller.defaultCronDelayedStartToleranceMs
 }
 
-/** Nothing wakes it when it is switched on. */
-const LOOK_AGAIN_MS = 300_000
+/** No event wakes the pass when the operators enable the kind. */
+const RECHECK_MS = 300_000
 
-/** What an object is told of a switch that is off, by the configuration's name. */
-export function switchedOffText(field: SwitchField): string {
+/** The message of the Event on an object whose kind is disabled, with the configuration's field. */
+export function disabledText(field: EnabledField): string {
   return `controller.${field} is false: no Disruption is made`
 }
 
-export type SwitchField = 'disruptionCronEnabled' | 'disruptionRolloutEnabled'
+export type EnabledField = 'disruptionCronEnabled' | 'disruptionRolloutEnabled'
 
-/** P3. Told once. */
-export function obeySwitch<Pass extends Pick<AnyPass, 'act' | 'settings'>>(field: SwitchField): Step<Pass> {
+/** P3. Emits one Event. */
+export function requireEnabled<Pass extends Pick<AnyPass, 'act' | 'settings'>>(field: EnabledField): Step<Pass> {
   return action<Pass>('obeySwitch', async (pass): Promise<Outcome> => {
     if (configOf(pass).controller[field] !== false) return done
-    await pass.act.event({ type: 'Warning', reason: 'Disabled', message: switchedOffText(field) })
-    return again(LOOK_AGAIN_MS)
+    await pass.act.event({ type: 'Warning', reason: 'Disabled', message: disabledText(field) })
+    return again(RECHECK_MS)
   })
 }
 
-/** P2. Whether nothing may be made now; told where an emergency stop is why. */
-export async function isHeldBack(pass: AnyPass): Promise<boolean> {
+/** P2. Whether no child may be created now; emits an Event if an emergency stop is the reason. */
+export async function isBlocked(pass: AnyPass): Promise<boolean> {
   if (configOf(pass).controller.deleteOnly) return true
   const stopping = stopIn(pass.state)
   if (stopping === undefined) return false
@@ -112,12 +114,13 @@ export async function isHeldBack(pass: AnyPass): Promise<boolean> {
 }
 
 /**
- * Makes the Disruption.
+ * Creates the child Disruption.
  *
- * @param forMs for which time of the schedule, or which change.
- * @returns as it is there; undefined when it is gone already. Or the fault of one that is in the way (P1).
+ * @param forMs the time of the schedule or of the change.
+ * @returns the child; its value is undefined if the child is deleted already. Or the fault if another Disruption has
+ * the name (P1).
  */
-export async function makeChild(
+export async function createChild(
   pass: AnyPass,
   selector: PodSelector,
   forMs: number,
@@ -130,8 +133,8 @@ export async function makeChild(
   return { fault: retryLater('NotOwned', message) }
 }
 
-/** Deletes the Disruption, which undoes what it did; done when it is gone. */
-export async function endChildren(pass: Pick<AnyPass, 'state' | 'act'> & Refreshing): Promise<Outcome> {
+/** Deletes the child, which undoes its changes; done when it is gone. */
+export async function deleteChildren(pass: Pick<AnyPass, 'state' | 'act'> & Refreshing): Promise<Outcome> {
   const alive = pass.state.children.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   await Promise.all(alive.map(async (child) => await pass.act.remove(child)))
   const left = alive.length === 0 ? pass.state.children : await pass.refresh('children')

@@ -1,10 +1,11 @@
-// Reads the configuration file that users of chaos-controller know. Pure: who reads the file is activities/chaos/. Source: spec/chaos.md 2.14.
+// Parses chaos-controller's configuration file. Pure; activities/chaos/ reads the file. Source: spec/chaos.md 2.14.
 //
-//   R1. A field of the wrong type is told with its path, what was found and what was expected. Fields that Pawl does not have are passed over: the file is
-//       another program's as well.
-//   R2. What chaos-controller's chart renders is taken as it is meant: `imagePullSecrets: false` names none, and allowed hosts are texts.
-//   R3. Clouds stand in `controller.cloudProviders`, and in `cloudProviders` of files for former versions of Pawl; of a field that is in both the former
-//       counts. So do `handler.cpu` and `handler.memory`, which are in `handler.resources` of the chart's values.
+// R1. A field of the wrong type is reported with its path, the actual and the expected value. Unknown fields are
+//   ignored, because the file also belongs to another program.
+// R2. Values that chaos-controller's chart renders are accepted: `imagePullSecrets: false` means none, and allowed
+//   hosts are texts.
+// R3. Clouds are configured in `controller.cloudProviders`; the older `cloudProviders` is a fallback. `handler.cpu` and
+//   `handler.memory` fall back to `handler.resources` of the chart's values.
 
 import { allowedHostIn, EXPECTED_HOST } from './allowed-host.ts'
 import { CLOUDS, extraRanges } from './cloud.ts'
@@ -13,7 +14,7 @@ import { EXPECTED_URL, isNothing, type Section, sectionIn, urlProblem } from './
 import type { Problem } from '../kit/index.ts'
 import { METRICS_SINKS, type MetricsSink } from './metrics.ts'
 
-/** @param document what the file holds, parsed; undefined for an empty one. */
+/** @param document the parsed file; undefined for an empty one. */
 export function readChaosConfig(document: unknown): {
   readonly config: ChaosConfig
   readonly problems: readonly Problem[]
@@ -27,7 +28,7 @@ export function readChaosConfig(document: unknown): {
     handler: handlerOf(root.section('handler')),
     // R3
     cloudProviders: cloudProvidersOf(
-      controller.section('cloudProviders').beside(root.section('cloudProviders')),
+      controller.section('cloudProviders').withFallback(root.section('cloudProviders')),
       problems,
     ),
   }
@@ -117,7 +118,7 @@ function injectorOf(section: Section): ChaosConfig['injector'] {
 function handlerOf(section: Section): ChaosConfig['handler'] {
   const usual = DEFAULT_CONFIG.handler
   // R3
-  const resources = section.beside(section.section('resources'))
+  const resources = section.withFallback(section.section('resources'))
   return {
     enabled: section.flag('enabled', usual.enabled),
     image: section.text('image', usual.image),

@@ -1,9 +1,10 @@
-// Where an agent takes datagrams of StatsD, as chaos-controller is told it: `STATSD_URL`, or the agent of the node. Pure. Source: spec/chaos.md 2.15.
+// The address of the DogStatsD agent, from chaos-controller's variables: `STATSD_URL`, or the agent of the node. Pure.
+// Source: spec/chaos.md 2.15.
 
 import type { StatsdEnvironment } from '../kit/index.ts'
 
 export interface StatsdAddress {
-  /** A name or an address; one of IPv6 without brackets. */
+  /** A name or an address; IPv6 without brackets. */
   readonly host: string
   readonly port: number
 }
@@ -12,7 +13,7 @@ export const STATSD_PORT = 8125
 
 export const EXPECTED_STATSD = 'HOST:PORT or udp://HOST:PORT; Pawl sends by UDP alone, to no socket file'
 
-/** Undefined for what is none. The sandbox of passes has no `URL`. */
+/** Undefined for an invalid address. The workflow sandbox has no `URL`. */
 export function statsdAddress(text: string): StatsdAddress | undefined {
   const [, bracketed, plain, digits] =
     /^(?:udp:\/\/)?(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::(\d{1,5}))?\/?$/i.exec(text.trim()) ?? []
@@ -21,7 +22,7 @@ export function statsdAddress(text: string): StatsdAddress | undefined {
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port }
 }
 
-/** That of the environment, or what is wrong with it: for people. */
+/** The address from the environment, or a message about the problem. */
 export function statsdAddressIn(
   environment: StatsdEnvironment,
 ): { readonly address: StatsdAddress } | { readonly problem: string } {

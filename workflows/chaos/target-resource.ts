@@ -1,8 +1,9 @@
-// What crons and rollouts have in common: whose pods their Disruptions disturb. Wire format: spec/chaos.md 2.12, 2.13.
+// The spec fields that crons and rollouts share: the target resource whose pods their Disruptions disturb. Wire format:
+// spec/chaos.md 2.12, 2.13.
 
 import { oneOf, type Problem, record, required, text, type ValueOf } from '../kit/index.ts'
 import { durationField, EXPECTED_DURATION, parseGoDuration } from './go-duration.ts'
-import { fieldsOf, type JsonFields, says, shown, textOf } from './json-fields.ts'
+import { fieldsOf, type JsonFields, hasValue, formatValue, textOf } from './json-fields.ts'
 
 const KINDS = ['deployment', 'statefulset'] as const
 
@@ -15,7 +16,7 @@ export const toleranceField = durationField("How late a Disruption may be made; 
 
 export type TargetResource = ValueOf<typeof targetResourceField>
 
-/** The kind as its objects have it: `apps/v1/Deployment`. */
+/** API version and kind of the target: `apps/v1/Deployment`. */
 export function targetKindOf({ kind }: TargetResource): 'apps/v1/Deployment' | 'apps/v1/StatefulSet' {
   return kind === 'deployment' ? 'apps/v1/Deployment' : 'apps/v1/StatefulSet'
 }
@@ -25,22 +26,27 @@ export function targetResourceProblems(value: unknown, at: string): readonly Pro
   return [
     ...(KINDS.some((one) => one === kind)
       ? []
-      : [{ field: `${at}.kind`, found: shown(kind), expected: KINDS.join(' or ') }]),
-    ...(textOf(name) === '' ? [{ field: `${at}.name`, found: shown(name), expected: 'the name of an object' }] : []),
+      : [{ field: `${at}.kind`, found: formatValue(kind), expected: KINDS.join(' or ') }]),
+    ...(textOf(name) === ''
+      ? [{ field: `${at}.name`, found: formatValue(name), expected: 'the name of an object' }]
+      : []),
   ]
 }
 
-/** @param fields with `delayedStartTolerance`. */
+/** @param fields the fields with `delayedStartTolerance`. */
 export function toleranceProblems(fields: JsonFields, at: string): readonly Problem[] {
-  if (!says(fields, 'delayedStartTolerance')) return []
+  if (!hasValue(fields, 'delayedStartTolerance')) return []
   const value = fields['delayedStartTolerance']
   const ns = parseGoDuration(value)
   if (ns !== undefined && ns >= 0n) return []
   const expected = ns === undefined ? EXPECTED_DURATION : 'a duration of 0 or more'
-  return [{ field: `${at}.delayedStartTolerance`, found: shown(value), expected }]
+  return [{ field: `${at}.delayedStartTolerance`, found: formatValue(value), expected }]
 }
 
-/** The name of a child stands behind a prefix, and becomes a label of chaos pods. @param longest of the parent's name. */
+/**
+ * The child's name is a prefix and the parent's name, and becomes a label of chaos pods. @param longest the maximum
+ * length of the parent's name.
+ */
 export function parentNameProblems(metadata: unknown, longest: number): readonly Problem[] {
   const name = textOf(fieldsOf(metadata)['name'])
   if (name.length <= longest) return []

@@ -1,26 +1,26 @@
-// Who has made a Disruption, a cron or a rollout, as the API server has known the user: the webhook records it. Wire format: spec/chaos.md 2.10 "User info".
+// The webhook records the user who created a Disruption, cron or rollout. Wire format: spec/chaos.md 2.10 "User info".
 //
-//   U1. What a client writes there at creation is not kept.
-//   U2. It stays: what leaves it out keeps it, and what changes it is refused.
+// U1. A value that a client sets at creation is overwritten.
+// U2. The value never changes: an update without it keeps it, and an update with another value is rejected.
 
 import type { AdmissionRequest, FieldChange, MetadataRules, Mutation, Problem } from '../kit/index.ts'
 import { USER_INFO_ANNOTATION } from './contract.ts'
-import { fieldsOf, shown } from './json-fields.ts'
+import { fieldsOf, formatValue } from './json-fields.ts'
 
 export const USER_INFO_MUTATIONS: readonly Mutation[] = [
-  { name: 'user-info', asked: { spec: true }, whenAway: 'record-policy', mutate: userInfoChange },
-  // Nothing waits for what is only kept.
+  { name: 'user-info', filter: { spec: true }, whenUnavailable: 'record-policy', mutate: userInfoChange },
+  // A failure of this mutation must not block the request, because it only restores a value.
   {
     name: 'user-info-gone',
-    asked: { annotationsGone: [USER_INFO_ANNOTATION] },
-    whenAway: 'pass',
+    filter: { annotationsRemoved: [USER_INFO_ANNOTATION] },
+    whenUnavailable: 'pass',
     mutate: userInfoChange,
   },
 ]
 
 /** U2 */
 export const USER_INFO_RULES: MetadataRules = {
-  asked: { annotationsSet: [USER_INFO_ANNOTATION], annotationsGone: [USER_INFO_ANNOTATION] },
+  filter: { annotationsSet: [USER_INFO_ANNOTATION], annotationsRemoved: [USER_INFO_ANNOTATION] },
   validate: userProblems,
 }
 
@@ -35,7 +35,7 @@ function userProblems({ object, old }: AdmissionRequest): readonly Problem[] {
   const [now, before] = [object, old].map(userInfoIn)
   if (before === undefined || before === now) return []
   const field = `metadata.annotations[${USER_INFO_ANNOTATION}]`
-  return [{ field, found: shown(now), expected: 'who it was when it was created' }]
+  return [{ field, found: formatValue(now), expected: 'who it was when it was created' }]
 }
 
 function userInfoIn(object: unknown): unknown {

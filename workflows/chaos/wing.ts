@@ -1,4 +1,5 @@
-// What the wing needs of a worker that runs it. It disturbs what runs in a cluster, so a process serves it only where `--wings` names it.
+// The wing's flags, permissions and metrics. A Disruption disturbs running workloads, so a process serves this wing
+// only if `--wings` names it.
 
 import type { Wing } from '../kit/index.ts'
 import { CHAOS_NAMESPACE } from './config.ts'
@@ -27,16 +28,17 @@ export const chaosWing = {
     },
     ...CONFIG_FLAGS,
   },
-  usualSettings: { injector: { chaosNamespace: CHAOS_NAMESPACE } },
+  defaultSettings: { injector: { chaosNamespace: CHAOS_NAMESPACE } },
   workerRules: [],
-  // Whether a stop is on, how much there is to disturb, whether Services are there, and which chaos pods hold a Disruption (activities/chaos/admission/).
+  // The webhook reads emergency stops, the number of pods and nodes, Services, and chaos pods that hold a Disruption
+  // (activities/chaos/admission/).
   webhookRules: [
     { apiGroups: [''], resources: ['pods', 'nodes'], verbs: ['list'] },
     { apiGroups: [''], resources: ['namespaces', 'services'], verbs: ['get'] },
   ],
   metrics: CHAOS_METRICS,
   onlyWhenNamed: true,
-  // No label keeps a Disruption from what operators allow.
+  // No label exempts a Disruption from the operators' rules.
   admission: {
     configuration: 'chaos-validation-webhook',
     domain: 'validation.chaos.datadoghq.com',

@@ -1,5 +1,5 @@
 // The kit's public API, names spelled out. Free of Temporal, so that CLI, console and unit tests can use it;
-// what needs Temporal is in run/loop/, of which workflow.ts files import the index.
+// run/loop/index.ts exports the part that needs Temporal, for workflow.ts files.
 
 export {
   again,
@@ -16,12 +16,12 @@ export {
 export type { Fault, FaultCondition, Outcome } from './plan/outcome.ts'
 export { action, nop, runStep } from './plan/step.ts'
 export type { Step, StepHooks } from './plan/step.ts'
-export type { Runtime } from './plan/runtime.ts'
+export type { Runtime } from './plan/step.ts'
 export { always, join, joinOrdered, orElse, parallelJoin, retry, sequential, timeout, when } from './plan/combine.ts'
 export type { RetryOptions } from './plan/combine.ts'
-export { lastAction } from './plan/last.ts'
-export type { LastAction } from './plan/last.ts'
-export { checkedPlan } from './plan/guard.ts'
+export { lastAction } from './plan/combine.ts'
+export type { LastAction } from './plan/combine.ts'
+export { checkedPlan } from './plan/step.ts'
 export { BEFORE_END, describe, phasesToMermaid, toJson, toMermaid } from './plan/describe.ts'
 export type { DrawnPhases, DrawnStep, PlanJson } from './plan/describe.ts'
 export { describeTrace, recordSteps, traceToMermaid } from './plan/trace.ts'
@@ -29,7 +29,7 @@ export type { StepMark, StepRecorder, TracedStep } from './plan/trace.ts'
 
 export { defineKind, openApiSchema, versionsOf } from './kind/kind.ts'
 export type { Kind, KindDefinition, ObjectMeta, ObjectOf, OwnerReference, Scope, WorkerVerb } from './kind/kind.ts'
-export type { PrinterColumn } from './kind/printer-column.ts'
+export type { PrinterColumn } from './kind/versions.ts'
 export {
   anyJson,
   bytes,
@@ -82,27 +82,27 @@ export { parseDuration } from './kind/duration.ts'
 export { fieldsOf, hasField, listOf, textOf } from './kind/json-fields.ts'
 export type { JsonFields } from './kind/json-fields.ts'
 export { nearMisses } from './kind/near-words.ts'
-export type { OwnedFields } from './kind/fields.ts'
-export type { Flow } from './kind/flow.ts'
+export type { OwnedFields } from './run/controller.ts'
+export type { Flow } from './kind/kind.ts'
 export type { Path, Projection } from './kind/projection.ts'
 export { conditionsField, setCondition } from './run/conditions.ts'
 export type { Condition, ConditionChange, ConditionStatus } from './run/conditions.ts'
-export { removePassCondition, reportFaults, setPassCondition } from './run/report-faults.ts'
-export type { ReportingPass, ReportOptions } from './run/report-faults.ts'
+export { removePassCondition, reportFaults, setPassCondition } from './run/level/report-faults.ts'
+export type { ReportingPass, ReportOptions } from './run/level/report-faults.ts'
 
 export { isChildOf, ownerOfKind, ownerReferenceOf } from './run/owners.ts'
 export type { Owner } from './run/owners.ts'
-export { isJobID, jobIDProblem } from './run/job-id.ts'
-export { isJobIDRefused, isJobTaken, jobIDsOf, REFUSED_ID, routeEvent } from './run/routes.ts'
+export { isJobID, jobIDProblem } from './run/subject.ts'
+export { isJobIDInvalid, isJobReplaced, jobIDsOf, INVALID_JOB_ID, routeEvent } from './run/routes.ts'
 export type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './run/routes.ts'
 
-export { BEGIN_OPERATION, GONE, GUARDED, HANDED_DOWN, SUPERSEDED } from './run/job.ts'
+export { BEGIN_OPERATION, GONE, FINALIZER_ADDED, HANDED_DOWN, SUPERSEDED } from './run/job/job.ts'
 export { isIdle } from './run/subject.ts'
 export type { By, ErrorReport, Subject, TargetView, TransitionMark } from './run/subject.ts'
-export type { HostedEnd, SettledTarget, StatusChange } from './run/status-change.ts'
-export type { JobStatus, StatusFields } from './run/job-status.ts'
+export type { HostedResult, SettledTarget, StatusChange } from './run/job/job-status.ts'
+export type { JobStatus, StatusFields } from './run/job/job-status.ts'
 export type {
-  AskingTarget,
+  NewJobTarget,
   HostedProgress,
   JobController,
   JobInput,
@@ -114,32 +114,32 @@ export type {
   StatusDraft,
   StepController,
   StepPass,
-} from './run/job.ts'
-export { isLaneServed, laneOf } from './run/lanes.ts'
-export type { Lanes, Serving } from './run/lanes.ts'
-export { runPhases } from './run/foresee.ts'
-export type { Foreseeing, ForeseenItem, ForeseenJob } from './run/foresee.ts'
-export { levelMode, wantedOf } from './run/controller.ts'
+} from './run/job/job.ts'
+export { isPartitionHandled, partitionOf } from './run/partitions.ts'
+export type { Partitions, HandledPartitions } from './run/partitions.ts'
+export { dryRunPhases } from './run/job/dry-run.ts'
+export type { DryRunRequest, DryRunItem, DryRunJob } from './run/job/dry-run.ts'
+export { levelMode, requestedRunOf } from './run/controller.ts'
 export type {
   Controller,
   JobModeController,
   LevelModeController,
   Mode,
-  TriggerMark,
-  WantedRun,
+  JobTrigger,
+  RunRequest,
 } from './run/controller.ts'
 export type {
   Admission,
   AdmissionOperation,
   AdmissionRequest,
-  AskedAnnotation,
-  AskedKind,
-  AskedWrites,
+  AnnotationFilter,
+  AdmissionKind,
+  WriteFilter,
   FieldChange,
-  FurtherContext,
-  FurtherRequest,
-  FurtherRules,
-  FurtherRulesModule,
+  AsyncRulesContext,
+  AsyncRequest,
+  AsyncRules,
+  AsyncRulesModule,
   MetadataRules,
   Mutation,
   ObjectReader,
@@ -153,15 +153,15 @@ export type {
   FlagTable,
   FlagValue,
   FlagValues,
-  TellingHealth,
-  TellingProblem,
+  HealthReport,
+  ProblemReport,
   ReviewCounters,
-  TellingResource,
+  ReportResource,
   Wing,
   WingAdmission,
-  WingTells,
+  StatusReports,
 } from './run/wing.ts'
-export { ActivityError, activitiesOf, MOST_CALL_BYTES, ownActivityName } from './run/own-activities.ts'
+export { ActivityError, activitiesOf, MOST_CALL_BYTES, ownActivityName } from './run/level/own-activities.ts'
 export type {
   ActionLog,
   ActivityContext,
@@ -170,19 +170,19 @@ export type {
   CallsOf,
   OwnActivities,
   OwnCallInput,
-} from './run/own-activities.ts'
+} from './run/level/own-activities.ts'
 export type {
   MetricDeclaration,
   MetricLabels,
-  MetricsHearer,
+  MetricsObserver,
   MetricsSource,
   MetricTable,
   StatsdEnvironment,
-} from './run/metrics.ts'
-export { NOTICE_RUN } from './run/notice.ts'
-export type { Notice, NoticeActivities, NoticeTries, UnsentNotice } from './run/notice.ts'
-export type { JsonObject, LevelPass } from './run/level.ts'
-export type { ClockReading } from './run/latest.ts'
+} from './run/wing.ts'
+export { NOTIFICATION_RUN } from './run/notification.ts'
+export type { Notification, NotificationActivities, NotificationTries, UnsentNotification } from './run/notification.ts'
+export type { JsonObject, LevelPass } from './run/level/level-pass.ts'
+export type { ClockReading } from './run/level/latest-time.ts'
 export type {
   ApplyOptions,
   CreateOptions,
@@ -196,21 +196,28 @@ export type {
   Wanted,
   WantedMeta,
   WantedObject,
-} from './run/level-acts.ts'
-export { couldBeMarked, mayBeMarked, writesFor, writeVerdict } from './run/write-places.ts'
-export type { WritePlace } from './run/write-places.ts'
-export { MADE_FOR, madeFor, MARK_PATHS, markedPlace, marksOf, OWNER_UID } from './run/marks.ts'
-export type { MarkedOwner } from './run/marks.ts'
-export { secretRef, secretText, SecretValue, takeSecrets, tellSecrets } from './run/secret-values.ts'
-export type { SecretGap, SecretKey, WithSecrets } from './run/secret-values.ts'
-export { mergeConditions, statusNews, withNews } from './run/status-draft.ts'
-export type { StatusNews, TypedEntry } from './run/status-draft.ts'
-export { defineLevel, isSameKind, resourceOf } from './run/define-level.ts'
-export type { DeclaredWrite, WrittenKind } from './run/declared-writes.ts'
-export { DEFAULT_RETRIES, LONGEST_REFILL_MS, retryLimits } from './run/level-settings.ts'
-export type { LevelSettings, RetryLimits } from './run/level-settings.ts'
-export type { Gone, LevelController, LevelDefinition, LevelResource, LevelTarget } from './run/define-level.ts'
-export { CUT_OFF, SHORT_TRIES } from './run/level-activities.ts'
+} from './run/level/level-pass.ts'
+export { couldOwnByLabel, mayOwnByLabel, writesFor, checkWritePlace } from './run/level/declared-writes.ts'
+export type { WritePlace } from './run/level/declared-writes.ts'
+export {
+  OWNER_ANNOTATION,
+  ownerAnnotation,
+  OWNERSHIP_LABEL_PATHS,
+  labelledOwner,
+  ownershipLabelsOf,
+  OWNER_UID_LABEL,
+} from './run/owners.ts'
+export type { LabelledOwner } from './run/owners.ts'
+export { secretRef, secretText, SecretValue, takeSecrets, renderSecretRefs } from './run/level/secret-values.ts'
+export type { SecretGap, SecretKey, WithSecrets } from './run/level/secret-values.ts'
+export { mergeConditions, statusPatch, applyStatusPatch } from './run/level/status-patch.ts'
+export type { StatusPatch, ConditionEntry } from './run/level/status-patch.ts'
+export { defineLevel, isSameKind, resourceOf } from './run/level/define-level.ts'
+export type { DeclaredWrite, WrittenKind } from './run/level/declared-writes.ts'
+export { DEFAULT_RETRIES, LONGEST_REFILL_MS, retryLimits } from './run/level/level-settings.ts'
+export type { LevelSettings, RetryLimits } from './run/level/level-settings.ts'
+export type { Gone, LevelController, LevelDefinition, LevelResource, LevelTarget } from './run/level/define-level.ts'
+export { DEADLINE_EXCEEDED, SHORT_TRIES } from './run/level/level-activities.ts'
 export type {
   ApplyInput,
   CreateInput,
@@ -229,27 +236,34 @@ export type {
   RemoveInput,
   SettleLevelInput,
   StatusInput,
-  TurnInput,
-} from './run/level-activities.ts'
-export { isSameFields, levelKinds, levelRoutes, subscriptionsOf } from './run/level-routes.ts'
-export type { LevelSubscription } from './run/level-routes.ts'
-export { mayHave, traitsIn, withTraits } from './run/traits.ts'
-export type { Trait, Traits, TraitSources } from './run/traits.ts'
+  PermitInput,
+} from './run/level/level-activities.ts'
+export { isSameFields, levelKinds, levelRoutes, subscriptionsOf } from './run/level/level-routes.ts'
+export type { LevelSubscription } from './run/level/level-routes.ts'
+export { mayMatch, indexKeysOf, withIndexKeys } from './run/level/index-keys.ts'
+export type { IndexKey, ObjectIndexKeys, IndexKeySources } from './run/level/index-keys.ts'
 export { groupKindOf, groupKindText, isSameGroupKind } from './kind/group-kind.ts'
 export type { GroupKind } from './kind/group-kind.ts'
-export { isWithoutNamespace } from './kind/kubernetes-plurals.ts'
-export { checkJobQueries, jobQueryProblem } from './run/job-query.ts'
-export { labelSelectorText } from './run/label-selector.ts'
-export { pickFields } from './run/pick-fields.ts'
-export { eachOnce, fillTemplate, isObjectName, narrowedTo, selectionOf, selectionsOf } from './run/query.ts'
-export type { Narrowed, QueryData, QueryTemplate, Selection, StateQuery } from './run/query.ts'
-export type { RunSinks, Thrown } from './run/thrown.ts'
-export { REPLAY_QUEUE } from './run/recorded.ts'
-export type { Recorded, RecordedCall, RecordedFailure, RecordingSinks } from './run/recorded.ts'
-export type { Change, Tracks } from './run/tracks.ts'
-export { statusChange } from './run/settle.ts'
-export { quoted, quotedLines } from './run/markdown.ts'
-export { controllerInID, workflowIDOf } from './run/workflow-id.ts'
-export type { ChildChange, SettleActivities, SettleInput, SettleResult } from './run/settle.ts'
+export { isWithoutNamespace } from './kind/group-kind.ts'
+export { checkJobQueries, jobQueryProblem } from './run/job/job-query.ts'
+export { labelSelectorText } from './run/level/label-selector.ts'
+export { pickFields } from './run/level/pick-fields.ts'
+export {
+  uniqueSelections,
+  fillTemplate,
+  isObjectName,
+  narrowSelections,
+  selectionOf,
+  selectionsOf,
+} from './run/level/query.ts'
+export type { Narrowed, QueryData, QueryTemplate, Selection, StateQuery } from './run/level/query.ts'
+export type { RunSinks, ReportedBug } from './run/sinks.ts'
+export { REPLAY_QUEUE } from './run/sinks.ts'
+export type { ReplayEntry, ReplayCall, ReplayFailure, ReplaySinks } from './run/sinks.ts'
+export type { StateChange, BackgroundActivities } from './run/job/background-activities.ts'
+export { statusChange } from './run/job/settle.ts'
+export { inlineCode, codeBlock } from './run/temporal-ui.ts'
+export { controllerInID, workflowIDOf } from './run/subject.ts'
+export type { ChildChange, SettleActivities, SettleInput, SettleResult } from './run/job/settle.ts'
 export { classifyBackward, classifyForward, findCycle, nodeDefects } from './plan/graph.ts'
 export type { Node, NodeClasses, NodeDefect, NodeState } from './plan/graph.ts'

@@ -103,23 +103,23 @@ export const RETRY_OPERATION = 'retry'
 
 const INTERRUPT = { [OPERATION_ANNOTATION]: 'interrupt' }
 
-const PAUSING = { annotation: PAUSED_ANNOTATION, told: path('status.paused') } as const
+const PAUSING = { annotation: PAUSED_ANNOTATION, statusPath: path('status.paused') } as const
 
 /** How the command line steers the kinds that have jobs (`JobModeController.steering`). */
-const STEERED = { finalizer: FINALIZER, record: ASKED_ANNOTATION } as const
+const STEERED = { finalizer: FINALIZER, auditAnnotation: ASKED_ANNOTATION } as const
 export const STEERED_ITEM = {
   ...STEERED,
   retry: { [OPERATION_ANNOTATION]: RETRY_OPERATION },
   skip: SKIP_ANNOTATION,
-  calledAt: label(ITEM_NAME_LABEL),
+  nameInParent: label(ITEM_NAME_LABEL),
 } as const
 export const STEERED_EXECUTION = { ...STEERED, interrupt: INTERRUPT, pause: PAUSING } as const
 export const STEERED_INSTALLATION = {
   ...STEERED_EXECUTION,
   reconcile: { [OPERATION_ANNOTATION]: 'reconcile' },
   reason: RECONCILE_REASON_ANNOTATION,
-  leave: { [DELETE_WITHOUT_UNINSTALL_ANNOTATION]: 'true' },
-  calledAt: annotation(SUBINSTALLATION_NAME_ANNOTATION),
+  orphan: { [DELETE_WITHOUT_UNINSTALL_ANNOTATION]: 'true' },
+  nameInParent: annotation(SUBINSTALLATION_NAME_ANNOTATION),
 } as const
 
 const DATA = 'data.landscaper.gardener.cloud/'

@@ -106,13 +106,13 @@ export function exportProblems(siblings: readonly Sibling[]): readonly string[] 
 }
 
 /** Formats a cycle of siblings that import from each other; undefined without a cycle. */
-export function ringProblem(siblings: readonly Sibling[]): string | undefined {
+export function cycleProblem(siblings: readonly Sibling[]): string | undefined {
   const cycle = findCycle(flowGraph(siblings))
   return cycle && `they import from each other: ${cycle.join(' -> ')}`
 }
 
 /** The shortest cycle through a sibling, as a closed path of names; undefined without a cycle. */
-export function ringThrough(name: string, siblings: readonly Node[]): readonly string[] | undefined {
+export function shortestCycle(name: string, siblings: readonly Node[]): readonly string[] | undefined {
   const dependsOn = new Map(siblings.map((one) => [one.name, one.dependsOn]))
   const paths: (readonly string[])[] = [[name]]
   const seen = new Set([name])

@@ -1,9 +1,9 @@
-// Validates an item with Pawl's own messages before the API server would reject its DeployItem. Pure.
+// Validates deploy items and lists of them with Pawl's own messages, before the API server would reject a DeployItem. Pure.
 // Used for items that templates rendered, and for items of an Execution that a user wrote: at admission and when the job starts.
 // Source: spec/landscaper.md 1.1, 1.3, 1.15 and 5.3.
 
-import { type Problem, problemText } from '../kit/index.ts'
-import { fieldsOf, textOf } from './json-fields.ts'
+import { findCycle, type Node, type NodeDefect, nodeDefects, type Problem, problemText } from '../kit/index.ts'
+import { fieldsOf, type JsonFields, listOf, textOf } from './json-fields.ts'
 
 /** An unchecked item; only the fields that the rules read. */
 export interface WrittenItem {
@@ -151,7 +151,7 @@ function timeoutProblems(timeout: unknown): Problem[] {
 }
 
 /** Each item is an object and a row of the journal, and a run has a background activity for each. */
-export const MOST_ITEMS = 5000
+export const MAX_ITEMS = 5000
 
 /** The defect of a list with so many items, as a text. */
 export function countProblem(items: number): string | undefined {
@@ -161,7 +161,74 @@ export function countProblem(items: number): string | undefined {
 
 /** The same as a problem; its field is the list. */
 export function countDefect(items: number): Problem | undefined {
-  return items > MOST_ITEMS
-    ? { field: '', found: `${items} deploy items`, expected: `at most ${MOST_ITEMS}` }
-    : undefined
+  return items > MAX_ITEMS ? { field: '', found: `${items} deploy items`, expected: `at most ${MAX_ITEMS}` } : undefined
+}
+
+// Validates the list of an Execution's items: names, and an order of the dependencies. Pure. Used for the plain list of the spec and for the unpacked
+// compressed list. Source: spec/landscaper.md 5.3.
+//
+//   L1. The work is linear in the size of the list, and ends when the caller stops reading problems.
+
+/** @param at the list's path. */
+export function listProblems(list: readonly unknown[], at: string): Iterable<Problem> {
+  const excess = countDefect(list.length)
+  return excess === undefined ? eachProblem(list.map(fieldsOf), at) : [{ ...excess, field: at }]
+}
+
+function* eachProblem(items: readonly JsonFields[], list: string): Generator<Problem> {
+  const nodes = items.map(({ name, dependsOn }): Node => ({
+    name: textOf(name),
+    dependsOn: listOf(dependsOn).map(textOf),
+  }))
+  const known = shownNames(nodes.map(({ name }) => name))
+  const defects = nodeDefects(nodes)
+  for (const [index, item] of items.entries()) {
+    const at = `${list}[${index}]`
+    for (const defect of defects[index] ?? []) yield nodeProblem(defect, at, { name: textOf(item['name']), known })
+    yield* listedItemProblems(item, at)
+  }
+  const cycle = findCycle(nodes)
+  if (cycle === undefined) return
+  const found = `items that depend on each other: ${formatCycle(cycle)}`
+  yield { field: list, found, expected: 'an order in which they can run' }
+}
+
+/** @param at the item's path. @param known the names of the items, formatted. */
+function nodeProblem(
+  defect: NodeDefect,
+  at: string,
+  { name, known }: { readonly name: string; readonly known: string },
+): Problem {
+  switch (defect.defect) {
+    case 'unnamed':
+      return { field: `${at}.name`, found: 'nothing', expected: 'a name' }
+    case 'named twice':
+      return {
+        field: `${at}.name`,
+        found: `"${shownName(name)}", which an item before it has`,
+        expected: 'unique names',
+      }
+    case 'unknown dependency': {
+      const found = `"${shownName(defect.name)}", which is no item of the list`
+      return { field: `${at}.dependsOn`, found, expected: `names of ${known}` }
+    }
+  }
+}
+
+/** @param at the item's path. */
+function listedItemProblems(item: JsonFields, at: string): readonly Problem[] {
+  const { type, config, labels, timeout } = item
+  return [
+    ...itemDefects({ name: textOf(item['name']), type, config, labels, timeout }),
+    ...targetReferenceDefects(item['target']),
+  ].map((one) => ({ ...one, field: `${at}${one.field === '' ? '' : `.${one.field}`}` }))
+}
+
+// Of a longer path the message shows the beginning.
+const STEPS_SHOWN = 20
+
+/** Formats a closed path of `findCycle`. */
+export function formatCycle(cycle: readonly string[]): string {
+  const shown = cycle.slice(0, STEPS_SHOWN).map(shownName).join(' -> ')
+  return cycle.length > STEPS_SHOWN ? `${shown} -> ... (${cycle.length - 1} items)` : shown
 }

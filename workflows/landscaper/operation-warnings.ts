@@ -1,6 +1,5 @@
 // Reports values of the operation annotation that start nothing, such as `Reconcile` with a capital: the webhook warns the client that writes the
-// value, and
-// a Warning Event on the object reports it where no webhook runs. Pure.
+// value, and a Warning Event on the object reports it where no webhook runs. Pure.
 
 import {
   type AdmissionRequest,
@@ -8,7 +7,7 @@ import {
   type MetadataRules,
   type RoutedEvent,
   textAt,
-  type WantedRun,
+  type RunRequest,
 } from '../kit/index.ts'
 import { OPERATION_ANNOTATION, RETRY_OPERATION } from './contract.ts'
 import { shownName } from './item-rules.ts'
@@ -28,7 +27,7 @@ export const UNKNOWN_OPERATION = 'unknown operation annotation'
 /** The webhook's rule for a kind. */
 export function operationRules(known: readonly string[]): MetadataRules {
   return {
-    asked: { annotationsSet: [OPERATION_ANNOTATION] },
+    filter: { annotationsSet: [OPERATION_ANNOTATION] },
     validate: () => [],
     warnings: ({ object }: AdmissionRequest) => {
       const problem = operationProblem(object, known)
@@ -52,7 +51,7 @@ export function setsUnknownOperation({ projection, previous }: RoutedEvent, know
 }
 
 /** No run, and a Warning Event, for an idle object whose annotation has an unknown value; undefined for all others. */
-export function unknownOperationRun(object: object, known: readonly string[]): WantedRun | undefined {
+export function unknownOperationRun(object: object, known: readonly string[]): RunRequest | undefined {
   const message = operationProblem(object, known)
   if (message === undefined) return undefined
   return { none: UNKNOWN_OPERATION, warning: { operation: 'Reconcile', reason: 'UnknownOperation', message } }

@@ -20,8 +20,8 @@ import {
   textAt,
   timestamp,
   type TransitionMark,
-  type TriggerMark,
-  type WantedRun,
+  type JobTrigger,
+  type RunRequest,
 } from '../kit/index.ts'
 
 export const PAUSED_CONDITION = 'Paused'
@@ -37,7 +37,7 @@ export const pausedField = record('Who holds it back; absent: nobody does.', {
 export const PAUSE_PATHS = [annotation(PAUSED_ANNOTATION), path('status.paused')]
 
 /** The fields whose changes can need a run that reports the pause (Q2). */
-export const PAUSE_MARKS: readonly TriggerMark[] = PAUSE_PATHS.map((at) => ({ at }))
+export const PAUSE_TRIGGERS: readonly JobTrigger[] = PAUSE_PATHS.map((at) => ({ path: at }))
 
 /** A pause as a pass observes it. */
 export interface PauseView {
@@ -54,17 +54,17 @@ export interface PausableView {
 }
 
 // Longer reasons are cut; the journal keeps this much of an annotation.
-const LONGEST = 256
+const MAX_REASON_LENGTH = 256
 const HANDED_DOWN = 'parent:'
 const BY = ' by '
 
 /** The value that pauses the sub-installations of a job (Q3). @param by the user who paused the parent, from the parent's status. */
-export function handedDown(jobID: string, by?: string): string {
+export function handedDownValue(jobID: string, by?: string): string {
   return by === undefined ? `${HANDED_DOWN}${jobID}` : `${HANDED_DOWN}${jobID}${BY}${by}`
 }
 
 /** The user who paused the parent, from the value; undefined if the value names no user. */
-export function handedDownBy(object: object): string | undefined {
+export function handedDownUser(object: object): string | undefined {
   const value = textAt(object, annotation(PAUSED_ANNOTATION)) ?? ''
   const at = value.indexOf(BY)
   return at === -1 ? undefined : value.slice(at + BY.length)
@@ -77,37 +77,37 @@ export function isHandedDown(reason: string): boolean {
 
 /** The reason of an effective pause, without the user of a pause that was handed down; undefined without a pause. Accepts objects and projections. */
 export function pauseReason(object: object): string | undefined {
-  const value = (textAt(object, annotation(PAUSED_ANNOTATION)) ?? '').trim().slice(0, LONGEST)
+  const value = (textAt(object, annotation(PAUSED_ANNOTATION)) ?? '').trim().slice(0, MAX_REASON_LENGTH)
   if (value === '' || value === 'false') return undefined
   if (!isHandedDown(value)) return value
   const ids = jobIDsOf(object)
   if (isIdle(ids) || ids.jobID === undefined) return undefined
-  const ofJob = handedDown(ids.jobID)
+  const ofJob = handedDownValue(ids.jobID)
   return value === ofJob || value.startsWith(`${ofJob}${BY}`) ? ofJob : undefined
 }
 
 /** The reason in the status. Accepts objects and projections. */
-export function toldPause(object: object): string | undefined {
+export function reportedPause(object: object): string | undefined {
   return textAt(object, path('status.paused.reason'))
 }
 
 /** The run of an idle object whose status does not show the current pause; undefined if the status is correct (Q2). */
-export function runThatTells(object: object): WantedRun | undefined {
+export function pauseReportRun(object: object): RunRequest | undefined {
   const reason = pauseReason(object)
-  if (reason === toldPause(object)) return undefined
+  if (reason === reportedPause(object)) return undefined
   return { jobID: undefined, cause: reason === undefined ? 'resumed' : 'paused', isJobless: true }
 }
 
 /** The reason why a paused object gets no run. */
-export const HELD_BACK = { none: `it is paused by the annotation ${PAUSED_ANNOTATION}` } as const satisfies WantedRun
+export const PAUSED_RUN = { none: `it is paused by the annotation ${PAUSED_ANNOTATION}` } as const satisfies RunRequest
 
 /** Whether the status of an idle subject does not show the current pause. */
-export function isUntold({ paused, pauseTold }: PausableView): boolean {
+export function isPauseUnreported({ paused, pauseTold }: PausableView): boolean {
   return paused?.reason !== pauseTold
 }
 
 /** Formats a pause. */
-export function pauseText({ by, since, reason }: PauseView): string {
+export function formatPause({ by, since, reason }: PauseView): string {
   const when = since === undefined ? '' : ` since ${since}`
   const why = reason === 'true' || isHandedDown(reason) ? '' : `: ${reason}`
   return `paused by ${by}${when}${why}`
@@ -121,10 +121,10 @@ export function pauseStatus(paused: PauseView | undefined): {
   const type = PAUSED_CONDITION
   if (paused === undefined)
     return { paused: null, condition: { type, status: 'False', reason: 'Resumed', message: 'nothing holds it back' } }
-  return { paused, condition: { type, status: 'True', reason: 'PausedByAnnotation', message: pauseText(paused) } }
+  return { paused, condition: { type, status: 'True', reason: 'PausedByAnnotation', message: formatPause(paused) } }
 }
 
-interface Told {
+interface SettlingPass {
   readonly draft: {
     readonly conditions: ConditionChange[]
     readonly marks: readonly TransitionMark[]
@@ -134,11 +134,11 @@ interface Told {
 }
 
 /** Adds the pause, or its end, to the status that the pass settles. */
-export function tellPause({ draft, state: { target } }: Told): void {
+export function reportPause({ draft, state: { target } }: SettlingPass): void {
   if (draft.conditions.some(({ type }) => type === PAUSED_CONDITION)) return
   // The first write of a job removes the conditions of the previous job.
   const isAnew = target.paused !== undefined && draft.marks.includes('initTime')
-  if (!isUntold(target) && !isAnew) return
+  if (!isPauseUnreported(target) && !isAnew) return
   const { paused, condition } = pauseStatus(target.paused)
   draft.fields['paused'] = paused
   draft.conditions.push(condition)

@@ -5,7 +5,7 @@
 //   B2. An unchanged annotation keeps its entry, or its lack of one.
 //   B3. Removing an annotation removes its entry.
 
-import type { AdmissionRequest, AskedAnnotation, FieldChange, Mutation } from '../kit/index.ts'
+import type { AdmissionRequest, AnnotationFilter, FieldChange, Mutation } from '../kit/index.ts'
 import { STEERED_BY_ANNOTATION } from './contract.ts'
 import { fieldsOf, type JsonFields, textOf } from './json-fields.ts'
 
@@ -20,19 +20,19 @@ const LONGEST_VALUE = 256
 const LONGEST_NAME = 256
 
 /** The mutations for a kind that is steered by these annotations. */
-export function steeredByMutations(annotations: readonly AskedAnnotation[]): readonly Required<Mutation>[] {
+export function steeredByMutations(annotations: readonly AnnotationFilter[]): readonly Required<Mutation>[] {
   const all = [...annotations, STEERED_BY_ANNOTATION]
   const mutate = (request: AdmissionRequest) => recordChange(request, annotations)
   return [
-    { name: 'steered-by', asked: { annotationsSet: all }, whenAway: 'record-policy', mutate },
+    { name: 'steered-by', filter: { annotationsSet: all }, whenUnavailable: 'record-policy', mutate },
     // Removals end something, and some of them are the engine's own writes: they prove nothing, so no request has to wait for the webhook.
-    { name: 'steered-by-gone', asked: { annotationsGone: all }, whenAway: 'pass', mutate },
+    { name: 'steered-by-gone', filter: { annotationsRemoved: all }, whenUnavailable: 'pass', mutate },
   ]
 }
 
 function recordChange(
   { object, old, user }: AdmissionRequest,
-  annotations: readonly AskedAnnotation[],
+  annotations: readonly AnnotationFilter[],
 ): readonly FieldChange[] {
   const [now, before] = [annotationsIn(object), annotationsIn(old)]
   const known = fieldsOf(parsed(before[STEERED_BY_ANNOTATION]))
@@ -40,7 +40,8 @@ function recordChange(
     const { annotation, value: only } = typeof asked === 'string' ? { annotation: asked, value: undefined } : asked
     const value = now[annotation]
     if (typeof value !== 'string' || (only !== undefined && value !== only)) return []
-    if (value !== before[annotation]) return [[annotation, { value: cut(value), by: shownName(user.name) }] as const] // B1
+    if (value !== before[annotation])
+      return [[annotation, { value: shortened(value), by: shownName(user.name) }] as const] // B1
     const entry = entryOf(known[annotation], value)
     return entry === undefined ? [] : [[annotation, entry] as const] // B2
   })
@@ -65,10 +66,12 @@ function annotationsIn(object: object | undefined): JsonFields {
 
 function entryOf(found: unknown, value: string): Entry | undefined {
   const { value: of, by } = fieldsOf(found)
-  return of === cut(value) && textOf(by) !== '' ? { value: cut(value), by: shownName(textOf(by)) } : undefined
+  return of === shortened(value) && textOf(by) !== ''
+    ? { value: shortened(value), by: shownName(textOf(by)) }
+    : undefined
 }
 
-function cut(value: string): string {
+function shortened(value: string): string {
   return value.slice(0, LONGEST_VALUE)
 }
 

@@ -1,14 +1,13 @@
 // Declares the wing's requirements to its workers: flags, and rights on Kubernetes' own kinds.
 
 import type { Wing } from '../kit/index.ts'
-import { telling } from './telling.ts'
-import { LISTED_SERVER, readListedServer } from './listed-server.ts'
-import { readRepositoryContext, REPOSITORY } from './repository-flag.ts'
+import { selfReports } from './self-reports.ts'
+import { LISTED_SERVER_FORM, readListedServer, readRepositoryContext, REPOSITORY_FORM } from './flag-values.ts'
 
 // Source: RFC 1123 labels, required for namespaces.
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
-const TELLING = { apiGroups: ['landscaper.gardener.cloud'], verbs: ['get', 'create', 'patch'] }
+const SELF_REPORT_RULE = { apiGroups: ['landscaper.gardener.cloud'], verbs: ['get', 'create', 'patch'] }
 
 export const landscaperWing = {
   flags: {
@@ -51,7 +50,7 @@ export const landscaperWing = {
       inDev: 'as-given',
       text: 'the repositoryContext of Contexts called default, such as {"type":"OCIRegistry","baseUrl":"ghcr.io/acme"}',
       accepts: (text) => readRepositoryContext(text) !== undefined,
-      expected: REPOSITORY,
+      expected: REPOSITORY_FORM,
     },
     'default-context-excluded': {
       takes: '<namespaces>',
@@ -97,7 +96,7 @@ export const landscaperWing = {
       inDev: 'api-server',
       text: 'where Targets and registries may lead beside public and private networks: hosts, which may also lack TLS, or addresses such as 127.0.0.0/8',
       accepts: (entry) => readListedServer(entry) !== undefined,
-      expected: LISTED_SERVER,
+      expected: LISTED_SERVER_FORM,
     },
   },
   workerRules: [
@@ -110,10 +109,10 @@ export const landscaperWing = {
     // With --strict-tenancy: whether the ServiceAccount permits its use.
     { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['get'] },
     // With --health-check and --critical-problems.
-    { ...TELLING, resources: ['criticalproblems', 'lshealthchecks'] },
+    { ...SELF_REPORT_RULE, resources: ['criticalproblems', 'lshealthchecks'] },
   ],
-  bridgeRules: [{ ...TELLING, resources: ['lshealthchecks'] }],
-  tells: telling,
+  bridgeRules: [{ ...SELF_REPORT_RULE, resources: ['lshealthchecks'] }],
+  statusReports: selfReports,
   switches: { context: 'default-contexts', targetSync: 'target-sync' },
   // Source: spec/landscaper.md 5.3.
   admission: {

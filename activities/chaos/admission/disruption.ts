@@ -1,33 +1,41 @@
-// What a Disruption must be by the operators' configuration and by what stands in the cluster. Source: spec/chaos.md 2.10, 2.11.
+// Admission rules for Disruptions that need the configuration or the cluster. Source: spec/chaos.md 2.10, 2.11.
 //
-//   A1. Nothing is read for what is refused without.
-//   A2. Of one that is there only the count may change, so safety nets alone are asked again.
-//   A3. Where a list of addresses cannot be had now, its services are not judged: the Disruption is taken with a warning, and asks again when it begins.
+// A1. A request that the configuration rejects causes no reads.
+// A2. An update can only change the count, so only the safety nets are checked again.
+// A3. If a cloud's list is unavailable, its services are not checked: the Disruption is admitted with a warning and
+//   resolves them when it begins.
 
-import type { FurtherRequest, ObjectReader, Problem } from '../../../workflows/kit/index.ts'
-import type { Namespace } from '../../../workflows/kit/kind/kubernetes/v1.ts'
+import {
+  type AsyncRequest,
+  type ObjectReader,
+  type Problem,
+  type ReadOptions,
+  labelSelectorText,
+} from '../../../workflows/kit/index.ts'
+import type { Namespace, Node, Pod } from '../../../workflows/kit/kind/kubernetes/v1.ts'
 import { type ChaosConfig, recordedChaosNamespaceOf } from '../../../workflows/chaos/config.ts'
 import { DISRUPTION_NAME_LABEL, DISRUPTION_NAMESPACE_LABEL } from '../../../workflows/chaos/contract.ts'
 import { fieldsOf, textOf } from '../../../workflows/chaos/json-fields.ts'
-import type { Disruption } from '../../../workflows/chaos/disruption/kind.ts'
+import type { Disruption, DisruptionSpec } from '../../../workflows/chaos/disruption/kind.ts'
 import { filterProblems } from '../../../workflows/chaos/disruption/rules/network.ts'
 import { namespaceView } from '../../../workflows/chaos/emergency-stop.ts'
 import { finalizerProblems, policyProblems, stopProblems } from '../../../workflows/chaos/disruption/rules/policy.ts'
-import { safetyNetProblems } from '../../../workflows/chaos/disruption/rules/safety-nets.ts'
+import { safetyNetProblems, type Population } from '../../../workflows/chaos/disruption/rules/safety-nets.ts'
 import { namedServices, serviceProblems } from '../../../workflows/chaos/disruption/rules/services.ts'
 import { resourcePath } from '../../kube/resource-path.ts'
 import { type CloudHosts, type CloudServices, hasCloud } from '../../../workflows/chaos/cloud.ts'
-import { populationFor } from './population.ts'
+import { nodeView, podView, type Target } from '../../../workflows/chaos/disruption/observed.ts'
+import { matchingTargets, requestedCount } from '../../../workflows/chaos/disruption/selection.ts'
 
 export interface DisruptionRules {
   readonly kube: ObjectReader
   readonly config: ChaosConfig
-  /** What services of clouds stand for; `unknown`: nobody can say now, and why. */
+  /** Resolves cloud services; `unknown` is the reason why the list is unavailable. */
   readonly cloudHosts: (services: CloudServices) => Promise<CloudHosts | { readonly unknown: string }>
   readonly now: () => number
 }
 
-export async function disruptionProblems(rules: DisruptionRules, request: FurtherRequest): Promise<readonly Problem[]> {
+export async function disruptionProblems(rules: DisruptionRules, request: AsyncRequest): Promise<readonly Problem[]> {
   // A2
   if (request.operation === 'UPDATE') return await netProblems(rules, request)
   const { object, user } = request
@@ -41,10 +49,10 @@ export async function disruptionProblems(rules: DisruptionRules, request: Furthe
   return found.flat()
 }
 
-/** Whether the finalizer may go: a write that takes it off is the only one that costs a request. */
+/** Whether the finalizer may be removed; only a write that removes it costs a request. */
 export async function metadataProblems(
   { kube, config }: Pick<DisruptionRules, 'kube' | 'config'>,
-  { object, old, namespace, signal }: FurtherRequest,
+  { object, old, namespace, signal }: AsyncRequest,
 ): Promise<readonly Problem[]> {
   const mayBeOf = (chaosPods: readonly string[]) => finalizerProblems(old, object, chaosPods)
   if (mayBeOf(['any']).length === 0) return []
@@ -56,35 +64,35 @@ export async function metadataProblems(
     { ...(told !== '' && { chaosNamespace: told }), originalSpec },
     config.injector.chaosNamespace,
   )
-  const query = { labelSelector, limit: String(MOST_NAMED + 1) }
+  const query = { labelSelector, limit: String(MAX_NAMED + 1) }
   const list = await kube.get<{ items?: readonly { metadata: { name: string } }[] }>(
     resourcePath({ apiVersion: 'v1', plural: 'pods' }, home),
     { query, signal },
   )
   const names = (list?.items ?? []).map(({ metadata }) => metadata.name)
-  return mayBeOf(names.length > MOST_NAMED ? [...names.slice(0, MOST_NAMED), '...'] : names)
+  return mayBeOf(names.length > MAX_NAMED ? [...names.slice(0, MAX_NAMED), '...'] : names)
 }
 
-const MOST_NAMED = 10
+const MAX_NAMED = 10
 
 async function stops(
   { kube, config }: DisruptionRules,
-  { namespace, signal }: FurtherRequest,
+  { namespace, signal }: AsyncRequest,
 ): Promise<readonly Problem[]> {
   const names = [...new Set([namespace, config.injector.chaosNamespace])]
   const found = await Promise.all(names.map((name) => kube.get<Namespace>(`/api/v1/namespaces/${name}`, { signal })))
   return stopProblems(found.flatMap((one) => (one === undefined ? [] : [namespaceView(one)])))
 }
 
-// A spec may name thousands.
-const AT_ONCE = 20
+// A spec may name thousands of Services.
+const PARALLEL_READS = 20
 
-async function services({ kube }: DisruptionRules, { object, signal }: FurtherRequest): Promise<readonly Problem[]> {
+async function services({ kube }: DisruptionRules, { object, signal }: AsyncRequest): Promise<readonly Problem[]> {
   const named = namedServices(fieldsOf(fieldsOf(object)['spec']))
   const problems: Problem[] = []
-  for (let from = 0; from < named.length && problems.length === 0; from += AT_ONCE) {
+  for (let from = 0; from < named.length && problems.length === 0; from += PARALLEL_READS) {
     const found = await Promise.all(
-      named.slice(from, from + AT_ONCE).map(async (one) => {
+      named.slice(from, from + PARALLEL_READS).map(async (one) => {
         const path = `/api/v1/namespaces/${encodeURIComponent(one.namespace)}/services/${encodeURIComponent(one.name)}`
         return serviceProblems(one, await kube.get(path, { signal }))
       }),
@@ -95,7 +103,7 @@ async function services({ kube }: DisruptionRules, { object, signal }: FurtherRe
 }
 
 /** A3 */
-async function cloudProblems({ cloudHosts }: DisruptionRules, { object }: FurtherRequest): Promise<readonly Problem[]> {
+async function cloudProblems({ cloudHosts }: DisruptionRules, { object }: AsyncRequest): Promise<readonly Problem[]> {
   const { network } = (object as Disruption).spec
   if (!hasCloud(network?.cloud)) return []
   const found = await cloudHosts(network?.cloud ?? {})
@@ -104,10 +112,10 @@ async function cloudProblems({ cloudHosts }: DisruptionRules, { object }: Furthe
   return [found.problem]
 }
 
-/** What a Disruption that is taken may lack when it is carried out. */
+/** Warnings about an admitted Disruption that may lack addresses later. */
 export async function cloudWarnings(
   { cloudHosts }: Pick<DisruptionRules, 'cloudHosts'>,
-  { object, operation }: Pick<FurtherRequest, 'object' | 'operation'>,
+  { object, operation }: Pick<AsyncRequest, 'object' | 'operation'>,
 ): Promise<readonly string[]> {
   // A2
   if (operation === 'UPDATE') return []
@@ -118,11 +126,88 @@ export async function cloudWarnings(
 
 async function netProblems(
   { kube, config }: DisruptionRules,
-  { object, namespace, signal }: FurtherRequest,
+  { object, namespace, signal }: AsyncRequest,
 ): Promise<readonly Problem[]> {
   const { safeMode, enableSafeguards, ownNodes = [] } = config.controller
   if (!safeMode.enable) return []
   const { spec } = object as Disruption
   const by = { kube, signal, ownNodes: new Set(enableSafeguards ? ownNodes : []) }
   return safetyNetProblems(spec, safeMode, await populationFor(by, spec, namespace))
+}
+
+type Signal = ReadOptions['signal']
+
+interface List<One> {
+  readonly metadata?: { readonly continue?: string; readonly remainingItemCount?: number }
+  readonly items?: readonly One[]
+}
+
+const CHUNK = '500'
+const [PODS, NODES] = ['/api/v1/pods', '/api/v1/nodes']
+
+/** @param ownNodes the nodes of the controller, which are not disturbed; empty without safeguards. */
+export async function populationFor(
+  {
+    kube,
+    signal,
+    ownNodes,
+  }: { readonly kube: ObjectReader; readonly signal: Signal; readonly ownNodes: ReadonlySet<string> },
+  spec: DisruptionSpec,
+  namespace: string,
+): Promise<Population> {
+  const isOfNodes = spec.level === 'node'
+  const home = `/api/v1/namespaces/${namespace}/pods`
+  const [inNamespace, inCluster, matching] = await Promise.all([
+    isOfNodes ? undefined : countOf(kube, home, signal),
+    countOf(kube, isOfNodes ? NODES : PODS, signal),
+    // An absolute count does not depend on the number of matching objects.
+    typeof spec.count === 'number' ? 0 : matchingOf(kube, isOfNodes ? NODES : home, { spec, signal, ownNodes }),
+  ])
+  return { targets: requestedCount(spec.count, matching), inNamespace, inCluster }
+}
+
+/** N1 */
+async function countOf(kube: ObjectReader, path: string, signal: Signal): Promise<number> {
+  const { metadata = {}, items = [] } = (await kube.get<List<object>>(path, options({ limit: '1' }, signal))) ?? {}
+  if (metadata.remainingItemCount !== undefined) return items.length + metadata.remainingItemCount
+  if (metadata.continue === undefined || metadata.continue === '') return items.length
+  return (await listed<object>(kube, path, {}, signal)).length
+}
+
+interface MatchRequest {
+  readonly spec: DisruptionSpec
+  readonly signal: Signal
+  readonly ownNodes: ReadonlySet<string>
+}
+
+async function matchingOf(kube: ObjectReader, path: string, { spec, signal, ownNodes }: MatchRequest): Promise<number> {
+  const parts = [spec.selector ?? {}, spec.advancedSelector ?? []].map(labelSelectorText)
+  const labelSelector = parts.filter((part) => part !== undefined).join(',')
+  // Other rules reject an empty selector.
+  if (labelSelector === '') return 0
+  const found: readonly Target[] =
+    path === NODES
+      ? (await listed<Node>(kube, path, { labelSelector }, signal)).map(nodeView)
+      : (await listed<Pod>(kube, path, { labelSelector }, signal)).map(podView)
+  return matchingTargets(found, spec, { current: new Set(), ownNodes }).length
+}
+
+async function listed<One>(
+  kube: ObjectReader,
+  path: string,
+  query: Readonly<Record<string, string>>,
+  signal: Signal,
+): Promise<readonly One[]> {
+  const all: One[] = []
+  for (let next = ''; ;) {
+    const chunk = { ...query, limit: CHUNK, ...(next !== '' && { continue: next }) }
+    const { metadata = {}, items = [] } = (await kube.get<List<One>>(path, options(chunk, signal))) ?? {}
+    all.push(...items)
+    next = metadata.continue ?? ''
+    if (next === '') return all
+  }
+}
+
+function options(query: Readonly<Record<string, string>>, signal: Signal): ReadOptions {
+  return { query, ...(signal !== undefined && { signal }) }
 }

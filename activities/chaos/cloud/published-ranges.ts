@@ -1,8 +1,10 @@
-// The lists of addresses that clouds publish, asked for when somebody wants one, and kept. Source: spec/chaos.md 2.14 (`cloudProviders`).
+// Downloads and caches the address lists of clouds on demand. Source: spec/chaos.md 2.14 (`cloudProviders`).
 //
-//   R1. A list that cannot be had anew is used as it was: addresses change seldom, and a Disruption that is to begin does not wait for it. That is logged.
-//   R2. Who waits for the same list waits for one request. That one is nobody's: it is not given up because one of them is.
-//   R3. After a failure nobody asks for a while: a webhook that waited for each of its questions would be given up, and refuse what it is to warn of.
+// R1. If a download fails, the cached list is used and a warning is logged: addresses change rarely, and a starting
+//   Disruption must not wait.
+// R2. Concurrent callers share one request, which continues if one of them gives up.
+// R3. After a failure no request is sent for some time: a webhook that waits for every request would time out and
+//   reject what it should only warn about.
 
 import { request } from 'undici'
 
@@ -17,26 +19,26 @@ import {
 } from '../../../workflows/chaos/cloud.ts'
 import { MAX_FILTERS } from '../../../workflows/chaos/disruption/schema/network.ts'
 import type { ChaosConfig } from '../../../workflows/chaos/config.ts'
-import { wholeBody } from '../../kube/whole-body.ts'
+import { readBody } from '../../kube/http-client.ts'
 
-/** Less than a webhook is waited for. */
+/** Less than a webhook's timeout. */
 const REQUEST_MS = 5000
-const REST_MS = 10_000
-/** The longest of them has two. */
-const MOST_BYTES = 32 * 1024 * 1024
+const RETRY_AFTER_MS = 10_000
+/** The longest list has two MiB. */
+const MAX_BYTES = 32 * 1024 * 1024
 
 export type Ranges = ReadonlyMap<string, readonly string[]>
 
-/** Why there is no list: for people, without the URL, which may have credentials. */
-export class NoRanges extends Error {}
+/** The list is unavailable. The message does not contain the URL, which may have credentials. */
+export class RangesUnavailable extends Error {}
 
-interface Needs {
+interface RangesDeps {
   readonly config: ChaosConfig['cloudProviders']
   readonly now: () => number
   readonly warn: (details: object, message: string) => void
 }
 
-interface Kept {
+interface CachedRanges {
   readonly ranges: Ranges
   readonly atMs: number
 }
@@ -47,39 +49,43 @@ interface Failed {
 }
 
 export class PublishedRanges {
-  readonly #needs: Needs
-  readonly #kept = new Map<Cloud, Kept>()
+  readonly #deps: RangesDeps
+  readonly #cache = new Map<Cloud, CachedRanges>()
   readonly #failed = new Map<Cloud, Failed>()
-  readonly #asking = new Map<Cloud, Promise<Ranges>>()
+  readonly #requests = new Map<Cloud, Promise<Ranges>>()
 
-  constructor(needs: Needs) {
-    this.#needs = needs
+  constructor(deps: RangesDeps) {
+    this.#deps = deps
   }
 
-  /** By service. @throws NoRanges */
+  /** The ranges by service. @throws NoRanges */
   async of(cloud: Cloud): Promise<Ranges> {
-    const { config, now, warn } = this.#needs
+    const { config, now, warn } = this.#deps
     const url = config.urls[cloud]
-    if (url === undefined) throw new NoRanges(`the addresses of ${cloud} are not known: cloudProviders.${cloud} is off`)
-    const kept = this.#kept.get(cloud)
-    if (kept !== undefined && now() - kept.atMs < config.pullIntervalMs) return kept.ranges
+    if (url === undefined)
+      throw new RangesUnavailable(`the addresses of ${cloud} are not known: cloudProviders.${cloud} is off`)
+    const cached = this.#cache.get(cloud)
+    if (cached !== undefined && now() - cached.atMs < config.pullIntervalMs) return cached.ranges
     const failed = this.#failed.get(cloud)
     // R3
-    if (failed !== undefined && now() - failed.atMs < REST_MS) return usable(kept, failed.error)
+    if (failed !== undefined && now() - failed.atMs < RETRY_AFTER_MS) return cachedOrThrow(cached, failed.error)
     try {
-      return await this.#ask(cloud, url)
+      return await this.#download(cloud, url)
     } catch (error) {
       this.#failed.set(cloud, { error, atMs: now() })
       // R1
-      if (kept !== undefined)
-        warn({ cloud, error: String(error), since: new Date(kept.atMs) }, 'addresses of a cloud are used as they were')
-      return usable(kept, error)
+      if (cached !== undefined)
+        warn(
+          { cloud, error: String(error), since: new Date(cached.atMs) },
+          'addresses of a cloud are used as they were',
+        )
+      return cachedOrThrow(cached, error)
     }
   }
 
   /** @throws NoRanges */
   async hostsOf(services: CloudServices): Promise<CloudHosts> {
-    const { extraRanges } = this.#needs.config
+    const { extraRanges } = this.#deps.config
     const lists = await Promise.all(
       cloudsIn(services).map(
         async (cloud) => [cloud, withExtraRanges(await this.of(cloud), extraRanges[cloud] ?? [])] as const,
@@ -89,44 +95,44 @@ export class PublishedRanges {
   }
 
   /** R2 */
-  async #ask(cloud: Cloud, url: string): Promise<Ranges> {
-    const going = this.#asking.get(cloud)
-    if (going !== undefined) return await going
-    const asked = fetched(cloud, url)
-    this.#asking.set(cloud, asked)
+  async #download(cloud: Cloud, url: string): Promise<Ranges> {
+    const pending = this.#requests.get(cloud)
+    if (pending !== undefined) return await pending
+    const asked = download(cloud, url)
+    this.#requests.set(cloud, asked)
     try {
       const ranges = await asked
-      this.#kept.set(cloud, { ranges, atMs: this.#needs.now() })
+      this.#cache.set(cloud, { ranges, atMs: this.#deps.now() })
       return ranges
     } finally {
-      this.#asking.delete(cloud)
+      this.#requests.delete(cloud)
     }
   }
 }
 
-/** @throws what it met, where nothing is kept. */
-function usable(kept: Kept | undefined, error: unknown): Ranges {
-  if (kept === undefined) throw error
-  return kept.ranges
+/** @throws the error if nothing is cached. */
+function cachedOrThrow(cached: CachedRanges | undefined, error: unknown): Ranges {
+  if (cached === undefined) throw error
+  return cached.ranges
 }
 
-async function fetched(cloud: Cloud, url: string): Promise<Ranges> {
+async function download(cloud: Cloud, url: string): Promise<Ranges> {
   const where = `cloudProviders.${cloud}.ipRangesURL at ${new URL(url).host}`
   let document: unknown
   try {
     const answer = await request(url, { signal: AbortSignal.timeout(REQUEST_MS) })
     if (answer.statusCode !== 200) {
       await answer.body.dump()
-      throw new NoRanges(`${where} answers ${answer.statusCode}, expected 200`)
+      throw new RangesUnavailable(`${where} answers ${answer.statusCode}, expected 200`)
     }
-    const excess = () => new RangeError(`more than ${MOST_BYTES} bytes`)
-    document = JSON.parse((await wholeBody(answer.body, MOST_BYTES, excess)).toString('utf8'))
+    const excess = () => new RangeError(`more than ${MAX_BYTES} bytes`)
+    document = JSON.parse((await readBody(answer.body, MAX_BYTES, excess)).toString('utf8'))
   } catch (error) {
-    if (error instanceof NoRanges) throw error
+    if (error instanceof RangesUnavailable) throw error
     const { name, code = name } = error as { readonly name?: string; readonly code?: string }
-    throw new NoRanges(`${where} gives no list: ${code ?? 'unknown'}`, { cause: error })
+    throw new RangesUnavailable(`${where} gives no list: ${code ?? 'unknown'}`, { cause: error })
   }
   const ranges = rangesIn(cloud, document)
-  if (ranges.size === 0) throw new NoRanges(`${where} gives no list of the form that ${cloud} publishes`)
+  if (ranges.size === 0) throw new RangesUnavailable(`${where} gives no list of the form that ${cloud} publishes`)
   return ranges
 }

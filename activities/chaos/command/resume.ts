@@ -1,4 +1,4 @@
-// `pawl chaos resume`: lifts an emergency stop, and tells of another one that holds all the same.
+// `pawl chaos resume`: lifts an emergency stop, and reports a stop of the whole cluster that still applies.
 
 import type { CommandDone, CommandStart } from '../../command.ts'
 import { KubeError } from '../../kube/kube-error.ts'
@@ -14,7 +14,7 @@ export async function run(start: CommandStart): Promise<CommandDone> {
     held.map(({ name }) => name),
     null,
   )
-  const further = place.namespace === undefined ? [] : await tellCluster(start)
+  const further = place.namespace === undefined ? [] : await clusterStopLines(start)
   const reasons = held.map(({ name, stop = '' }) => `${held.length > 1 ? `${name}: ` : ''}${stop}`)
   const said = reasons.every((reason) => reason === '') ? '' : ` (it was stopped: ${reasons.join('; ')})`
   return {
@@ -36,8 +36,8 @@ export async function run(start: CommandStart): Promise<CommandDone> {
   }
 }
 
-/** Of a namespace: the stop of the whole cluster is above it. */
-async function tellCluster(start: CommandStart): Promise<readonly string[]> {
+/** The cluster's stop also applies to a namespace. */
+async function clusterStopLines(start: CommandStart): Promise<readonly string[]> {
   try {
     const place = await clusterPlace(start)
     const held = (await readStops(start.kube, place)).find(({ stop }) => stop !== undefined)
@@ -47,9 +47,9 @@ async function tellCluster(start: CommandStart): Promise<readonly string[]> {
       `the whole cluster is stopped still${stop === '' ? '' : `: ${stop}`}; lift that: pawl chaos resume ${place.flags}`,
     ]
   } catch (error) {
-    // Without that namespace nothing is stopped in it.
+    // Without that namespace no stop exists in it.
     if (!(error instanceof KubeError)) return []
-    // Who may read his own namespace alone is not kept from lifting its stop.
+    // A user with rights in one namespace only must be able to lift its stop.
     return [`whether the whole cluster is stopped cannot be told: ${error.message}`]
   }
 }

@@ -1,11 +1,11 @@
-// `pawl chaos status`: which emergency stops hold, which Disruptions there are, and what a person has to do about those that are stuck.
+// `pawl chaos status`: shows emergency stops, Disruptions, and the steps that resolve stuck ones.
 
 import { namespaceView, type NamespaceView } from '../../../workflows/chaos/emergency-stop.ts'
 import type { CommandDone, CommandStart } from '../../command.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { KubeError } from '../../kube/kube-error.ts'
 import { readPages } from '../../kube/pages.ts'
-import { type LeftDisruption, readDisruptions, stuckLines } from './left-disruptions.ts'
+import { type DisruptionSummary, readDisruptions, stuckLines } from './disruptions.ts'
 import { clusterPlace, placeOf, readStops, type StopPlace } from './stop-place.ts'
 import { STUCK } from './stop.ts'
 
@@ -29,7 +29,7 @@ export async function run(start: CommandStart): Promise<CommandDone> {
   }
 }
 
-/** Those that hold there. @throws where they cannot be read. */
+/** The stops that apply to the place. @throws if they cannot be read. */
 async function stopsAt(
   kube: Pick<KubeClient, 'request'>,
   place: StopPlace,
@@ -42,7 +42,7 @@ async function stopsAt(
   } else {
     views.push(...(await readStops(kube, place)))
     const above = await readStops(kube, cluster).catch((error: unknown) => {
-      // Who may see his own namespace alone sees that.
+      // A user who may read one namespace only sees its stop.
       if (error instanceof KubeError && error.status !== 403) throw error
       return []
     })
@@ -58,13 +58,13 @@ function stopLine({ name, stop = '' }: NamespaceView, { names, flags: all }: Sto
   return `${title} is stopped${stop === '' ? '' : `: ${stop}`}; lift it: pawl chaos resume ${flags}`
 }
 
-function noteOf({ isStuck, isDeleting, simulated }: LeftDisruption): string {
+function noteOf({ isStuck, isDeleting, simulated }: DisruptionSummary): string {
   if (isStuck) return 'stuck'
   if (isDeleting) return 'being undone'
   return simulated === 0 ? '' : `${simulated} simulated`
 }
 
-function tableOf(found: readonly LeftDisruption[]): readonly string[] {
+function tableOf(found: readonly DisruptionSummary[]): readonly string[] {
   const rows = [
     ['DISRUPTION', 'STATUS', 'INJECTED', ''],
     ...found.map((one) => [one.title, one.injectionStatus ?? '-', `${one.injected} of ${one.desired}`, noteOf(one)]),

@@ -1,8 +1,10 @@
-// Where an emergency stop is written: at a namespace, or for all of them at that of chaos pods. With the rights of a person.
+// Finds the namespaces on which an emergency stop is written: a given namespace, or the chaos namespaces for the whole
+// cluster. Uses the user's own rights.
 //
-//   S1. Which namespace has the chaos pods is said by its label, which deploy/setup/chaos puts on; by `--chaos-namespace` where somebody knows better. Where
-//       several have the label, the stop of the cluster is at each, for who asks knows no configuration. One that has Disruptions of its own is stopped
-//       by that as well, and its own stop is lifted with the cluster's: commands name each of them.
+// S1. The label that deploy/setup/chaos sets identifies the chaos namespace; `--chaos-namespace` overrides it. If
+//   several namespaces have the label, the cluster's stop is written on each, because the command does not know the
+//   configuration. A chaos namespace that also contains Disruptions is stopped by the cluster's stop as well, and
+//   resuming the cluster lifts its own stop; the commands name each namespace.
 
 import { CHAOS_NAMESPACE, isNamespaceName } from '../../../workflows/chaos/config.ts'
 import { CHAOS_NAMESPACE_LABEL, EMERGENCY_STOP_ANNOTATION } from '../../../workflows/chaos/contract.ts'
@@ -15,26 +17,26 @@ import { resourcePath } from '../../kube/resource-path.ts'
 type Kube = Pick<KubeClient, 'request'>
 
 export interface StopPlace {
-  /** The namespaces that have the annotation; at least one. */
+  /** The namespaces with the annotation; at least one. */
   readonly names: readonly string[]
-  /** Whose Disruptions it is about; undefined: all. */
+  /** The namespace of the Disruptions; undefined: all. */
   readonly namespace: string | undefined
-  /** For people. */
+  /** For messages. */
   readonly title: string
-  /** Flags of the commands that mean it. */
+  /** The command flags that select this place. */
   readonly flags: string
-  /** What a person is to know of how it was found. */
+  /** A remark about how the place was found. */
   readonly note?: string
 }
 
-/** @throws CommandUsageError when `--chaos-namespace` names none; failures of the API server. */
+/** @throws CommandUsageError if `--chaos-namespace` is invalid; errors of the API server. */
 export async function placeOf(start: Pick<CommandStart, 'kube' | 'given' | 'namespace'>): Promise<StopPlace> {
   if (start.given['all'] === true) return await clusterPlace(start)
   const { namespace } = start
   return { names: [namespace], namespace, title: `namespace ${namespace}`, flags: `-n ${namespace}` }
 }
 
-/** S1. @throws as `placeOf`. */
+/** S1. @throws like `placeOf`. */
 export async function clusterPlace({ kube, given }: Pick<CommandStart, 'kube' | 'given'>): Promise<StopPlace> {
   const named = given['chaos-namespace']
   const of = { namespace: undefined, title: 'the cluster' }
@@ -53,13 +55,13 @@ async function labelledNamespaces(kube: Kube): Promise<Pick<StopPlace, 'names' |
     const { items } = await kube.request<ObjectList>('GET', path, { query })
     return { names: items.length === 0 ? [CHAOS_NAMESPACE] : items.map(({ metadata }) => metadata.name) }
   } catch (error) {
-    // Who may change the usual one alone is not kept from it.
+    // A user who may only change the default namespace can still do so.
     if (error instanceof KubeError && error.status === 403) return { names: [CHAOS_NAMESPACE], note: ASSUMED }
     throw error
   }
 }
 
-/** What their annotations say, in the order of the place. @throws when a namespace is not there. */
+/** The annotations, in the order of the place. @throws if a namespace does not exist. */
 export async function readStops(kube: Kube, { names, namespace }: StopPlace): Promise<readonly NamespaceView[]> {
   return await Promise.all(
     names.map(async (name) => {
@@ -78,8 +80,8 @@ export async function readStops(kube: Kube, { names, namespace }: StopPlace): Pr
 }
 
 /**
- * @param stop why; null: it is lifted.
- * @throws when all have been asked: what one of them has failed with, and where it is written all the same.
+ * @param stop the reason; null lifts the stop.
+ * @throws after all requests: the first failure, and the namespaces that were written.
  */
 export async function writeStop(kube: Kube, names: readonly string[], stop: string | null): Promise<void> {
   const written = await Promise.allSettled(

@@ -1,17 +1,18 @@
-// `pawl chaos stop`: an emergency stop, written with the person's own rights, and what becomes of the Disruptions that were there.
+// `pawl chaos stop`: sets an emergency stop with the user's own rights and follows the end of the existing Disruptions.
 //
-//   E1. The stop is written before anything else is asked for but its place: it holds also where the person may look at nothing.
-//   E2. What comes meanwhile does nothing, so it is not waited for.
+// E1. The command writes the stop before it reads anything except the place, so the stop works even if the user may
+//   read nothing.
+// E2. Disruptions that are created meanwhile inject nothing, so the command does not wait for them.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { durationMs, EXPECTED_DURATION } from '../../../workflows/chaos/go-duration.ts'
 import { type CommandDone, type CommandStart, CommandUsageError } from '../../command.ts'
 import { KubeError } from '../../kube/kube-error.ts'
-import { type LeftDisruption, readDisruptions, slowLine, stuckLines } from './left-disruptions.ts'
+import { type DisruptionSummary, readDisruptions, slowLine, stuckLines } from './disruptions.ts'
 import { placeOf, readStops, type StopPlace, writeStop } from './stop-place.ts'
 
-/** The exit code where something waits for a person, as with `pawl delete`. */
+/** The exit code when a user has to act, as with `pawl delete`. */
 export const STUCK = 3
 const TOO_LATE = 4
 
@@ -33,7 +34,7 @@ export async function run(start: CommandStart): Promise<CommandDone> {
       ? `${place.title} is stopped by ${who}: its disruptions end, and none begins`
       : `${place.title} was stopped before${before === '' ? '' : `: ${before}`}`,
   )
-  const found = await endOf(start, place, timeoutMs)
+  const found = await awaitEnd(start, place, timeoutMs)
   const data = {
     namespace: place.namespace ?? null,
     asked: before === undefined ? 'asked' : 'asked before',
@@ -54,17 +55,17 @@ export async function run(start: CommandStart): Promise<CommandDone> {
   }
 }
 
-/** What became of those that were there. */
-interface Ends {
+/** The state of the Disruptions that existed at the start. */
+interface EndReport {
   /** Their titles. */
   readonly gone: readonly string[]
-  readonly stuck: readonly LeftDisruption[]
-  /** Neither of it, as yet. */
-  readonly slow: readonly LeftDisruption[]
+  readonly stuck: readonly DisruptionSummary[]
+  /** Neither deleted nor stuck yet. */
+  readonly slow: readonly DisruptionSummary[]
 }
 
-/** Waits for their ends, and tells how they come. */
-async function endOf({ kube, progress }: CommandStart, place: StopPlace, timeoutMs: number): Promise<Ends> {
+/** Waits for their ends and reports progress. */
+async function awaitEnd({ kube, progress }: CommandStart, place: StopPlace, timeoutMs: number): Promise<EndReport> {
   const deadline = performance.now() + timeoutMs
   const read = async () => await readDisruptions(kube, place.namespace)
   const there = await read().catch((error: unknown) => {
@@ -75,21 +76,21 @@ async function endOf({ kube, progress }: CommandStart, place: StopPlace, timeout
   })
   let told = ''
   for (let left = there; ;) {
-    const ends = endsOf(there, left)
+    const ends = endReportOf(there, left)
     const line = progressLine(there.length, ends)
     if (line !== told && ends.slow.length > 0) progress(line)
     told = line
     if (ends.slow.length === 0 || performance.now() >= deadline) return ends
     await sleep(POLL_MS)
     left = await read().catch((error: unknown) => {
-      if (!isPassing(error)) throw error
+      if (!isTemporary(error)) throw error
       progress(`${error.message}; it is asked again`)
       return left
     })
   }
 }
 
-function endsOf(there: readonly LeftDisruption[], present: readonly LeftDisruption[]): Ends {
+function endReportOf(there: readonly DisruptionSummary[], present: readonly DisruptionSummary[]): EndReport {
   const byUid = new Map(present.map((one) => [one.uid, one]))
   // E2
   const left = there.flatMap(({ uid }) => byUid.get(uid) ?? [])
@@ -100,17 +101,17 @@ function endsOf(there: readonly LeftDisruption[], present: readonly LeftDisrupti
   }
 }
 
-/** An API server that is away comes back. */
-function isPassing(error: unknown): error is KubeError {
+/** An unavailable API server is temporary. */
+function isTemporary(error: unknown): error is KubeError {
   return error instanceof KubeError && (error.status === 0 || error.status === 429 || error.status >= 500)
 }
 
-function progressLine(count: number, { gone, stuck, slow }: Ends): string {
+function progressLine(count: number, { gone, stuck, slow }: EndReport): string {
   const parts = [`${gone.length} gone`, ...(stuck.length > 0 ? [`${stuck.length} stuck`] : []), `${slow.length} to end`]
   return `${disruptions(count)}: ${parts.join(', ')}`
 }
 
-function linesOf({ gone, stuck, slow }: Ends, timeoutMs: number, place: StopPlace): readonly string[] {
+function linesOf({ gone, stuck, slow }: EndReport, timeoutMs: number, place: StopPlace): readonly string[] {
   const late = timeoutMs === 0 ? [] : slow.map((one) => slowLine(one, place))
   if (stuck.length + slow.length === 0)
     return [
@@ -119,7 +120,7 @@ function linesOf({ gone, stuck, slow }: Ends, timeoutMs: number, place: StopPlac
   return [...stuck.flatMap(stuckLines), ...late]
 }
 
-function exitCodeOf({ stuck, slow }: Ends, timeoutMs: number): number {
+function exitCodeOf({ stuck, slow }: EndReport, timeoutMs: number): number {
   if (stuck.length > 0) return STUCK
   return slow.length > 0 && timeoutMs > 0 ? TOO_LATE : 0
 }

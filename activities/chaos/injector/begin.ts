@@ -1,4 +1,4 @@
-// Puts an injector together: finds its target, makes its injections, and lets it live.
+// Assembles an injector from its settings: finds the target, creates the injections, and runs their life cycle.
 
 import { rm } from 'node:fs/promises'
 import { kill } from 'node:process'
@@ -12,13 +12,13 @@ import { systemClock } from './clock.ts'
 import { type Cluster, openCluster } from './cluster-client.ts'
 import { findContainer, type FoundContainer, readStandIns } from './containers.ts'
 import { dryExecutor, type Executor, type Machine, realExecutor } from './executor.ts'
-import type { Finding } from './finding.ts'
-import { type LifeActions, live } from './lifecycle.ts'
+import type { PreRun } from './pre-run.ts'
+import { type LifecycleActions, runLifecycle } from './lifecycle.ts'
 import { type Log, textOf } from './log.ts'
 import { openSink } from './metrics-sink.ts'
-import { createInjection, type Injection, type Prepared } from './one-injection.ts'
+import { createInjection, type Injection, type Prepared } from './injection.ts'
 import { type Containers, isOncePerTarget, prepare } from './prepare.ts'
-import { releaseHandler } from './release-handler.ts'
+import { releaseHandler } from './handler.ts'
 import { lookupName } from './resolve-hosts.ts'
 import { processRef } from './processes.ts'
 import type { Settings } from './settings.ts'
@@ -27,7 +27,7 @@ import { runProgram } from './shell.ts'
 import { sweepNotes } from './sweep.ts'
 import { type UndoEntry, UndoLog } from './undo-log.ts'
 
-export interface Beginning {
+export interface InjectorStart {
   readonly start: ProgramStart
   readonly settings: Settings
   readonly invocation: Invocation
@@ -37,17 +37,17 @@ export interface Beginning {
   readonly report: (line: string) => void
 }
 
-/** Kinds that are not done again to a target. Source: spec/chaos.md 3.4 (6). */
-const ONCE: ReadonlySet<string> = new Set(['grpc-disruption', 'node-failure', 'pod-replacement'])
+/** Kinds that are injected into a target only once. Source: spec/chaos.md 3.4 (6). */
+const ONCE_PER_TARGET: ReadonlySet<string> = new Set(['grpc-disruption', 'node-failure', 'pod-replacement'])
 
-/** The target, as it is now: its containers are replaced when they are started again. */
+/** The present target: a restart replaces its containers. */
 interface Target {
-  told: readonly TargetContainer[]
-  found: readonly FoundContainer[]
+  requested: readonly TargetContainer[]
+  containers: readonly FoundContainer[]
 }
 
-export async function begin(beginning: Beginning): Promise<number> {
-  const { start, settings, invocation, log } = beginning
+export async function begin(injectorStart: InjectorStart): Promise<number> {
+  const { start, settings, invocation, log } = injectorStart
   const { common, spec } = invocation
   const { proc } = settings
   const children = new Children({ proc, env: start.env, self: start.self })
@@ -56,30 +56,30 @@ export async function begin(beginning: Beginning): Promise<number> {
   const undoLog = new UndoLog(settings.stateFolder)
   await rm(settings.readinessFile, { force: true })
   const sweepOwn = async (keys: readonly string[]) => {
-    if (isDry(beginning)) return
+    if (isDry(injectorStart)) return
     const isOwn = ({ owner, key }: UndoEntry) =>
       (settings.pod !== '' && owner.pod === settings.pod) || keys.includes(key)
     const { left } = await sweepNotes({ machine, undoLog, log }, isOwn)
     if (left.length > 0) log.error('what an earlier injector has left here cannot be undone', { left })
   }
-  // Also when its target is not there any more.
+  // Undoes the injections of an earlier injector of this pod, even if the target does not exist any more.
   await sweepOwn([])
-  const target: Target = { told: common.targetContainers, found: [] }
+  const target: Target = { requested: common.targetContainers, containers: [] }
   try {
-    await findTarget(beginning, target)
+    await findTarget(injectorStart, target)
   } catch (error) {
     log.error('the target was not found', { error: textOf(error) })
     return 1
   }
   const simulation = settings.isSimulated ? createSimulation(log) : undefined
   const executor = simulation?.executor ?? (common.dryRun ? dryExecutor(log) : realExecutor(machine))
-  const finding = findingOf(beginning, cluster)
-  const actions = actionsOf(beginning, { target, cluster, simulation })
-  const injections = injectionsOf(beginning, { target, executor, finding, undoLog, simulation })
+  const preRun = preRunOf(injectorStart, cluster)
+  const actions = actionsOf(injectorStart, { target, cluster, simulation })
+  const injections = injectionsOf(injectorStart, { target, executor, preRun, undoLog, simulation })
   await sweepOwn(injections.map(({ key }) => key))
   const sink = await openSink({ sink: common.metricsSink, kind: spec.kind, statsd: settings.statsd, log })
   try {
-    return await live({
+    return await runLifecycle({
       injections,
       count: sink.count,
       clock: systemClock,
@@ -88,7 +88,7 @@ export async function begin(beginning: Beginning): Promise<number> {
       pulse: common.pulse,
       actions,
       initialDelayMs: common.pulseInitialDelayMs,
-      isRepeatable: !ONCE.has(spec.kind),
+      isRepeatable: !ONCE_PER_TARGET.has(spec.kind),
       deadline: momentOf(common.deadline),
       notBefore: momentOf(common.notInjectedBefore),
     })
@@ -97,8 +97,8 @@ export async function begin(beginning: Beginning): Promise<number> {
   }
 }
 
-/** Nothing is changed, and nothing has to be undone. */
-function isDry({ settings, invocation }: Beginning): boolean {
+/** Nothing is changed, so nothing has to be undone. */
+function isDry({ settings, invocation }: InjectorStart): boolean {
   return settings.isSimulated || invocation.common.dryRun
 }
 
@@ -106,41 +106,41 @@ function momentOf(text: string | undefined): number | undefined {
   return text === undefined ? undefined : Date.parse(text)
 }
 
-/** Of a node, its first process stands for all. @throws with the container that is not there. */
-async function findTarget({ settings, invocation, log }: Beginning, target: Target): Promise<void> {
+/** The target of level node is the first process. @throws if a container does not exist; the error names it. */
+async function findTarget({ settings, invocation, log }: InjectorStart, target: Target): Promise<void> {
   const { common, spec } = invocation
   const isOfNode = common.level === 'node' || spec.kind === 'pod-replacement'
-  const told = isOfNode ? [{ name: 'node', id: 'process://1' }] : target.told
+  const requested = isOfNode ? [{ name: 'node', id: 'process://1' }] : target.requested
   if (settings.isSimulated) {
     const main = await processRef(settings.proc, process.pid)
-    target.found = main === undefined ? [] : told.map(({ name }) => ({ name, main }))
+    target.containers = main === undefined ? [] : requested.map(({ name }) => ({ name, main }))
     return
   }
   try {
     const standIns = isOfNode ? {} : await readStandIns(settings.containersFile)
-    target.found = await Promise.all(told.map((one) => findContainer(settings.proc, one, standIns)))
+    target.containers = await Promise.all(requested.map((one) => findContainer(settings.proc, one, standIns)))
   } catch (error) {
     if (!common.dryRun) throw error
     log.warn('dry run: goes on without a target', { error: textOf(error) })
-    target.found = []
+    target.containers = []
   }
 }
 
-interface Making {
+interface InjectionContext {
   readonly target: Target
   readonly executor: Executor
-  readonly finding: Finding
+  readonly preRun: PreRun
   readonly undoLog: UndoLog
   readonly simulation: Simulation | undefined
 }
 
-/** One for each container, or one for all where these share what is disturbed. */
-function injectionsOf(beginning: Beginning, making: Making): readonly Injection[] {
-  const { target, executor, undoLog } = making
-  const { settings, invocation, log } = beginning
+/** One injection for each container, or one for all if the disrupted resource is shared. */
+function injectionsOf(injectorStart: InjectorStart, context: InjectionContext): readonly Injection[] {
+  const { target, executor, undoLog } = context
+  const { settings, invocation, log } = injectorStart
   const { common, spec } = invocation
-  const names = target.found.map(({ name }) => name)
-  const idOf = (name: string) => target.told.find((one) => one.name === name)?.id ?? name
+  const names = target.containers.map(({ name }) => name)
+  const idOf = (name: string) => target.requested.find((one) => one.name === name)?.id ?? name
   const groups = isOncePerTarget(spec) ? [names] : names.map((name) => [name])
   return groups
     .filter((group) => group.length > 0)
@@ -148,29 +148,32 @@ function injectionsOf(beginning: Beginning, making: Making): readonly Injection[
       createInjection({
         what: `${spec.kind} of ${group.join(', ')}`,
         prepare: async () => {
-          const [first, ...rest] = target.found.filter(({ name }) => group.includes(name))
+          const [first, ...rest] = target.containers.filter(({ name }) => group.includes(name))
           if (first === undefined) throw new Error(`container ${group.join(', ')} is not there any more`)
-          return await preparedFor(beginning, making, [first, ...rest])
+          return await prepareOrDryRun(injectorStart, context, [first, ...rest])
         },
         executor,
         log,
         proc: settings.proc,
         pod: settings.pod,
-        undoLog: isDry(beginning) ? undefined : undoLog,
+        undoLog: isDry(injectorStart) ? undefined : undoLog,
         keyParts: [common.log.disruptionUid, common.log.targetName, spec.kind, ...group.map(idOf)],
       }),
     )
 }
 
-/** A dry run also passes where nothing can be found out, or be done. Source: spec/chaos.md 3.8, "readiness still written". */
-async function preparedFor(
-  { invocation, log }: Beginning,
-  { finding, simulation }: Making,
+/**
+ * A dry run succeeds even if facts are unknown or an injection is impossible. Source: spec/chaos.md 3.8, "readiness
+ * still written".
+ */
+async function prepareOrDryRun(
+  { invocation, log }: InjectorStart,
+  { preRun, simulation }: InjectionContext,
   containers: Containers,
 ): Promise<Prepared> {
   try {
-    const prepared = await prepare(finding, invocation, containers)
-    // Nothing is kept up to date that is not there.
+    const prepared = await prepare(preRun, invocation, containers)
+    // A simulation has nothing to update.
     if (simulation !== undefined) return { plan: prepared.plan }
     if (!invocation.common.dryRun || !isUnsupported(prepared.plan)) return prepared
     log.warn('dry run: this would not be injected here', { why: prepared.plan.unsupported })
@@ -183,7 +186,7 @@ async function preparedFor(
   }
 }
 
-function findingOf({ settings, log }: Beginning, cluster: Cluster | undefined): Finding {
+function preRunOf({ settings, log }: InjectorStart, cluster: Cluster | undefined): PreRun {
   return {
     settings,
     log,
@@ -199,47 +202,53 @@ function findingOf({ settings, log }: Beginning, cluster: Cluster | undefined): 
   }
 }
 
-interface Acting {
+interface ActionContext {
   readonly target: Target
   readonly cluster: Cluster | undefined
   readonly simulation: Simulation | undefined
 }
 
-function actionsOf(beginning: Beginning, { target, cluster, simulation }: Acting): LifeActions {
-  const { settings, invocation, log, becomeReady } = beginning
+function actionsOf(injectorStart: InjectorStart, { target, cluster, simulation }: ActionContext): LifecycleActions {
+  const { settings, invocation, log, becomeReady } = injectorStart
   const { common } = invocation
   return {
     becomeReady: async () => {
-      // Who sees that it is ready sees that it is simulated.
-      if (simulation !== undefined) beginning.report(simulation.report())
+      // The readiness of a simulated injection must come with its simulation report.
+      if (simulation !== undefined) injectorStart.report(simulation.report())
       await becomeReady()
     },
     becomeUnready: async () => await rm(settings.readinessFile, { force: true }),
     releaseTarget: async (until) => {
       const handler =
-        common.onInit && !settings.isSimulated ? target.found.find(({ name }) => name === HANDLER_CONTAINER) : undefined
+        common.onInit && !settings.isSimulated
+          ? target.containers.find(({ name }) => name === HANDLER_CONTAINER)
+          : undefined
       if (handler === undefined) return
-      const tell = (pid: number) => void kill(pid, 'SIGUSR1')
-      await releaseHandler({ proc: settings.proc, handler: handler.main, clock: systemClock, log, until, tell })
+      const signal = (pid: number) => void kill(pid, 'SIGUSR1')
+      await releaseHandler({ proc: settings.proc, handler: handler.main, clock: systemClock, log, until, signal })
     },
     targetRestart: async (until) => {
-      if (cluster !== undefined && common.level === 'pod' && target.told.length > 0) {
+      if (cluster !== undefined && common.level === 'pod' && target.requested.length > 0) {
         const { watchRestart } = await import('./cluster.ts')
         const pod = { namespace: common.log.disruptionNamespace, name: common.log.targetName }
-        const news = await watchRestart(await cluster.client(), pod, target.told, { clock: systemClock, log, until })
-        if (news !== undefined) {
-          target.told = news
-          await findTarget(beginning, target)
+        const restarted = await watchRestart(await cluster.client(), pod, target.requested, {
+          clock: systemClock,
+          log,
+          until,
+        })
+        if (restarted !== undefined) {
+          target.requested = restarted
+          await findTarget(injectorStart, target)
           return
         }
       }
       await aborted(until)
     },
-    takeOffFinalizer: async () => {
+    removeFinalizer: async () => {
       if (cluster === undefined || settings.pod === '') return
-      const { takeOffFinalizer } = await import('./cluster.ts')
+      const { removeFinalizer } = await import('./cluster.ts')
       const pod = { namespace: common.chaosNamespace, name: settings.pod }
-      await takeOffFinalizer(await cluster.client(), pod, systemClock)
+      await removeFinalizer(await cluster.client(), pod, systemClock)
     },
   }
 }

@@ -1,4 +1,5 @@
-// What this kernel can do, found by trying it in a network namespace that is thrown away. Source: spec/chaos.md 8.3 (K6).
+// Finds out the capabilities of this kernel by trying them in a temporary network namespace. Source: spec/chaos.md 8.3
+// (K6).
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,9 +7,9 @@ import { join } from 'node:path'
 import { bootId, isGone } from './processes.ts'
 import type { Run } from './shell.ts'
 
-/** What is tried, by name: a line of shell that succeeds where it can be done. */
+/** The trials by name: a shell line that succeeds if the kernel has the capability. */
 const TRIALS = {
-  // A namespace of one's own, which all of the others need.
+  // Creating a network namespace, which all other trials need.
   network: 'true',
   netem: 'tc qdisc add dev lo root netem delay 1ms',
   prio: 'tc qdisc add dev lo root handle 1: prio bands 4',
@@ -29,10 +30,10 @@ const TRIALS = {
 
 export type Capability = keyof typeof TRIALS
 
-/** Of each, why it is missing; of what is there, nothing. */
+/** The missing capabilities with their reasons. */
 export type Missing = Readonly<Partial<Record<Capability, string>>>
 
-/** Tries all, each in a namespace of its own. */
+/** Tries all capabilities, each in a new namespace. */
 export async function tryCapabilities(run: Run): Promise<Missing> {
   const missing: Partial<Record<Capability, string>> = {}
   for (const [name, line] of Object.entries(TRIALS) as [Capability, string][]) {
@@ -42,7 +43,7 @@ export async function tryCapabilities(run: Run): Promise<Missing> {
   return missing
 }
 
-/** As above, from a file when it was tried since the machine has started. */
+/** The result of an earlier trial since the last boot, or of new trials. */
 export async function knownCapabilities(run: Run, proc: string, folder: string): Promise<Missing> {
   const path = join(folder, `capabilities-${await bootId(proc)}`)
   const known = await readFile(path, 'utf8').catch((error: unknown) => {
@@ -51,14 +52,14 @@ export async function knownCapabilities(run: Run, proc: string, folder: string):
   })
   if (known !== undefined) return JSON.parse(known) as Missing
   const missing = await tryCapabilities(run)
-  // A program can be installed at any time, a kernel does not change.
+  // A missing program may be installed later; the kernel stays the same until the next boot.
   if (Object.values(missing).some((why) => why.includes('not found'))) return missing
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await writeFile(path, JSON.stringify(missing))
   return missing
 }
 
-/** One sentence for each that is missing of those that are needed. */
+/** One sentence for each needed capability that is missing. */
 export function lacks(missing: Missing, needed: readonly Capability[]): readonly string[] {
   const problem = missing.network === undefined ? [] : [`no network namespace can be made: ${missing.network}`]
   return [

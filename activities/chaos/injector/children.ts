@@ -1,7 +1,7 @@
-// Processes that work for the injector, inside the target's control groups or beside it.
+// Child processes of the injector, inside or outside of the target's control groups.
 //
-//   P1. A child ends when the injector does, however that ends: its standard input is a pipe that only the injector holds.
-//   P2. A child says `ready` when it is at work; before, the injection has not succeeded.
+// P1. A child ends when the injector ends for any reason: its standard input is a pipe that only the injector holds.
+// P2. A child prints `ready` when it works; before, the injection has not succeeded.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,7 +26,7 @@ export class Children {
     this.settings = settings
   }
 
-  /** @throws when it ends before it is ready, with its exit code and what it said. */
+  /** @throws if the child ends before it is ready, with its exit code and its output. */
   async start({ as, args, joins }: StartCommand, key: string): Promise<void> {
     const { self, env } = this.settings
     const name = childName(key, as)
@@ -37,12 +37,12 @@ export class Children {
       env: { ...env, [CHILD_VARIABLE]: name },
     })
     this.running.set(name, child)
-    // Its end is noticed by `exit`; a pipe to what has ended is nothing to fail for.
+    // The `exit` event reports the end of the child; a broken pipe is not an error.
     child.stdin.on('error', () => undefined)
     await isReady(child, as)
   }
 
-  /** Ends a child, also one of an injector that is gone; that there is none is success. */
+  /** Ends a child, including a child of a previous injector; no child is a success. */
   async end(as: string, key: string): Promise<void> {
     const name = childName(key, as)
     const child = this.running.get(name)
@@ -51,13 +51,13 @@ export class Children {
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
       this.running.delete(name)
     }
-    for (const pid of await childrenCalled(this.settings.proc, (found) => found === name))
+    for (const pid of await childrenNamed(this.settings.proc, (found) => found === name))
       await endProcess(this.settings.proc, pid)
   }
 }
 
-/** The processes whose start was called so. */
-export async function childrenCalled(proc: string, isOne: (name: string) => boolean): Promise<readonly number[]> {
+/** The processes with a matching child name in their environment. */
+export async function childrenNamed(proc: string, isOne: (name: string) => boolean): Promise<readonly number[]> {
   const found: number[] = []
   for (const pid of await pids(proc)) {
     const name = await variableOf(proc, pid, CHILD_VARIABLE).catch(() => undefined)
@@ -66,7 +66,7 @@ export async function childrenCalled(proc: string, isOne: (name: string) => bool
   return found
 }
 
-/** Resolves when it is gone: what it holds in the target's groups is given back. */
+/** Resolves when the process is gone, so that its memory in the target's groups is free. */
 export async function endProcess(proc: string, pid: number): Promise<void> {
   const found = await processRef(proc, pid)
   if (found === undefined) return

@@ -1,21 +1,22 @@
-// Time, as the injector has it: a seam, by which tests let hours pass, and set clocks.
+// Clock of the injector. Tests replace it to advance and to set the time.
 //
-//   C1. How long something takes goes by the steady clock: who sets the machine's makes nothing longer.
-//   C2. A deadline has come when either clock says so: the machine's, or the steady one by what was left when it was first looked at.
+// C1. Durations are measured by the monotonic clock, so setting the machine's clock does not change them.
+// C2. A deadline has passed as soon as one of two clocks says so: the machine's clock, or the monotonic clock counted
+//   from the first look at the deadline.
 
 import { setTimeout } from 'node:timers/promises'
 
 export interface Clock {
-  /** Milliseconds since 1970, by the machine's clock, which may be set. */
+  /** Milliseconds since the epoch by the machine's clock, which may be set. */
   readonly now: () => number
-  /** Milliseconds by a clock that nobody sets. */
+  /** Milliseconds of the monotonic clock. */
   readonly steady: () => number
-  /** Resolves after so long (C1), or as soon as the signal is aborted; it never fails. */
+  /** Resolves after this time (C1), or when the signal is aborted; it never fails. */
   readonly sleep: (ms: number, until: AbortSignal) => Promise<void>
 }
 
-/** Node's timers hold no more at once. */
-const LONGEST_MS = 2 ** 31 - 1
+/** The maximum delay of Node's timers. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 const steady = () => performance.now()
 
@@ -25,7 +26,7 @@ export const systemClock: Clock = {
   sleep: async (ms, until) => {
     const end = steady() + ms
     for (let left = ms; left > 0 && !until.aborted; left = end - steady())
-      await setTimeout(Math.min(left, LONGEST_MS), undefined, { signal: until }).catch((error: unknown) => {
+      await setTimeout(Math.min(left, MAX_TIMER_MS), undefined, { signal: until }).catch((error: unknown) => {
         if (!until.aborted) throw error
       })
   },
@@ -34,27 +35,32 @@ export const systemClock: Clock = {
 /** C2 */
 export interface Deadline {
   readonly isOver: () => boolean
-  /** Resolves when it has come, within a second of a clock that is set, or as soon as the signal is aborted. */
-  readonly comes: (until: AbortSignal) => Promise<void>
+  /**
+   * Resolves when the deadline has passed, within a second after a change of the machine's clock, or when the signal is
+   * aborted.
+   */
+  readonly passed: (until: AbortSignal) => Promise<void>
 }
 
-/** Nobody tells that the machine's clock was set. */
-const LOOK_MS = 1000
+/** No event reports a change of the machine's clock. */
+const CHECK_MS = 1000
 
-/** @param at milliseconds since 1970. */
+/** @param at milliseconds since the epoch. */
 export function deadlineAt(at: number, clock: Clock): Deadline {
   const end = clock.steady() + (at - clock.now())
   const leftMs = () => Math.min(at - clock.now(), end - clock.steady())
   return {
     isOver: () => leftMs() <= 0,
-    comes: async (until) => {
+    passed: async (until) => {
       for (let left = leftMs(); left > 0 && !until.aborted; left = leftMs())
-        await clock.sleep(Math.min(left, LOOK_MS), until)
+        await clock.sleep(Math.min(left, CHECK_MS), until)
     },
   }
 }
 
-/** Resolves when the machine's clock says so, also where that is set back meanwhile; or as soon as the signal is aborted. */
+/**
+ * Resolves when the machine's clock shows the time, even if it is set back meanwhile, or when the signal is aborted.
+ */
 export async function untilTime(at: number, clock: Clock, until: AbortSignal): Promise<void> {
   for (let left = at - clock.now(); left > 0 && !until.aborted; left = at - clock.now()) await clock.sleep(left, until)
 }

@@ -1,4 +1,4 @@
-// The cluster, for those injections that need one: made when it is used first.
+// Lazily creates the API client for the injections that need a cluster.
 
 import type { KubeClient } from '../../kube/client.ts'
 import type { Settings } from './settings.ts'
@@ -8,7 +8,7 @@ export interface Cluster {
   readonly close: () => Promise<void>
 }
 
-/** Undefined: the environment names none. */
+/** Undefined if the environment names no cluster. */
 export function openCluster({ kubeconfig, isInCluster }: Settings): Cluster | undefined {
   if (kubeconfig === undefined && !isInCluster) return undefined
   let opened: Promise<KubeClient> | undefined

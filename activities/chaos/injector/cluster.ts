@@ -1,12 +1,13 @@
-// What the injector asks of the cluster, when there is one: its own pod, the target, and the services that it disrupts.
+// The injector's requests to the API server: its own pod, the target, and the disrupted Services.
 
-import type { ServiceRule, TargetContainer } from '../../../workflows/chaos/injector/invocation.ts'
+import type { ServiceRule, TargetContainer, CommonFlags } from '../../../workflows/chaos/injector/invocation.ts'
 import type { ServiceAddress } from '../../../workflows/chaos/injector/network/network-spec.ts'
 import { CHAOS_POD_FINALIZER } from '../../../workflows/chaos/contract.ts'
 import type { KubeClient, KubeObject } from '../../kube/client.ts'
 import { isNotFound } from '../../kube/errors.ts'
 import type { Clock } from './clock.ts'
 import { type Log, textOf } from './log.ts'
+import type { ReplacementFacts } from '../../../workflows/chaos/injector/plan.ts'
 
 export interface PodName {
   readonly namespace: string
@@ -18,10 +19,14 @@ const NEVER = new AbortController().signal
 // Source: spec/chaos.md 3.4 (6) and 3.5.
 const WATCH_RETRIES = 5
 const FINALIZER_RETRIES = 3
+const POD_RETRIES = 3
 const FIRST_BACKOFF_MS = 500
 
-/** Takes the finalizer off a chaos pod, others stay. A pod that is gone has none. @throws after the last retry. */
-export async function takeOffFinalizer(kube: KubeClient, pod: PodName, clock: Clock): Promise<void> {
+/**
+ * Removes the finalizer of the chaos pod and keeps other finalizers. A deleted pod is a success. @throws after the last
+ * retry.
+ */
+export async function removeFinalizer(kube: KubeClient, pod: PodName, clock: Clock): Promise<void> {
   const path = `${PODS}/${pod.namespace}/pods/${pod.name}`
   for (let retries = 0; ; retries += 1) {
     try {
@@ -50,8 +55,11 @@ interface ContainerStatus {
   readonly state?: { readonly running?: unknown }
 }
 
-/** The containers when all of them run and at least one is another than before; undefined: there is no news. */
-export function restarted(pod: KubeObject, before: readonly TargetContainer[]): readonly TargetContainer[] | undefined {
+/** The new containers if all containers run and at least one has a new ID; undefined otherwise. */
+export function restartedContainers(
+  pod: KubeObject,
+  before: readonly TargetContainer[],
+): readonly TargetContainer[] | undefined {
   const status = pod['status'] as
     | {
         readonly containerStatuses?: readonly ContainerStatus[]
@@ -70,34 +78,37 @@ export function restarted(pod: KubeObject, before: readonly TargetContainer[]): 
   return running.length === before.length && hasChanged ? running : undefined
 }
 
-/** Resolves with the containers once they have been started again; with undefined when told to end, or when the watch does not hold. */
+/**
+ * Resolves with the new containers after a restart of the target, or with undefined when the signal is aborted or the
+ * watch fails for good.
+ */
 export async function watchRestart(
   kube: KubeClient,
   pod: PodName,
   before: readonly TargetContainer[],
   { clock, log, until }: { readonly clock: Clock; readonly log: Log; readonly until: AbortSignal },
 ): Promise<readonly TargetContainer[] | undefined> {
-  for (let retries = 0; !isOver(until) && retries <= WATCH_RETRIES; retries += 1) {
+  for (let retries = 0; !isAborted(until) && retries <= WATCH_RETRIES; retries += 1) {
     try {
       const found = await kube.request<KubeObject>('GET', `${PODS}/${pod.namespace}/pods/${pod.name}`, {
         signal: until,
       })
-      const news = restarted(found, before) ?? (await nextRestart(kube, pod, { found, before, until }))
+      const news = restartedContainers(found, before) ?? (await nextRestart(kube, pod, { found, before, until }))
       if (news !== undefined) return news
-      // The server ends a watch now and then, as it should.
+      // The server ends watches regularly; this is not a failure.
       retries = -1
     } catch (error) {
-      if (isOver(until)) return undefined
+      if (isAborted(until)) return undefined
       log.warn('the target cannot be watched', { retries, error: textOf(error) })
       await clock.sleep(FIRST_BACKOFF_MS * 2 ** retries, until)
     }
   }
-  if (!isOver(until)) log.error('the target is not watched any more: it will not be injected again')
+  if (!isAborted(until)) log.error('the target is not watched any more: it will not be injected again')
   return undefined
 }
 
-/** It may have become so while something was awaited. */
-function isOver(until: AbortSignal): boolean {
+/** The signal may have been aborted during an await. */
+function isAborted(until: AbortSignal): boolean {
   return until.aborted
 }
 
@@ -118,9 +129,9 @@ async function nextRestart(kube: KubeClient, { namespace, name }: PodName, { fou
     held = lines.pop() ?? ''
     for (const line of lines.filter((one) => one.trim() !== '')) {
       const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: KubeObject }
-      // With 410 the past is forgotten; the caller reads the pod again.
+      // After status 410 the watch must restart; the caller reads the pod again.
       if (type === 'ERROR') return undefined
-      const news = type === 'MODIFIED' ? restarted(object, before) : undefined
+      const news = type === 'MODIFIED' ? restartedContainers(object, before) : undefined
       if (news !== undefined) return news
     }
   }
@@ -134,7 +145,7 @@ interface ServicePort {
   readonly targetPort?: number | string
 }
 
-/** Where services are: the address in the cluster, and the pods behind it. Source: spec/chaos.md 3.6, "Services". */
+/** The addresses of Services: their cluster IPs and the IPs of their pods. Source: spec/chaos.md 3.6, "Services". */
 export async function serviceAddresses(
   kube: KubeClient,
   rules: readonly ServiceRule[],
@@ -170,7 +181,7 @@ async function addressesOf(
             query: { labelSelector: selector.join(',') },
           })
         ).items
-  return behind({ isHeadless: spec.clusterIP === 'None', clusterIp: spec.clusterIP, served, pods })
+  return serviceAddressesOf({ isHeadless: spec.clusterIP === 'None', clusterIp: spec.clusterIP, served, pods })
 }
 
 interface ServiceParts {
@@ -180,8 +191,8 @@ interface ServiceParts {
   readonly pods: readonly KubeObject[]
 }
 
-/** Pods without an address are found when they have one. */
-export function behind({ isHeadless, clusterIp, served, pods }: ServiceParts): readonly ServiceAddress[] {
+/** A pod without an IP is left out until it has one. */
+export function serviceAddressesOf({ isHeadless, clusterIp, served, pods }: ServiceParts): readonly ServiceAddress[] {
   const protocolOf = ({ protocol }: ServicePort) => (protocol === 'UDP' ? 'udp' : 'tcp')
   const own =
     isHeadless || clusterIp === undefined
@@ -205,4 +216,57 @@ function targetPort(pod: KubeObject, { port, targetPort: to }: ServicePort): num
       | undefined
   )?.containers
   return containers?.flatMap(({ ports }) => ports ?? []).find(({ name }) => name === to)?.containerPort ?? port
+}
+
+/**
+ * The time at which the kubelet accepted the pod, by the clock of the node; milliseconds since the epoch, in whole
+ * seconds. Undefined if the status has no start time.
+ *
+ * @throws after the last retry, and if the pod is deleted: without the answer the injector must not act as if the node
+ * had never failed.
+ */
+export async function startOfPod(
+  kube: Pick<KubeClient, 'request'>,
+  { namespace, name }: PodName,
+  clock: Pick<Clock, 'sleep'>,
+): Promise<number | undefined> {
+  for (let retries = 0; ; retries += 1) {
+    try {
+      const pod = await kube.request<KubeObject>('GET', `/api/v1/namespaces/${namespace}/pods/${name}`)
+      const { startTime } = (pod['status'] ?? {}) as { readonly startTime?: string }
+      return startTime === undefined ? undefined : Date.parse(startTime)
+    } catch (error) {
+      if (isNotFound(error) || retries === POD_RETRIES) throw error
+      await clock.sleep(FIRST_BACKOFF_MS * 2 ** retries, NEVER)
+    }
+  }
+}
+
+interface PodSpec {
+  readonly volumes?: readonly { readonly persistentVolumeClaim?: { readonly claimName: string } }[]
+}
+
+/** @throws if no pod has the address, or several pods have it and none has the target's name. */
+export async function replacementFacts(
+  kube: KubeClient,
+  { targetPodIp = '', log }: CommonFlags,
+): Promise<ReplacementFacts> {
+  const node = log.targetNodeName
+  const fieldSelector = `status.podIP=${targetPodIp},spec.nodeName=${node}`
+  const { items } = await kube.request<{ readonly items: readonly KubeObject[] }>('GET', '/api/v1/pods', {
+    query: { fieldSelector },
+  })
+  // Pods in the node's network share its address.
+  const pod = items.length === 1 ? items[0] : items.find(({ metadata }) => metadata.name === log.targetName)
+  if (pod?.metadata.namespace === undefined || pod.metadata.uid === undefined)
+    throw new Error(`${items.length} pods with ${fieldSelector} found, expected one`)
+  const { namespace, name, uid } = pod.metadata
+  const found = await kube.request<KubeObject>('GET', `/api/v1/nodes/${node}`)
+  const volumes = (pod['spec'] as PodSpec | undefined)?.volumes ?? []
+  return {
+    node,
+    pod: { namespace, name, uid },
+    isCordoned: (found['spec'] as { readonly unschedulable?: boolean } | undefined)?.unschedulable === true,
+    claims: volumes.flatMap(({ persistentVolumeClaim: claim }) => (claim === undefined ? [] : [claim.claimName])),
+  }
 }

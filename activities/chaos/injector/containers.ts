@@ -1,6 +1,6 @@
-// Finds the first process of a container by the id that Kubernetes has for it.
+// Finds the first process of a container by the container ID in Kubernetes.
 //
-// No runtime is asked: its socket is one more thing that has to be mounted and trusted, and the control groups of a process say the same.
+// It reads control groups instead of asking the container runtime, whose socket would have to be mounted and trusted.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,10 +15,10 @@ export interface FoundContainer {
 }
 
 /**
- * The container's first process. Where no runtime is, a process may stand for it, by its name; else ids are those of a runtime (`containerd://`, `docker://`, `cri-o://`), or `process://PID` for a process
- * that stands for a container where no runtime is.
+ * The container's first process. The ID has a runtime's prefix (`containerd://`, `docker://`, `cri-o://`), or is
+ * `process://PID` without a runtime. `standIns` maps container names to processes and overrides the ID.
  *
- * @throws with the container when no process of it is there.
+ * @throws if no process exists; the error names the container.
  */
 export async function findContainer(
   proc: string,
@@ -33,16 +33,16 @@ export async function findContainer(
 }
 
 /**
- * Which processes stand for containers, by their names: what a node agent says in place of a runtime. None without a file.
+ * The processes that represent containers, by container name, as the node agent writes them. Empty without a file.
  *
- * @throws when it is there no more, or is no JSON.
+ * @throws if the file is missing or not JSON.
  */
 export async function readStandIns(file: string | undefined): Promise<Readonly<Record<string, number>>> {
   if (file === undefined) return {}
   return JSON.parse(await readFile(file, 'utf8')) as Readonly<Record<string, number>>
 }
 
-/** Of the processes of a container the one that was started from outside. */
+/** The only process of the container whose parent is outside of it. */
 async function mainProcess(proc: string, id: string): Promise<number | undefined> {
   const inside = new Set<number>()
   for (const pid of await pids(proc))

@@ -1,4 +1,4 @@
-// Does to the machine what was planned, command by command.
+// Executes planned commands on the machine.
 
 import { open } from 'node:fs/promises'
 import { kill } from 'node:process'
@@ -19,25 +19,25 @@ import type { Log } from './log.ts'
 import { isAlive, isGone, networkPath, nodeGroups } from './processes.ts'
 import type { Run } from './shell.ts'
 
-/** On whose behalf commands are done. */
+/** The injection that a command belongs to. */
 export interface Scope {
-  /** Tells children of one injection from those of all others. */
+  /** Distinguishes the children of this injection from others. */
   readonly key: string
-  /** Undefined: there is no network of its own to enter. */
+  /** Undefined: the target has no network namespace to enter. */
   readonly network: NetworkRef | undefined
 }
 
 export interface Executor {
   /**
-   * Does one command. Of what is undone, that it is gone already is success.
+   * Executes one command. An undo whose object does not exist is a success.
    *
-   * @throws with the command and what the machine answered.
+   * @throws with the command and the answer of the machine.
    */
   readonly perform: (command: Command, scope: Scope, until: AbortSignal) => Promise<void>
 }
 
 export interface Machine {
-  /** Where /proc is. */
+  /** The mount point of /proc. */
   readonly proc: string
   readonly run: Run
   readonly clock: Clock
@@ -45,7 +45,7 @@ export interface Machine {
   readonly cluster: Cluster | undefined
 }
 
-/** The executor that does it. */
+/** The executor that changes the machine. */
 export function realExecutor(machine: Machine): Executor {
   return {
     perform: async (command, scope, until) => {
@@ -72,7 +72,7 @@ export function realExecutor(machine: Machine): Executor {
           await askCluster(machine, command)
           return
         case 'listener': {
-          const { tellListener } = await import('./grpc/listener.ts')
+          const { configureListener: tellListener } = await import('./grpc/listener.ts')
           await tellListener(command)
         }
       }
@@ -80,7 +80,7 @@ export function realExecutor(machine: Machine): Executor {
   }
 }
 
-/** The executor that only says what it would do. */
+/** The executor that only logs the commands. */
 export function dryExecutor(log: Log): Executor {
   return {
     perform: (command) => {
@@ -93,11 +93,11 @@ export function dryExecutor(log: Log): Executor {
 async function runInside({ proc, run }: Machine, command: RunCommand, { network }: Scope): Promise<void> {
   const path = command.in === 'target' && network !== undefined ? await networkPath(proc, network) : undefined
   if (command.in === 'target' && path === undefined) {
-    // With its last process the namespace is gone, and all that was in it.
+    // The namespace and everything in it disappeared with its last process.
     if (command.gone !== undefined) return
     throw new Error(`${commandText(command)}: the network of the target is gone`)
   }
-  // Paths of control groups are those that the node sees.
+  // Paths of control groups are relative to the node's cgroup namespace.
   const enter = path === undefined ? [] : ['nsenter', `--net=${path}`, ...(await nodeGroups(proc)), '--']
   const { code, stderr } = await run([...enter, ...command.argv], command.input)
   const isGoneAlready = (command.gone ?? []).some((one) => one.code === code && stderr.includes(one.says ?? ''))
@@ -105,7 +105,7 @@ async function runInside({ proc, run }: Machine, command: RunCommand, { network 
   throw new Error(`${commandText(command)}: exit code ${code}: ${stderr.trim()}`)
 }
 
-/** One write, as the kernel's files want it; none is made. */
+/** A single write, as kernel files require; the file is not created. */
 async function writeFile({ path, text, mayBeGone }: WriteCommand): Promise<void> {
   try {
     const file = await open(path, 'r+')

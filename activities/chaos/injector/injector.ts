@@ -1,4 +1,5 @@
-// The program `injector`: injects one kind of disruption into a target, waits, and cleans. Source: spec/chaos.md chapter 3.
+// The program `injector`: injects one kind of disruption into a target, waits, and cleans up. Source: spec/chaos.md
+// chapter 3.
 
 import { rm, writeFile } from 'node:fs/promises'
 
@@ -9,21 +10,24 @@ import { readSettings, type Settings } from './settings.ts'
 import { reportingLog, TerminationMessage } from './termination-message.ts'
 import { FULL_USAGE, USAGE } from './usage.ts'
 
-/** What the injector does beside injecting. Each is loaded for itself, as are the kinds. */
+/** The subcommands that are not kinds. Each loads its own module. */
 const COMMANDS: Readonly<Record<string, (start: ProgramStart) => Promise<number>>> = {
-  sweep: async (start) => await (await import('./sweep-command.ts')).runSweep(start),
-  capabilities: async (start) => await (await import('./sweep-command.ts')).runCapabilities(start),
+  sweep: async (start) => await (await import('./sweep.ts')).runSweep(start),
+  capabilities: async (start) => await (await import('./sweep.ts')).runCapabilities(start),
   'cpu-pressure-stress': async (start) => await (await import('./stress/cpu.ts')).runCpuStress(start),
   'memory-pressure-stress': async (start) => await (await import('./stress/memory.ts')).runMemoryStress(start),
   'chaos-handler': async (start) => await (await import('./handler.ts')).runHandler(start),
-  'dns-responder': async (start) => await (await import('./dns/child.ts')).runResponder(start),
+  'dns-responder': async (start) => await (await import('./dns/responder.ts')).runResponder(start),
 }
 
 /** Source: spec/chaos.md 3.5. */
-const WRONG = 1
+const FAILURE = 1
 const NO_LOG = 2
 
-/** Runs what the arguments say to its end. Returns the exit code: 0 when all is clean, 1 when it is not or never began, 2 without a log. */
+/**
+ * Runs the command line. Returns the exit code: 0 after a complete clean-up, 1 after a failure or an incomplete
+ * clean-up, 2 without a log.
+ */
 export async function run(start: ProgramStart): Promise<number> {
   const [first, ...args] = start.args
   if (start.args.includes('--help-all')) {
@@ -32,14 +36,14 @@ export async function run(start: ProgramStart): Promise<number> {
   }
   if (first === undefined || first === 'help' || start.args.includes('--help')) {
     start.print(USAGE)
-    return first === undefined ? WRONG : 0
+    return first === undefined ? FAILURE : 0
   }
   try {
     const command = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined
     return command === undefined ? await inject(start, readSettings(start.env)) : await command({ ...start, args })
   } catch (error) {
     start.complain(`injector: ${textOf(error)}\n`)
-    return WRONG
+    return FAILURE
   }
 }
 
@@ -59,7 +63,7 @@ async function inject(start: ProgramStart, settings: Settings): Promise<number> 
   }
   if ('problems' in invocation) {
     for (const problem of invocation.problems) complain(problem)
-    return WRONG
+    return FAILURE
   }
   const { begin } = await import('./begin.ts')
   try {
@@ -77,7 +81,7 @@ async function inject(start: ProgramStart, settings: Settings): Promise<number> 
   }
 }
 
-/** Source: seeds/chaos-controller.txt, step 3: the file that the readiness probe looks for. */
+/** Source: seeds/chaos-controller.txt, step 3: the file of the readiness probe. */
 async function becomeReady({ readinessFile }: Settings): Promise<void> {
   await rm(readinessFile, { force: true })
   await writeFile(readinessFile, '1', { mode: 0o400 })

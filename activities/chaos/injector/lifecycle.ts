@@ -1,57 +1,58 @@
-// The life of an injector, the same for all kinds. Source: seeds/chaos-controller.txt "Injector lifecycle", spec/chaos.md 3.4 and 3.5.
+// The life cycle of an injector, the same for all kinds. Source: seeds/chaos-controller.txt "Injector lifecycle",
+// spec/chaos.md 3.4 and 3.5.
 //
-//   L1. A failed injection ends nothing: what has been done waits to be cleaned.
-//   L2. However and whenever it ends, it cleans once, all injections, each up to four times.
-//   L3. It is ready when all injections have succeeded, and only then.
-//   L4. After its deadline nothing is injected, also not again, whichever clock says that it has come (clock.ts, C2).
-//   L5. What nobody would be left to tell of is done when it is ready (`Injection.finish`), unless its end has come by then. When that fails it is not ready
-//       any more, and stays, as after an injection that has failed.
+// L1. A failed injection ends nothing: completed injections wait for their clean-up.
+// L2. At its end, for any reason, the injector cleans up all injections, each with up to four tries.
+// L3. The injector is ready if and only if all injections have succeeded.
+// L4. After the deadline on either clock (clock.ts, C2) nothing is injected or injected again.
+// L5. Effects that prevent any later report happen after readiness (`Injection.finish`), unless the end has come. If
+//   they fail, the injector is not ready any more and waits for its end, as after a failed injection.
 
 import { type Clock, type Deadline, deadlineAt, untilTime } from './clock.ts'
 import { type Log, textOf } from './log.ts'
-import type { Injection } from './one-injection.ts'
+import type { Injection } from './injection.ts'
 
-export interface Life {
+export interface Lifecycle {
   readonly injections: readonly Injection[]
   readonly clock: Clock
   readonly log: Log
   /** Aborted by a signal. */
   readonly end: AbortSignal
-  /** Milliseconds since 1970, as those below; undefined: only a signal ends it. */
+  /** Milliseconds since the epoch, like the next field; undefined: only a signal ends it. */
   readonly deadline: number | undefined
   readonly notBefore: number | undefined
   readonly initialDelayMs: number
   readonly pulse: { readonly activeMs: number; readonly dormantMs: number } | undefined
-  /** Whether it may be injected again, after a pulse or into a container that was started again. */
+  /** Whether it may inject again, after a pulse or a restart of a container. */
   readonly isRepeatable: boolean
   readonly count: Count
-  readonly actions: LifeActions
+  readonly actions: LifecycleActions
 }
 
-/** What is counted of each injection, whether it was done or failed. Source: spec/chaos.md 2.15. */
+/** The counted results of each injection. Source: spec/chaos.md 2.15. */
 export type Counted = 'injected' | 'reinjected' | 'cleaned' | 'cleaned_for_reinjection'
 
 export type Count = (what: Counted, isDone: boolean) => void
 
-export interface LifeActions {
-  /** Makes the injector ready to those who look at it. */
+export interface LifecycleActions {
+  /** Creates the readiness file. */
   readonly becomeReady: () => Promise<void>
-  /** Takes that back. */
+  /** Removes the readiness file. */
   readonly becomeUnready: () => Promise<void>
-  /** Lets the containers of a pod start that waits to be disrupted before. */
+  /** Releases a pod whose containers wait for the disruption. */
   readonly releaseTarget: (until: AbortSignal) => Promise<void>
-  /** Resolves when containers of the target have been started again, after it looks at those; never without a target to watch. */
+  /** Resolves after a restart of the target's containers; never without a target to watch. */
   readonly targetRestart: (until: AbortSignal) => Promise<void>
-  /** After a clean end. */
-  readonly takeOffFinalizer: () => Promise<void>
+  /** Called after a complete clean-up. */
+  readonly removeFinalizer: () => Promise<void>
 }
 
 // Source: seeds/chaos-controller.txt, step 4: "retry up to 3 times".
 const CLEAN_RETRIES = 3
 const FIRST_BACKOFF_MS = 1000
 
-/** Lives until it is told to end. Returns the exit code: 0 when all is cleaned, else 1. */
-export async function live(life: Life): Promise<0 | 1> {
+/** Runs until its end. Returns the exit code: 0 after a complete clean-up, else 1. */
+export async function runLifecycle(life: Lifecycle): Promise<0 | 1> {
   const over = new AbortController()
   const end = (reason: string) => over.abort(reason)
   const onSignal = () => end('signal')
@@ -60,40 +61,40 @@ export async function live(life: Life): Promise<0 | 1> {
   const deadline = life.deadline === undefined ? undefined : deadlineAt(life.deadline, life.clock)
   if (deadline !== undefined) void endAt(deadline, over)
   try {
-    await injectAndWait(life, { signal: over.signal, isOver: isOverBy(deadline, over) })
+    await injectAndWait(life, { signal: over.signal, isOver: endCheck(deadline, over) })
     life.log.info('ending', { reason: String(over.signal.reason) })
   } finally {
     life.end.removeEventListener('abort', onSignal)
     end('end')
   }
   if (!(await cleanAll(life))) return 1
-  await life.actions.takeOffFinalizer().catch((error: unknown) => {
+  await life.actions.removeFinalizer().catch((error: unknown) => {
     life.log.error('the finalizer of this pod could not be taken off', { error: textOf(error) })
   })
   return 0
 }
 
 async function endAt(deadline: Deadline, over: AbortController): Promise<void> {
-  await deadline.comes(over.signal)
+  await deadline.passed(over.signal)
   over.abort('deadline')
 }
 
-/** Its end, from whatever side. */
-interface Over {
+/** The end for any reason. */
+interface End {
   readonly signal: AbortSignal
-  /** Looks at the clocks as well. */
+  /** Also reads the clocks. */
   readonly isOver: () => boolean
 }
 
 /** L4 */
-function isOverBy(deadline: Deadline | undefined, over: AbortController): Over['isOver'] {
+function endCheck(deadline: Deadline | undefined, over: AbortController): End['isOver'] {
   return () => {
     if (deadline?.isOver() === true) over.abort('deadline')
     return over.signal.aborted
   }
 }
 
-async function injectAndWait(life: Life, { signal: over, isOver }: Over): Promise<void> {
+async function injectAndWait(life: Lifecycle, { signal: over, isOver }: End): Promise<void> {
   const { clock, actions, log } = life
   await untilTime(life.notBefore ?? 0, clock, over)
   if (!over.aborted) await clock.sleep(life.initialDelayMs, over)
@@ -111,9 +112,9 @@ async function injectAndWait(life: Life, { signal: over, isOver }: Over): Promis
   await aborted(over)
 }
 
-/** Every injection is tried. */
+/** Tries every injection. */
 async function injectAll(
-  { injections, log, count }: Life,
+  { injections, log, count }: Lifecycle,
   over: AbortSignal,
   counted: 'injected' | 'reinjected',
 ): Promise<boolean> {
@@ -131,8 +132,11 @@ async function injectAll(
   return isInjected
 }
 
-/** L5. Returns whether nothing has failed. */
-async function finishAll({ injections, actions, log, count }: Life, { signal: over, isOver }: Over): Promise<boolean> {
+/** L5. Returns whether everything has succeeded. */
+async function finishAll(
+  { injections, actions, log, count }: Lifecycle,
+  { signal: over, isOver }: End,
+): Promise<boolean> {
   for (const { what, finish } of injections) {
     try {
       await finish(over, isOver)
@@ -150,15 +154,15 @@ async function finishAll({ injections, actions, log, count }: Life, { signal: ov
   return true
 }
 
-type Turn = 'pulse' | 'restart'
+type Trigger = 'pulse' | 'restart'
 
-/** Pulses, by the steady clock, and follows the target to its next containers, until all is over. */
-async function repeat(life: Life, { signal: over, isOver }: Over): Promise<void> {
+/** Pulses by the monotonic clock, and injects into restarted containers, until the end. */
+async function repeat(life: Lifecycle, { signal: over, isOver }: End): Promise<void> {
   const { pulse, clock, log } = life
   let isActive = true
   let turnsAt = pulse === undefined ? undefined : clock.steady() + pulse.activeMs
   for (;;) {
-    const turn = await nextTurn(life, turnsAt, over)
+    const turn = await nextTrigger(life, turnsAt, over)
     if (turn === undefined || isOver()) return
     if (turn === 'pulse' && pulse !== undefined) {
       isActive = !isActive
@@ -170,10 +174,14 @@ async function repeat(life: Life, { signal: over, isOver }: Over): Promise<void>
   }
 }
 
-async function nextTurn(life: Life, turnsAt: number | undefined, over: AbortSignal): Promise<Turn | undefined> {
+async function nextTrigger(
+  life: Lifecycle,
+  turnsAt: number | undefined,
+  over: AbortSignal,
+): Promise<Trigger | undefined> {
   const turned = new AbortController()
   const until = AbortSignal.any([over, turned.signal])
-  const turns: Promise<Turn>[] = [life.actions.targetRestart(until).then(() => 'restart' as const)]
+  const turns: Promise<Trigger>[] = [life.actions.targetRestart(until).then(() => 'restart' as const)]
   if (turnsAt !== undefined)
     turns.push(life.clock.sleep(Math.max(0, turnsAt - life.clock.steady()), until).then(() => 'pulse' as const))
   const turn = await Promise.race([...turns, aborted(over).then(() => undefined)])
@@ -182,7 +190,7 @@ async function nextTurn(life: Life, turnsAt: number | undefined, over: AbortSign
   return over.aborted ? undefined : turn
 }
 
-async function cleanOnce({ injections, log, count }: Life): Promise<void> {
+async function cleanOnce({ injections, log, count }: Lifecycle): Promise<void> {
   for (const { what, clean } of injections)
     await clean().then(
       () => count('cleaned_for_reinjection', true),
@@ -193,11 +201,11 @@ async function cleanOnce({ injections, log, count }: Life): Promise<void> {
     )
 }
 
-/** Every injection is cleaned as well as can be. Returns whether all of them are. */
-async function cleanAll(life: Life): Promise<boolean> {
+/** Cleans up every injection, also after failures. Returns whether all clean-ups have succeeded. */
+async function cleanAll(life: Lifecycle): Promise<boolean> {
   let isClean = true
   for (const injection of life.injections) {
-    const isDone = await cleanStubbornly(injection, life)
+    const isDone = await cleanWithRetries(injection, life)
     life.count('cleaned', isDone)
     isClean = isDone && isClean
   }
@@ -205,7 +213,7 @@ async function cleanAll(life: Life): Promise<boolean> {
   return isClean
 }
 
-async function cleanStubbornly({ what, clean }: Injection, { clock, log }: Life): Promise<boolean> {
+async function cleanWithRetries({ what, clean }: Injection, { clock, log }: Lifecycle): Promise<boolean> {
   for (let retries = 0; ; retries += 1) {
     try {
       await clean()

@@ -1,4 +1,4 @@
-// What the injector says: one line of JSON each, with whom it disturbs on whose behalf.
+// The log of the injector: JSON lines with the disruption and the target.
 
 import type { LogContext } from '../../../workflows/chaos/injector/invocation.ts'
 
@@ -7,7 +7,7 @@ export type Level = (typeof LEVELS)[number]
 
 export type Log = Readonly<Record<Level, (message: string, fields?: Readonly<Record<string, unknown>>) => void>>
 
-/** A log of lines at this level and above; undefined: there is no such level. */
+/** A log for this level and higher ones; undefined for an unknown level. */
 export function createLog(
   print: (text: string) => void,
   level: string,

@@ -1,4 +1,4 @@
-// Where an injector tells what it has done. Source: spec/chaos.md 2.15, 3.3: what keeps it from telling keeps it from nothing else.
+// Sends the injector's metrics. Source: spec/chaos.md 2.15, 3.3: a failure to send never affects the injection.
 
 import type { StatsdEnvironment } from '../../../workflows/kit/index.ts'
 import type { InjectorKindName } from '../../../workflows/chaos/contract.ts'
@@ -9,7 +9,7 @@ import { type Log, textOf } from './log.ts'
 
 export interface OpenSink {
   readonly count: Count
-  /** Sends what is left, for a second at most. Never throws. */
+  /** Sends the remaining metrics, for at most a second. Never throws. */
   readonly close: () => Promise<void>
 }
 
@@ -20,14 +20,14 @@ export interface SinkOptions {
   readonly log: Log
 }
 
-const NOWHERE: OpenSink = { count: () => undefined, close: () => Promise.resolve() }
+const NO_SINK: OpenSink = { count: () => undefined, close: () => Promise.resolve() }
 
 export async function openSink({ sink, kind, statsd, log }: SinkOptions): Promise<OpenSink> {
-  if (sink === 'noop') return NOWHERE
+  if (sink === 'noop') return NO_SINK
   const found = statsdAddressIn(statsd)
   if ('problem' in found) {
     log.warn('metrics are not sent', { why: found.problem })
-    return NOWHERE
+    return NO_SINK
   }
   const { DatadogClient } = await import('../datadog-client.ts')
   const client = new DatadogClient({

@@ -1,5 +1,5 @@
-// The pre-run: finds out what a kind has to know of its target, and plans. The only phase in which kinds differ.
-// Source: seeds/chaos-controller.txt "Step 2: pre-run".
+// The pre-run: collects the facts that a kind needs and plans the injection. This is the only phase that differs
+// between kinds. Source: seeds/chaos-controller.txt "Step 2: pre-run".
 
 import { join } from 'node:path'
 
@@ -19,19 +19,18 @@ import {
 import { DNS_CHAIN } from '../../../workflows/chaos/injector/marks.ts'
 import { lacks } from './capabilities.ts'
 import type { FoundContainer } from './containers.ts'
-import { containerMatch, groupOf, type GroupRoots } from './control-groups.ts'
-import { diskFacts } from './disk-facts.ts'
-import type { Finding } from './finding.ts'
-import type { Prepared } from './one-injection.ts'
-import { capabilitiesOf, matchNeeds, prepareNetwork, takenBy } from './prepare-network.ts'
+import { containerMatch, groupOf, type GroupRoots, diskFacts } from './control-groups.ts'
+import type { PreRun } from './pre-run.ts'
+import type { Prepared } from './injection.ts'
+import { capabilitiesOf, matchCapabilities, prepareNetwork, existingChainProblems } from './prepare-network.ts'
 import { bootTime, networkOf, readText } from './processes.ts'
 import { parseResolvConf } from './resolve-hosts.ts'
 import { SIMULATED_DISK, SIMULATED_GROUP, SIMULATED_LIMIT_BYTES } from './simulation.ts'
 
-/** The containers that one injection is about, at least one; a node counts as one. */
+/** The containers of one injection, at least one; a node counts as one. */
 export type Containers = readonly [FoundContainer, ...FoundContainer[]]
 
-/** Kinds that are injected into each container; others once for the whole target, as what they disturb is shared. */
+/** Kinds that are injected into each container; other kinds once per target, because they disrupt a shared resource. */
 const EACH_CONTAINER: ReadonlySet<string> = new Set<KindSpec['kind']>([
   ...(['container-failure', 'cpu-pressure', 'memory-pressure', 'disk-pressure', 'disk-failure'] as const),
 ])
@@ -42,48 +41,44 @@ export function isOncePerTarget({ kind }: KindSpec): boolean {
 
 type SpecOf<Kind extends KindSpec['kind']> = Extract<KindSpec, { readonly kind: Kind }>
 
-/** @throws with what could not be found out. */
-export async function prepare(
-  finding: Finding,
-  { spec, common }: Invocation,
-  containers: Containers,
-): Promise<Prepared> {
+/** @throws if a fact cannot be collected. */
+export async function prepare(preRun: PreRun, { spec, common }: Invocation, containers: Containers): Promise<Prepared> {
   const [{ main }] = containers
   switch (spec.kind) {
     case 'network-disruption':
-      return await prepareNetwork(finding, spec.network, common, await networkTarget(finding, containers))
+      return await prepareNetwork(preRun, spec.network, common, await networkTarget(preRun, containers))
     case 'container-failure':
       return { plan: planContainerFailure(spec, main) }
     case 'node-failure':
-      return await prepareNodeFailure(finding, spec, common)
+      return await prepareNodeFailure(preRun, spec, common)
     case 'cpu-pressure':
-      return await prepareCpu(finding, spec, main.pid)
+      return await prepareCpu(preRun, spec, main.pid)
     case 'memory-pressure':
-      return await prepareMemory(finding, spec, main.pid)
+      return await prepareMemory(preRun, spec, main.pid)
     case 'disk-pressure':
-      return { plan: planDiskPressure(spec, await targetDisk(finding, spec, common, main.pid)) }
+      return { plan: planDiskPressure(spec, await targetDisk(preRun, spec, common, main.pid)) }
     case 'dns-disruption':
-      return await prepareDns(finding, spec, containers)
+      return await prepareDns(preRun, spec, containers)
     case 'disk-failure':
       return refused('disk-failure needs an eBPF program that overrides what openat returns, which Pawl does not ship')
     case 'grpc-disruption':
       return prepareGrpc(spec, common)
     case 'pod-replacement':
-      return await preparePodReplacement(finding, spec, common)
+      return await preparePodReplacement(preRun, spec, common)
   }
 }
 
 async function prepareNodeFailure(
-  { settings, cluster, clock }: Finding,
+  { settings, cluster, clock }: PreRun,
   spec: SpecOf<'node-failure'>,
   { chaosNamespace }: CommonFlags,
 ): Promise<Prepared> {
   if (cluster !== undefined && settings.pod !== '') {
-    const { startOfPod } = await import('./own-pod.ts')
+    const { startOfPod } = await import('./cluster.ts')
     const pod = { namespace: chaosNamespace, name: settings.pod }
     const started = await startOfPod(await cluster.client(), pod, clock)
     const booted = await bootTime(settings.proc)
-    // A kubelet that has lost what it knew may start the containers of a pod once more.
+    // A kubelet that has lost its state may start the containers of a pod again.
     if (started !== undefined && booted !== undefined && started < booted)
       throw new Error('the node was started again since this pod was: it has failed, and is not made to fail again')
   }
@@ -98,27 +93,27 @@ function prepareGrpc(spec: SpecOf<'grpc-disruption'>, { targetPodIp }: CommonFla
 }
 
 async function preparePodReplacement(
-  { cluster }: Finding,
+  { cluster }: PreRun,
   spec: SpecOf<'pod-replacement'>,
   common: CommonFlags,
 ): Promise<Prepared> {
   if (cluster === undefined) return refused('pods are replaced in a cluster only, and there is none')
-  const { replacementFacts } = await import('./pod-facts.ts')
+  const { replacementFacts } = await import('./cluster.ts')
   return { plan: planPodReplacement(spec, await replacementFacts(await cluster.client(), common)) }
 }
 
 async function targetDisk(
-  finding: Finding,
+  preRun: PreRun,
   { path }: SpecOf<'disk-pressure'>,
   { level }: CommonFlags,
   pid: number,
 ): Promise<DiskFacts> {
-  const { isSimulated, host } = finding.settings
-  return isSimulated ? SIMULATED_DISK : await diskFacts(rootsOf(finding), { level, host, pid, path })
+  const { isSimulated, host } = preRun.settings
+  return isSimulated ? SIMULATED_DISK : await diskFacts(rootsOf(preRun), { level, host, pid, path })
 }
 
-async function targetGroup(finding: Finding, pid: number, controller: string) {
-  return finding.settings.isSimulated ? SIMULATED_GROUP : await groupOf(rootsOf(finding), pid, controller)
+async function targetGroup(preRun: PreRun, pid: number, controller: string) {
+  return preRun.settings.isSimulated ? SIMULATED_GROUP : await groupOf(rootsOf(preRun), pid, controller)
 }
 
 function refused(why: string): Prepared {
@@ -126,49 +121,49 @@ function refused(why: string): Prepared {
   return { plan }
 }
 
-async function networkTarget(finding: Finding, containers: Containers) {
-  const looked = finding.settings.isSimulated ? [] : containers
-  const matches = await Promise.all(looked.map(({ main }) => containerMatch(rootsOf(finding), main.pid)))
+async function networkTarget(preRun: PreRun, containers: Containers) {
+  const looked = preRun.settings.isSimulated ? [] : containers
+  const matches = await Promise.all(looked.map(({ main }) => containerMatch(rootsOf(preRun), main.pid)))
   return {
-    network: await networkFound(finding, containers[0]),
-    // When one of them cannot be told apart, none can.
+    network: await networkNamespaceOf(preRun, containers[0]),
+    // If one container cannot be distinguished, the whole pod is disrupted.
     containers: matches.every((match) => match !== undefined) ? matches : [],
   }
 }
 
-async function networkFound({ settings }: Finding, { name, main }: FoundContainer): Promise<NetworkRef> {
+async function networkNamespaceOf({ settings }: PreRun, { name, main }: FoundContainer): Promise<NetworkRef> {
   const network = await networkOf(settings.proc, main.pid)
   if (network !== undefined) return network
   throw new Error(`container ${name}: the network of process ${main.pid} cannot be seen`)
 }
 
-async function prepareCpu(finding: Finding, spec: SpecOf<'cpu-pressure'>, pid: number): Promise<Prepared> {
-  const status = await readText(join(finding.settings.proc, String(pid), 'status'))
+async function prepareCpu(preRun: PreRun, spec: SpecOf<'cpu-pressure'>, pid: number): Promise<Prepared> {
+  const status = await readText(join(preRun.settings.proc, String(pid), 'status'))
   const [, list = ''] = /^Cpus_allowed_list:\s+(\S+)$/m.exec(status ?? '') ?? []
-  const groups = await Promise.all(['cpu', 'cpuset', 'cpuacct'].map((name) => targetGroup(finding, pid, name)))
+  const groups = await Promise.all(['cpu', 'cpuset', 'cpuacct'].map((name) => targetGroup(preRun, pid, name)))
   const joins = procsOf(groups)
-  // Outside of it, the child would take from everybody.
+  // Outside of the group, the child would take CPU from other workloads.
   if (joins.length === 0) return refused('no control group accounts for the CPU of the target')
   return { plan: planCpuPressure(spec, { joins, cpus: countCpus(list) }) }
 }
 
-async function prepareMemory(finding: Finding, spec: SpecOf<'memory-pressure'>, pid: number): Promise<Prepared> {
-  const group = await targetGroup(finding, pid, 'memory')
+async function prepareMemory(preRun: PreRun, spec: SpecOf<'memory-pressure'>, pid: number): Promise<Prepared> {
+  const group = await targetGroup(preRun, pid, 'memory')
   if (group === undefined) return refused('no control group accounts for the memory of the target')
   const files =
     group.version === 1 ? ['memory.limit_in_bytes', 'memory.usage_in_bytes'] : ['memory.max', 'memory.current']
   const [limit = '', usageFile = ''] = files.map((file) => join(group.folder, file))
-  const limitBytes = finding.settings.isSimulated ? SIMULATED_LIMIT_BYTES : readLimit(await readText(limit))
+  const limitBytes = preRun.settings.isSimulated ? SIMULATED_LIMIT_BYTES : readLimit(await readText(limit))
   return { plan: planMemoryPressure(spec, { joins: procsOf([group]), limitBytes, usageFile }) }
 }
 
-async function prepareDns(finding: Finding, spec: SpecOf<'dns-disruption'>, containers: Containers): Promise<Prepared> {
-  const { settings } = finding
-  const target = await networkTarget(finding, containers)
-  const missing = await capabilitiesOf(finding)
+async function prepareDns(preRun: PreRun, spec: SpecOf<'dns-disruption'>, containers: Containers): Promise<Prepared> {
+  const { settings } = preRun
+  const target = await networkTarget(preRun, containers)
+  const missing = await capabilitiesOf(preRun)
   const lacking = [
-    ...(settings.isSimulated ? [] : await takenBy(finding, target.network, ['nat', DNS_CHAIN])),
-    ...lacks(missing, ['restore', 'redirect', ...matchNeeds(target.containers)]),
+    ...(settings.isSimulated ? [] : await existingChainProblems(preRun, target.network, ['nat', DNS_CHAIN])),
+    ...lacks(missing, ['restore', 'redirect', ...matchCapabilities(target.containers)]),
     ...(settings.podIp === undefined ? ['the address of this pod is not known: CHAOS_POD_IP is not set'] : []),
   ]
   if (lacking.length > 0 || settings.podIp === undefined) return { plan: { unsupported: lacking } }
@@ -180,7 +175,7 @@ async function prepareDns(finding: Finding, spec: SpecOf<'dns-disruption'>, cont
   return { plan: planDns(spec, facts), network: target.network }
 }
 
-function rootsOf({ settings, run }: Finding): GroupRoots {
+function rootsOf({ settings, run }: PreRun): GroupRoots {
   return { proc: settings.proc, cgroup: settings.cgroup, run }
 }
 
@@ -197,7 +192,7 @@ function countCpus(list: string): number {
   }, 0)
 }
 
-/** Version 2 says `max`, version 1 a number beyond all memory. */
+/** Version 2 has `max`, version 1 a number beyond any memory size. */
 function readLimit(text: string | undefined): number | undefined {
   const limit = Number(text?.trim() ?? 'max')
   return Number.isNaN(limit) || limit >= 2 ** 60 ? undefined : limit

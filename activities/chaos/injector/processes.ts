@@ -1,19 +1,19 @@
-// Processes and namespaces, as /proc shows them. The injector sees those of its node, by hostPID.
+// Reads processes and namespaces from /proc. With hostPID the injector sees all processes of its node.
 
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import type { NetworkRef, ProcessRef } from '../../../workflows/chaos/injector/command.ts'
 
-/** The numbers of all processes. */
+/** The PIDs of all processes. */
 export async function pids(proc: string): Promise<readonly number[]> {
   return (await readdir(proc)).filter((name) => /^\d+$/.test(name)).map(Number)
 }
 
-/** A process that is there now; undefined when it is not, or is dead and not yet collected. */
+/** A living process; undefined for a missing process or a zombie. */
 export async function processRef(proc: string, pid: number): Promise<ProcessRef | undefined> {
   const stat = await readText(join(proc, String(pid), 'stat'))
-  // The name stands in parentheses and may hold any sign; field 3 follows it.
+  // The name is in parentheses and may contain any character; field 3 follows it.
   const [state, ...fields] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
   const startTime = fields[18]
   return startTime === undefined || state === 'Z' || state === 'X' ? undefined : { pid, startTime }
@@ -29,13 +29,13 @@ export async function parentOf(proc: string, pid: number): Promise<number | unde
   return parent === undefined ? undefined : Number(parent)
 }
 
-/** The network in which a process is. */
+/** The network namespace of a process. */
 export async function networkOf(proc: string, pid: number): Promise<NetworkRef | undefined> {
   const inode = await namespaceInode(join(proc, String(pid), 'ns/net'))
   return inode === undefined ? undefined : { pid, inode }
 }
 
-/** A path by which a namespace is entered; undefined when nobody is in it any more. */
+/** A path with which nsenter enters the namespace; undefined if no process is in it any more. */
 export async function networkPath(proc: string, { pid, inode }: NetworkRef): Promise<string | undefined> {
   const first = join(proc, String(pid), 'ns/net')
   if ((await namespaceInode(first)) === inode) return first
@@ -43,7 +43,7 @@ export async function networkPath(proc: string, { pid, inode }: NetworkRef): Pro
   return undefined
 }
 
-/** Every namespace once: a path by which it is entered, and its number. */
+/** Every network namespace once: a path to enter it, and its inode. */
 export async function networks(proc: string): Promise<ReadonlyMap<string, number>> {
   const found = new Map<number, string>()
   for (const pid of await pids(proc)) {
@@ -55,8 +55,8 @@ export async function networks(proc: string): Promise<ReadonlyMap<string, number
 }
 
 /**
- * What nsenter needs beside a network to see control groups as the node does: paths of them are relative to a namespace. Nothing for who is in
- * the node's already, or cannot see it.
+ * The additional arguments of nsenter that enter the node's cgroup namespace, because cgroup paths are relative to it.
+ * Empty if this process is in it already or cannot see it.
  */
 export async function nodeGroups(proc: string): Promise<readonly string[]> {
   const node = join(proc, '1/ns/cgroup')
@@ -68,7 +68,7 @@ export async function nodeGroups(proc: string): Promise<readonly string[]> {
   }
 }
 
-/** Of the variables with which a process was started. */
+/** A variable of the environment with which the process was started. */
 export async function variableOf(proc: string, pid: number, name: string): Promise<string | undefined> {
   const text = await readText(join(proc, String(pid), 'environ'))
   return text
@@ -77,18 +77,21 @@ export async function variableOf(proc: string, pid: number, name: string): Promi
     ?.slice(name.length + 1)
 }
 
-/** Changes with every start of the machine. */
+/** Changes with every boot. */
 export async function bootId(proc: string): Promise<string> {
   return (await readText(join(proc, 'sys/kernel/random/boot_id')))?.trim() ?? 'unknown'
 }
 
-/** When the machine was started, in milliseconds since 1970 by its own clock, to the second; undefined when its kernel does not say. */
+/**
+ * The boot time in milliseconds since the epoch, by the machine's clock, in whole seconds; undefined if the kernel does
+ * not report it.
+ */
 export async function bootTime(proc: string): Promise<number | undefined> {
   const [, seconds] = /^btime (\d+)$/m.exec((await readText(join(proc, 'stat'))) ?? '') ?? []
   return seconds === undefined ? undefined : Number(seconds) * 1000
 }
 
-/** The text of a file; undefined when it is not there, or its process has gone meanwhile. */
+/** The text of a file; undefined if it does not exist or its process has ended. */
 export async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
@@ -112,7 +115,7 @@ async function namespaceInode(path: string): Promise<number | undefined> {
     const [, inode] = /^net:\[(\d+)\]$/.exec(await readlink(path)) ?? []
     return inode === undefined ? undefined : Number(inode)
   } catch (error) {
-    // Also of a process that is dead and not yet collected.
+    // Also the answer for a zombie.
     if (isGone(error) || isForbidden(error)) return undefined
     throw error
   }

@@ -1,4 +1,5 @@
-// Finds the IPv4 addresses of names, with the servers of the pod, of the node, or of both. Source: spec/chaos.md 3.6.
+// Resolves host names to IPv4 addresses, with the name servers of the pod, the node, or both. Source: spec/chaos.md
+// 3.6.
 
 import { Resolver } from 'node:dns/promises'
 
@@ -8,7 +9,7 @@ import { isAddress } from '../../../workflows/chaos/injector/network/network-spe
 import { textOf } from './log.ts'
 import { readText } from './processes.ts'
 
-/** Of a file resolv.conf. */
+/** The relevant part of resolv.conf. */
 export interface ResolvConf {
   readonly servers: readonly string[]
   readonly search: readonly string[]
@@ -20,14 +21,14 @@ export type Lookup = (name: string, servers: readonly string[]) => Promise<reado
 const TRIES = 3
 const TIMEOUT_MS = 2000
 
-/** Asks with retries, and over TCP where an answer is cut short. */
+/** Queries with retries, and over TCP after a truncated answer. */
 export const lookupName: Lookup = async (name, servers) => {
   const resolver = new Resolver({ tries: TRIES, timeout: TIMEOUT_MS })
   resolver.setServers([...servers])
   return await resolver.resolve4(name)
 }
 
-/** The addresses of all names that are said in hosts, by name; of one that has none there is no entry. */
+/** The addresses by host name; a name without addresses has no entry. */
 export async function resolveHosts(
   spec: Pick<NetworkSpec, 'hosts' | 'allowedHosts' | 'dnsPodResolvConf' | 'dnsNodeResolvConf'>,
   lookup: Lookup,
@@ -74,14 +75,14 @@ async function resolveHost({ host, dnsResolver }: HostRule, files: Conf, lookup:
   throw new Error(problems.join('; '))
 }
 
-/** A name with enough dots is asked for as it is first, others with what is searched. */
+/** A name with at least `ndots` dots is tried unchanged first, other names with the search domains first. */
 export function candidates(host: string, { search, ndots }: ResolvConf): readonly string[] {
   if (host.endsWith('.')) return [host]
   const searched = search.map((suffix) => `${host}.${suffix}`)
   return host.split('.').length - 1 >= ndots ? [host, ...searched] : [...searched, host]
 }
 
-/** Source: resolv.conf(5): of `search` the last line counts. */
+/** Source: resolv.conf(5): the last `search` line counts. */
 export function parseResolvConf(text: string): ResolvConf {
   const lines = text.split('\n').map((line) => line.trim().split(/\s+/))
   const option = lines

@@ -1,4 +1,4 @@
-// What the injector is told by its environment, and what it stands in. Source: spec/chaos.md 2.5 (env) and 3.3.
+// The injector's settings, from its environment variables. Source: spec/chaos.md 2.5 (env) and 3.3.
 
 import { join } from 'node:path'
 
@@ -10,7 +10,7 @@ import { TERMINATION_LOG } from './termination-message.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 export interface Settings {
-  /** Name of the chaos pod; empty outside of one. */
+  /** The name of the chaos pod; empty outside of a pod. */
   readonly pod: string
   readonly podIp: string | undefined
   readonly nodeIp: string | undefined
@@ -19,28 +19,28 @@ export interface Settings {
   readonly host: string
   readonly sysrq: string
   readonly sysrqTrigger: string
-  /** Where what has to be undone is written down. */
+  /** The folder of the undo log. */
   readonly stateFolder: string
   readonly readinessFile: string
-  /** JSON: which processes stand for containers, by their names; undefined: containers have a runtime. */
+  /** A JSON file that maps container names to processes; undefined: a container runtime is used. */
   readonly containersFile: string | undefined
-  /** Where the reason of a failure is written. */
+  /** The file for the termination message. */
   readonly terminationLog: string
-  /** The target has no process: the plan is made and reported, and nothing is done. Never in a pod of a cluster. */
+  /** The target has no process: the injector plans and reports, but executes nothing. Never in a cluster. */
   readonly isSimulated: boolean
   readonly logLevel: string
-  /** Undefined: that which the kernel allows. */
+  /** Undefined: the backend that the kernel supports. */
   readonly backend: NetworkBackend | undefined
   readonly kubeconfig: string | undefined
   readonly isInCluster: boolean
-  /** Where metrics are sent, if they are: without more, to the agent of the node. */
+  /** The address of the metrics agent; by default the agent of the node. */
   readonly statsd: StatsdEnvironment
 }
 
 /** Source: spec/chaos.md 3.3. */
 const FIRST_PROCESS = '/proc/1'
 
-/** @throws with the variable, what was found and what was expected. */
+/** @throws with the variable, the actual and the expected value. */
 export function readSettings(env: Environment): Settings {
   const text = (name: string) => (env[name] === '' ? undefined : env[name])
   const backend = text('CHAOS_INJECTOR_NETWORK_BACKEND')
@@ -73,7 +73,7 @@ function terminationLogIn(text: (name: string) => string | undefined): string {
   return text('CHAOS_INJECTOR_TERMINATION_LOG') ?? TERMINATION_LOG
 }
 
-/** @throws in a pod of a cluster: a disruption there is real, or it fails. */
+/** @throws in a cluster, where every disruption must be real. */
 function simulatedIn(text: (name: string) => string | undefined): boolean {
   const value = text('CHAOS_INJECTOR_SIMULATED')
   if (value === undefined) return false

@@ -1,16 +1,16 @@
-// Runs programs of the machine: a seam, behind which tests only write down what would be run.
+// Runs programs. Tests replace it and record the command lines.
 
 import { spawn } from 'node:child_process'
 
-export interface Ran {
-  /** 127: there is no such program. */
+export interface ProgramResult {
+  /** 127: the program does not exist. */
   readonly code: number
   readonly stdout: string
   readonly stderr: string
 }
 
 /** Runs a program to its end, without a shell. */
-export type Run = (argv: readonly string[], input?: string) => Promise<Ran>
+export type Run = (argv: readonly string[], input?: string) => Promise<ProgramResult>
 
 export const runProgram: Run = async ([program = '', ...args], input) =>
   await new Promise((resolve, reject) => {
@@ -23,7 +23,7 @@ export const runProgram: Run = async ([program = '', ...args], input) =>
       else reject(error)
     })
     child.once('close', (code) => resolve({ ...text, code: code ?? 128 }))
-    // It may end without having read.
+    // The program may end without reading its input.
     child.stdin.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') reject(error)
     })

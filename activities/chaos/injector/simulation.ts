@@ -12,17 +12,17 @@ import type { Log } from './log.ts'
 /** Replaces the control group of a container in a simulation. */
 export const SIMULATED_GROUP = { version: 2 as const, folder: '/sys/fs/cgroup/GROUP-OF-THE-CONTAINER' }
 
-/** The disk of a usual node, without limits. */
+/** A typical disk without limits. */
 export const SIMULATED_DISK: DiskFacts = {
   device: '8:0',
   files: { version: 2, max: `${SIMULATED_GROUP.folder}/io.max` },
   before: { read: undefined, write: undefined },
 }
 
-/** The limit of the memory of a container. */
+/** The memory limit of the simulated container. */
 export const SIMULATED_LIMIT_BYTES = 256 * 2 ** 20
 
-/** The network of a usual pod. */
+/** The network of a typical pod. */
 export const SIMULATED_LINKS: Pick<NetworkFacts, 'interfaces' | 'gateway'> = {
   interfaces: [
     { name: 'lo', qlen: 1000 },
@@ -32,9 +32,9 @@ export const SIMULATED_LINKS: Pick<NetworkFacts, 'interfaces' | 'gateway'> = {
 
 export interface Simulation {
   readonly executor: Executor
-  /** For the status of the pod: what would have been done. */
+  /** For the status of the pod: the commands that would have run. */
   readonly report: () => string
-  /** Notes why a plan could not be made here. */
+  /** Adds the reason why a plan could not be made. */
   readonly note: (why: string) => void
 }
 

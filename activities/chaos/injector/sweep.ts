@@ -1,10 +1,9 @@
-// Undoes what injectors have left that were killed: by their notes, and without notes by Pawl's marks.
+// Undoes the injections of killed injectors: first by their undo log, then by Pawl's marks.
 //
-//   S1. What belongs to an injector that lives is left alone, with all that is in the network that it disturbs.
-//   S2. What is like Pawl's but carries no mark of it is told of, and stays.
+// S1. The injections of a living injector, and its target's network, are left unchanged.
+// S2. Objects that resemble Pawl's but carry no mark are reported and left unchanged.
 
 import { join } from 'node:path'
-
 import {
   DNS_CHAIN,
   NETWORK_CHAIN,
@@ -12,13 +11,20 @@ import {
   ROOT_HANDLE,
   RULE_COMMENT,
 } from '../../../workflows/chaos/injector/marks.ts'
-import { childrenCalled, endProcess } from './children.ts'
+import { childrenNamed, endProcess, Children } from './children.ts'
 import { type Executor, realExecutor, type Machine } from './executor.ts'
-import { type Log, textOf } from './log.ts'
-import { undoAll } from './one-injection.ts'
-import { bootId, isAlive, networks, nodeGroups, parentOf, readText } from './processes.ts'
-import type { UndoLog } from './undo-log.ts'
-import { type UndoEntry } from './undo-log.ts'
+import { type Log, textOf, createLog } from './log.ts'
+import { undoAll } from './injection.ts'
+import { bootId, isAlive, networks, nodeGroups, parentOf, readText, networkOf } from './processes.ts'
+import { UndoLog, type UndoEntry } from './undo-log.ts'
+import { absolutePath, Flags } from '../../../workflows/chaos/injector/flags.ts'
+import { integerIn } from '../../../workflows/chaos/grammar.ts'
+import type { ProgramStart } from '../../program.ts'
+import { tryCapabilities } from './capabilities.ts'
+import { openCluster } from './cluster-client.ts'
+import { systemClock } from './clock.ts'
+import { readSettings } from './settings.ts'
+import { runProgram } from './shell.ts'
 
 export interface SweepParts {
   readonly machine: Machine
@@ -26,18 +32,18 @@ export interface SweepParts {
   readonly log: Log
 }
 
-export interface Swept {
-  /** What was undone. */
+export interface SweepResult {
+  /** The undone injections. */
   readonly undone: readonly string[]
-  /** What is there still, and why. */
+  /** The remaining ones, with reasons. */
   readonly left: readonly string[]
 }
 
-/** Undoes what the notes say. @param isOne which of those whose injector is gone. */
+/** Undoes entries of the undo log whose injector has ended. @param isOne selects the entries. */
 export async function sweepNotes(
   { machine, undoLog, log }: SweepParts,
   isOne: (entry: UndoEntry) => boolean,
-): Promise<Swept> {
+): Promise<SweepResult> {
   const executor = realExecutor(machine)
   const { entries, unreadable } = await undoLog.read()
   const boot = await bootId(machine.proc)
@@ -46,7 +52,7 @@ export async function sweepNotes(
   for (const entry of entries.filter(isOne)) {
     if (entry.bootId === boot && (await isAlive(machine.proc, entry.owner))) continue
     try {
-      // Of an earlier start of the machine nothing is left but the note.
+      // After a reboot only the entry itself is left.
       if (entry.bootId === boot) await undoEntry(executor, entry)
       await undoLog.remove(entry.key)
       undone.push(entry.what)
@@ -63,11 +69,11 @@ async function undoEntry(executor: Executor, { undo, key, network }: UndoEntry):
 }
 
 /**
- * Everything: notes first, then what carries a mark in any network, then children whose injector is gone.
+ * Undoes everything: first the undo log, then marked objects in all networks, then children without an injector.
  *
- * @param only the number of a network namespace, beside which none is looked at; undefined: all that can be seen.
+ * @param only the inode of the only network namespace to search; undefined: all visible ones.
  */
-export async function sweepAll(parts: SweepParts, only?: number): Promise<Swept> {
+export async function sweepAll(parts: SweepParts, only?: number): Promise<SweepResult> {
   const notes = await sweepNotes(parts, () => true)
   const { entries } = await parts.undoLog.read()
   const living = new Set(entries.flatMap(({ network }) => (network === undefined ? [] : [network.inode])))
@@ -87,7 +93,7 @@ export async function sweepAll(parts: SweepParts, only?: number): Promise<Swept>
 
 const RULE = new RegExp(`^-A (.*--comment "?${RULE_COMMENT}"?.*)$`)
 
-async function sweepNetwork({ run, proc }: Machine, path: string): Promise<Swept> {
+async function sweepNetwork({ run, proc }: Machine, path: string): Promise<SweepResult> {
   const enter = ['nsenter', `--net=${path}`, ...(await nodeGroups(proc)), '--']
   const undone: string[] = []
   const left: string[] = []
@@ -109,7 +115,7 @@ async function sweepNetwork({ run, proc }: Machine, path: string): Promise<Swept
     const others = lines.filter((line) => line.endsWith(`-j ${chain}`) && !RULE.test(line))
     await remove(['iptables', '-w', '-t', table, '-F', chain])
     if (others.length === 0) await remove(['iptables', '-w', '-t', table, '-X', chain])
-    // Whoever leads there has to know why; it is empty now.
+    // The rule stays for a user to inspect; its chain is empty now.
     else left.push(...others.map((line) => `${table}: ${line}`))
   }
   await sweepQdiscs({ run: async (argv) => await run([...enter, ...argv]), remove, left })
@@ -133,14 +139,14 @@ async function sweepQdiscs({ run, remove, left }: QdiscSweep): Promise<void> {
   }
 }
 
-/** As iptables prints rules: words, of which some are quoted. */
+/** Splits a printed iptables rule into words, some of which are quoted. */
 function words(rule: string): readonly string[] {
   return [...rule.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
 }
 
 async function sweepChildren({ proc }: Machine): Promise<readonly string[]> {
   const ended: string[] = []
-  for (const pid of await childrenCalled(proc, () => true)) {
+  for (const pid of await childrenNamed(proc, () => true)) {
     const line = await readText(join(proc, String(pid), 'cmdline'))
     const [, parent] = /\0--parent-pid\0(\d+)/.exec(line ?? '') ?? []
     if (parent === undefined || (await parentOf(proc, pid)) === Number(parent)) continue
@@ -148,4 +154,33 @@ async function sweepChildren({ proc }: Machine): Promise<readonly string[]> {
     ended.push(`process ${pid}`)
   }
   return ended
+}
+
+/** Exit code 1 if something that is or may be Pawl's remains. */
+export async function runSweep({ args, env, self, print }: ProgramStart): Promise<number> {
+  const settings = readSettings(env)
+  const flags = new Flags(args)
+  const folder = flags.withDefault('state', absolutePath, settings.stateFolder)
+  const pid = flags.optional('network-of', integerIn(1, 2 ** 22))
+  flags.refuseUnknown()
+  if (flags.problems.length > 0) throw new Error(flags.problems.join('; '))
+  const { proc } = settings
+  const network = pid === undefined ? undefined : await networkOf(proc, pid)
+  if (pid !== undefined && network === undefined) throw new Error(`--network-of: process ${pid} is not there`)
+  const cluster = openCluster(settings)
+  const children = new Children({ proc, env, self })
+  const machine: Machine = { proc, run: runProgram, clock: systemClock, children, cluster }
+  const log = createLog(print, settings.logLevel, {}, systemClock.now)
+  if (log === undefined) throw new Error(`LOG_LEVEL: found '${settings.logLevel}', expected debug, info, warn or error`)
+  const { undone, left } = await sweepAll({ machine, undoLog: new UndoLog(folder), log }, network?.inode)
+  await cluster?.close()
+  for (const line of undone) print(`undone: ${line}\n`)
+  for (const line of left) print(`left: ${line}\n`)
+  return left.length > 0 ? 1 : 0
+}
+
+/** Prints the missing capabilities of this kernel. */
+export async function runCapabilities({ print }: ProgramStart): Promise<number> {
+  for (const [name, why] of Object.entries(await tryCapabilities(runProgram))) print(`lacks ${name}: ${why}\n`)
+  return 0
 }

@@ -1,18 +1,20 @@
-// The termination message of the injector: why it has failed, in a file that the kubelet, or a node agent, copies into the status of the pod.
+// The injector's termination message: the reason of a failure, in a file that the kubelet or node agent copies into the
+// status of the pod.
 //
-//   T1. The injector writes a reason to the file as soon as it knows the reason, so the reason survives a kill of the injector.
-//   T2. Where the file does not exist, the injector is in no pod: nothing is written.
+// T1. The injector writes a reason to the file as soon as it knows the reason, so the reason survives a kill of the
+//   injector.
+// T2. If the file does not exist, the injector runs in no pod and writes nothing.
 
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 
 import { isGone } from './processes.ts'
 import { type Log, textOf } from './log.ts'
 
-/** Where the kubelet looks by default. Source: Kubernetes, terminationMessagePath. */
+/** The kubelet's default path. Source: Kubernetes, terminationMessagePath. */
 export const TERMINATION_LOG = '/dev/termination-log'
 
-// The kubelet keeps 4096 bytes.
-const MOST_BYTES = 4096
+// The kubelet's limit.
+const MAX_BYTES = 4096
 
 export class TerminationMessage {
   private readonly file: string
@@ -22,7 +24,7 @@ export class TerminationMessage {
     this.file = file
   }
 
-  /** Adds a line, once (T1). @throws where the file exists and cannot be written. */
+  /** Adds a line once (T1). @throws if the file exists and cannot be written. */
   add(line: string): void {
     if (this.lines.includes(line)) return
     this.lines.push(line)
@@ -30,7 +32,7 @@ export class TerminationMessage {
   }
 
   private write(): void {
-    const text = Buffer.from(this.lines.join('\n')).subarray(0, MOST_BYTES)
+    const text = Buffer.from(this.lines.join('\n')).subarray(0, MAX_BYTES)
     try {
       const file = openSync(this.file, 'r+')
       try {
@@ -46,7 +48,7 @@ export class TerminationMessage {
   }
 }
 
-/** A log whose errors are reasons of the termination message as well. */
+/** A log that also adds its errors to the termination message. */
 export function reportingLog(log: Log, message: TerminationMessage): Log {
   return {
     ...log,
@@ -61,7 +63,7 @@ export function reportingLog(log: Log, message: TerminationMessage): Log {
   }
 }
 
-/** Such as `not injected: network-disruption of app: Unsupported: ...`. */
+/** For example `not injected: network-disruption of app: Unsupported: ...`. */
 function reasonText(text: string, { what, error, left }: Readonly<Record<string, unknown>> = {}): string {
   const more = [what, error, left].flatMap((one) =>
     one === undefined ? [] : [typeof one === 'string' ? one : JSON.stringify(one)],

@@ -1,8 +1,9 @@
-// What has to be undone, on disk: written before the first command is done, so that whoever comes after a killed injector can clean up.
+// The undo log on disk: written before the first command is executed, so that a later process can clean up after a
+// killed injector.
 //
-//   W1. An entry is whole or is not there: it is written beside its place, flushed, and renamed.
-//   W2. An entry goes when all of its commands have been undone, and not before.
-//   W3. Only entries of injectors that are gone are anybody's to undo.
+// W1. An entry is complete or missing: it is written to a temporary file, flushed, and renamed.
+// W2. An entry is removed after all of its commands were undone, and not before.
+// W3. Only entries of injectors that have ended may be undone by other processes.
 
 import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
@@ -13,18 +14,18 @@ import { isGone } from './processes.ts'
 
 export interface UndoEntry {
   readonly version: 1
-  /** Names the entry: the same for the same injection by the same pod. */
+  /** The key of the entry: the same for the same injection by the same pod. */
   readonly key: string
-  /** For people, such as `network-disruption of app`. */
+  /** For messages, such as `network-disruption of app`. */
   readonly what: string
-  /** The start of the machine in which it was written: after the next one nothing of it is left. */
+  /** The boot in which the entry was written: a reboot removes every effect. */
   readonly bootId: string
   readonly owner: ProcessRef & { /** Name of the chaos pod; empty outside of one. */ readonly pod: string }
   readonly network?: NetworkRef
   readonly undo: readonly Command[]
 }
 
-/** Names an injection. */
+/** The key of an injection. */
 export function undoKey(parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 24)
 }
@@ -36,7 +37,7 @@ export class UndoLog {
     this.folder = folder
   }
 
-  /** Resolves when the entry would outlive a crash of the machine. */
+  /** Resolves when the entry survives a crash of the machine. */
   async write(entry: UndoEntry): Promise<void> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 })
     const temporary = join(this.folder, `.${entry.key}.${process.pid}`)
@@ -56,7 +57,7 @@ export class UndoLog {
     await this.flush()
   }
 
-  /** All entries, and the paths of files that are none. */
+  /** All entries, and the paths of unreadable files. */
   async read(): Promise<{ readonly entries: readonly UndoEntry[]; readonly unreadable: readonly string[] }> {
     const entries: UndoEntry[] = []
     const unreadable: string[] = []

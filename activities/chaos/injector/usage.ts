@@ -1,10 +1,10 @@
-// What `pawl injector --help` says.
+// The help text of `pawl injector`.
 
 import { INJECTOR_KINDS } from '../../../workflows/chaos/contract.ts'
 
 const KINDS = INJECTOR_KINDS.map(({ name }) => name)
 
-/** Flags as they are shown, with what they are for. */
+/** The flags with their descriptions. */
 const OPTIONS: readonly (readonly [string, string])[] = [
   ['--level <pod-or-node>', 'what the target is'],
   [
@@ -69,7 +69,7 @@ const OPTIONS: readonly (readonly [string, string])[] = [
 ]
 
 const WIDTH = 38
-/** Those that every kind has; what each kind takes is said by `--help-all`. */
+/** The flags in the short help; `--help-all` shows those of all kinds. */
 const COMMON = new Set([
   '--level',
   '--target-containers',
@@ -106,7 +106,7 @@ function optionsText(options: typeof OPTIONS): string {
   return `\nOptions:\n${options.map(([flag, text]) => `  ${flag.padEnd(WIDTH)}  ${text}`).join('\n')}\n`
 }
 
-/** Fits a screen. */
+/** Fits on a screen. */
 export const USAGE = [
   HEAD,
   optionsText([

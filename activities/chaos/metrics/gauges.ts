@@ -1,20 +1,26 @@
-// How many Disruptions and chaos pods there are, and when crons make the next ones, by the journal: the same in every worker, and never what one of them has
-// missed.
+// Gauges from the journal: the numbers of Disruptions and chaos pods, and the next times of crons. All workers report
+// the same values, independent of what each has observed.
 
 import { sql } from 'kysely'
 
 import type { Deps } from '../../deps.ts'
-import { livingObjects } from '../../journal/living-objects.ts'
+import { livingObjects } from '../../journal/conditions.ts'
 import type { Sample } from '../../run/metrics.ts'
 import { DISRUPTION_CRON_KIND, DISRUPTION_KIND, GROUP } from '../../../workflows/chaos/contract.ts'
-import { instantMs } from '../../../workflows/chaos/instant.ts'
+import { timestampMs } from '../../../workflows/chaos/timestamp.ts'
 
-/** Of more Disruptions it is told how many there are, and not how long each lasts: the oldest are. Of more crons those are told that come next. */
-const MOST_NAMED = 500
+/**
+ * The maximum number of Disruptions and crons with a gauge of their own: the oldest Disruptions, and the crons that are
+ * due next.
+ */
+const MAX_NAMED = 500
 
 type Measuring = Pick<Deps, 'db' | 'cluster' | 'now'>
 
-/** @param chaosNamespace where chaos pods are, beside those of Disruptions that have begun elsewhere. @throws failures of the journal. */
+/**
+ * @param chaosNamespace the configured chaos namespace; the namespaces in the statuses of Disruptions are added.
+ * @throws errors of the journal.
+ */
 export async function measureGauges(deps: Measuring, chaosNamespace: string): Promise<readonly Sample[]> {
   const { db, cluster } = deps
   const disruptions = livingObjects(db, cluster, { group: GROUP, kind: DISRUPTION_KIND })
@@ -36,31 +42,31 @@ export async function measureGauges(deps: Measuring, chaosNamespace: string): Pr
     { name: 'chaos_controller_disruptions_gauge', value: Number(counts.all) },
     { name: 'chaos_controller_disruptions_stuck_on_removal_total', value: Number(counts.stuck) },
     { name: 'chaos_controller_pods_gauge', value: Number(pods.all) },
-    ...(await ongoing(deps)),
-    ...(await coming(deps)),
+    ...(await ongoingDurations(deps)),
+    ...(await nextSchedules(deps)),
   ]
 }
 
-async function ongoing(deps: Measuring): Promise<readonly Sample[]> {
+async function ongoingDurations(deps: Measuring): Promise<readonly Sample[]> {
   const created = sql<string | null>`projection #>> '{metadata,creationTimestamp}'`
   const oldest = await livingObjects(deps.db, deps.cluster, { group: GROUP, kind: DISRUPTION_KIND })
     .select(['namespace', 'name', created.as('at')])
     .orderBy(created)
-    .limit(MOST_NAMED)
+    .limit(MAX_NAMED)
     .execute()
-  return distances('chaos_controller_disruption_ongoing_duration', oldest, (ms) => deps.now().getTime() - ms)
+  return secondsGauges('chaos_controller_disruption_ongoing_duration', oldest, (ms) => deps.now().getTime() - ms)
 }
 
-async function coming(deps: Measuring): Promise<readonly Sample[]> {
+async function nextSchedules(deps: Measuring): Promise<readonly Sample[]> {
   const next = sql<string | null>`projection #>> '{status,nextScheduleTime}'`
   const first = await livingObjects(deps.db, deps.cluster, { group: GROUP, kind: DISRUPTION_CRON_KIND })
     .where(next, 'is not', null)
     .where(sql`projection #>> '{metadata,deletionTimestamp}'`, 'is', null)
     .select(['namespace', 'name', next.as('at')])
     .orderBy(next)
-    .limit(MOST_NAMED)
+    .limit(MAX_NAMED)
     .execute()
-  return distances('chaos_cron_controller_schedule_next_scheduled', first, (ms) => ms - deps.now().getTime())
+  return secondsGauges('chaos_cron_controller_schedule_next_scheduled', first, (ms) => ms - deps.now().getTime())
 }
 
 interface Dated {
@@ -69,10 +75,10 @@ interface Dated {
   readonly at: string | null
 }
 
-/** In seconds; never less than none. */
-function distances(metric: string, dated: readonly Dated[], fromNow: (ms: number) => number): readonly Sample[] {
+/** In seconds; at least 0. */
+function secondsGauges(metric: string, dated: readonly Dated[], fromNow: (ms: number) => number): readonly Sample[] {
   return dated.flatMap(({ namespace, name, at }) => {
-    const ms = instantMs(at ?? undefined)
+    const ms = timestampMs(at ?? undefined)
     return ms === undefined
       ? []
       : [{ name: metric, labels: { namespace, name }, value: Math.max(0, fromNow(ms)) / 1000 }]

@@ -2,26 +2,26 @@
 
 import { parseArgs } from 'node:util'
 
-import { PROCESSES_ANNOTATION } from '../../../workflows/chaos/node-agent/processes-annotation.ts'
+import { PROCESSES_ANNOTATION } from '../../../workflows/chaos/node-agent/container.ts'
 
 export interface AgentFlags {
-  /** Names of the nodes whose kubelet it stands for; undefined: all. */
+  /** The nodes whose kubelet it replaces; undefined: all. */
   readonly nodes: ReadonlySet<string> | undefined
   readonly namespace: string
   readonly kubeconfig: string | undefined
   /** Undefined: the injector of this package. */
   readonly injector: readonly string[] | undefined
   readonly state: string
-  /** Nothing is started. */
-  readonly isPlayed: boolean
+  /** Simulates all pods without starting processes. */
+  readonly isFake: boolean
   readonly processesAnnotation: string
   readonly hostIP: string
   readonly podIP: string
-  /** Whether disruptions of level node are let loose on this machine. */
+  /** Whether disruptions of level node may disturb this machine. */
   readonly mayDisturbNode: boolean
-  /** Whether a disruption of a target without a process is simulated; else it fails. */
+  /** Whether a disruption of a target without a process is simulated; otherwise it fails. */
   readonly simulates: boolean
-  /** What becomes of injectors when the agent ends. */
+  /** Whether the agent stops injectors when it ends. */
   readonly atEnd: 'leave' | 'stop'
 }
 
@@ -64,7 +64,7 @@ Examples:
   pawl node-agent --nodes node-1 --play ready
 `
 
-/** @throws with the flag, what was found and what was expected. */
+/** @throws with the flag, the actual and the expected value. */
 export function readFlags(args: readonly string[], env: Readonly<Record<string, string | undefined>>): AgentFlags {
   const { values } = parseArgs({ args: [...args], options: OPTIONS, strict: true, allowPositionals: false })
   const hostIP = values['host-ip'] ?? '127.0.0.1'
@@ -74,7 +74,7 @@ export function readFlags(args: readonly string[], env: Readonly<Record<string, 
     kubeconfig: values.kubeconfig ?? (env['KUBECONFIG'] === '' ? undefined : env['KUBECONFIG']),
     injector: values.injector === undefined ? undefined : commandIn(values.injector),
     state: values.state ?? '/run/pawl-node-agent',
-    isPlayed: oneOf('play', values.play, ['ready']) !== undefined,
+    isFake: oneOf('play', values.play, ['ready']) !== undefined,
     mayDisturbNode: oneOf('node-level', values['node-level'], ['refuse', 'allow']) === 'allow',
     simulates: oneOf('no-process', values['no-process'], ['fail', 'simulate']) === 'simulate',
     processesAnnotation: values['processes-annotation'] ?? PROCESSES_ANNOTATION,

@@ -1,27 +1,34 @@
-// What `pawl dev` needs to know of the configuration that it was given: where chaos pods are.
+// Configures the node agent of `pawl dev`.
 
 import type { DevPlace } from '../../program.ts'
-import { inChaosNamespace } from '../in-chaos-namespace.ts'
 import { configFor, notifiersFor } from '../wing.ts'
+import { CHAOS_NAMESPACE } from '../../../workflows/chaos/config.ts'
 
-/** The arguments of its node agent. @throws what is wrong with the configuration. */
+/** The arguments of the node agent. @throws if the configuration is invalid. */
 export function argsInDev({ kubeconfigPath, folder, isServerOurs, flags }: DevPlace): readonly string[] {
   return [
     ...['--nodes', 'all', '--kubeconfig', kubeconfigPath, '--state', folder, '--at-end', 'stop'],
-    // In a cluster of the user's own, which may be a real one, nothing is simulated.
+    // The user's own cluster may be a real one, so nothing is simulated in it.
     ...(isServerOurs ? ['--no-process', 'simulate'] : []),
     ...['--namespace', chaosNamespace(flags)],
   ]
 }
 
-/** A manifest of the wing's, for that namespace. @throws what is wrong in any part of the configuration: the worker would refuse to start with it. */
+/**
+ * Adapts a manifest of the wing to the configured chaos namespace. @throws if any part of the configuration is invalid,
+ * because the worker would refuse to start with it.
+ */
 export function setUpInDev(manifest: string, flags: DevPlace['flags']): string {
   const namespace = chaosNamespace(flags)
   notifiersFor(flags)
   return inChaosNamespace(manifest, namespace)
 }
 
-/** As the worker will read it. */
+/** The namespace that the worker will use. */
 function chaosNamespace(flags: DevPlace['flags']): string {
   return configFor(flags, {}).injector.chaosNamespace
+}
+
+export function inChaosNamespace(manifest: string, namespace: string): string {
+  return manifest.replaceAll(CHAOS_NAMESPACE, namespace)
 }

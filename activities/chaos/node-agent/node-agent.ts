@@ -1,4 +1,5 @@
-// The program `node-agent`: stands for the kubelet of chaos pods where there is none. Source: spec/chaos.md 0, 6 (6).
+// The program `node-agent`: replaces the kubelet for chaos pods where no kubelet exists. Source: spec/chaos.md 0, 6
+// (6).
 
 import { resolve } from 'node:path'
 
@@ -9,7 +10,7 @@ import { readFlags, USAGE } from './flags.ts'
 import { createLog, textOf } from '../injector/log.ts'
 import { inheritedVariables } from './prepare-injector.ts'
 
-/** Runs until it is told to end. Returns the exit code: 0, or 1 when it could not begin, with what is wrong. */
+/** Runs until the signal. Returns the exit code: 0, or 1 if it could not start. */
 export async function run({ args, env, self, end, print, complain }: ProgramStart): Promise<number> {
   if (args.includes('--help')) {
     print(USAGE)
@@ -17,7 +18,7 @@ export async function run({ args, env, self, end, print, complain }: ProgramStar
   }
   try {
     const given = readFlags(args, env)
-    // Injectors work in folders of their own.
+    // Injectors run in other working directories.
     const kubeconfig = given.kubeconfig === undefined ? undefined : resolve(given.kubeconfig)
     const flags = { ...given, kubeconfig, state: resolve(given.state) }
     const kube = createKubeClient({ kubeconfigPath: flags.kubeconfig, userAgent: 'pawl-node-agent' })

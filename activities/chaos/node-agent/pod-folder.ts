@@ -1,8 +1,10 @@
-// What is on disk of each pod whose process the agent has started: the pod, the process, and what stands for the file system of its container.
+// The files of a pod on disk: its record, the traces of its process, and the folder that replaces the file system of
+// its container.
 //
-//   W1. The record of a pod is there before its process is started; that of the process before it becomes the injector (shim.ts).
-//   W2. A record is whole or is not there: it is written beside its place and renamed.
-//   W3. The folder goes last, when nothing that it speaks of is left.
+// W1. The record of a pod is written before its process is started, and the record of the process before it becomes the
+//   injector (shim.ts).
+// W2. A record is complete or missing: it is written to a temporary file and renamed.
+// W3. The folder is removed last, when nothing that it describes is left.
 
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,17 +17,17 @@ import { parseStat } from './processes.ts'
 
 export interface PodRecord {
   readonly version: 1
-  /** The pod as it was when its process was started. */
+  /** The pod when its process was started. */
   readonly pod: KubeObject
   readonly acceptedMs: number
   readonly bootId: string
-  /** With which the injector was started; a sweep has the same variables. */
+  /** The command line and environment of the injector; the clean-up gets the same variables. */
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly ending?: Ending
 }
 
-/** What the shim has left; times are milliseconds since 1970. */
+/** The files of the shim; timestamps are milliseconds since the epoch. */
 export interface ShimTraces {
   readonly claimedMs: number | undefined
   readonly shim: ProcessRef | undefined
@@ -35,10 +37,10 @@ export interface ShimTraces {
 
 export class PodFolder {
   readonly path: string
-  /** Stands for the container's file system. */
+  /** Replaces the container's file system. */
   readonly files: string
   readonly log: string
-  /** JSON: which processes stand for containers of the target. */
+  /** JSON: maps the target's container names to processes. */
   readonly containers: string
   /** The termination message of the injector. */
   readonly message: string
@@ -61,7 +63,7 @@ export class PodFolder {
     await replaceFile(join(this.path, 'pod.json'), JSON.stringify(record))
   }
 
-  /** Undefined: no process was started. @throws when there is something that is no record. */
+  /** Undefined: no process was started. @throws if the file is not a valid record. */
   async read(): Promise<PodRecord | undefined> {
     const text = await readText(join(this.path, 'pod.json'))
     if (text === undefined) return undefined
@@ -86,7 +88,7 @@ export class PodFolder {
     }
   }
 
-  /** A path of the container's file system. */
+  /** The path of a file in the container's file system. */
   inside(path: string): string {
     return join(this.files, path)
   }
@@ -115,7 +117,7 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   await rename(`${path}.new`, path)
 }
 
-/** When it was written; undefined: it is not there. */
+/** The modification time; undefined if the file does not exist. */
 export async function timeOf(path: string): Promise<number | undefined> {
   try {
     return Math.floor((await stat(path)).mtimeMs)

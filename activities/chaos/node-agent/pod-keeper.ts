@@ -1,23 +1,23 @@
-// Keeps one pod: looks at it and at its process, decides (decide.ts), acts, and tells the API server. One at a time, as long as there is either.
+// Reconciles one pod: observes the pod and its process, decides (decide.ts), acts, and reports to the API server, until
+// both are gone.
 //
-//   K1. What the process needs waits for no answer of the API server: signals go out in time while it is away, and what happened is told when it is back.
-//   K2. What was decided on a pod is written on that pod: never on a later one of its name.
-//   K3. A pod that is known from disk only is told nothing: what stands on the server by now is not what was written down.
-//   K4. What fails is tried again, ever later; nothing is given up.
+// K1. Signals to the process never wait for the API server. Reports follow when it is available again.
+// K2. A decision about a pod is never applied to a later pod with the same name.
+// K3. The agent reports nothing for a pod that it knows only from disk, because the pod may have changed on the server.
+// K4. Failed actions are retried with a growing back-off, without a limit.
 
-import { decide, type Act, type Report } from '../../../workflows/chaos/node-agent/decide.ts'
+import { decide, type Action, type Report } from '../../../workflows/chaos/node-agent/decide.ts'
 import { type Place, statusPatch } from '../../../workflows/chaos/node-agent/pod-status.ts'
 import type { KubeClient, KubeObject } from '../../kube/client.ts'
 import { isNotFound, KubeError } from '../../kube/errors.ts'
 import { type Log, textOf } from '../injector/log.ts'
-import type { PodRun } from './pod-run.ts'
-import { readPod, type SeenPod } from './read-pod.ts'
-import type { Slots } from './slots.ts'
+import { readPod, type AgentPod } from './read-pod.ts'
+import type { EndReason, Run } from '../../../workflows/chaos/node-agent/chaos-pod.ts'
 
 export interface KeeperDeps {
   readonly kube: Pick<KubeClient, 'request'>
   readonly run: PodRun
-  readonly slots: Slots
+  readonly slots: Semaphore
   readonly hostIP: string
   readonly podIP: string
   readonly log: Log
@@ -26,61 +26,61 @@ export interface KeeperDeps {
 }
 
 const BACKOFF_MS = { first: 200, longest: 15_000 }
-// What timers hold at the most.
-const LONGEST_WAIT_MS = 2 ** 31 - 1
+// The maximum delay of Node's timers.
+const MAX_TIMER_MS = 2 ** 31 - 1
 const MERGE_PATCH = 'application/merge-patch+json'
 
 export class PodKeeper {
   private readonly deps: KeeperDeps
-  private pod: SeenPod | undefined
+  private pod: AgentPod | undefined
   /** K3 */
-  private isSeen: boolean
-  /** For messages, also when the pod is gone. */
+  private isFromServer: boolean
+  /** For messages, also after the deletion. */
   private readonly name: string
   private wake: () => void = () => undefined
-  private isNudged = false
-  private readonly acting: Tries
-  private readonly telling: Tries
-  private isTelling = false
+  private isRequeued = false
+  private readonly actionBackoff: Backoff
+  private readonly reportBackoff: Backoff
+  private isReporting = false
 
-  /** @param from where the pod is known from: the server, or what an agent before has written down. */
-  constructor(pod: SeenPod, from: 'server' | 'disk', deps: KeeperDeps) {
+  /** @param from the source of the pod: the API server, or the record of a previous agent. */
+  constructor(pod: AgentPod, from: 'server' | 'disk', deps: KeeperDeps) {
     this.pod = pod
-    this.isSeen = from === 'server'
+    this.isFromServer = from === 'server'
     this.name = `${pod.namespace}/${pod.name}`
     this.deps = deps
-    this.acting = new Tries(deps)
-    this.telling = new Tries(deps)
+    this.actionBackoff = new Backoff(deps)
+    this.reportBackoff = new Backoff(deps)
   }
 
-  /** The pod as it is now, unless something newer was seen already; undefined: it is gone. */
-  see(pod: SeenPod | undefined): void {
+  /** Updates the pod, unless a newer version is known; undefined: it is deleted. */
+  update(pod: AgentPod | undefined): void {
     if (this.pod === undefined || (pod !== undefined && pod.version < this.pod.version)) return
     this.pod = pod
-    this.isSeen = true
-    this.nudge()
+    this.isFromServer = true
+    this.requeue()
   }
 
-  /** Something has changed: look now. */
-  nudge(): void {
-    this.isNudged = true
+  /** Wakes the loop after a change. */
+  requeue(): void {
+    this.isRequeued = true
     this.wake()
   }
 
-  /** Until pod and process are gone, or the signal comes. Never rejects. */
+  /** Runs until pod and process are gone, or the signal is aborted. Never rejects. */
   async keep(signal: AbortSignal): Promise<void> {
-    const stop = () => this.nudge()
+    const stop = () => this.requeue()
     signal.addEventListener('abort', stop)
     while (!signal.aborted) {
-      this.isNudged = false
-      const againMs = await this.turn().catch((error: unknown) => this.failed(error))
+      this.isRequeued = false
+      const againMs = await this.reconcile().catch((error: unknown) => this.failed(error))
       if (againMs === 'done') break
-      await this.rest(againMs)
+      await this.wait(againMs)
     }
     signal.removeEventListener('abort', stop)
   }
 
-  /** Ends the process, as for a pod that is to go. Resolves when it has ended. */
+  /** Ends the process as for a deleted pod. Resolves when it has ended. */
   async end(): Promise<void> {
     const { run, now, log } = this.deps
     for (let told: number | undefined; ;) {
@@ -93,26 +93,26 @@ export class PodKeeper {
         log.warn('killed at the end of the agent', { pod: this.name })
         await run.kill(now())
       }
-      await this.rest(run.lookEveryMs)
+      await this.wait(run.lookEveryMs)
     }
   }
 
-  private async turn(): Promise<number | undefined | 'done'> {
+  private async reconcile(): Promise<number | undefined | 'done'> {
     const { run, now } = this.deps
     const found = await run.look(now())
     const decision = decide(this.pod, found, now())
-    if (decision.act !== undefined && this.acting.isDue()) {
+    if (decision.act !== undefined && this.actionBackoff.isDue()) {
       await this.act(decision.act)
-      this.acting.succeeded()
+      this.actionBackoff.succeeded()
       if (decision.act.do === 'sweep') return 'done'
-      this.isNudged = true
+      this.isRequeued = true
     }
-    if (this.pod !== undefined && this.isSeen && !this.isTelling && this.telling.isDue())
-      this.tell(this.pod, decision.report, decision.release)
-    return soonest([decision.againMs, run.lookEveryMs, this.acting.leftMs(), this.telling.leftMs()])
+    if (this.pod !== undefined && this.isFromServer && !this.isReporting && this.reportBackoff.isDue())
+      this.startReport(this.pod, decision.report, decision.release)
+    return soonest([decision.againMs, run.lookEveryMs, this.actionBackoff.leftMs(), this.reportBackoff.leftMs()])
   }
 
-  private async act(act: Act): Promise<void> {
+  private async act(act: Action): Promise<void> {
     const { run, now, log } = this.deps
     switch (act.do) {
       case 'start':
@@ -133,37 +133,38 @@ export class PodKeeper {
   }
 
   private failed(error: unknown): number {
-    const delayMs = this.acting.failed(error)
+    const delayMs = this.actionBackoff.failed(error)
     this.deps.log.warn('could not act', { pod: this.name, error: textOf(error), delayMs })
     return delayMs
   }
 
-  /** K1: begins to tell, and comes back to it when the answer is there. */
-  private tell(pod: SeenPod, report: Report | undefined, release: boolean): void {
+  /** K1: starts the request, and wakes the loop after the response. */
+  private startReport(pod: AgentPod, report: Report | undefined, release: boolean): void {
     const { slots, log } = this.deps
-    const sending = report === undefined ? (release ? () => this.release(pod) : undefined) : this.reporting(pod, report)
+    const releasing = release ? () => this.release(pod) : undefined
+    const sending = report === undefined ? releasing : this.reporting(pod, report)
     if (sending === undefined) return
-    this.isTelling = true
+    this.isReporting = true
     void slots
       .run(sending)
       .then(
         (answer) => {
-          this.telling.succeeded()
-          this.see(answer)
+          this.reportBackoff.succeeded()
+          this.update(answer)
         },
         (error: unknown) => {
-          const delayMs = this.telling.failed(error)
+          const delayMs = this.reportBackoff.failed(error)
           log.warn('could not tell the API server', { pod: this.name, error: textOf(error), delayMs })
         },
       )
       .finally(() => {
-        this.isTelling = false
-        this.nudge()
+        this.isReporting = false
+        this.requeue()
       })
   }
 
-  /** Undefined: the pod says it already. */
-  private reporting(pod: SeenPod, report: Report): (() => Promise<SeenPod | undefined>) | undefined {
+  /** Undefined: the status is up to date. */
+  private reporting(pod: AgentPod, report: Report): (() => Promise<AgentPod | undefined>) | undefined {
     const { kube, now, hostIP, podIP } = this.deps
     const place: Place = { hostIP, podIP, image: pod.container.image, containerID: `pawl://${pod.uid}` }
     const status = statusPatch(pod.status, report, place, { nowMs: now(), timeOf: timeText })
@@ -175,22 +176,22 @@ export class PodKeeper {
     }
   }
 
-  private async release(pod: SeenPod): Promise<SeenPod | undefined> {
+  private async release(pod: AgentPod): Promise<AgentPod | undefined> {
     const { kube, log } = this.deps
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid: pod.uid } }
     log.info('letting the pod go', { pod: this.name, phase: pod.phase })
     return await this.answer(pod, kube.request('DELETE', pod.path, { body }))
   }
 
-  /** The pod after a write; undefined when it is gone. */
-  private async answer(pod: SeenPod, writing: Promise<KubeObject>): Promise<SeenPod | undefined> {
+  /** The pod after a write; undefined if it is deleted. */
+  private async answer(pod: AgentPod, writing: Promise<KubeObject>): Promise<AgentPod | undefined> {
     try {
       const object = await writing
-      // A Status has no uid: the pod was removed at once.
+      // A Status object has no uid: the pod was deleted at once.
       return object.metadata.uid === pod.uid ? readPod(object) : undefined
     } catch (error) {
       if (isNotFound(error)) return undefined
-      // A pod of the same name may be there instead.
+      // Another pod may have the same name now.
       if (!(error instanceof KubeError) || (error.status !== 409 && error.status !== 422)) throw error
       const found = await this.deps.kube.request<KubeObject>('GET', pod.path).catch((again: unknown) => {
         if (isNotFound(again)) return undefined
@@ -201,10 +202,10 @@ export class PodKeeper {
     }
   }
 
-  private async rest(ms: number | undefined): Promise<void> {
-    if (this.isNudged) return
+  private async wait(ms: number | undefined): Promise<void> {
+    if (this.isRequeued) return
     await new Promise<void>((resolve) => {
-      const timer = ms === undefined ? undefined : setTimeout(resolve, Math.min(ms, LONGEST_WAIT_MS))
+      const timer = ms === undefined ? undefined : setTimeout(resolve, Math.min(ms, MAX_TIMER_MS))
       this.wake = () => {
         clearTimeout(timer)
         resolve()
@@ -214,8 +215,8 @@ export class PodKeeper {
   }
 }
 
-/** When something may be tried again (K4). */
-class Tries {
+/** The back-off of one kind of request (K4). */
+class Backoff {
   private readonly deps: Pick<KeeperDeps, 'now' | 'random'>
   private failures = 0
   private notBeforeMs = 0
@@ -228,7 +229,7 @@ class Tries {
     return this.notBeforeMs <= this.deps.now()
   }
 
-  /** Undefined: nothing is waited for. */
+  /** Undefined: no retry is pending. */
   leftMs(): number | undefined {
     return this.failures === 0 ? undefined : Math.max(0, this.notBeforeMs - this.deps.now())
   }
@@ -238,7 +239,7 @@ class Tries {
     this.notBeforeMs = 0
   }
 
-  /** After how long it may be tried again. */
+  /** Returns the delay of the next try. */
   failed(error: unknown): number {
     const { first, longest } = BACKOFF_MS
     const leastMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0
@@ -254,7 +255,42 @@ function soonest(delays: readonly (number | undefined)[]): number | undefined {
   return given.length === 0 ? undefined : Math.min(...given)
 }
 
-/** As Kubernetes writes times: whole seconds of UTC. */
+/** A Kubernetes timestamp: whole seconds of UTC. */
 function timeText(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`
+}
+
+export class Semaphore {
+  private free: number
+  private readonly waiting: (() => void)[] = []
+
+  constructor(count: number) {
+    this.free = count
+  }
+
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.free > 0) this.free -= 1
+    else await new Promise<void>((resolve) => this.waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = this.waiting.shift()
+      if (next === undefined) this.free += 1
+      else next()
+    }
+  }
+}
+
+export interface PodRun {
+  /** The present state. Never starts or ends anything. */
+  look(nowMs: number): Promise<Run>
+  /** Starts it; repeated calls start one process. @throws for temporary failures. */
+  start(pod: AgentPod, nowMs: number): Promise<void>
+  /** Signals it to terminate. */
+  terminate(why: EndReason, graceMs: number, nowMs: number): Promise<void>
+  kill(nowMs: number): Promise<void>
+  /** Undoes its remaining changes and deletes its record. @throws if that fails. */
+  sweep(): Promise<void>
+  /** The polling interval; undefined: no polling. */
+  readonly lookEveryMs: number | undefined
 }

@@ -1,5 +1,5 @@
-// What the injector of a pod is started with on this machine. Where a container has a file system of its own, it has folders of its own, and
-// variables that say where they are.
+// Builds the command line and environment of an injector process without a container: folders of the pod replace the
+// container's file system.
 
 import {
   argumentsOutside,
@@ -12,30 +12,34 @@ import {
 import type { KubeClient, KubeObject } from '../../kube/client.ts'
 import { resourcePath } from '../../kube/resource-path.ts'
 import { isNotFound } from '../../kube/errors.ts'
-import { textOf } from '../injector/log.ts'
-import type { PodFolder } from './pod-folder.ts'
+import { textOf, type Log } from '../injector/log.ts'
+import { type PodFolder, replaceFile } from './pod-folder.ts'
 import { type Prepared, SIMULATED_VARIABLE, Unstartable } from './process-run.ts'
-import { PODS, type SeenPod } from './read-pod.ts'
+import { PODS, type AgentPod } from './read-pod.ts'
+import { followObjects } from '../../kube/follow-objects.ts'
 
 export interface InjectorSettings {
   readonly kube: Pick<KubeClient, 'request'>
   /** Program and first arguments of the injector. */
   readonly command: readonly string[]
-  /** Of the agent's own variables those that the injector gets. */
+  /** The agent's variables that the injector inherits. */
   readonly env: Readonly<Record<string, string>>
-  /** Where injectors write down what they have to undo. One for all: a sweep leaves alone what stands in the notes of those that live. */
+  /** The undo log, shared by all injectors: a clean-up skips entries of living injectors. */
   readonly stateFolder: string
   readonly hostIP: string
   readonly podIP: string
-  /** Whether a disruption of level node is let loose on this machine. */
+  /** Whether disruptions of level node may disturb this machine. */
   readonly mayDisturbNode: boolean
-  /** Whether a target without a process is simulated; else its injector fails. */
+  /** Whether a target without a process is simulated; otherwise its injector fails. */
   readonly simulates: boolean
-  /** Of targets: which processes stand for their containers. */
+  /** The annotation of targets that maps container names to processes. */
   readonly processesAnnotation: string
 }
 
-/** Of the agent's variables what a program needs to run, to reach the API server, and to know how this machine is disturbed; no more: an injector is nobody's confidant. */
+/**
+ * The agent's variables that a program needs to run, to reach the API server, and to choose the backend. No other
+ * variables are passed to injectors.
+ */
 const INHERITED =
   /^(?:PATH|HOME|USER|LANG|LC_.*|TZ|KUBECONFIG|KUBERNETES_SERVICE_(?:HOST|PORT)|NODE_OPTIONS|NODE_EXTRA_CA_CERTS|NO_PROXY|HTTPS_PROXY|NO_COLOR|CHAOS_INJECTOR_NETWORK_BACKEND)$/
 
@@ -49,8 +53,8 @@ export function inheritedVariables(
   )
 }
 
-/** @throws Unstartable for a pod that no process can stand for; KubeError when its target cannot be read now. */
-export async function prepareInjector(settings: InjectorSettings, pod: SeenPod, folder: PodFolder): Promise<Prepared> {
+/** @throws Unstartable for a pod that no process can run; KubeError if its target cannot be read. */
+export async function prepareInjector(settings: InjectorSettings, pod: AgentPod, folder: PodFolder): Promise<Prepared> {
   const { args, mounts, probe } = pod.container
   const isNode = isOfNode(args)
   if (isNode && !settings.mayDisturbNode && !settings.simulates)
@@ -71,7 +75,7 @@ export async function prepareInjector(settings: InjectorSettings, pod: SeenPod, 
       ...(processes !== undefined && { CHAOS_INJECTOR_CONTAINERS: folder.containers }),
       ...(isSimulated && { [SIMULATED_VARIABLE]: 'yes' }),
       CHAOS_INJECTOR_TERMINATION_LOG: folder.message,
-      // The machine under this agent is somebody's, not a node that may be lost: what would crash it is written into files.
+      // This machine is not a disposable node, so the files that would crash it are replaced.
       CHAOS_INJECTOR_MOUNT_SYSRQ: files.sysrq,
       CHAOS_INJECTOR_MOUNT_SYSRQ_TRIGGER: files.trigger,
     },
@@ -84,7 +88,7 @@ export async function prepareInjector(settings: InjectorSettings, pod: SeenPod, 
   }
 }
 
-function variablesOf(settings: InjectorSettings, pod: SeenPod): Readonly<Record<string, string>> {
+function variablesOf(settings: InjectorSettings, pod: AgentPod): Readonly<Record<string, string>> {
   try {
     return containerVariables(pod.container.env, fieldsOf(settings, pod))
   } catch (error) {
@@ -92,7 +96,7 @@ function variablesOf(settings: InjectorSettings, pod: SeenPod): Readonly<Record<
   }
 }
 
-function fieldsOf({ hostIP, podIP }: InjectorSettings, { uid, namespace, name, nodeName }: SeenPod) {
+function fieldsOf({ hostIP, podIP }: InjectorSettings, { uid, namespace, name, nodeName }: AgentPod) {
   return {
     'metadata.name': name,
     'metadata.namespace': namespace,
@@ -103,8 +107,8 @@ function fieldsOf({ hostIP, podIP }: InjectorSettings, { uid, namespace, name, n
   }
 }
 
-/** Which processes stand for containers of the target; undefined: it does not say. */
-async function readTarget({ kube, processesAnnotation }: InjectorSettings, { target }: SeenPod) {
+/** The target's processes by container name; undefined without the annotation. */
+async function readTarget({ kube, processesAnnotation }: InjectorSettings, { target }: AgentPod) {
   if (target.namespace === '' || target.name === '') return undefined
   try {
     const pod = await kube.request<KubeObject>('GET', resourcePath(PODS, target.namespace, target.name))
@@ -115,7 +119,7 @@ async function readTarget({ kube, processesAnnotation }: InjectorSettings, { tar
   }
 }
 
-/** Of a target. @throws Unstartable when the annotation is something else. */
+/** The processes in a target's annotation. @throws Unstartable if the annotation is invalid. */
 export function processesOf(
   { metadata }: KubeObject,
   annotation: string,
@@ -125,5 +129,39 @@ export function processesOf(
     return text === undefined ? undefined : readProcesses(text)
   } catch (error) {
     throw new Unstartable(`${annotation} of pod ${metadata.namespace ?? ''}/${metadata.name}: ${textOf(error)}`)
+  }
+}
+
+export interface TargetProcesses {
+  readonly kube: Pick<KubeClient, 'request' | 'stream'>
+  readonly annotation: string
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+/**
+ * Writes each change of the annotation to the containers file, until the signal. A missing target or annotation changes
+ * nothing. Never rejects.
+ */
+export async function followTarget(
+  { target, name }: AgentPod,
+  folder: PodFolder,
+  { kube, annotation, log, signal }: TargetProcesses,
+): Promise<void> {
+  const query = { fieldSelector: `metadata.name=${target.name}` }
+  let written: string | undefined
+  for await (const found of followObjects(kube, resourcePath(PODS, target.namespace), { query, signal })) {
+    if (found.type === 'interrupted') continue
+    const object = found.type === 'listed' ? found.objects[0] : found.object
+    if (object === undefined) continue
+    try {
+      const processes = processesOf(object, annotation)
+      const text = processes === undefined ? written : JSON.stringify(processes)
+      if (text === undefined || text === written) continue
+      await replaceFile(folder.containers, text)
+      written = text
+    } catch (error) {
+      log.warn('the injector is not told of its target', { pod: name, error: textOf(error) })
+    }
   }
 }

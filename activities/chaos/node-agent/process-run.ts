@@ -1,54 +1,52 @@
-// The injector of a pod as a process of this machine, in a group of its own.
+// The injector of a pod as a process of this machine, in its own process group.
 //
-//   R1. All that is known of it is on disk (pod-folder.ts): another agent that comes after this one knows as much.
-//   R2. A signal goes to the process that was started, never to a later one with its number.
+// R1. All facts about it are on disk (pod-folder.ts), so a later agent knows as much.
+// R2. Signals are sent only to the started process, never to a later process with the same PID.
 
 import { execFile } from 'node:child_process'
 import { open, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-
-import type { EndReason, Exit, Run, Said } from '../../../workflows/chaos/node-agent/chaos-pod.ts'
+import type { EndReason, Exit, Run, InjectorMessage } from '../../../workflows/chaos/node-agent/chaos-pod.ts'
 import type { Log } from '../injector/log.ts'
-import type { PodFolder, PodRecord, ShimTraces } from './pod-folder.ts'
-import type { PodRun } from './pod-run.ts'
+import { type PodFolder, type PodRecord, type ShimTraces, timeOf } from './pod-folder.ts'
+import type { PodRun } from './pod-keeper.ts'
 import { bootId, readText } from '../injector/processes.ts'
-import { isThere, killRestOf, signalTo } from './processes.ts'
-import { ReadinessProbe } from './readiness-probe.ts'
-import { readPod, type SeenPod } from './read-pod.ts'
+import { isRunning, killSession, signalTo } from './processes.ts'
+import { readPod, type AgentPod, type Probe } from './read-pod.ts'
 import { startShim } from './shim.ts'
 
 export interface Prepared {
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Texts of files that have to be there, by their paths. */
+  /** The texts of required files, by path. */
   readonly files: Readonly<Record<string, string>>
 }
 
 export interface ProcessRunDeps {
   readonly folder: PodFolder
-  /** What a pod's process is started with. @throws for what may work later; with `Unstartable` for what never will. */
-  readonly prepare: (pod: SeenPod, folder: PodFolder) => Promise<Prepared>
-  /** Keeps up to date what the injector is told of its target, until the signal. */
-  readonly follow: (pod: SeenPod, folder: PodFolder, signal: AbortSignal) => void
-  /** Program and arguments that undo what an injector has left. */
+  /** Prepares the process of a pod. @throws for temporary failures; `Unstartable` for permanent ones. */
+  readonly prepare: (pod: AgentPod, folder: PodFolder) => Promise<Prepared>
+  /** Updates the injector's target file until the signal. */
+  readonly follow: (pod: AgentPod, folder: PodFolder, signal: AbortSignal) => void
+  /** Program and arguments of the clean-up after an injector. */
   readonly sweepCommand: readonly string[]
-  /** Called when something has changed. */
-  readonly nudge: () => void
+  /** Called after a change. */
+  readonly onChange: () => void
   readonly log: Log
 }
 
-/** It cannot be started, ever. */
+/** The process can never be started. */
 export class Unstartable extends Error {}
 
 const SWEEP_LIMIT_MS = 60_000
-// A shim takes milliseconds to say that it is there.
+// A shim needs milliseconds to write its first file.
 const SHIM_LIMIT_MS = 10_000
 const LOOK_EVERY_MS = 1000
 const CLAIM_POLL_MS = 5
-/** Tells the injector that its target has no process. */
+/** Marks a target without a process for the injector. */
 export const SIMULATED_VARIABLE = 'CHAOS_INJECTOR_SIMULATED'
-/** No other pod's process has the same value. */
+/** The value is unique to the pod's process. */
 const OWN_VARIABLE = 'TMPDIR'
 
 export class ProcessRun implements PodRun {
@@ -56,26 +54,26 @@ export class ProcessRun implements PodRun {
   private probe: ReadinessProbe | undefined
   private readonly following = new AbortController()
   private isFollowing = false
-  /** An end is for ever. */
-  private over: Run | undefined
+  /** The final state. */
+  private finalState: Run | undefined
 
   constructor(deps: ProcessRunDeps) {
     this.deps = deps
   }
 
   get lookEveryMs(): number | undefined {
-    if (this.over !== undefined) return undefined
+    if (this.finalState !== undefined) return undefined
     return Math.min(LOOK_EVERY_MS, this.probe?.periodMs ?? LOOK_EVERY_MS)
   }
 
   async look(nowMs: number): Promise<Run> {
     const { folder } = this.deps
-    if (this.over !== undefined) return this.over
+    if (this.finalState !== undefined) return this.finalState
     const record = await folder.read()
     if (record === undefined) return { state: 'absent' }
     const traces = await folder.traces()
-    // R2: of an earlier start of the machine no process is left.
-    if (record.bootId !== (await bootId('/proc'))) return (this.over = endedRun(record, traces, nowMs))
+    // R2: after a reboot no process is left.
+    if (record.bootId !== (await bootId('/proc'))) return (this.finalState = endedRun(record, traces, nowMs))
     return traces.exit === undefined
       ? await this.lookAtProcess(record, traces, nowMs)
       : await this.ended(record, traces, nowMs)
@@ -83,23 +81,23 @@ export class ProcessRun implements PodRun {
 
   private async lookAtProcess(record: PodRecord, traces: ShimTraces, nowMs: number): Promise<Run> {
     const { injector, claimedMs } = traces
-    if (injector !== undefined && (await isThere(injector)))
+    if (injector !== undefined && (await isRunning(injector)))
       return await this.running(record, injector.startedMs, nowMs)
     // The agent ended before it started the shim.
     if (claimedMs === undefined) return { state: 'absent' }
-    if (await isShimAtWork(traces, nowMs)) return { state: 'starting' }
-    // The shim may have written its last word meanwhile.
+    if (await isShimRunning(traces, nowMs)) return { state: 'starting' }
+    // The shim may have written the exit code meanwhile.
     return await this.ended(record, await this.deps.folder.traces(), nowMs)
   }
 
-  async start(pod: SeenPod, nowMs: number): Promise<void> {
-    const { folder, prepare, nudge } = this.deps
+  async start(pod: AgentPod, nowMs: number): Promise<void> {
+    const { folder, prepare, onChange } = this.deps
     let prepared: Prepared
     try {
       prepared = await prepare(pod, folder)
     } catch (error) {
       if (!(error instanceof Unstartable)) throw error
-      this.over = unstarted(error.message, nowMs)
+      this.finalState = unstartedRun(error.message, nowMs)
       return
     }
     const { argv, env, files } = prepared
@@ -109,14 +107,14 @@ export class ProcessRun implements PodRun {
     const seen = { isOver: false }
     const ended = () => {
       seen.isOver = true
-      nudge()
+      onChange()
     }
     try {
       await startShim({ folder: folder.path, argv, env, log: log.fd, ended })
     } finally {
       await log.close()
     }
-    // Before, it would look as if nothing had been started.
+    // Without this wait, the state would be `absent` after the start.
     while (!seen.isOver && (await folder.traces()).claimedMs === undefined) await sleep(CLAIM_POLL_MS)
   }
 
@@ -140,14 +138,14 @@ export class ProcessRun implements PodRun {
     const record = await folder.read()
     const { exit, claimedMs } = await folder.traces()
     const isClean = exit?.text === '0' || exit?.text === 'unstarted' || claimedMs === undefined
-    // One that has ended well says that all is clean.
+    // The exit code 0 of an injector means a complete clean-up.
     if (record !== undefined && !isClean) {
       const [program = '', ...args] = sweepCommand
       await promisify(execFile)(program, args, { cwd: folder.files, env: record.env, timeout: SWEEP_LIMIT_MS })
       log.info('swept', { folder: folder.path })
     }
     await folder.remove()
-    this.over = undefined
+    this.finalState = undefined
   }
 
   private async recorded(): Promise<PodRecord> {
@@ -162,28 +160,30 @@ export class ProcessRun implements PodRun {
     if (!this.isFollowing) follow(readPod(pod), folder, this.following.signal)
     this.isFollowing = true
     const isReady = await this.probe.look(startedMs, nowMs)
-    // What it says is there before it is ready.
-    return { state: 'running', acceptedMs, startedMs, isReady, ...(await this.said(env)), ending }
+    // The injector writes its message before it is ready.
+    return { state: 'running', acceptedMs, startedMs, isReady, ...(await this.readMessage(env)), ending }
   }
 
   private async ended(record: PodRecord, traces: ShimTraces, nowMs: number): Promise<Run> {
     const { injector } = traces
     this.following.abort()
     // A container ends with its first process.
-    if (injector !== undefined) await killRestOf(injector, [OWN_VARIABLE, record.env[OWN_VARIABLE] ?? ''])
-    return (this.over = { ...endedRun(record, traces, nowMs), ...(await this.said(record.env)) })
+    if (injector !== undefined) await killSession(injector, [OWN_VARIABLE, record.env[OWN_VARIABLE] ?? ''])
+    return (this.finalState = { ...endedRun(record, traces, nowMs), ...(await this.readMessage(record.env)) })
   }
 
-  private async said(env: PodRecord['env']): Promise<{ readonly said?: Said }> {
+  private async readMessage(env: PodRecord['env']): Promise<{ readonly injectorMessage?: InjectorMessage }> {
     const message = await readText(this.deps.folder.message)
-    return message === undefined ? {} : { said: { message, isSimulated: env[SIMULATED_VARIABLE] !== undefined } }
+    return message === undefined
+      ? {}
+      : { injectorMessage: { message, isSimulated: env[SIMULATED_VARIABLE] !== undefined } }
   }
 }
 
-function endedRun({ acceptedMs, ending }: PodRecord, { injector, exit: said }: ShimTraces, nowMs: number): Run {
+function endedRun({ acceptedMs, ending }: PodRecord, { injector, exit: exitFile }: ShimTraces, nowMs: number): Run {
   const unseen: Exit = ending?.isKilled === true ? KILLED : { how: 'lost' }
-  const exit = said === undefined ? unseen : exitOf(said.text)
-  const finishedMs = said?.atMs ?? nowMs
+  const exit = exitFile === undefined ? unseen : exitOf(exitFile.text)
+  const finishedMs = exitFile?.atMs ?? nowMs
   return { state: 'ended', acceptedMs, startedMs: injector?.startedMs, finishedMs, exit, ending }
 }
 
@@ -194,12 +194,49 @@ function exitOf(text: string): Exit {
   return /^\d+$/.test(text) ? { how: 'exited', code: Number(text) } : { how: 'lost' }
 }
 
-/** Before it starts the injector, and when that has ended until it has said how. */
-async function isShimAtWork({ claimedMs = 0, shim }: ShimTraces, nowMs: number): Promise<boolean> {
-  return shim === undefined ? nowMs - claimedMs < SHIM_LIMIT_MS : await isThere(shim)
+/**
+ * Whether the shim works: before it starts the injector, and after the injector's end until it has written the exit
+ * code.
+ */
+async function isShimRunning({ claimedMs = 0, shim }: ShimTraces, nowMs: number): Promise<boolean> {
+  return shim === undefined ? nowMs - claimedMs < SHIM_LIMIT_MS : await isRunning(shim)
 }
 
-function unstarted(message: string, nowMs: number): Run {
+function unstartedRun(message: string, nowMs: number): Run {
   const exit: Exit = { how: 'unstarted', message }
   return { state: 'ended', acceptedMs: nowMs, startedMs: undefined, finishedMs: nowMs, exit, ending: undefined }
+}
+
+const DEFAULT_PERIOD_MS = 1000
+
+export class ReadinessProbe {
+  readonly periodMs: number
+  private readonly probe: Probe | undefined
+  private readonly folder: Pick<PodFolder, 'inside'>
+  private lookedMs: number | undefined
+  private failures = 0
+  private isReady: boolean
+
+  constructor(probe: Probe | undefined, folder: Pick<PodFolder, 'inside'>) {
+    this.probe = probe
+    this.folder = folder
+    this.periodMs = probe?.periodMs ?? DEFAULT_PERIOD_MS
+    this.isReady = probe === undefined
+  }
+
+  /**
+   * Checks if the period has passed. One success makes it ready, `failureThreshold` consecutive failures make it
+   * unready.
+   */
+  async look(startedMs: number, nowMs: number): Promise<boolean> {
+    const { probe } = this
+    if (probe === undefined || nowMs - startedMs < probe.initialDelayMs) return this.isReady
+    if (this.lookedMs !== undefined && nowMs - this.lookedMs < probe.periodMs) return this.isReady
+    this.lookedMs = nowMs
+    const isThere = (await timeOf(this.folder.inside(probe.file))) !== undefined
+    this.failures = isThere ? 0 : this.failures + 1
+    if (isThere) this.isReady = true
+    else if (this.failures >= probe.failureThreshold) this.isReady = false
+    return this.isReady
+  }
 }

@@ -1,4 +1,4 @@
-// Processes that the agent has started: one is known by its number and by when it was started.
+// Processes that the agent has started, identified by PID and start time.
 
 import { kill } from 'node:process'
 
@@ -11,46 +11,50 @@ interface ProcessStat extends ProcessRef {
   readonly session: number
 }
 
-/** Reads a line of /proc/PID/stat; undefined when it is none. */
+/** Parses a line of /proc/PID/stat; undefined for an invalid line. */
 export function parseStat(line: string): ProcessStat | undefined {
   const pid = Number.parseInt(line, 10)
-  // The name stands in parentheses and may hold any sign; field 3 follows it.
+  // The name is in parentheses and may contain any character; field 3 follows it.
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
   const startTime = fields[19]
   if (!Number.isSafeInteger(pid) || startTime === undefined || !/^\d+\s*$/.test(startTime)) return undefined
   return { pid, startTime, session: Number(fields[3]) }
 }
 
-/** Whether it is there: no later one with its number, and not dead. */
-export async function isThere(ref: ProcessRef): Promise<boolean> {
+/** Whether this process is alive; a later process with its PID does not count. */
+export async function isRunning(ref: ProcessRef): Promise<boolean> {
   return await isAlive(PROC, ref)
 }
 
-/** This process itself. */
+/** This process. */
 export async function ownProcess(): Promise<ProcessRef> {
   const found = await processRef(PROC, process.pid)
   if (found === undefined) throw new Error(`${PROC}/${process.pid}/stat: found nothing, expected this process`)
   return found
 }
 
-/** Sends a signal to it, or to all of its group; that it is gone is success. */
+/** Sends a signal to the process or its group; a missing process is a success. */
 export async function signalTo(
   ref: ProcessRef,
   signal: 'SIGTERM' | 'SIGKILL',
   whom: 'process' | 'group',
 ): Promise<void> {
-  if (await isThere(ref)) send(whom === 'group' ? -ref.pid : ref.pid, signal)
+  if (await isRunning(ref)) send(whom === 'group' ? -ref.pid : ref.pid, signal)
 }
 
 /**
- * Kills who is left of the session of a process that is dead.
+ * Kills the remaining processes in the session of a dead process.
  *
- * @param variable with its value, as it was started with, and so those that it has started: of others by these numbers nobody is killed.
+ * @param variable an environment variable of the process and its children, with its value: other processes are not
+ * killed.
  */
-export async function killRestOf({ pid: leader }: ProcessRef, [name, value]: readonly [string, string]): Promise<void> {
+export async function killSession(
+  { pid: leader }: ProcessRef,
+  [name, value]: readonly [string, string],
+): Promise<void> {
   for (const pid of await pids(PROC)) {
     if (parseStat((await readText(`${PROC}/${pid}/stat`)) ?? '')?.session !== leader) continue
-    // Of another user's, or of one that is gone, there is none.
+    // Processes of other users, and processes that have ended, are skipped.
     const found = await variableOf(PROC, pid, name).catch(() => undefined)
     if (found === value) send(pid, 'SIGKILL')
   }

@@ -1,4 +1,4 @@
-// Reads a Pod as a node agent has to know it.
+// Converts a Pod object to the fields that a node agent needs.
 
 import type { KubeObject } from '../../kube/client.ts'
 import { resourcePath } from '../../kube/resource-path.ts'
@@ -10,16 +10,16 @@ import type { PodStatus } from '../../../workflows/chaos/node-agent/pod-status.t
 export const PODS = { apiVersion: 'v1', plural: 'pods' }
 
 export interface Probe {
-  /** Of the container's file system. */
+  /** A path in the container's file system. */
   readonly file: string
   readonly periodMs: number
   readonly initialDelayMs: number
-  /** How often in a row it has to fail before what was ready is not. */
+  /** The number of consecutive failures after which a ready pod becomes unready. */
   readonly failureThreshold: number
 }
 
-/** A chaos pod with what its process is started with. */
-export interface SeenPod extends ChaosPod {
+/** A chaos pod with the facts that start its process. */
+export interface AgentPod extends ChaosPod {
   readonly uid: string
   readonly namespace: string
   readonly name: string
@@ -32,11 +32,11 @@ export interface SeenPod extends ChaosPod {
     readonly env: readonly EnvVar[]
     readonly image: string
     readonly mounts: readonly Mount[]
-    /** Undefined: it is ready when it runs. */
+    /** Undefined: the pod is ready when it runs. */
     readonly probe: Probe | undefined
   }
   readonly target: { readonly namespace: string; readonly name: string }
-  /** As it came. */
+  /** The original object. */
   readonly object: KubeObject
 }
 
@@ -72,7 +72,7 @@ interface RawContainer {
   }
 }
 
-export function readPod(object: KubeObject): SeenPod {
+export function readPod(object: KubeObject): AgentPod {
   const { metadata } = object
   const { spec = {}, status = {} } = object as RawPod
   const { uid = '', namespace = '', name } = metadata
@@ -96,8 +96,8 @@ export function readPod(object: KubeObject): SeenPod {
   }
 }
 
-/** A name that is no value of a label stands in an annotation. */
-function targetOf({ labels = {}, annotations = {} }: KubeObject['metadata']): SeenPod['target'] {
+/** The annotation contains names that are too long for a label. */
+function targetOf({ labels = {}, annotations = {} }: KubeObject['metadata']): AgentPod['target'] {
   return {
     namespace: labels[DISRUPTION_NAMESPACE_LABEL] ?? '',
     name: annotations[TARGET_LABEL] ?? labels[TARGET_LABEL] ?? '',

@@ -1,14 +1,16 @@
-// Who stands between the agent and the injector of one pod: a shell that outlives the agent, so that the end of the injector is known also when nobody
-// looked. It is to the agent what a shim of a container runtime is to the kubelet. It works in the folder of the pod (pod-folder.ts) and leaves there:
+// The shim between the agent and the injector of one pod: a shell that outlives the agent, so that the exit code of the
+// injector is recorded even without an agent. It corresponds to the shim of a container runtime. It works in the folder
+// of the pod (pod-folder.ts) and leaves these files:
 //
-//   claim/    it was here: a second one for the same pod starts nothing.
-//   shim      its own line of /proc/PID/stat.
-//   injector  that of the injector, written by the process itself before it becomes the injector: whoever runs is on record.
-//   exit      the exit code of the injector, or `unstarted` when there is no such program.
+// claim/    the shim has started: a second shim for the same pod starts nothing.
+// shim      its line of /proc/PID/stat.
+// injector  the line of the injector, written by the process itself before it becomes the injector, so every running
+// injector is on record.
+// exit      the exit code of the injector, or `unstarted` if the program does not exist.
 
 import { spawn } from 'node:child_process'
 
-// The injector is first of a session, and of a group, of its own: setsid, started in the background, needs no further process for that.
+// The injector leads its own session and process group: setsid in the background needs no additional process for that.
 const INJECTOR = `
 IFS= read -r line <"/proc/$$/stat" && printf '%s\\n' "$line" >injector.new && mv injector.new injector || exit 126
 cd files && exec "$@"
@@ -31,13 +33,13 @@ export interface ShimStart {
   /** Program and arguments of the injector. */
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Descriptor of the file for all that is said. */
+  /** The file descriptor of the log. */
   readonly log: number
   /** Called when the shim has ended, unless this process has ended before. */
   readonly ended: () => void
 }
 
-/** Starts it, on its own: it ends when the injector does, and not with this process. @throws when the system has no shell. */
+/** Starts the shim detached from this process: it ends with the injector. @throws if the system has no shell. */
 export async function startShim({ folder, argv, env, log, ended }: ShimStart): Promise<void> {
   const shim = spawn('sh', ['-c', SHIM, INJECTOR, ...argv], {
     cwd: folder,

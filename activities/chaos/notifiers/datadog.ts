@@ -3,10 +3,10 @@
 import type { Notifier } from '../../run/notifier.ts'
 import { ActivityError, type JsonValue } from '../../../workflows/kit/index.ts'
 import { DISRUPTION_CRON_KIND, DISRUPTION_KIND } from '../../../workflows/chaos/contract.ts'
-import { datadogEvent, type DatadogEvent } from '../../../workflows/chaos/datadog-event.ts'
+import { datadogEvent, type DatadogEvent } from '../../../workflows/chaos/notification.ts'
 import type { DatadogClient } from '../datadog-client.ts'
 import { occurrenceOf } from './occurrence.ts'
-import { codeOf } from './post.ts'
+import { codeOf } from './send-request.ts'
 
 const KINDS: readonly string[] = [DISRUPTION_KIND, DISRUPTION_CRON_KIND]
 

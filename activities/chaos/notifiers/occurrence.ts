@@ -1,4 +1,4 @@
-// An Event as the engine tells it, as what the wing makes texts of.
+// Converts an Event of the engine to the input of the notification texts.
 
 import type { NotifiedEvent } from '../../run/notifier.ts'
 import type { Occurrence } from '../../../workflows/chaos/notification.ts'

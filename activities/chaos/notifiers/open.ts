@@ -1,4 +1,4 @@
-// The notifiers that the operators have switched on.
+// Opens the notifiers that the operators have enabled.
 
 import type { Deps } from '../../deps.ts'
 import type { Notifier, Notifiers } from '../../run/notifier.ts'
@@ -12,7 +12,7 @@ import { occurrenceOf } from './occurrence.ts'
 import { SecretFileError } from './secret-file.ts'
 import { slackNotifier } from './slack.ts'
 
-/** @param datadog undefined: it is not told. @throws a plain Error that names a file of secrets that cannot be read. */
+/** @param datadog undefined: disabled. @throws a plain Error that names an unreadable file of secrets. */
 export function openNotifiers(
   config: NotifierConfig,
   log: Deps['log'],
@@ -25,10 +25,10 @@ export function openNotifiers(
     ...(datadog === undefined ? [] : [datadogNotifier(datadog)]),
     ...(slack === undefined ? [] : [slackNotifier(slack, clusterName, log)]),
   ]
-  return { tries: { attempts, retryMs }, all: all.map(withFilesTold) }
+  return { tries: { attempts, retryMs }, all: all.map(withFileErrors) }
 }
 
-/** A line in the log of a worker. */
+/** Writes a line to the worker's log. */
 function noopNotifier(log: Deps['log']): Notifier {
   return {
     name: 'noop',
@@ -43,8 +43,8 @@ function noopNotifier(log: Deps['log']): Notifier {
   }
 }
 
-/** A file that cannot be read any more is told by its path, which no message of a request has. */
-function withFilesTold(notifier: Notifier): Notifier {
+/** Adds the path of an unreadable file to the error; messages about requests contain no paths. */
+function withFileErrors(notifier: Notifier): Notifier {
   return {
     ...notifier,
     async send(notice, signal) {

@@ -1,10 +1,10 @@
-// Secrets of notifiers in files, as they are mounted into pods: read when they are used, for they are renewed.
+// Reads the secrets of notifiers from mounted files, for each use, because mounted secrets may change.
 
 import { readFileSync } from 'node:fs'
 
 import { EXPECTED_HEADER, headerProblem } from '../../../workflows/chaos/notifier-config.ts'
 
-/** A file of secrets that cannot be used: its message has the path, and nothing of what is in it. */
+/** An unusable file of secrets: the message contains the path but none of the content. */
 export class SecretFileError extends Error {}
 
 /** @throws SecretFileError */
@@ -15,7 +15,7 @@ export function secretIn(path: string): string {
   return found
 }
 
-/** Headers, one on each line. @throws as `secretIn`, with the number of the line. */
+/** Headers, one on each line. @throws like `secretIn`, with the line number. */
 export function headersIn(path: string): readonly string[] {
   return textIn(path)
     .split(/\r?\n/)
@@ -27,7 +27,7 @@ export function headersIn(path: string): readonly string[] {
     })
 }
 
-/** Names and values of `name: value`; a later one takes the place of one of its name. */
+/** Splits `name: value` into fields; the last header of a name counts. */
 export function headerFields(headers: readonly string[]): Readonly<Record<string, string>> {
   const fields = headers
     .filter((header) => header !== '')

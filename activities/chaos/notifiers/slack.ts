@@ -1,7 +1,8 @@
-// Posts each Event to Slack: to the channel that mirrors everything, to the one that the Disruption names, and to its author. Source: spec/chaos.md 2.15.
+// Posts each Event to Slack: to the mirror channel, to the channel that the Disruption names, and to its author.
+// Source: spec/chaos.md 2.15.
 //
-//   S1. Each of them is a receiver of its own: where one fails, the others are not told twice.
-//   S2. An address that nobody in Slack has is a line in the log, and no failure: authors may not be there at all.
+// S1. Each of them is a separate receiver, so the failure of one does not repeat the others.
+// S2. An address without a Slack account causes a line in the log and no failure, because authors may not use Slack.
 
 import type { Notifier, Receiver } from '../../run/notifier.ts'
 import { ActivityError, type JsonValue } from '../../../workflows/kit/index.ts'
@@ -9,23 +10,23 @@ import { DISRUPTION_CRON_KIND, DISRUPTION_KIND } from '../../../workflows/chaos/
 import { fieldsOf, parsedJson, textOf } from '../../../workflows/chaos/json-fields.ts'
 import {
   authorOf,
-  isAllowed,
+  reachesMinimum,
   notificationType,
   type Occurrence,
   reportingOf,
+  slackMessage,
 } from '../../../workflows/chaos/notification.ts'
 import { urlProblem } from '../../../workflows/chaos/config-section.ts'
 import type { SlackNotifierConfig } from '../../../workflows/chaos/notifier-config.ts'
-import { slackMessage } from '../../../workflows/chaos/slack-message.ts'
 import { occurrenceOf } from './occurrence.ts'
-import { ask } from './post.ts'
+import { sendRequest } from './send-request.ts'
 import { secretIn, SecretFileError } from './secret-file.ts'
 
 const KINDS: readonly string[] = [DISRUPTION_KIND, DISRUPTION_CRON_KIND]
-/** What of Slack's errors may pass. Source: Slack, "chat.postMessage": errors. */
-const PASSING = new Set([
+/** Slack's temporary errors. Source: Slack, "chat.postMessage": errors. */
+const TEMPORARY_ERRORS = new Set([
   ...['ratelimited', 'rate_limited', 'internal_error', 'fatal_error', 'service_unavailable', 'request_timeout'],
-  // Somebody may set right what is asked for meanwhile.
+  // An administrator may correct the cause of these errors.
   ...['not_in_channel', 'channel_not_found', 'invalid_auth', 'token_expired', 'token_revoked', 'account_inactive'],
 ])
 
@@ -33,7 +34,7 @@ interface Log {
   warn(fields: object, message: string): void
 }
 
-/** @throws a plain Error that names the file of the token or webhook that cannot be read, or has none. */
+/** @throws a plain Error that names an unreadable or empty file of the token or webhook. */
 export function slackNotifier(config: SlackNotifierConfig, clusterName: string, log: Log): Notifier {
   const { tokenFilepath, apiURL } = config
   const webhook = webhookOf(config)
@@ -47,18 +48,18 @@ export function slackNotifier(config: SlackNotifierConfig, clusterName: string, 
       const occurrence = occurrenceOf(told)
       if (!KINDS.includes(occurrence.kind)) return []
       const message = slackMessage(occurrence, clusterName) as unknown as JsonValue
-      return placesOf(config, occurrence).map(({ name, ...to }): Receiver => ({ name, payload: { ...to, message } }))
+      return receiversOf(config, occurrence).map(({ name, ...to }): Receiver => ({ name, payload: { ...to, message } }))
     },
     async send({ payload, subject, reason }, signal) {
       const { to, id, message } = fieldsOf(payload)
       const sent = fieldsOf(message)
       if (to === 'webhook') {
-        if (webhook === undefined) throw gone('webhook')
-        await ask({ who: 'slack', method: 'POST', url: webhook(), headers: {}, body: sent, signal })
+        if (webhook === undefined) throw disabledError('webhook')
+        await sendRequest({ notifier: 'slack', method: 'POST', url: webhook(), headers: {}, body: sent, signal })
         return
       }
-      if (tokenFilepath === undefined) throw gone('token')
-      const channel = to === 'person' ? await personOf(textOf(id), call, signal) : textOf(id)
+      if (tokenFilepath === undefined) throw disabledError('token')
+      const channel = to === 'person' ? await userIdOf(textOf(id), call, signal) : textOf(id)
       const username = `${subject.kind} Status Bot`
       // S2
       if (channel === undefined) log.warn({ reason, name: subject.name }, 'the author has no account in Slack')
@@ -67,40 +68,40 @@ export function slackNotifier(config: SlackNotifierConfig, clusterName: string, 
   }
 }
 
-interface Place {
+interface SlackReceiver {
   readonly name: string
   readonly to: 'webhook' | 'channel' | 'person'
-  /** Of the channel; the address of a person. */
+  /** A channel ID, or the e-mail address of a user. */
   readonly id: string
 }
 
 /** S1 */
-function placesOf(config: SlackNotifierConfig, told: Occurrence): readonly Place[] {
+function receiversOf(config: SlackNotifierConfig, told: Occurrence): readonly SlackReceiver[] {
   const { mirrorSlackChannelId: mirror = '' } = config
   const hasWebhook = config.webhookURL !== undefined || config.webhookURLFilepath !== undefined
-  const webhook: readonly Place[] = hasWebhook ? [{ name: 'webhook', to: 'webhook', id: '' }] : []
+  const webhook: readonly SlackReceiver[] = hasWebhook ? [{ name: 'webhook', to: 'webhook', id: '' }] : []
   if (config.tokenFilepath === undefined) return webhook
   const reporting = reportingOf(told.object)
-  const wants = isAllowed(notificationType(told), textOf(reporting['minNotificationType']))
+  const wants = reachesMinimum(notificationType(told), textOf(reporting['minNotificationType']))
   const email = textOf(reporting['slackUserEmail'])
   const person = email === '' ? authorOf(told.object).email : email
   const channels = [mirror, ...(wants ? [textOf(reporting['slackChannel'])] : [])].filter((id) => id !== '')
   return [
     ...webhook,
-    ...[...new Set(channels)].map((id): Place => ({ name: id, to: 'channel', id })),
+    ...[...new Set(channels)].map((id): SlackReceiver => ({ name: id, to: 'channel', id })),
     ...(wants && person !== '' ? [{ name: person, to: 'person', id: person } as const] : []),
   ]
 }
 
 type Call = (method: string, body: object, signal: AbortSignal) => Promise<Readonly<Record<string, unknown>>>
 
-/** Undefined: nobody in Slack has the address. */
-async function personOf(email: string, call: Call, signal: AbortSignal): Promise<string | undefined> {
+/** Undefined: no Slack user has the address. */
+async function userIdOf(email: string, call: Call, signal: AbortSignal): Promise<string | undefined> {
   const { ok, user } = await call('users.lookupByEmail', { email }, signal)
   return ok === true ? textOf(fieldsOf(user)['id']) : undefined
 }
 
-interface Calling {
+interface MethodCall {
   readonly apiURL: string
   readonly method: string
   readonly body: object
@@ -108,12 +109,15 @@ interface Calling {
   readonly signal: AbortSignal
 }
 
-/** @returns the answer, where it is ok, or says that there is no such person. @throws ActivityError `SlackRefused`, and as `ask`. */
-async function callMethod({ apiURL, method, body, token, signal }: Calling) {
+/**
+ * @returns a successful response, or the one that no such user exists. @throws ActivityError `SlackRefused`, and as
+ * `sendRequest`.
+ */
+async function callMethod({ apiURL, method, body, token, signal }: MethodCall) {
   const isLookup = method === 'users.lookupByEmail'
   const query = isLookup ? `?${new URLSearchParams(body as Record<string, string>).toString()}` : ''
-  const answer = await ask({
-    who: 'slack',
+  const answer = await sendRequest({
+    notifier: 'slack',
     url: `${apiURL}${method}${query}`,
     signal,
     ...(isLookup ? { method: 'GET' as const } : { method: 'POST' as const, body }),
@@ -122,10 +126,10 @@ async function callMethod({ apiURL, method, body, token, signal }: Calling) {
   const fields = fieldsOf(parsedJson(answer))
   const error = textOf(fields['error'])
   if (fields['ok'] === true || (isLookup && error === 'users_not_found')) return fields
-  // Slack's word, never a text that it may have been sent.
+  // Only Slack's error code, never a text from the response.
   const word = /^[a-z_]{1,60}$/.test(error) ? error : 'an answer that is none of Slack'
   throw new ActivityError('SlackRefused', `slack answers ${method} with ${word}; expected ok`, {
-    retryable: error === '' || PASSING.has(error),
+    retryable: error === '' || TEMPORARY_ERRORS.has(error),
   })
 }
 
@@ -140,6 +144,6 @@ function webhookOf({ webhookURL, webhookURLFilepath: path }: SlackNotifierConfig
   }
 }
 
-function gone(what: string): ActivityError {
+function disabledError(what: string): ActivityError {
   return new ActivityError('NotifierOff', `the configuration of slack has no ${what} any more`, { retryable: false })
 }

@@ -10,7 +10,7 @@ import {
   type OwnerReference,
 } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
-import { listedKinds } from '../listed-kinds.ts'
+import { listedKinds } from '../conditions.ts'
 
 export interface KnownObject extends GroupKind {
   readonly uid: string
@@ -54,7 +54,7 @@ export async function knownFamilies(
   const byUid = groupedBy(known, ({ uid }) => uid)
   const byOwner = groupedBy(known, ({ owner }) => owner?.uid ?? '')
   return owners.map((owner) => ({
-    self: byUid.get(owner.uid)?.find((object) => isItself(object, owner)),
+    self: byUid.get(owner.uid)?.find((object) => isSameObject(object, owner)),
     children: (byOwner.get(owner.uid) ?? []).filter((object) => isKnownChild(object, owner)),
     listedKinds: whole,
   }))
@@ -71,7 +71,7 @@ function groupedBy(objects: readonly KnownObject[], keyOf: (object: KnownObject)
   return groups
 }
 
-function isItself(object: KnownObject, owner: Owner): boolean {
+function isSameObject(object: KnownObject, owner: Owner): boolean {
   return object.uid === owner.uid && isSameGroupKind(object, owner)
 }
 
@@ -81,7 +81,7 @@ export function isKnownChild({ namespace, owner: reference }: KnownObject, owner
 }
 
 /** The family with what is told of it beside the journal, in order of time: the newer version of an object counts. */
-export function withNewer(family: KnownFamily, owner: Owner, told: readonly KnownObject[]): KnownFamily {
+export function withNewerObjects(family: KnownFamily, owner: Owner, told: readonly KnownObject[]): KnownFamily {
   if (told.length === 0) return family
   const before = family.self === undefined ? family.children : [family.self, ...family.children]
   const newest = new Map(before.map((object) => [object.uid, object]))
@@ -92,7 +92,7 @@ export function withNewer(family: KnownFamily, owner: Owner, told: readonly Know
   const { listedKinds: whole } = family
   const all = [...newest.values()]
   const children = all.filter((object) => isKnownChild(object, owner))
-  return { self: all.find((object) => isItself(object, owner)), children, listedKinds: whole }
+  return { self: all.find((object) => isSameObject(object, owner)), children, listedKinds: whole }
 }
 
 /** The answer to the write that removes the last finalizer repeats the version. */

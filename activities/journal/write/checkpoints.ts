@@ -8,8 +8,7 @@
 import { type Kysely, sql } from 'kysely'
 import { type GroupKind, groupKindText } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
-import { TIMELINE } from '../listed-kinds.ts'
-import { livingObjects } from '../living-objects.ts'
+import { TIMELINE, livingObjects } from '../conditions.ts'
 
 export interface Checkpoint extends GroupKind {
   /** Undefined while the first list is being journaled. */
@@ -36,7 +35,7 @@ export interface LeaseRequest extends GroupKind {
   readonly timeline?: string | undefined
 }
 
-const sameTimeline = (timeline: string | undefined) =>
+const isOnTimeline = (timeline: string | undefined) =>
   timeline === undefined ? sql`true` : sql`${TIMELINE} = ${timeline}`
 
 /** Another reflector follows the kind now, or another server has the journal (K1); what this one gathered must be dropped. */
@@ -50,11 +49,11 @@ export class LeaseLost extends Error {
 }
 
 /** Takes the lease; undefined while somebody else holds it. @throws a plain Error where the store has no timelines; failures of the database. */
-export async function holdLease(db: Kysely<Database>, request: LeaseRequest): Promise<HeldLease | undefined> {
+export async function acquireLease(db: Kysely<Database>, request: LeaseRequest): Promise<HeldLease | undefined> {
   try {
     return await takeLease(db, request)
   } catch (error) {
-    throw hasNoTimelines(error) ? new Error(NO_TIMELINES, { cause: error }) : error
+    throw lacksTimelineFunctions(error) ? new Error(NO_TIMELINES, { cause: error }) : error
   }
 }
 
@@ -62,7 +61,7 @@ const NO_TIMELINES =
   'the journal is in a store that does not let pg_walfile_name and pg_current_wal_insert_lsn be called; expected a PostgreSQL that does: by them the bridge notices that another server has taken its place'
 
 /** SQLSTATE undefined_function, insufficient_privilege, feature_not_supported. */
-function hasNoTimelines(error: unknown): boolean {
+function lacksTimelineFunctions(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
   return ['42883', '42501', '0A000'].includes(String(error.code)) && /wal/.test(error.message)
 }
@@ -91,7 +90,7 @@ export async function renewLease(db: Kysely<Database>, request: LeaseRequest): P
   const { numAffectedRows } = await sql`
     update watch_checkpoint set lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
     where cluster = ${cluster} and api_group = ${group} and kind = ${kind} and lease_owner = ${owner}
-      and ${sameTimeline(timeline)}`.execute(db)
+      and ${isOnTimeline(timeline)}`.execute(db)
   if (numAffectedRows !== 1n) throw new LeaseLost(cluster, request, owner)
 }
 
@@ -117,7 +116,7 @@ export async function writeCheckpoint(
   const { numAffectedRows } = await sql`
     update watch_checkpoint set resource_version = ${resourceVersion ?? null}, epoch = ${epoch}, updated_at = ${now}
     where cluster = ${cluster} and api_group = ${group} and kind = ${kind} and lease_owner = ${leaseOwner}
-      and epoch <= ${epoch} and ${sameTimeline(timeline)}`.execute(trx)
+      and epoch <= ${epoch} and ${isOnTimeline(timeline)}`.execute(trx)
   if (numAffectedRows !== 1n) throw new LeaseLost(cluster, checkpoint, leaseOwner)
 }
 
@@ -139,7 +138,7 @@ export async function rewindObjects(
 }
 
 /** The living objects of a kind that a list of this version must contain: those it lacks are gone. */
-export async function listedBefore(
+export async function objectsUpToVersion(
   db: Kysely<Database>,
   cluster: string,
   of: GroupKind,

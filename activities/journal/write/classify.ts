@@ -8,10 +8,10 @@
 //       have written the object since. Only a list, of a cluster that went back in time, knows better.
 
 import { canonicalJson, type GroupKind, type Projection } from '../../../workflows/kit/index.ts'
-import type { Incoming } from './incoming.ts'
+import type { IncomingEvent } from './incoming-events.ts'
 
 /** What the journal knows of an object. */
-export interface Known extends GroupKind {
+export interface ObjectState extends GroupKind {
   readonly uid: string
   readonly namespace: string
   readonly name: string
@@ -23,15 +23,15 @@ export interface Known extends GroupKind {
   readonly presumedDeleted: boolean
 }
 
-export type Verdict =
+export type Classification =
   /** Says nothing new. `overtaken`: a newer state is known, and this version may have been somebody else's change. */
   | { readonly outcome: 'stale'; readonly reason: string; readonly overtaken: boolean }
   /** Newer, but nothing declared changed; the row moves on to the version. */
-  | { readonly outcome: 'unchanged'; readonly reason: string; readonly next: Known }
-  | { readonly outcome: 'changed'; readonly next: Known }
+  | { readonly outcome: 'unchanged'; readonly reason: string; readonly next: ObjectState }
+  | { readonly outcome: 'changed'; readonly next: ObjectState }
 
 /** @param isListed it was read just now: what the server has is what the event says (C3). */
-export function classify(known: Known | undefined, event: Incoming, isListed = false): Verdict {
+export function classify(known: ObjectState | undefined, event: IncomingEvent, isListed = false): Classification {
   if (event.missed) return classifyMissed(known, event)
   const next = stateAfter(event)
   if (known === undefined) return { outcome: 'changed', next }
@@ -44,12 +44,12 @@ export function classify(known: Known | undefined, event: Incoming, isListed = f
   return { outcome: 'changed', next }
 }
 
-interface Told {
-  readonly event: Incoming
+interface EventToClassify {
+  readonly event: IncomingEvent
   readonly isListed: boolean
 }
 
-function classifyEqual(known: Known, { event, isListed }: Told, next: Known): Verdict {
+function classifyEqual(known: ObjectState, { event, isListed }: EventToClassify, next: ObjectState): Classification {
   // The answer to a delete, and to the write that removes the last finalizer, repeats the last version.
   const deletes = event.type === 'DELETED' && !known.deleted
   const revives = event.type !== 'DELETED' && known.presumedDeleted
@@ -57,28 +57,28 @@ function classifyEqual(known: Known, { event, isListed }: Told, next: Known): Ve
   return deletes || revives || corrects ? { outcome: 'changed', next } : stale('this version is known', false)
 }
 
-function classifyMissed(known: Known | undefined, event: Incoming): Verdict {
+function classifyMissed(known: ObjectState | undefined, event: IncomingEvent): Classification {
   if (known === undefined) return stale('the object was never known', false)
   if (known.deleted) return stale('already deleted', false)
   if (known.resourceVersion > event.resourceVersion) return stale('newer than the list', false)
   return { outcome: 'changed', next: { ...known, deleted: true, presumedDeleted: true } }
 }
 
-function stateAfter(event: Incoming): Known {
+function stateAfter(event: IncomingEvent): ObjectState {
   const { group, kind, uid, namespace, name, ownerUid, resourceVersion, projection, hash } = event
   const state = { group, kind, uid, namespace, name, ownerUid, resourceVersion, projection, hash }
   return { ...state, deleted: event.type === 'DELETED', presumedDeleted: false }
 }
 
-function sameState(known: Known, next: Known): boolean {
+function sameState(known: ObjectState, next: ObjectState): boolean {
   return known.deleted === next.deleted && known.hash === next.hash && sameProjection(known, next)
 }
 
 /** Whether both have the same values in the declared fields. */
-export function sameProjection(one: Pick<Known, 'projection'>, other: Pick<Known, 'projection'>): boolean {
+export function sameProjection(one: Pick<ObjectState, 'projection'>, other: Pick<ObjectState, 'projection'>): boolean {
   return canonicalJson(one.projection) === canonicalJson(other.projection)
 }
 
-function stale(reason: string, overtaken: boolean): Verdict {
+function stale(reason: string, overtaken: boolean): Classification {
   return { outcome: 'stale', reason, overtaken }
 }

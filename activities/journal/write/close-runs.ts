@@ -13,7 +13,7 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import { type GroupKind, isSameGroupKind, type Mode } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
-import type { Known } from './classify.ts'
+import type { ObjectState } from './classify.ts'
 import { type Job, type NewJob, shownEnd, type SubjectRules } from './jobs.ts'
 import { upsertWakes } from './wakes.ts'
 
@@ -57,14 +57,17 @@ async function closeRow(db: Kysely<Database>, run: EndedRun, outcome: string, no
         ${isOfObject ? sql`, attempt = 0, last_error = null, ${PASSES}` : sql``}
       where (j.run_id is null or j.run_id <= excluded.run_id) and (${isOfObject} or j.outcome is null)
       returning j.workflow_id, j.controller, j.uid, j.job_id)
-    ${endWaits(now, { unsubscribes: !isOfObject || outcome === 'Deleted' })}`.execute(db)
+    ${dropTimersAndSubscriptions(now, { unsubscribes: !isOfObject || outcome === 'Deleted' })}`.execute(db)
 }
 
 /**
  * What the closed runs waited for, times and objects: a run that is started again asks anew. A wake that anything else has a part in stays, and
  * so does one that somebody holds: it leads to nothing when it is due.
  */
-function endWaits(now: Date, { unsubscribes = true, answer = sql`from closed` } = {}): RawBuilder<unknown> {
+function dropTimersAndSubscriptions(
+  now: Date,
+  { unsubscribes = true, answer = sql`from closed` } = {},
+): RawBuilder<unknown> {
   return sql`,
     timers as (
       select w.controller, w.uid, w.job_id from wake w join closed on w.controller = closed.controller and w.uid = closed.uid
@@ -92,7 +95,7 @@ export interface EndedJob {
 
 /** The jobs whose end these states show. Runs in level mode end by themselves: one whose object is gone is woken, and sees it. */
 export function endedJobs(
-  news: readonly { readonly state: Known; readonly writer: string | undefined }[],
+  news: readonly { readonly state: ObjectState; readonly writer: string | undefined }[],
   { subjectKinds, modes }: SubjectRules,
 ): EndedJob[] {
   const ofJobs = Object.keys(modes).filter((name) => modes[name] === 'job')
@@ -130,7 +133,7 @@ export async function closeEndedJobs(
       update job set outcome = over.outcome, finished_at = ${now} from over
       where job.workflow_id = over.workflow_id and over.own and job.outcome is null
       returning job.workflow_id, job.controller, job.uid, job.job_id)
-    ${endWaits(now, { answer: sql`distinct controller, uid, namespace, name from over where not coalesce(own, false)` })}`.execute(
+    ${dropTimersAndSubscriptions(now, { answer: sql`distinct controller, uid, namespace, name from over where not coalesce(own, false)` })}`.execute(
     trx,
   )
   const rest = { job_id: '', cluster, seq: 0, due: now, foreign_event: true, may_start: false, writer: null }

@@ -3,8 +3,8 @@
 import { sql, type Transaction } from 'kysely'
 import { type GroupKind, groupKindText, writeJson } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
-import type { Known } from './classify.ts'
-import type { EventType } from './incoming.ts'
+import type { ObjectState } from './classify.ts'
+import type { EventType } from './incoming-events.ts'
 
 export interface EventRow {
   readonly seq: number
@@ -30,7 +30,10 @@ export function objectKey({ group, kind, uid }: GroupKind & { readonly uid: stri
   return `${groupKindText({ group, kind })} ${uid}`
 }
 
-type ObjectRow = Omit<Known, 'ownerUid' | 'hash'> & { readonly ownerUid: string | null; readonly hash: string | null }
+type ObjectRow = Omit<ObjectState, 'ownerUid' | 'hash'> & {
+  readonly ownerUid: string | null
+  readonly hash: string | null
+}
 
 /** Draws `count` sequence numbers and locks what is known of the objects, in the order of their uids, so that batches cannot deadlock. */
 export async function lockObjects(
@@ -38,7 +41,7 @@ export async function lockObjects(
   cluster: string,
   uids: readonly string[],
   count: number,
-): Promise<{ seqs: number[]; known: Known[] }> {
+): Promise<{ seqs: number[]; known: ObjectState[] }> {
   const { rows } = await sql<{ seqs: number[]; known: ObjectRow[] }>`
     select (select json_agg(nextval('watch_event_seq')) from generate_series(1, ${count}::int)) as seqs,
            (select coalesce(json_agg(o), '[]') from (
@@ -78,7 +81,7 @@ export async function journaledVersions(
 export async function upsertObjects(
   trx: Transaction<Database>,
   cluster: string,
-  states: readonly (Known & { readonly seq: number })[],
+  states: readonly (ObjectState & { readonly seq: number })[],
   now: Date,
 ): Promise<Set<string>> {
   if (states.length === 0) return new Set()

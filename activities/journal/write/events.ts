@@ -5,10 +5,16 @@
 //   E3. Events, what they cause and the checkpoint that covers them are committed together or not at all.
 
 import type { Kysely, Transaction } from 'kysely'
-import { type Projection, type RoutedEvent, type Routing, type Traits, traitsIn } from '../../../workflows/kit/index.ts'
+import {
+  type Projection,
+  type RoutedEvent,
+  type Routing,
+  type ObjectIndexKeys,
+  indexKeysOf,
+} from '../../../workflows/kit/index.ts'
 import { type FinishedAction, finishActions, type NewAction } from './actions.ts'
 import { type Checkpoint, writeCheckpoint } from './checkpoints.ts'
-import { classify, type Known, type Verdict } from './classify.ts'
+import { classify, type ObjectState, type Classification } from './classify.ts'
 import type { Database } from '../database.ts'
 import {
   type EventRow,
@@ -19,8 +25,8 @@ import {
   objectKey,
   upsertObjects,
 } from './event-rows.ts'
-import { expandRoutes, type RoutedNews, type WriterRun } from './expand.ts'
-import { type BatchEvent, type Incoming, readEvent } from './incoming.ts'
+import { expandRoutes, type RoutedChange, type WriterRun } from './expand-routes.ts'
+import { type BatchEvent, type IncomingEvent, reduceEvent } from './incoming-events.ts'
 import { closeEndedJobs, type EndedJob, endedJobs, endSubscriptionsOf } from './close-runs.ts'
 import type { SubjectRules } from './jobs.ts'
 import { mergeWakes, type NewWake, upsertWakes } from './wakes.ts'
@@ -31,7 +37,7 @@ export interface EventBatch {
   /** Workflow ID of the run whose writes these are the answers of. */
   readonly writer?: string | undefined
   /** Of single events: the run whose write it may be, which never saw the answer. It stands in the row; nothing else follows from it. */
-  readonly writers?: ReadonlyMap<BatchEvent, string>
+  readonly possibleWriters?: ReadonlyMap<BatchEvent, string>
   /** Some of it was written again after a conflict: it counts as foreign to its own run. */
   readonly conflicted?: boolean
   readonly events: readonly BatchEvent[]
@@ -67,28 +73,30 @@ export async function journalEvents(
   batch: EventBatch,
   deps: JournalDeps,
 ): Promise<JournaledBatch> {
-  const { cluster, source, writer, writers, conflicted = false } = batch
+  const { cluster, source, writer, possibleWriters, conflicted = false } = batch
   const told = batch.events.map((event) =>
-    tell(event, { source, writer, perhaps: writers?.get(event), conflicted }, deps),
+    sourcedEvent(event, { source, writer, possibleWriter: possibleWriters?.get(event), conflicted }, deps),
   )
   return await db.transaction().execute(async (trx) => {
     // Before the objects, always in this order: a writer of the same objects never holds the checkpoint.
     if (batch.checkpoint !== undefined) await writeCheckpoint(trx, cluster, batch.checkpoint, deps.now())
-    return await journalTold(trx, { cluster, told, finished: batch.finished ?? [] }, deps)
+    return await journalSourced(trx, { cluster, told, finished: batch.finished ?? [] }, deps)
   })
 }
 
 /** What a batch of answers tells the journal. */
-export interface ToldWrites {
-  readonly events: readonly Told[]
+export interface WriteNews {
+  readonly events: readonly SourcedEvent[]
   readonly finished: readonly FinishedAction[]
   /** Writes that are on their way, and have no row yet (holds.ts, H2). */
   readonly begun?: readonly NewAction[]
 }
 
 /** The answers of one batch of writes, reduced to what may enter the journal. */
-export function tellWrites({ writer, tree, events, finished }: AnsweredWrites, deps: JournalDeps): ToldWrites {
-  const told = events.map(({ event, conflicted }) => tell(event, { source: 'write', writer, tree, conflicted }, deps))
+export function reduceWrites({ writer, tree, events, finished }: AnsweredWrites, deps: JournalDeps): WriteNews {
+  const told = events.map(({ event, conflicted }) =>
+    sourcedEvent(event, { source: 'write', writer, tree, conflicted }, deps),
+  )
   return { events: told, finished }
 }
 
@@ -96,7 +104,7 @@ export function tellWrites({ writer, tree, events, finished }: AnsweredWrites, d
 export async function journalWrites(
   db: Kysely<Database>,
   cluster: string,
-  batches: readonly ToldWrites[],
+  batches: readonly WriteNews[],
   deps: JournalDeps,
 ): Promise<void> {
   const told = batches.flatMap(({ events }) => events)
@@ -107,7 +115,7 @@ export async function journalWrites(
     return
   }
   await db.transaction().execute(async (trx) => {
-    await journalTold(trx, { cluster, told, finished, begun }, deps)
+    await journalSourced(trx, { cluster, told, finished, begun }, deps)
   })
 }
 
@@ -115,31 +123,31 @@ interface Origin {
   readonly source: EventSource
   readonly writer: string | undefined
   /** Whose write it may be (`EventBatch.writers`). */
-  readonly perhaps?: string | undefined
+  readonly possibleWriter?: string | undefined
   readonly tree?: readonly string[] | undefined
   readonly conflicted: boolean
 }
 
 /** An event, and who told it. */
-export interface Told {
-  readonly event: Incoming
+export interface SourcedEvent {
+  readonly event: IncomingEvent
   readonly origin: Origin
 }
 
-function tell(event: BatchEvent, origin: Origin, { contentKey }: JournalDeps): Told {
-  return { event: readEvent(event, origin.source, contentKey), origin }
+function sourcedEvent(event: BatchEvent, origin: Origin, { contentKey }: JournalDeps): SourcedEvent {
+  return { event: reduceEvent(event, origin.source, contentKey), origin }
 }
 
-interface ToldBatch {
+interface SourcedBatch {
   readonly cluster: string
-  readonly told: readonly Told[]
+  readonly told: readonly SourcedEvent[]
   readonly finished: readonly FinishedAction[]
   readonly begun?: readonly NewAction[]
 }
 
-async function journalTold(
+async function journalSourced(
   trx: Transaction<Database>,
-  { cluster, told, finished, begun }: ToldBatch,
+  { cluster, told, finished, begun }: SourcedBatch,
   deps: JournalDeps,
 ): Promise<JournaledBatch> {
   const now = deps.now()
@@ -147,7 +155,7 @@ async function journalTold(
     await finishActions(trx, finished, begun)
     return { events: [], wakes: [] }
   }
-  const entries = await judge(trx, cluster, told, now)
+  const entries = await classifyBatch(trx, cluster, told, now)
   const news = entries.flatMap((entry) => entry.news ?? [])
   const indexOf = new Map(news.map((item, index) => [item, index]))
   const ended = endedJobs(news, deps)
@@ -157,25 +165,25 @@ async function journalTold(
   const rows = entries.map(({ row, news: item }): EventRow => {
     if (item === undefined) return row
     const index = indexOf.get(item) ?? -1
-    return { ...row, ...conclude(routings[index], wakesOfNews[index]) }
+    return { ...row, ...outcomeOf(routings[index], wakesOfNews[index]) }
   })
   await insertEvents(trx, cluster, rows, now)
   const wakes = mergeWakes(wakesOfNews.flatMap(({ wakes }) => wakes))
   await upsertWakes(trx, wakes, now)
   await closeEndedJobs(trx, cluster, ended, now)
-  if (Object.values(deps.modes).includes('level')) await endSubscriptionsOf(trx, cluster, goneOf(news))
+  if (Object.values(deps.modes).includes('level')) await endSubscriptionsOf(trx, cluster, deletedUids(news))
   await finishActions(trx, finished, begun)
   return { events: rows, wakes }
 }
 
 interface RoutedBatch {
   readonly cluster: string
-  readonly news: readonly News[]
+  readonly news: readonly ObjectChange[]
   readonly routings: readonly Routing[]
   readonly ended: readonly EndedJob[]
 }
 
-interface Wakes {
+interface ChangeWakes {
   readonly wakes: readonly NewWake[]
   /** Some were left out: a write never wakes the run that made it, while that run is open. */
   readonly own: boolean
@@ -189,8 +197,8 @@ async function wakesOf(
   trx: Transaction<Database>,
   { cluster, news, routings, ended }: RoutedBatch,
   deps: JournalDeps,
-): Promise<Wakes[]> {
-  const routed = news.map(({ state, seq, foreign, writer, tree, traits }, index): RoutedNews => {
+): Promise<ChangeWakes[]> {
+  const routed = news.map(({ state, seq, foreign, writer, tree, traits }, index): RoutedChange => {
     const routing = routings[index]
     return {
       state,
@@ -207,11 +215,11 @@ async function wakesOf(
   const { wakes, writers } = await expandRoutes(trx, routed, expansion)
   const writerOf = ({ foreign_event, writer }: NewWake) => (foreign_event ? undefined : writers.get(writer ?? ''))
   const last = new Map(news.map(({ state }, index) => [objectKey(state), index]))
-  const isLeftOut = (wake: NewWake, item: News, index: number) => {
+  const isLeftOut = (wake: NewWake, item: ObjectChange, index: number) => {
     const run = writerOf(wake)
     if (run?.isOpen !== true) return false
     const asksAgain = wake.may_start && wake.uid === item.state.uid && last.get(objectKey(item.state)) === index
-    return !(asksAgain && ended.some((job) => ends(job, run)))
+    return !(asksAgain && ended.some((job) => isEndOfRun(job, run)))
   }
   return news.map((item, index) => {
     const all = wakes[index] ?? []
@@ -220,47 +228,52 @@ async function wakesOf(
   })
 }
 
-function goneOf(news: readonly News[]): readonly string[] {
+function deletedUids(news: readonly ObjectChange[]): readonly string[] {
   return news.flatMap(({ state: { deleted, uid } }) => (deleted ? [uid] : []))
 }
 
 /** Whether the job that ended is the one of this run. */
-function ends({ controller, uid, jobID, deleted }: EndedJob, run: WriterRun): boolean {
+function isEndOfRun({ controller, uid, jobID, deleted: deleted }: EndedJob, run: WriterRun): boolean {
   return run.controller === controller && run.uid === uid && (deleted || run.jobID === jobID)
 }
 
-interface News {
-  readonly state: Known
+interface ObjectChange {
+  readonly state: ObjectState
   readonly seq: number
   readonly foreign: boolean
   readonly writer: string | undefined
   readonly tree: readonly string[]
   readonly event: RoutedEvent
   /** What it has and had; undefined: not known. */
-  readonly traits: Traits | undefined
+  readonly traits: ObjectIndexKeys | undefined
 }
 
 interface Entry {
   readonly row: EventRow
-  readonly news: News | undefined
+  readonly news: ObjectChange | undefined
 }
 
-interface Judged {
-  readonly event: Incoming
+interface ClassifiedEvent {
+  readonly event: IncomingEvent
   readonly origin: Origin
   readonly seq: number
-  readonly verdict: Verdict
+  readonly verdict: Classification
   /** What was known before this event. */
-  readonly before: Known | undefined
+  readonly before: ObjectState | undefined
 }
 
 /** Decides about every event, one after the other (E2), and writes the newest state of each object. */
-async function judge(trx: Transaction<Database>, cluster: string, all: readonly Told[], now: Date): Promise<Entry[]> {
+async function classifyBatch(
+  trx: Transaction<Database>,
+  cluster: string,
+  all: readonly SourcedEvent[],
+  now: Date,
+): Promise<Entry[]> {
   const uids = [...new Set(all.map(({ event }) => event.uid))].sort()
   const { seqs, known } = await lockObjects(trx, cluster, uids, all.length)
-  const states = new Map<string, Known>(known.map((state) => [objectKey(state), state]))
-  const touched = new Map<string, Known & { seq: number }>()
-  const judged = all.map(({ event: told, origin }, index): Judged => {
+  const states = new Map<string, ObjectState>(known.map((state) => [objectKey(state), state]))
+  const touched = new Map<string, ObjectState & { seq: number }>()
+  const judged = all.map(({ event: told, origin }, index): ClassifiedEvent => {
     const seq = seqs[index] ?? 0
     const key = objectKey(told)
     const before = states.get(key)
@@ -283,19 +296,19 @@ async function judge(trx: Transaction<Database>, cluster: string, all: readonly 
 }
 
 /** A list does not say what happened to an object, only that it is there. */
-function asListed(event: Incoming, before: Known | undefined): Incoming {
+function asListed(event: IncomingEvent, before: ObjectState | undefined): IncomingEvent {
   if (event.missed) return event
   return { ...event, type: before === undefined || before.deleted ? 'ADDED' : 'MODIFIED' }
 }
 
-interface Context {
+interface ClassifiedBatch {
   readonly written: ReadonlySet<string>
   readonly seen: ReadonlySet<string>
-  readonly overtaken: readonly Judged[]
-  readonly states: ReadonlyMap<string, Known>
+  readonly overtaken: readonly ClassifiedEvent[]
+  readonly states: ReadonlyMap<string, ObjectState>
 }
 
-function entryOf(item: Judged, { written, seen, overtaken, states }: Context): Entry {
+function entryOf(item: ClassifiedEvent, { written, seen, overtaken, states }: ClassifiedBatch): Entry {
   const { event, verdict } = item
   if (verdict.outcome !== 'stale' && !written.has(objectKey(event)) && !event.unfollowed) {
     return { row: rowOf(item, 'stale', 'journaled meanwhile'), news: undefined }
@@ -304,58 +317,58 @@ function entryOf(item: Judged, { written, seen, overtaken, states }: Context): E
     case 'unchanged':
       return { row: rowOf(item, 'ignored', verdict.reason), news: undefined }
     case 'changed':
-      return { row: rowOf(item, 'ignored', '', verdict.next.projection), news: newsOf(item, verdict.next) }
+      return { row: rowOf(item, 'ignored', '', verdict.next.projection), news: changeOf(item, verdict.next) }
     case 'stale': {
       const state = states.get(objectKey(event))
       // Somebody's change that the answer of our own later write overtook: the write's wake may be suppressed, so this one must not be.
       if (state !== undefined && overtaken.includes(item) && !seen.has(`${event.uid} ${event.resourceVersion}`)) {
-        return { row: rowOf(item, 'ignored', '', event.projection), news: overtakenNews(item, state) }
+        return { row: rowOf(item, 'ignored', '', event.projection), news: overtakenChange(item, state) }
       }
       return { row: rowOf(item, 'stale', verdict.reason), news: undefined }
     }
   }
 }
 
-function newsOf({ event, origin, seq, before }: Judged, state: Known): News {
+function changeOf({ event, origin, seq, before }: ClassifiedEvent, state: ObjectState): ObjectChange {
   const { writer, tree = [], conflicted, source } = origin
   const foreign = writer === undefined || conflicted
   const routed = routedEvent(event.type, state, before?.projection)
   // Between what was known and a list there may have been anything, which a pass may have read.
-  const traits = source === 'relist' || event.missed ? undefined : traitsIn(routed)
+  const traits = source === 'relist' || event.missed ? undefined : indexKeysOf(routed)
   return { state, seq, writer, tree, foreign, event: routed, traits }
 }
 
-function overtakenNews({ origin: { writer }, seq }: Judged, state: Known): News {
+function overtakenChange({ origin: { writer }, seq }: ClassifiedEvent, state: ObjectState): ObjectChange {
   const type = state.deleted ? 'DELETED' : 'MODIFIED'
   const event = routedEvent(type, state, undefined)
   return { state, seq, writer, tree: [], foreign: true, event, traits: undefined }
 }
 
-function isOvertaken(verdict: Verdict): boolean {
+function isOvertaken(verdict: Classification): boolean {
   return verdict.outcome === 'stale' && verdict.overtaken
 }
 
 function rowOf(
-  { event, origin, seq }: Judged,
+  { event, origin, seq }: ClassifiedEvent,
   outcome: EventRow['outcome'],
   reason: string,
   projection: Projection = {},
 ): EventRow {
   const { group, kind, uid, namespace, name, type, resourceVersion } = event
-  const { source, perhaps = null, writer = perhaps } = origin
+  const { source, possibleWriter = null, writer = possibleWriter } = origin
   const said = { type, projection, outcome, reason, source, writer }
   const at = { api_group: group, kind, uid, namespace, name }
   return { seq, ...at, resource_version: resourceVersion, ...said }
 }
 
-function routedEvent(type: RoutedEvent['type'], state: Known, previous: Projection | undefined): RoutedEvent {
+function routedEvent(type: RoutedEvent['type'], state: ObjectState, previous: Projection | undefined): RoutedEvent {
   const { group, kind, uid, namespace, name, resourceVersion, projection } = state
   return { group, kind, uid, namespace, name, resourceVersion, type, projection, previous }
 }
 
-function conclude(
+function outcomeOf(
   routing: Routing | undefined,
-  { wakes, own }: Wakes = { wakes: [], own: false },
+  { wakes, own }: ChangeWakes = { wakes: [], own: false },
 ): Pick<EventRow, 'outcome' | 'reason'> {
   if (wakes.length > 0) return { outcome: 'wake', reason: [...new Set(wakes.map(({ cause }) => cause))].join('; ') }
   if (own) return { outcome: 'ignored', reason: 'a write never wakes the run that made it' }

@@ -4,16 +4,16 @@ import type { Kysely } from 'kysely'
 import type { By, GroupKind, Owner } from '../../../workflows/kit/index.ts'
 import { beginActions, type NewAction } from './actions.ts'
 import type { Database } from '../database.ts'
-import { type AnsweredWrites, type JournalDeps, journalWrites, tellWrites, type ToldWrites } from './events.ts'
-import { Families, type Looker } from './families.ts'
-import { grouped } from './grouped.ts'
-import { Holds } from './holds.ts'
-import { type LookingRun, touchJobs } from './jobs.ts'
-import { Ledgers } from './ledger.ts'
-import { knownFamilies, type KnownFamily, withNewer } from '../read/known-objects.ts'
+import { type AnsweredWrites, type JournalDeps, journalWrites, reduceWrites, type WriteNews } from './events.ts'
+import { FamilyCache, type PassRef } from './family-cache.ts'
+import { createGroupCommit } from './group-commit.ts'
+import { WriteIntents } from './write-intents.ts'
+import { type RunPass, countPasses } from './jobs.ts'
+import { WriteBuffers } from './write-buffer.ts'
+import { knownFamilies, type KnownFamily, withNewerObjects } from '../read/known-objects.ts'
 
 /** A pass that looks. */
-export type Looking = Looker & Pick<By, 'serves'>
+export type ObservingPass = PassRef & Pick<By, 'serves'>
 
 export interface GroupedJournal {
   /**
@@ -34,11 +34,11 @@ export interface GroupedJournal {
    * @param by whose pass asks: what it was told since its look need not be asked again (families.ts).
    * @throws when the journal cannot be read.
    */
-  family(owner: Owner, by?: Looker): Promise<KnownFamily>
+  family(owner: Owner, by?: PassRef): Promise<KnownFamily>
   /** The newest version of a kind, in a namespace or anywhere, that this process has written and the journal may not know yet; 0 for none. */
   newestWritten(kind: GroupKind, namespace: string | undefined): number
   /** A pass of a run looks; it is counted. @throws when the journal cannot be written. */
-  touch(by: Looking): Promise<void>
+  countPass(by: ObservingPass): Promise<void>
 }
 
 // A group holds its objects' rows until it commits; 30 passes are some hundred rows and a few milliseconds.
@@ -48,25 +48,28 @@ const MOST_LOOKUPS = 100
 export interface JournalConnections {
   readonly db: Kysely<Database>
   /** Commits do not wait for the disk; what is lost of it is made again, or was a hint. */
-  readonly lax: Kysely<Database>
+  readonly asyncCommitDb: Kysely<Database>
   /** What was written could not be journaled while nobody waited for it; it is tried again. */
   readonly report: (error: unknown) => void
 }
 
 /** Statements that runs share when they need them at the same time. */
-function statements({ db, lax }: JournalConnections, cluster: string, deps: JournalDeps) {
+function groupedStatements({ db, asyncCommitDb }: JournalConnections, cluster: string, deps: JournalDeps) {
   return {
-    write: grouped(MOST_BATCHES, async (ledgers: readonly (readonly ToldWrites[])[]) => {
+    write: createGroupCommit(MOST_BATCHES, async (ledgers: readonly (readonly WriteNews[])[]) => {
       await journalWrites(db, cluster, ledgers.flat(), deps)
       return []
     }),
-    begin: grouped(MOST_BATCHES, async (batches: readonly (readonly NewAction[])[]) => {
-      const over = await beginActions(lax, batches.flat())
+    begin: createGroupCommit(MOST_BATCHES, async (batches: readonly (readonly NewAction[])[]) => {
+      const over = await beginActions(asyncCommitDb, batches.flat())
       return batches.map(([row]) => (row !== undefined && over.has(row.run_id) ? 'over' : 'begun'))
     }),
-    families: grouped(MOST_LOOKUPS, async (owners: readonly Owner[]) => await knownFamilies(db, cluster, owners)),
-    touch: grouped(MOST_LOOKUPS, async (runs: readonly LookingRun[]) => {
-      await touchJobs(lax, runs, deps.now())
+    families: createGroupCommit(
+      MOST_LOOKUPS,
+      async (owners: readonly Owner[]) => await knownFamilies(db, cluster, owners),
+    ),
+    touch: createGroupCommit(MOST_LOOKUPS, async (runs: readonly RunPass[]) => {
+      await countPasses(asyncCommitDb, runs, deps.now())
       return []
     }),
   }
@@ -77,15 +80,15 @@ export function createGroupedJournal(
   cluster: string,
   deps: JournalDeps,
 ): GroupedJournal {
-  const shared = statements(connections, cluster, deps)
-  const families = new Families(shared.families)
-  const holds = new Holds()
-  const ledgers = new Ledgers({
+  const shared = groupedStatements(connections, cluster, deps)
+  const families = new FamilyCache(shared.families)
+  const holds = new WriteIntents()
+  const ledgers = new WriteBuffers({
     write: async (told) => {
       const ended = told.flatMap(({ finished }) => finished)
-      const begun = holds.take(ended)
+      const begun = holds.takeUnstored(ended)
       await shared.write([...told, { events: [], finished: [], begun }])
-      holds.stored(begun)
+      holds.markStored(begun)
       holds.ended(ended)
       for (const workflowID of new Set(ended.map(({ workflow_id }) => workflow_id))) families.forget(workflowID)
     },
@@ -96,16 +99,16 @@ export function createGroupedJournal(
       const needed = holds.begin(rows, deps.now())
       try {
         const begun = needed.length === 0 ? 'begun' : await shared.begin(needed)
-        if (begun === 'begun') holds.stored(needed)
-        else holds.dropped(rows)
+        if (begun === 'begun') holds.markStored(needed)
+        else holds.remove(rows)
         return begun
       } catch (error) {
-        holds.dropped(rows)
+        holds.remove(rows)
         throw error
       }
     },
     finish: (answers) => {
-      ledgers.tell(answers.writer, tellWrites(answers, deps))
+      ledgers.add(answers.writer, reduceWrites(answers, deps))
     },
     flush: async (workflowID) => {
       await ledgers.flush(workflowID)
@@ -115,13 +118,13 @@ export function createGroupedJournal(
     },
     // Asked for first: what is journaled meanwhile is in the answer.
     family: async (owner, by) => {
-      const told = ledgers.knows(owner)
-      const isNew = () => by !== undefined && ledgers.hasMade(by.workflowID, owner.uid)
-      return withNewer(await families.of(owner, by, isNew), owner, told)
+      const told = ledgers.unflushedStates(owner)
+      const isNew = () => by !== undefined && ledgers.hasCreated(by.workflowID, owner.uid)
+      return withNewerObjects(await families.get(owner, by, isNew), owner, told)
     },
-    newestWritten: (kind, namespace) => ledgers.newestOf(kind, namespace),
-    touch: async (by) => {
-      families.looks(by)
+    newestWritten: (kind, namespace) => ledgers.newestVersion(kind, namespace),
+    countPass: async (by) => {
+      families.startPass(by)
       const { workflowID, runID, serves } = by
       await shared.touch({ workflowID, runID, serves: serves ?? null })
     },

@@ -20,7 +20,7 @@ export interface Heartbeat {
 }
 
 /** The same as others see it. */
-export interface Heard extends Heartbeat {
+export interface HeartbeatRecord extends Heartbeat {
   readonly startedAt: Date
   readonly at: Date
   /** For how long it has been silent. */
@@ -28,7 +28,7 @@ export interface Heard extends Heartbeat {
 }
 
 /** Says that the process lives, and forgets others that have been silent for this long. */
-export async function beat(db: Kysely<Database>, own: Heartbeat, forgetMs: number): Promise<void> {
+export async function sendHeartbeat(db: Kysely<Database>, own: Heartbeat, forgetMs: number): Promise<void> {
   const { cluster, owner, role, place, serves, wrong, everyMs } = own
   await sql`
     with forgotten as (
@@ -43,8 +43,8 @@ export async function beat(db: Kysely<Database>, own: Heartbeat, forgetMs: numbe
 }
 
 /** All that live, and those that fell silent and are not forgotten yet, oldest first. */
-export async function heartbeats(db: Kysely<Database>, cluster: string): Promise<readonly Heard[]> {
-  const { rows } = await sql<Heard>`
+export async function heartbeats(db: Kysely<Database>, cluster: string): Promise<readonly HeartbeatRecord[]> {
+  const { rows } = await sql<HeartbeatRecord>`
     select cluster, owner, role, place, serves, wrong, every_ms as "everyMs", started_at as "startedAt", at,
       (extract(epoch from clock_timestamp() - at) * 1000)::float8 as "silentMs"
     from heartbeat where cluster = ${cluster} order by started_at, owner`.execute(db)

@@ -5,7 +5,14 @@
 // How rows close: close-runs.ts.
 
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely'
-import { type GroupKind, type Lanes, type Mode, path, type Projection, textAt } from '../../../workflows/kit/index.ts'
+import {
+  type GroupKind,
+  type Partitions,
+  type Mode,
+  path,
+  type Projection,
+  textAt,
+} from '../../../workflows/kit/index.ts'
 import type { Database, JobTable } from '../database.ts'
 
 export type Job = Selectable<JobTable>
@@ -15,7 +22,7 @@ export interface SubjectRules {
   readonly subjectKinds: Readonly<Record<string, GroupKind>>
   readonly modes: Readonly<Record<string, Mode>>
   /** Of the controllers that have some. */
-  readonly lanes?: Readonly<Record<string, Lanes>>
+  readonly lanes?: Readonly<Record<string, Partitions>>
   /** Of the controllers whose subjects may be hosted: the controllers whose runs host them. Absent: any may. */
   readonly hosts?: Readonly<Record<string, readonly string[]>>
 }
@@ -51,7 +58,7 @@ export async function announceJobs(
     ...subjectKinds[job.controller],
     ends: modes[job.controller] === 'job',
   }))
-  const { rows: opened } = await sql<{ workflow_id: string }>`
+  const { rows: rowAfterOpening } = await sql<{ workflow_id: string }>`
     insert into job (workflow_id, controller, cluster, uid, job_id, namespace, name, cause, phases, attempt, passes, lookups, started_at,
                      serves, outcome, finished_at)
     select r.workflow_id, r.controller, r.cluster, r.uid, r.job_id, r.namespace, r.name, r.cause, '[]', 0, 0, 0, r.started_at,
@@ -67,7 +74,7 @@ export async function announceJobs(
       from object o where r.ends and o.cluster = r.cluster and o.api_group = r."group" and o.kind = r.kind and o.uid = r.uid) e on true
     on conflict (workflow_id) do nothing
     returning case when outcome is null then workflow_id end as workflow_id`.execute(db)
-  const fresh = new Set(opened.map(({ workflow_id }) => workflow_id))
+  const fresh = new Set(rowAfterOpening.map(({ workflow_id }) => workflow_id))
   return jobs.map(({ workflow_id }) => fresh.has(workflow_id))
 }
 
@@ -161,17 +168,17 @@ function opened(job: NewJob, known: Job | undefined, ended: string | undefined):
     last_pass_at: null,
     lookup_after: null,
     lookups: 0,
-    serves: servesOf(job),
+    serves: partitionsOfRun(job),
     // Not written here: they count over all runs of the row.
     restarts: known?.restarts ?? 0,
     restarted_at: known?.restarted_at ?? null,
   }
   if (known === undefined) return fresh
-  const change = news(job, known, ended === undefined, fresh)
+  const change = changeByOpening(job, known, ended === undefined, fresh)
   return change === undefined ? undefined : { ...known, ...change }
 }
 
-function servesOf({ serves }: Pick<NewJob, 'serves'>): string[] | null {
+function partitionsOfRun({ serves }: Pick<NewJob, 'serves'>): string[] | null {
   return serves === undefined || serves === null ? null : [...serves]
 }
 
@@ -198,7 +205,7 @@ async function upsertJobs(trx: Transaction<Database>, rows: readonly Job[]): Pro
 }
 
 /** What an opening changes of the row that is there; undefined for nothing. */
-function news<Fresh>(
+function changeByOpening<Fresh>(
   job: NewJob,
   known: Pick<Job, 'run_id' | 'outcome' | 'cause'>,
   isUnfinished: boolean,
@@ -207,11 +214,12 @@ function news<Fresh>(
   const { run_id, cause, started_at } = job
   if (run_id === null) return known.outcome !== null && isUnfinished ? fresh : undefined
   // Opened before it was started, or found running; its first pass may have said since which run it is.
-  if (known.run_id === null && known.outcome === null) return { run_id, cause, started_at, serves: servesOf(job) }
+  if (known.run_id === null && known.outcome === null)
+    return { run_id, cause, started_at, serves: partitionsOfRun(job) }
   const isSame = known.run_id === run_id
   if (!isSame) return fresh
   return known.outcome === null && known.cause !== cause
-    ? { run_id, cause, started_at, serves: servesOf(job) }
+    ? { run_id, cause, started_at, serves: partitionsOfRun(job) }
     : undefined
 }
 
@@ -240,7 +248,10 @@ export async function findOpenJobs(
  * @param passes by workflow ID, how many passes of its run are known of.
  * @returns those whose runs have begun another one, or have ended.
  */
-export async function begunJobs(db: Kysely<Database>, passes: ReadonlyMap<string, number>): Promise<readonly string[]> {
+export async function jobsWithNewPass(
+  db: Kysely<Database>,
+  passes: ReadonlyMap<string, number>,
+): Promise<readonly string[]> {
   const known = sql<{
     readonly id: string
     readonly passes: number
@@ -255,13 +266,13 @@ export async function begunJobs(db: Kysely<Database>, passes: ReadonlyMap<string
 }
 
 /** Whether the journal has a row of this run, open or not. */
-export async function isRecorded(db: Kysely<Database>, workflowID: string): Promise<boolean> {
+export async function hasJobRow(db: Kysely<Database>, workflowID: string): Promise<boolean> {
   const row = await db.selectFrom('job').select('uid').where('workflow_id', '=', workflowID).executeTakeFirst()
   return row !== undefined
 }
 
 /** What the run of this ID serves, or served; null: all. Undefined: it has no row. */
-export async function servedBy(
+export async function handledPartitionsOf(
   db: Kysely<Database>,
   workflowID: string,
 ): Promise<readonly string[] | null | undefined> {
@@ -276,24 +287,24 @@ export interface RunID {
 }
 
 /** A run whose pass looks. */
-export interface LookingRun extends RunID {
+export interface RunPass extends RunID {
   /** As its input says; absent and null: all. */
   readonly serves?: readonly string[] | null
 }
 
 /** The open row of a job tells of the run. */
-const IS_ITS = sql`job.outcome is null and job.job_id <> ''`
+const IS_OPEN_JOB = sql`job.outcome is null and job.job_id <> ''`
 
 /**
  * Counts a pass of each run; those that have no row yet are left out. An open row learns which run it is: whoever found it running did not
  * know, nor what it serves, and one that continued as new is another. By that its late writes are known (actions.ts, A3). Temporal's run IDs are in order of time
  * (UUIDv7): an activity that outlived its run does not take the row from the next one.
  */
-export async function touchJobs(db: Kysely<Database>, runs: readonly LookingRun[], now: Date): Promise<void> {
+export async function countPasses(db: Kysely<Database>, runs: readonly RunPass[], now: Date): Promise<void> {
   await sql`
     update job set passes = job.passes + t.passes, last_pass_at = ${now}, lookup_after = null, lookups = 0,
-      run_id = case when ${IS_ITS} then greatest(job.run_id, t.run_id) else job.run_id end,
-      serves = case when ${IS_ITS} and (job.run_id is null or job.run_id <= t.run_id) then t.serves else job.serves end
+      run_id = case when ${IS_OPEN_JOB} then greatest(job.run_id, t.run_id) else job.run_id end,
+      serves = case when ${IS_OPEN_JOB} and (job.run_id is null or job.run_id <= t.run_id) then t.serves else job.serves end
     from (select distinct on (id) "workflowID" as id, "runID" as run_id, serves, count(*) over (partition by "workflowID")::int as passes
           from json_to_recordset(${JSON.stringify(runs)}::json) as r("workflowID" text, "runID" text, serves text[])
           order by id, run_id desc) t

@@ -23,7 +23,7 @@ export async function ensurePartitions(db: Kysely<Database>, now: Date): Promise
       const from = startOfDay(now.getTime() + ahead * DAY_MS)
       const name = partitionName(from)
       if (existing.has(name)) continue
-      await makePartition(trx, name, from)
+      await createPartition(trx, name, from)
       made.push(name)
     }
     return made
@@ -49,12 +49,12 @@ export async function partitionsBefore(db: Kysely<Database>, before: Date): Prom
  */
 export async function dropPartition(db: Kysely<Database>, { name }: Partition): Promise<boolean> {
   const table = sql.table(name)
-  const truncated = await ifFree(db, async (trx) => {
+  const truncated = await withoutWaiting(db, async (trx) => {
     await sql`lock table only ${table} in access exclusive mode nowait`.execute(trx)
     await sql`truncate ${table}`.execute(trx)
   })
   if (!truncated) return false
-  return await ifFree(db, async (trx) => {
+  return await withoutWaiting(db, async (trx) => {
     await sql`lock table only watch_event, only watch_event_default, only ${table} in access exclusive mode nowait`.execute(
       trx,
     )
@@ -63,7 +63,10 @@ export async function dropPartition(db: Kysely<Database>, { name }: Partition): 
 }
 
 /** Has the work done in a transaction that takes its locks at once or not at all. */
-async function ifFree(db: Kysely<Database>, work: (trx: Transaction<Database>) => Promise<void>): Promise<boolean> {
+async function withoutWaiting(
+  db: Kysely<Database>,
+  work: (trx: Transaction<Database>) => Promise<void>,
+): Promise<boolean> {
   try {
     await db.transaction().execute(work)
     return true
@@ -73,7 +76,7 @@ async function ifFree(db: Kysely<Database>, work: (trx: Transaction<Database>) =
   }
 }
 
-async function makePartition(trx: Transaction<Database>, name: string, from: Date): Promise<void> {
+async function createPartition(trx: Transaction<Database>, name: string, from: Date): Promise<void> {
   const until = new Date(from.getTime() + DAY_MS)
   const table = sql.table(name)
   // Attached when it is full: creating it as a partition is refused while the default partition holds rows of that day.

@@ -7,13 +7,13 @@
 
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../database.ts'
-import { pruneRetryTurns } from './backoff.ts'
+import { pruneRetryBuckets } from './retry-limits.ts'
 import { dropPartition, type Partition, partitionsBefore } from './partitions.ts'
-import { pruneTurns } from './pass-turns.ts'
+import { prunePermits } from './pass-permits.ts'
 
 const BATCH = 5000
 
-export interface Pruned {
+export interface PruneResult {
   /** Names of the partitions that are gone. */
   readonly partitions: readonly string[]
   /** How many events went out of partitions that have to stay. */
@@ -30,7 +30,11 @@ const PRUNE_LOCK = 7_294_106
  *
  * @returns undefined when another process is at it.
  */
-export async function pruneJournal(db: Kysely<Database>, retentionMs: number, now: Date): Promise<Pruned | undefined> {
+export async function pruneJournal(
+  db: Kysely<Database>,
+  retentionMs: number,
+  now: Date,
+): Promise<PruneResult | undefined> {
   return await db.connection().execute(async (connection) => {
     const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_lock(${PRUNE_LOCK}) as locked`.execute(
       connection,
@@ -44,7 +48,7 @@ export async function pruneJournal(db: Kysely<Database>, retentionMs: number, no
   })
 }
 
-async function prune(db: Kysely<Database>, before: Date, now: Date): Promise<Pruned> {
+async function prune(db: Kysely<Database>, before: Date, now: Date): Promise<PruneResult> {
   const gone: string[] = []
   let rows = 0
   const steps = [
@@ -55,9 +59,9 @@ async function prune(db: Kysely<Database>, before: Date, now: Date): Promise<Pru
       if (await isNeeded(db, partition)) rows += await pruneRows(db, partition.name, () => sql`true`)
       else if (await dropPartition(db, partition)) gone.push(partition.name)
     }),
-    ...endedSteps(db, before),
-    async () => await pruneRetryTurns(db, now),
-    async () => await pruneTurns(db, now),
+    ...pruneTableSteps(db, before),
+    async () => await pruneRetryBuckets(db, now),
+    async () => await prunePermits(db, now),
   ]
   const failures: unknown[] = []
   for (const step of steps) await step().catch((error: unknown) => failures.push(error))
@@ -67,7 +71,7 @@ async function prune(db: Kysely<Database>, before: Date, now: Date): Promise<Pru
 
 // Of an open job: the events of its subject, of the objects that its run hosts and of those that the subject owns, from the one on that it began
 // with. A level run (job ID '') looks at its object anew in every pass, and may be open for years: it keeps none.
-const KEPT = sql`kept as materialized (
+const KEPT_EVENTS = sql`kept as materialized (
   select k.uid, begun.since
   from job j
   cross join lateral (select coalesce(
@@ -85,7 +89,7 @@ const needed = (event: RawBuilder<unknown>) => ({
 
 async function isNeeded(db: Kysely<Database>, { name }: Partition): Promise<boolean> {
   const { byWake, byJob } = needed(sql.ref('e'))
-  const { rows } = await sql<{ needed: boolean }>`with ${KEPT}
+  const { rows } = await sql<{ needed: boolean }>`with ${KEPT_EVENTS}
     select exists (select from ${sql.table(name)} e where exists (${byWake}))
       or exists (select from ${sql.table(name)} e where exists (${byJob})) as needed`.execute(db)
   return rows[0]?.needed ?? true
@@ -101,13 +105,13 @@ async function pruneRows(
   const { byWake, byJob } = needed(event)
   return await inBatches(
     async () =>
-      await sql`with ${KEPT} delete from ${sql.table(table)} where ctid = any(array(
+      await sql`with ${KEPT_EVENTS} delete from ${sql.table(table)} where ctid = any(array(
         select e.ctid from ${sql.table(table)} e
         where ${isMeant(event)} and not exists (${byWake}) and not exists (${byJob}) limit ${BATCH}))`.execute(db),
   )
 }
 
-interface Ended {
+interface PrunableTable {
   readonly table: string
   /** Which rows of it may go. */
   readonly select: RawBuilder<unknown>
@@ -116,7 +120,7 @@ interface Ended {
 }
 
 /** What no open job can still need (P1). A row of an action or a subscription may be there without one of its job: a worker was killed. */
-function endedTables(before: Date): readonly Ended[] {
+function prunableTables(before: Date): readonly PrunableTable[] {
   const actions = sql`from action a where a.started_at < ${before} and not exists (
       select from job j where j.workflow_id = a.workflow_id and j.job_id <> ''
         and (j.outcome is null or j.finished_at >= ${before}))`
@@ -163,15 +167,15 @@ function endedTables(before: Date): readonly Ended[] {
   ]
 }
 
-function endedSteps(db: Kysely<Database>, before: Date): readonly (() => Promise<unknown>)[] {
-  return endedTables(before).map(
+function pruneTableSteps(db: Kysely<Database>, before: Date): readonly (() => Promise<unknown>)[] {
+  return prunableTables(before).map(
     ({ statement }) =>
       async () =>
         await inBatches(async () => await statement.execute(db)),
   )
 }
 
-export interface Prunable {
+export interface PruningPreview {
   readonly before: Date
   /** Of days that are over: which go as a whole, and how many events go of those that something still needs. */
   readonly partitions: readonly { readonly name: string; readonly events: number; readonly isWhole: boolean }[]
@@ -182,15 +186,15 @@ export interface Prunable {
 }
 
 /** What `pruneJournal` would forget, were it told to now. Changes nothing. */
-export async function prunable(db: Kysely<Database>, before: Date): Promise<Prunable> {
-  const partitions: Prunable['partitions'][number][] = []
+export async function previewPruning(db: Kysely<Database>, before: Date): Promise<PruningPreview> {
+  const partitions: PruningPreview['partitions'][number][] = []
   for (const partition of await partitionsBefore(db, before)) {
     const isWhole = !(await isNeeded(db, partition))
     partitions.push({ name: partition.name, events: await countRows(db, partition.name, () => sql`true`), isWhole })
   }
   const rows = await countRows(db, 'watch_event_default', (event) => sql`${event}.at < ${before}`)
   const ended: Record<string, number> = {}
-  for (const { table, select } of endedTables(before)) {
+  for (const { table, select } of prunableTables(before)) {
     const { rows: counted } = await sql<{ count: number }>`select count(*) as count ${select}`.execute(db)
     ended[table] = counted[0]?.count ?? 0
   }
@@ -203,7 +207,7 @@ async function countRows(
   isMeant: (event: RawBuilder<unknown>) => RawBuilder<unknown>,
 ): Promise<number> {
   const { byWake, byJob } = needed(sql.ref('e'))
-  const { rows } = await sql<{ count: number }>`with ${KEPT} select count(*) as count from ${sql.table(table)} e
+  const { rows } = await sql<{ count: number }>`with ${KEPT_EVENTS} select count(*) as count from ${sql.table(table)} e
     where ${isMeant(sql.ref('e'))} and not exists (${byWake}) and not exists (${byJob})`.execute(db)
   return rows[0]?.count ?? 0
 }

@@ -11,28 +11,28 @@
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../database.ts'
 import type { Job, RunID } from './jobs.ts'
-import { isNotLeft } from './left-lanes.ts'
+import { isInHandledPartition } from '../conditions.ts'
 import type { Claim } from './wakes.ts'
 
 /** `misfit`: the run was made by other code than that of the build. `bug`: the code of the build throws. */
-export type Stuck = 'misfit' | 'bug'
+export type StuckReason = 'misfit' | 'bug'
 
-export interface StuckNote extends RunID {
-  readonly what: Stuck
+export interface StuckRunReport extends RunID {
+  readonly reason: StuckReason
   /** Of the worker in which it fails. */
   readonly build: string
   readonly message: string
 }
 
 /** Notes that a run fails (S1, S2). @returns whether that is news. */
-export async function noteStuckRun(
+export async function recordStuckRun(
   db: Kysely<Database>,
-  { workflowID, runID, what, build, message }: StuckNote,
+  { workflowID, runID, reason, build, message }: StuckRunReport,
   now: Date,
 ): Promise<boolean> {
   const { rows } = await sql`
     insert into stuck_run as s (workflow_id, run_id, what, build, message, at)
-    values (${workflowID}, ${runID}, ${what}, ${build}, ${message}, ${now})
+    values (${workflowID}, ${runID}, ${reason}, ${build}, ${message}, ${now})
     on conflict (workflow_id) do update set
       (run_id, what, build, message, at) = (excluded.run_id, excluded.what, excluded.build, excluded.message, excluded.at)
     where (s.run_id, s.what, s.build, s.message) is distinct from (excluded.run_id, excluded.what, excluded.build, excluded.message)
@@ -41,7 +41,7 @@ export async function noteStuckRun(
 }
 
 /** Whether a worker has noted that this very run fails, so that it is looked after (S1). */
-export async function isNotedStuck(db: Kysely<Database>, { workflowID, runID }: RunID): Promise<boolean> {
+export async function isRecordedStuck(db: Kysely<Database>, { workflowID, runID }: RunID): Promise<boolean> {
   const { rows } = await sql`select 1 from stuck_run where workflow_id = ${workflowID} and run_id = ${runID}`.execute(
     db,
   )
@@ -81,7 +81,7 @@ export async function openJobOf(db: Kysely<Database>, workflowID: string): Promi
 export interface StuckRun {
   readonly job: Job
   readonly runID: string
-  readonly what: Stuck
+  readonly reason: StuckReason
   /** Of the worker in which it failed. */
   readonly build: string
   readonly message: string
@@ -91,15 +91,15 @@ export interface StuckRun {
 /** Long enough for the pass of the new run, short enough for somebody who waits for it. */
 export const SPACING_MS = 20_000
 // S4. The longest is that of other retries.
-const FIRST_MS = 10_000
-const LONGEST_MS = 1_000_000
+const FIRST_BACK_OFF_MS = 10_000
+const LONGEST_BACK_OFF_MS = 1_000_000
 
-export interface StuckQuery extends Pick<Claim, 'cluster' | 'left'> {
+export interface StuckQuery extends Pick<Claim, 'cluster' | 'unhandledPartitions'> {
   readonly controllers: readonly string[]
   /** Of the worker that asks. */
   readonly build: string
   /** Workflow IDs of those whose bugs of other builds it has helped with (S4). */
-  readonly helped?: Iterable<string>
+  readonly helpedBefore?: Iterable<string>
 }
 
 /**
@@ -109,10 +109,10 @@ export interface StuckQuery extends Pick<Claim, 'cluster' | 'left'> {
  */
 export async function stuckRuns(
   db: Kysely<Database>,
-  { cluster, controllers, left = [], build, helped = [] }: StuckQuery,
+  { cluster, controllers, unhandledPartitions = [], build, helpedBefore = [] }: StuckQuery,
   now: Date,
 ): Promise<readonly StuckRun[]> {
-  type Note = { stuck_run: string; stuck_what: Stuck; stuck_build: string; stuck_message: string; stuck_at: Date }
+  type Note = { stuck_run: string; stuck_what: StuckReason; stuck_build: string; stuck_message: string; stuck_at: Date }
   const { rows } = await sql<Job & Note>`
     with past as (
       delete from stuck_run s where (s.at < ${new Date(now.getTime() - SPACING_MS)}
@@ -121,14 +121,14 @@ export async function stuckRuns(
     select j.*, s.run_id as stuck_run, s.what as stuck_what, s.build as stuck_build, s.message as stuck_message, s.at as stuck_at
     from stuck_run s join job j on j.workflow_id = s.workflow_id and (j.run_id is null or j.run_id <= s.run_id)
     where j.outcome is null and j.cluster = ${cluster} and j.controller = any(${[...controllers]}::text[])
-      and ${isNotLeft('j', left)} and ${isSpaced(now)}
-      and (s.what = 'misfit' or (s.build <> ${build} and not j.workflow_id = any(${[...helped]}::text[])) or (${isRested(now)}
+      and ${isInHandledPartition('j', unhandledPartitions)} and ${isSpacingOver(now)}
+      and (s.what = 'misfit' or (s.build <> ${build} and not j.workflow_id = any(${[...helpedBefore]}::text[])) or (${isBackOffOver(now)}
         and (s.build <> ${build} or exists (select from object o where o.cluster = j.cluster and o.uid = j.uid and o.updated_at > s.at))))
     order by s.at`.execute(db)
   return rows.map(({ stuck_run, stuck_what, stuck_build, stuck_message, stuck_at, ...job }) => ({
     job,
     runID: stuck_run,
-    what: stuck_what,
+    reason: stuck_what,
     build: stuck_build,
     message: stuck_message,
     at: stuck_at,
@@ -136,12 +136,12 @@ export async function stuckRuns(
 }
 
 /** S4 */
-function isRested(now: Date) {
+function isBackOffOver(now: Date) {
   return sql<boolean>`(j.restarted_at is null
-    or j.restarted_at <= ${now}::timestamptz - least(${LONGEST_MS}, ${FIRST_MS} * 2.0 ^ least(j.restarts, 20)) * interval '1 ms')`
+    or j.restarted_at <= ${now}::timestamptz - least(${LONGEST_BACK_OFF_MS}, ${FIRST_BACK_OFF_MS} * 2.0 ^ least(j.restarts, 20)) * interval '1 ms')`
 }
 
-function isSpaced(now: Date) {
+function isSpacingOver(now: Date) {
   return sql<boolean>`(j.restarted_at is null or j.restarted_at <= ${new Date(now.getTime() - SPACING_MS)})`
 }
 
@@ -149,7 +149,7 @@ function isSpaced(now: Date) {
 export async function claimRestart(db: Kysely<Database>, workflowID: string, now: Date): Promise<boolean> {
   const { rows } = await sql`
     update job j set restarts = j.restarts + 1, restarted_at = ${now}
-    where j.workflow_id = ${workflowID} and j.outcome is null and ${isSpaced(now)} returning 1`.execute(db)
+    where j.workflow_id = ${workflowID} and j.outcome is null and ${isSpacingOver(now)} returning 1`.execute(db)
   return rows.length > 0
 }
 
@@ -159,4 +159,21 @@ export async function forgetStuckRun(
   { job, runID }: Pick<StuckRun, 'job' | 'runID'>,
 ): Promise<void> {
   await sql`delete from stuck_run where workflow_id = ${job.workflow_id} and run_id = ${runID}`.execute(db)
+}
+
+// Runs of former builds, as a migration has noted them: they are ended, and their jobs begun anew by workers of this build (migrations/0006).
+
+/** Rows of these controllers that are open as the migration has found them. Notes of others that have closed, or were opened again since, go. */
+export async function jobsOfFormerBuilds(
+  db: Kysely<Database>,
+  { cluster, controllers }: { readonly cluster: string; readonly controllers: readonly string[] },
+): Promise<readonly Job[]> {
+  const { rows } = await sql<Job>`
+    with past as (
+      delete from former_run f where not exists (
+        select from job j where j.workflow_id = f.workflow_id and j.started_at = f.started_at and j.outcome is null))
+    select j.* from former_run f join job j on j.workflow_id = f.workflow_id and j.started_at = f.started_at
+    where j.outcome is null and j.cluster = ${cluster} and j.controller = any(${controllers}::text[])
+    order by j.started_at`.execute(db)
+  return rows
 }

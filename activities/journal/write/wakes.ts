@@ -12,8 +12,7 @@
 
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Database, WakeTable } from '../database.ts'
-import { isNotLeft, type LeftLanes } from './left-lanes.ts'
-import { wakeNamespaces } from './wake-namespaces.ts'
+import { isInHandledPartition, type UnhandledPartitions, wakeNamespaces } from '../conditions.ts'
 
 export type Wake = Selectable<WakeTable>
 
@@ -65,12 +64,12 @@ export async function upsertWakes(db: Kysely<Database>, wakes: readonly NewWake[
         due = case when ${LEASED} then wake.due
                    when ${BACKS_OFF} and not wake.foreign_event then greatest(wake.due, excluded.due)
                    else least(wake.due, excluded.due) end,
-        foreign_event = wake.foreign_event or (excluded.foreign_event and not ${LEASED}) or ${OF_TWO},
+        foreign_event = wake.foreign_event or (excluded.foreign_event and not ${LEASED}) or ${OF_TWO_WRITERS},
         may_start = wake.may_start or (excluded.may_start and not ${LEASED}),
         next_due = case when ${LEASED} and ${BACKS_OFF} and not wake.next_foreign_event then greatest(wake.next_due, excluded.due)
                         when ${LEASED} then least(wake.next_due, excluded.due) end,
         next_foreign_event = case when not ${LEASED} then null when wake.next_foreign_event is null then excluded.foreign_event
-                                  else wake.next_foreign_event or excluded.foreign_event or ${OF_TWO} end,
+                                  else wake.next_foreign_event or excluded.foreign_event or ${OF_TWO_WRITERS} end,
         next_may_start = case when ${LEASED} then coalesce(wake.next_may_start, false) or excluded.may_start end
       returning 1)
     select pg_notify(${WAKE_CHANNEL}, '') from upserted limit 1`.execute(db)
@@ -128,7 +127,7 @@ export interface Claim {
   /** Only wakes of these controllers; undefined: of all. */
   readonly controllers?: readonly string[] | undefined
   /** No wakes of subjects in these. */
-  readonly left?: readonly LeftLanes[] | undefined
+  readonly unhandledPartitions?: readonly UnhandledPartitions[] | undefined
   readonly owner: string
   /** Of wakes that start nothing, at most so many. */
   readonly limit: number
@@ -137,7 +136,7 @@ export interface Claim {
   /** Of both together, at most so many; undefined: `limit` and `starts`. */
   readonly most?: number
   /** How many turns a namespace has had lately (W6); undefined: none of them any. */
-  readonly turns?: Readonly<Record<string, number>>
+  readonly recentTurns?: Readonly<Record<string, number>>
   readonly leaseMs: number
   readonly now: Date
 }
@@ -146,32 +145,43 @@ export interface Claim {
  * Only who says so may claim (migrations/0006): a dispatcher that knows other runs than the present ones claims nothing. It counts with RUNS_VERSION of
  * worker/reconciler/settings.ts, in a migration.
  */
-const CLAIMANT = 'runs 2 '
+const CLAIMANT_PREFIX = 'runs 2 '
 
 // What others have locked at this moment is passed over.
-const SPARE = 20
+const SPARE_CANDIDATES = 20
 
 /** Takes due wakes that nobody holds (W6), apart by whether they may start a run. A lease that ran out counts as none. */
 export async function claimWakes(
   db: Kysely<Database>,
-  { cluster, controllers, left = [], owner, limit, starts = limit, most, turns = {}, leaseMs, now }: Claim,
+  {
+    cluster,
+    controllers,
+    unhandledPartitions = [],
+    owner,
+    limit,
+    starts = limit,
+    most,
+    recentTurns = {},
+    leaseMs,
+    now,
+  }: Claim,
 ): Promise<Wake[]> {
-  const ours = sql`${isOf(controllers)} and ${isNotLeft('w', left)}`
-  const free = sql`w.due <= ${now} and (w.lease_until is null or w.lease_until <= ${now})`
+  const ours = sql`${isOfControllers(controllers)} and ${isInHandledPartition('w', unhandledPartitions)}`
+  const releaseWake = sql`w.due <= ${now} and (w.lease_until is null or w.lease_until <= ${now})`
   const { rows } = await sql<Wake>`
     with recursive ${wakeNamespaces(cluster)},
     turn as (
       select w.*, row_number() over (partition by w.namespace, w.may_start order by w.due)
-        + coalesce((${JSON.stringify(turns)}::jsonb ->> w.namespace)::int, 0) as turn
-      from space cross join (values (false, ${limit + SPARE}::int), (true, ${starts === 0 ? 0 : starts + SPARE}::int)) as most (may_start, count)
+        + coalesce((${JSON.stringify(recentTurns)}::jsonb ->> w.namespace)::int, 0) as turn
+      from space cross join (values (false, ${limit + SPARE_CANDIDATES}::int), (true, ${starts === 0 ? 0 : starts + SPARE_CANDIDATES}::int)) as most (may_start, count)
       cross join lateral (
         select w.controller, w.uid, w.job_id, w.namespace, w.may_start, w.due from wake w
-        where w.cluster = ${cluster} and w.namespace = space.namespace and w.may_start = most.may_start and ${free}${ours}
+        where w.cluster = ${cluster} and w.namespace = space.namespace and w.may_start = most.may_start and ${releaseWake}${ours}
         order by w.due limit most.count) w),
-    waking as (${locked({ mayStart: false, most: limit, free })}),
-    starting as (${locked({ mayStart: true, most: starts, free })}),
+    waking as (${lockedWakes({ mayStart: false, most: limit, free: releaseWake })}),
+    starting as (${lockedWakes({ mayStart: true, most: starts, free: releaseWake })}),
     taken as (select * from waking union all select * from starting limit ${most ?? limit + starts}::int)
-    update wake set lease_owner = ${CLAIMANT + owner}, lease_until = ${new Date(now.getTime() + leaseMs)},
+    update wake set lease_owner = ${CLAIMANT_PREFIX + owner}, lease_until = ${new Date(now.getTime() + leaseMs)},
       foreign_event = wake.foreign_event or coalesce(wake.next_foreign_event, false),
       may_start = wake.may_start or coalesce(wake.next_may_start, false),
       next_due = null, next_foreign_event = null, next_may_start = null
@@ -186,12 +196,19 @@ export async function claimWakes(
  */
 export async function nextWakeDue(
   db: Kysely<Database>,
-  { cluster, controllers, left = [], starts }: Pick<Claim, 'cluster' | 'controllers' | 'left' | 'starts'>,
+  {
+    cluster,
+    controllers,
+    unhandledPartitions = [],
+    starts,
+  }: Pick<Claim, 'cluster' | 'controllers' | 'unhandledPartitions' | 'starts'>,
 ): Promise<Date | undefined> {
   const those = starts === 0 ? sql` and not may_start` : sql``
   const { rows } = await sql<{ due: Date | null }>`
     select min(greatest(due, coalesce(lease_until, due))) as due from wake
-    where cluster = ${cluster}${isOf(controllers)}${those} and ${isNotLeft('wake', left)}`.execute(db)
+    where cluster = ${cluster}${isOfControllers(controllers)}${those} and ${isInHandledPartition('wake', unhandledPartitions)}`.execute(
+    db,
+  )
   return rows[0]?.due ?? undefined
 }
 
@@ -220,7 +237,7 @@ async function free(db: Kysely<Database>, wake: Wake): Promise<void> {
   await sql`
     with freed as (
       update wake set due = coalesce(next_due, due), seq = case when seq = ${wake.seq} then 0 else seq end, foreign_event = coalesce(next_foreign_event, foreign_event),
-        may_start = coalesce(next_may_start, may_start), ${FREE}
+        may_start = coalesce(next_may_start, may_start), ${RELEASED}
       where ${isHeldBy(wake)} returning 1)
     select pg_notify(${WAKE_CHANNEL}, '') from freed`.execute(db)
 }
@@ -242,7 +259,7 @@ export async function postponeWakes(db: Kysely<Database>, postponed: readonly Po
   await sql`
     with freed as (
       update wake set due = least(wake.next_due, p.due), foreign_event = wake.foreign_event or coalesce(wake.next_foreign_event, false),
-        may_start = wake.may_start or coalesce(wake.next_may_start, false), ${FREE}
+        may_start = wake.may_start or coalesce(wake.next_may_start, false), ${RELEASED}
       from (select w.controller, w.uid, w.job_id, r.due
             from json_to_recordset(${JSON.stringify(rows)}::json) as r(
               controller text, uid text, job_id text, lease_owner text, due timestamptz)
@@ -252,12 +269,12 @@ export async function postponeWakes(db: Kysely<Database>, postponed: readonly Po
     select pg_notify(${WAKE_CHANNEL}, '') from freed limit 1`.execute(db)
 }
 
-function isOf(controllers: readonly string[] | undefined): RawBuilder<unknown> {
+function isOfControllers(controllers: readonly string[] | undefined): RawBuilder<unknown> {
   return controllers === undefined ? sql`` : sql` and controller = any(${controllers}::text[])`
 }
 
 /** The first in turn of those that nobody else is taking. */
-function locked({ mayStart, most, free }: { mayStart: boolean; most: number; free: RawBuilder<unknown> }) {
+function lockedWakes({ mayStart, most, free }: { mayStart: boolean; most: number; free: RawBuilder<unknown> }) {
   return sql`
     select w.controller, w.uid, w.job_id from wake w join turn using (controller, uid, job_id)
     where turn.may_start = ${mayStart} and ${free} order by turn.turn, turn.due limit ${most} for update of w skip locked`
@@ -267,8 +284,8 @@ const LEASED = sql`(wake.lease_until is not null)`
 /** A run's own next due time, on a row that the same run has written before. */
 const BACKS_OFF = sql`(excluded.foreign_event and excluded.writer = wake.writer)`
 /** W5 */
-const OF_TWO = sql`(excluded.writer is distinct from wake.writer)`
-const FREE = sql`lease_owner = null, lease_until = null, next_due = null, next_foreign_event = null, next_may_start = null`
+const OF_TWO_WRITERS = sql`(excluded.writer is distinct from wake.writer)`
+const RELEASED = sql`lease_owner = null, lease_until = null, next_due = null, next_foreign_event = null, next_may_start = null`
 
 /** The row, while the lease is the one under which the wake was taken. */
 function isHeldBy({ controller, uid, job_id, lease_owner }: Wake): RawBuilder<unknown> {

@@ -1,8 +1,8 @@
-// Whether a certificate that came with a signature leads to an authority that is trusted. Pure. Source: OCM v0.11.0, signing/signutils/certs.go; RFC 5280.
+// Verifies that a signature's certificate chain leads to a trusted authority. Pure. Source: OCM v0.11.0, signing/signutils/certs.go; RFC 5280.
 //
-//   T1. The chain is judged as of when the signer's certificate began to hold: signatures stay when their certificates have ended, and nobody
-//       trusted says when they were made.
-//   T2. What a certificate demands and is not looked at here (a critical extension) makes it worth nothing.
+//   T1. The chain must be valid at the start of the signer's certificate: signatures outlive certificates, and no trusted source says when they were
+//       made.
+//   T2. A certificate with an unknown critical extension is invalid.
 
 import 'reflect-metadata'
 import type { X509Certificate } from 'node:crypto'
@@ -13,19 +13,19 @@ import {
   X509Certificate as Extended,
 } from '@peculiar/x509'
 
-/** Of them no more are looked at. */
-export const MOST_CERTIFICATES = 10
+/** The maximum length of a chain. */
+export const MAX_CERTIFICATES = 10
 const KNOWN_EXTENSIONS = ['2.5.29.15', '2.5.29.17', '2.5.29.19', '2.5.29.35', '2.5.29.14', '2.5.29.37']
-/** Of RSA. */
+/** The minimum size of RSA keys. */
 const LEAST_BITS = 2048
-/** What nobody can make a second certificate for. */
+/** Algorithms without known collisions. */
 const SOUND = /sha(?:256|384|512)|^ed(?:25519|448)$/i
 const CODE_SIGNING = '1.3.6.1.5.5.7.3.3'
 const ANY_USAGE = '2.5.29.37.0'
 
 /**
  * @param chain the signer's certificate first.
- * @returns what is wrong, in words that go on "its certificate: "; undefined: nothing.
+ * @returns the problem, which continues "its certificate: "; undefined for a valid chain.
  */
 export function chainProblem(
   chain: readonly X509Certificate[],
@@ -33,7 +33,7 @@ export function chainProblem(
 ): string | undefined {
   const [signer, ...others] = chain
   if (signer === undefined) return 'found none, expected one'
-  if (chain.length > MOST_CERTIFICATES) return `found a chain of ${chain.length}, expected at most ${MOST_CERTIFICATES}`
+  if (chain.length > MAX_CERTIFICATES) return `found a chain of ${chain.length}, expected at most ${MAX_CERTIFICATES}`
   const at = signer.validFromDate
   let [below, between] = [signer, 0]
   for (;;) {
@@ -49,7 +49,7 @@ export function chainProblem(
     if (unfit !== undefined) return unfit
     below = next
     between += 1
-    if (between > MOST_CERTIFICATES) return 'found a ring, expected a chain'
+    if (between > MAX_CERTIFICATES) return 'found a ring, expected a chain'
   }
 }
 
@@ -65,14 +65,14 @@ function ownProblem(certificate: X509Certificate, at: Date, isSigning = true): s
     ({ critical, type }) => critical && !KNOWN_EXTENSIONS.includes(type),
   )
   if (unknown !== undefined) return `${name} has the critical extension ${unknown.type}, which is not looked at`
-  // An Array in Node, whatever its type says.
+  // An array in Node, in spite of its declared type.
   const usages = certificate.keyUsage as readonly string[] | undefined
   if (!isSigning || usages === undefined || usages.some((one) => one === CODE_SIGNING || one === ANY_USAGE))
     return undefined
   return `${name} is for ${usages.join(', ')}, expected code signing (${CODE_SIGNING})`
 }
 
-/** @param between certificates between it and the signer's. */
+/** @param between the number of certificates between this one and the signer's. */
 function issuerProblem(certificate: X509Certificate, between: number): string | undefined {
   const name = nameOf(certificate)
   if (!certificate.ca) return `${name} is none of an authority, but has issued one`

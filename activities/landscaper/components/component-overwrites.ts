@@ -1,14 +1,14 @@
-// What ComponentVersionOverwrites put in the place of references to components. Pure. Source: spec/landscaper.md 1.8.
+// Applies ComponentVersionOverwrites to a reference to a component. Pure. Source: spec/landscaper.md 1.8.
 //
-//   O1. Entries are held, in their order, against the reference as it was written; what a source does not name matches anything.
-//   O2. Nothing is replaced twice: an entry that would is left out as a whole, also what it alone would replace.
+//   O1. Entries are compared in order with the reference as written; a field that the source does not name matches any value.
+//   O2. No field is replaced twice: an entry that would replace a replaced field is ignored as a whole.
 
 import { canonicalJson, writeJson } from '../../../workflows/kit/index.ts'
 import type { ComponentVersionOverwrites } from '../../../workflows/landscaper/component-version-overwrites/kind.ts'
 
-/** What leads to a component. */
+/** The parts of a reference to a component. */
 export interface ReferenceParts {
-  /** As an Installation or a Context writes it; undefined: none is known. */
+  /** The repository context of the Installation or the Context; undefined if there is none. */
   readonly repositoryContext: unknown
   readonly componentName: string
   readonly version: string
@@ -17,7 +17,7 @@ export interface ReferenceParts {
 export type Overwrite = NonNullable<ComponentVersionOverwrites['overwrites']>[number]
 type Replaced = Partial<ReferenceParts>
 
-/** The reference that is meant, the same one where nothing matches. */
+/** The reference after replacements; the same object if no entry matches. */
 export function overwrite(reference: ReferenceParts, overwrites: readonly Overwrite[]): ReferenceParts {
   const replaced = overwrites
     .filter(({ source }) => matches(reference, partsOf(source)))
@@ -26,22 +26,22 @@ export function overwrite(reference: ReferenceParts, overwrites: readonly Overwr
   return keysOf(replaced).length === 0 ? reference : { ...reference, ...replaced }
 }
 
-/** `repository context {...} by {...}, example.com/shop:1.2.0 by example.com/shop:1.3.0` */
+/** For example `example.com/shop:1.2.0 by example.com/shop:1.3.0 of {...}`. */
 export function replacementText(from: ReferenceParts, to: ReferenceParts): string {
   const [before, after] = [from, to].map(({ componentName, version }) => `${componentName}:${version}`)
   const isElsewhere = canonicalJson(from.repositoryContext ?? null) !== canonicalJson(to.repositoryContext ?? null)
-  const where = isElsewhere ? ` of ${writeJson(to.repositoryContext).slice(0, LONGEST_CONTEXT)}` : ''
+  const where = isElsewhere ? ` of ${writeJson(to.repositoryContext).slice(0, MAX_CONTEXT_LENGTH)}` : ''
   return `${before} by ${after}${where}`
 }
 
-const LONGEST_CONTEXT = 200
+const MAX_CONTEXT_LENGTH = 200
 
-/** O1 */
+/** Implements O1. */
 function matches(reference: ReferenceParts, source: Replaced): boolean {
   return keysOf(source).every((key) => canonicalJson(reference[key] ?? null) === canonicalJson(source[key] ?? null))
 }
 
-/** What is named: an empty text is as good as none. */
+/** The named fields; an empty text counts as absent. */
 function partsOf({ repositoryContext, componentName = '', version = '' }: Overwrite['source']): Replaced {
   return {
     ...(repositoryContext !== undefined && repositoryContext !== null && { repositoryContext }),

@@ -1,39 +1,39 @@
-// What a repository of components is, wherever it lies.
+// The interface of component repositories: local folders, archives and OCI registries.
 
-import type { BlueprintFiles } from '../render/blueprint-files.ts'
-import type { Component } from '../render/component-descriptor.ts'
-import type { FoundResource, ResourceContent } from '../render/component-scope.ts'
+import type { BlueprintFiles } from '../render/blueprint/blueprint-files.ts'
+import type { Component } from '../render/blueprint/component-descriptor.ts'
+import type { ResolvedResource, ResourceContent } from '../render/blueprint/component-scope.ts'
 
 export interface FoundComponent {
   readonly component: Component
-  /** Where its blobs lie in a repository of folders; undefined: with the repository's own, or it is no folder. */
+  /** The folder with the component's blobs, for a repository of folders; undefined: the repository's own blobs, or another kind of repository. */
   readonly folder: string | undefined
 }
 
 export interface ComponentRepository {
   /**
-   * @param place that asks for it, for messages.
-   * @throws BlueprintError `ComponentNotFound`, or what is wrong with what was found; retryable failures where it is asked over a network.
+   * @param place of the reference, for messages.
+   * @throws BlueprintError `ComponentNotFound`, or for an invalid descriptor; retryable failures of the network.
    */
   find(name: string, version: string, place: string): Promise<FoundComponent>
   /**
-   * The content of a resource that lies with its component.
+   * Reads the content of a resource that is stored with its component.
    *
-   * @param folder as it was found with the component.
+   * @param folder from the result of `find`.
    * @throws as `find`.
    */
-  localContentOf(found: FoundResource, folder: string | undefined): Promise<ResourceContent>
+  localContentOf(found: ResolvedResource, folder: string | undefined): Promise<ResourceContent>
 }
 
-/** How descriptors are read: see bounded/tenant-data.ts. */
+/** Parsers for descriptors, see bounded/tenant-data.ts. */
 export interface ComponentData {
   /** @throws YamlError */
   yaml(text: string, place?: string): Promise<unknown>
-  /** @throws BlueprintError in words that go on "NAME: " */
+  /** @throws BlueprintError whose message continues "NAME: " */
   archive(packed: Buffer): Promise<BlueprintFiles>
 }
 
-/** As large as an object may be, which holds such a descriptor in place. */
-export const MOST_DESCRIPTOR_BYTES = 1536 * 1024
-/** Of one resolution. */
-export const MOST_DESCRIPTORS_BYTES = 32 * 1024 * 1024
+/** The maximum size of an object, which may contain a descriptor. */
+export const MAX_DESCRIPTOR_BYTES = 1536 * 1024
+/** Limit for all descriptors of one resolution. */
+export const MAX_DESCRIPTORS_BYTES = 32 * 1024 * 1024

@@ -1,8 +1,6 @@
-// Whether the content of a resource is the one that was signed. Pure. Source: OCM v0.11.0, ocm/digester/digesters/{blob,artifact}.
-
 import { createHash } from 'node:crypto'
-import { BlueprintError } from '../render/blueprint-error.ts'
-import type { ResourceContent } from '../render/component-scope.ts'
+import { BlueprintError } from '../render/render-errors.ts'
+import type { ResourceContent } from '../render/blueprint/component-scope.ts'
 import type { DigestSpec } from './normalise.ts'
 import { HASHES } from './verify-signature.ts'
 
@@ -10,11 +8,13 @@ const BLOB = 'genericBlobDigest/v1'
 const ARTEFACT = ['ociArtifactDigest/v1', 'ociArtefactDigest/v1']
 
 /**
+ * Verifies the content of a resource against its verified digests. Pure. Source: OCM v0.11.0, ocm/digester/digesters/{blob,artifact}.
+ *
  * @param place of the resource, for messages.
- * @throws BlueprintError `UntrustedContent`: what was found and what was expected.
+ * @throws BlueprintError `UntrustedContent` with the computed and the expected digest.
  */
 export function checkContent(content: ResourceContent, digests: readonly DigestSpec[], place: string): void {
-  // A resource without access has no digest, and nothing to read either.
+  // A resource without access has no digest, and no content either.
   if (digests.length === 0) refuse(`${place}: found no digest that was verified, expected one`)
   for (const digest of digests) checkOne(content, digest, place)
 }
@@ -36,7 +36,7 @@ function checkOne(content: ResourceContent, digest: DigestSpec, place: string): 
 
 function bytesOf(content: ResourceContent, normalisation: string): Buffer | undefined {
   if ('folder' in content) return undefined
-  // What an artefact has for its manifest covers its layers, which come by their digests.
+  // The digest of an artefact's manifest covers its layers, which are read by their digests.
   if (ARTEFACT.includes(normalisation)) return content.manifest
   return normalisation === BLOB ? content.bytes : undefined
 }

@@ -1,27 +1,27 @@
-// The credentials for registries that a Context names: its pull secrets and its configuration of OCM, as they are now.
-// Source: spec/landscaper.md 1.7; docs/security.md "Where registries lead".
+// Reads the registry credentials of a Context: its pull secrets and its OCM configuration. Source: spec/landscaper.md 1.7; docs/security.md "Where
+// registries lead".
 //
-//   K1. Only what is in the Context's own namespace is read. No credential of the worker's own is used for anybody.
+//   K1. Only objects in the Context's namespace are read. The worker's own credentials are never used for tenants.
 
 import type { WatchedKind } from '../../../workflows/kit/index.ts'
 import type { Context } from '../../../workflows/landscaper/context/kind.ts'
-import { configMapResource } from '../../kube/config-maps.ts'
+import { configMapResource, entriesOf, secretResource } from '../../kube/core-kinds.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { readObject } from '../../kube/read-family.ts'
-import { entriesOf, secretResource } from '../../kube/secrets.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import { YamlError } from '../../yaml/read-yaml.ts'
 import { jsonOf } from './registry-client.ts'
 import { readDockerConfig, readOcmConfig, type CredentialEntry } from './registry-credentials.ts'
 
 const CONFIG_KEY = '.ocmconfig'
 const DOCKER_KEYS = { '.dockerconfigjson': 'config.json', '.dockercfg': '.dockercfg' } as const
-const MOST_SECRETS = 50
+const MAX_SECRETS = 50
 
 /**
- * @returns lists, of which the first that has a credential for a repository decides: what is configured for OCM, then the pull secrets.
- * @throws BlueprintError with the field of the Context, and what is wrong there; retryable failures of the API server.
+ * @returns lists in order of precedence: the first list with a credential for a repository is used. The OCM configuration comes first, then the pull
+ * secrets.
+ * @throws BlueprintError with the field of the Context and the problem; retryable failures of the API server.
  */
 export async function credentialsOf(
   deps: LandscaperDeps,
@@ -31,10 +31,8 @@ export async function credentialsOf(
   if (context === undefined) return []
   const place = `context ${namespace}/${context.metadata.name}`
   const { registryPullSecrets = [], ocmConfig } = context
-  if (registryPullSecrets.length > MOST_SECRETS)
-    throw invalid(
-      `${place}: registryPullSecrets: found ${registryPullSecrets.length}, expected at most ${MOST_SECRETS}`,
-    )
+  if (registryPullSecrets.length > MAX_SECRETS)
+    throw invalid(`${place}: registryPullSecrets: found ${registryPullSecrets.length}, expected at most ${MAX_SECRETS}`)
   const lists =
     ocmConfig?.name === undefined ? [] : [await configured(deps, { namespace, name: ocmConfig.name, place })]
   for (const [index, { name }] of registryPullSecrets.entries())

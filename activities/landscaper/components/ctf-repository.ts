@@ -1,12 +1,12 @@
-// Components in a transport archive of OCM (`CommonTransportFormat`): a folder of the worker's machine, or one that is packed as tar or tgz, that holds
-// what an OCI registry would, so that it is read as one. Source: OCM v0.11.0, oci/repositories/ctf (artifact-index.json, blobs).
+// Reads components from a transport archive of OCM (`CommonTransportFormat`): a local folder, or a tar or tgz file. It has the content of an OCI
+// registry and is read like one. Source: OCM v0.11.0, oci/repositories/ctf (artifact-index.json, blobs).
 //
-//   F1. It lies in the folder that the operator has given, as registry-folder.ts has it, and is believed no more than a registry is.
+//   F1. The archive is in the operator's folder (registry-folder.ts), and its digests are verified as for a registry.
 
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
-import { MOST_BYTES } from '../render/blueprint-files.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { MAX_BYTES } from '../render/blueprint/blueprint-files.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import { isFields, typeName, type Fields } from '../render/field-reader.ts'
 import { isDigest, type OciRepository } from './oci-names.ts'
 import { PackedArchives } from './packed-archive.ts'
@@ -17,13 +17,13 @@ import type { RegistryFolder } from './registry-folder.ts'
 export const CTF_TYPES = ['CommonTransportFormat']
 const INDEX = 'artifact-index.json'
 const BLOBS = 'blobs'
-/** As of registries. */
-const MOST_MANIFEST_BYTES = 4 * 1024 * 1024
+/** The same limit as for registries. */
+const MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 
-/** Of all packed archives of the process: what is kept of them depends on nothing but the files themselves. */
+/** The cache for all packed archives of the process; it depends only on the files themselves. */
 const packed = new PackedArchives()
 
-/** A file of the archive; undefined: there is none. */
+/** Reads a file of the archive; undefined if it does not exist. */
 type ReadFile = (path: string, most: number) => Promise<Buffer | undefined>
 
 interface Artefact {
@@ -32,7 +32,7 @@ interface Artefact {
   readonly digest: string
 }
 
-/** One archive, its index read once. */
+/** One archive; its index is read once. */
 export class TransportArchive implements RegistryReader {
   readonly #read: ReadFile
   readonly #path: string
@@ -46,7 +46,7 @@ export class TransportArchive implements RegistryReader {
 
   /**
    * @param place of the context, for messages.
-   * @throws BlueprintError `ComponentNotFound` when there is none; as PackedArchives where it is packed.
+   * @throws BlueprintError `ComponentNotFound` when the archive does not exist; as PackedArchives if it is packed.
    */
   static async open(folder: RegistryFolder, path: string, place: string): Promise<TransportArchive> {
     const isPacked = (await folder.find(path)) === 'file'
@@ -54,7 +54,7 @@ export class TransportArchive implements RegistryReader {
     const read: ReadFile = isPacked
       ? (inner, most) => readPacked(folder, path, { inner, most, title: where })
       : (inner, most) => folder.read(posix.join(path, inner), most)
-    const bytes = await read(INDEX, MOST_MANIFEST_BYTES)
+    const bytes = await read(INDEX, MAX_MANIFEST_BYTES)
     if (bytes === undefined)
       throw new BlueprintError('ComponentNotFound', `${place}: found no ${INDEX} in ${where}, expected one`)
     return new TransportArchive(read, path, indexIn(jsonOf(bytes), `${INDEX} in ${where}`))
@@ -67,10 +67,10 @@ export class TransportArchive implements RegistryReader {
       : this.#index.findLast((one) => one.repository === path && one.tag === reference)?.digest
     if (digest === undefined)
       throw new BlueprintError('ComponentNotFound', `${this.#title}: found no ${path}:${reference} in its ${INDEX}`)
-    return await this.blob(repository, digest, MOST_MANIFEST_BYTES)
+    return await this.blob(repository, digest, MAX_MANIFEST_BYTES)
   }
 
-  async blob(_repository: OciRepository, digest: string, most = MOST_BYTES): Promise<Buffer> {
+  async blob(_repository: OciRepository, digest: string, most = MAX_BYTES): Promise<Buffer> {
     const bytes = await this.#read(posix.join(BLOBS, digest.replace(':', '.')), most)
     if (bytes === undefined) throw new BlueprintError('ComponentNotFound', `${this.#title}: found no blob ${digest}`)
     const [algorithm = ''] = digest.split(':')
@@ -90,7 +90,7 @@ interface Wanted {
   readonly title: string
 }
 
-// Looked for anew each time: an archive that was replaced is another one.
+// Reads the version each time, because the archive may have been replaced.
 async function readPacked(
   folder: RegistryFolder,
   path: string,

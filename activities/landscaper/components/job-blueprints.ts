@@ -1,12 +1,12 @@
-// The blueprints of jobs that are open here, with their components: a job reads what it refers to once, however many passes it has.
+// A cache of the blueprints of running jobs with their components: a job reads its references once, for all its passes.
 //
-//   J1. What is kept is bounded by its size; the oldest goes. Whoever is not found again is read again.
+//   J1. The cache is bounded by size; the least recently used blueprint is removed, and read again when needed.
 
 import { writeJson } from '../../../workflows/kit/index.ts'
-import type { Blueprint } from '../render/blueprint.ts'
+import type { Blueprint } from '../render/blueprint/blueprint.ts'
 import { isText } from '../render/file-content.ts'
 
-/** One edition of one Installation in one job. */
+/** One generation of an Installation in one job. */
 export interface JobKey {
   readonly uid: string
   readonly jobID: string
@@ -18,19 +18,19 @@ interface Kept {
   readonly bytes: number
 }
 
-const MOST_KEPT_BYTES = 64 * 1024 * 1024
+const MAX_KEPT_BYTES = 64 * 1024 * 1024
 
 export class JobBlueprints {
-  /** In the order of their last use. */
+  /** In the order of the last use. */
   readonly #kept = new Map<string, Kept>()
   readonly #most: number
   #bytes = 0
 
-  constructor(most = MOST_KEPT_BYTES) {
+  constructor(most = MAX_KEPT_BYTES) {
     this.#most = most
   }
 
-  /** @throws what `read` throws, which is then not kept. */
+  /** @throws the errors of `read`, which are not cached. */
   async of({ uid, jobID, generation }: JobKey, read: () => Promise<Blueprint>): Promise<Blueprint> {
     const key = writeJson([uid, jobID, generation])
     const known = this.#kept.get(key)
@@ -55,7 +55,7 @@ export class JobBlueprints {
   }
 }
 
-// Roughly: what it was read from.
+// An approximation: the size of the sources.
 function bytesOf({ files, component }: Blueprint): number {
   const texts = Object.entries(files).flatMap(([path, file]) => [path, isText(file) ? file : file.base64])
   const documents = (component?.all ?? []).map(({ document }) => writeJson(document))

@@ -1,17 +1,16 @@
-// A repository of components in a folder: files whose name has `component-descriptor` in it, each with the blobs of its component in `blobs/` beside it.
-// A folder that the OCM command line calls a component archive is one, too. Source: spec/landscaper.md 1.7, 5.4.
+// A component repository in a local folder: files whose name contains `component-descriptor`, with the component's blobs in `blobs/` in the same
+// folder. A component archive of the OCM command line has this form, too. Source: spec/landscaper.md 1.7, 5.4.
 
 import { posix } from 'node:path'
-import { BlueprintError } from '../render/blueprint-error.ts'
-import { MOST_FILES } from '../render/blueprint-archive.ts'
-import { MOST_BYTES, MOST_LEVELS } from '../render/blueprint-files.ts'
-import { readComponent, titleOfComponent, type Component } from '../render/component-descriptor.ts'
-import type { FoundResource, ResourceContent } from '../render/component-scope.ts'
+import { BlueprintError } from '../render/render-errors.ts'
+import { MAX_FILES, MAX_BYTES, MAX_LEVELS } from '../render/blueprint/blueprint-files.ts'
+import { readComponent, titleOfComponent, type Component } from '../render/blueprint/component-descriptor.ts'
+import type { ResolvedResource, ResourceContent } from '../render/blueprint/component-scope.ts'
 import { typeName } from '../render/field-reader.ts'
 import { YamlError } from '../../yaml/read-yaml.ts'
 import {
-  MOST_DESCRIPTOR_BYTES,
-  MOST_DESCRIPTORS_BYTES,
+  MAX_DESCRIPTOR_BYTES,
+  MAX_DESCRIPTORS_BYTES,
   type ComponentData,
   type ComponentRepository,
   type FoundComponent,
@@ -22,7 +21,7 @@ const LIMITS = { levels: 16, files: 10_000 }
 const DESCRIPTOR = /component-descriptor.*\.(?:ya?ml|json)$/
 const BLOBS = 'blobs'
 
-/** One folder, each descriptor of it read once: for one resolution of a component and all that it refers to. */
+/** The components of one folder, each descriptor read once: for one resolution of a component and its references. */
 export class LocalComponents implements ComponentRepository {
   readonly #folder: RegistryFolder
   readonly #path: string
@@ -36,14 +35,14 @@ export class LocalComponents implements ComponentRepository {
   }
 
   /**
-   * @param place that asks for it, for messages.
-   * @throws BlueprintError `ComponentNotFound`, with the mistakes in those that might have been it.
+   * @param place of the reference, for messages.
+   * @throws BlueprintError `ComponentNotFound` with the problems of unreadable descriptors that contain the name.
    */
   async find(name: string, version: string, place: string): Promise<FoundComponent> {
     this.#texts ??= this.#read()
     const unread: string[] = []
     for (const [path, text] of await this.#texts) {
-      // JSON may write the slashes of a name so.
+      // JSON may escape the slashes of a name.
       if (!text.replaceAll('\\/', '/').includes(name)) continue
       const found = await this.#component(path, text, { name, version }, unread)
       if (found !== undefined) return { component: found, folder: posix.dirname(path) }
@@ -53,7 +52,10 @@ export class LocalComponents implements ComponentRepository {
     throw new BlueprintError('ComponentNotFound', `${place}: found no component ${name}:${version} in ${where}${also}`)
   }
 
-  async localContentOf({ component, resource }: FoundResource, folder: string | undefined): Promise<ResourceContent> {
+  async localContentOf(
+    { component, resource }: ResolvedResource,
+    folder: string | undefined,
+  ): Promise<ResourceContent> {
     const { access } = resource
     const place = `resource ${resource.name} of component ${titleOfComponent(component)}`
     const key = 'filename' in access && !('localReference' in access) ? 'filename' : 'localReference'
@@ -76,7 +78,7 @@ export class LocalComponents implements ComponentRepository {
       const component = readComponent(await this.#data.yaml(text, path), path)
       return titleOfComponent(component) === titleOfComponent(wanted) ? component : undefined
     } catch (error) {
-      // A mistake in one descriptor, which may only refer to what is wanted, is no other component's.
+      // An unreadable descriptor may only refer to the component, so it is no error if another one is found.
       if (error instanceof YamlError)
         unread.push(`${path}, line ${error.line}, column ${error.column}: ${error.reason}`)
       else if (error instanceof BlueprintError) unread.push(error.message)
@@ -90,11 +92,11 @@ export class LocalComponents implements ComponentRepository {
     const texts = new Map<string, string>()
     let bytes = 0
     for (const { path } of files.filter((one) => DESCRIPTOR.test(posix.basename(one.path)))) {
-      const content = await this.#folder.read(path, MOST_DESCRIPTOR_BYTES)
+      const content = await this.#folder.read(path, MAX_DESCRIPTOR_BYTES)
       if (content === undefined) continue
       bytes += content.length
-      if (bytes > MOST_DESCRIPTORS_BYTES) {
-        const found = `found more than ${MOST_DESCRIPTORS_BYTES} bytes of component descriptors, expected fewer`
+      if (bytes > MAX_DESCRIPTORS_BYTES) {
+        const found = `found more than ${MAX_DESCRIPTORS_BYTES} bytes of component descriptors, expected fewer`
         throw invalid(`folder ${this.#path} of the registry: ${found}`)
       }
       texts.set(path, content.toString('utf8'))
@@ -104,9 +106,9 @@ export class LocalComponents implements ComponentRepository {
 }
 
 /**
- * A blob, which may be a folder.
+ * Reads a blob, which may be a folder.
  *
- * @param folders where it may lie, in this order.
+ * @param folders to search, in this order.
  * @throws BlueprintError `ComponentNotFound` with `place`.
  */
 async function readBlob(
@@ -114,13 +116,13 @@ async function readBlob(
   folders: readonly string[],
   { reference, mediaType, place }: { readonly reference: string; readonly mediaType: string; readonly place: string },
 ): Promise<ResourceContent> {
-  // A digest is written with a dot where it is the name of a file.
+  // File names have a dot in place of a digest's colon.
   const names = [...new Set([reference, reference.replace(':', '.')])]
   const paths = folders.flatMap((one) => names.map((name) => posix.join(one, BLOBS, posix.join('/', name))))
   for (const path of paths) {
     const kind = await folder.find(path)
     if (kind === 'folder') return { folder: await filesBelow(folder, path) }
-    const bytes = kind === 'file' ? await folder.read(path, MOST_BYTES) : undefined
+    const bytes = kind === 'file' ? await folder.read(path, MAX_BYTES) : undefined
     if (bytes !== undefined) return { bytes, mediaType }
   }
   const expected = `expected one of ${[...new Set(paths)].join(', ')} in the registry`
@@ -128,12 +130,12 @@ async function readBlob(
 }
 
 async function filesBelow(folder: RegistryFolder, path: string): Promise<Readonly<Record<string, Buffer>>> {
-  const found = await folder.list(path, { levels: MOST_LEVELS, files: MOST_FILES }, () => true)
+  const found = await folder.list(path, { levels: MAX_LEVELS, files: MAX_FILES }, () => true)
   const bytes = found.reduce((sum, one) => sum + one.bytes, 0)
-  if (bytes > MOST_BYTES) throw invalid(`${path} of the registry: found ${bytes} bytes, expected at most ${MOST_BYTES}`)
+  if (bytes > MAX_BYTES) throw invalid(`${path} of the registry: found ${bytes} bytes, expected at most ${MAX_BYTES}`)
   const files: [string, Buffer][] = []
   for (const one of found) {
-    const content = await folder.read(one.path, MOST_BYTES)
+    const content = await folder.read(one.path, MAX_BYTES)
     if (content !== undefined) files.push([posix.relative(path, one.path), content])
   }
   return Object.fromEntries(files)

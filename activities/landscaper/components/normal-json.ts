@@ -1,24 +1,27 @@
-// JSON in the two ways in which normal forms are written: equal values give equal text. Pure.
+// The two JSON encodings of normal forms: equal values have equal texts. Pure.
 
 import { writeJson } from '../../../workflows/kit/index.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import { isFields } from '../render/field-reader.ts'
 
-/** Labels nest as deep as their author likes, and the stack is finite. */
-const MOST_LEVELS = 500
-/** What Go escapes beside what JSON must. */
+/** Labels may be nested without limit, but the stack is finite. */
+const MAX_LEVELS = 500
+/** Go escapes these characters in addition to those of the JSON standard. */
 const ESCAPED = /[<>&\u2028\u2029]/g
 
-/** As RFC 8785 has it. @throws BlueprintError for what nests too deep. */
+/** Encodes according to RFC 8785. @throws BlueprintError for values that are nested too deeply. */
 export function canonicalText(value: unknown, level = 0): string {
   if (Array.isArray(value)) return `[${value.map((one) => canonicalText(one, deeper(level))).join(',')}]`
   if (!isFields(value)) return writeJson(value ?? null)
-  // Not by way of an object in that order: one has keys such as "10" in an order of its own.
+  // An object with sorted keys would not work: JavaScript orders keys such as "10" numerically.
   const names = Object.keys(value).sort()
   return `{${names.map((name) => `${writeJson(name)}:${canonicalText(value[name], deeper(level))}`).join(',')}}`
 }
 
-/** A map as a list of maps with one entry each. Source: OCM v0.11.0, signing/norm/entry, written by Go's encoding/json. @throws as `canonicalText`. */
+/**
+ * Encodes a map as a list of maps with one entry each. Source: OCM v0.11.0, signing/norm/entry, written by Go's encoding/json. @throws as
+ * `canonicalText`.
+ */
 export function entriesText(value: unknown, level = 0): string {
   if (Array.isArray(value)) return `[${value.map((one) => entriesText(one, deeper(level))).join(',')}]`
   if (!isFields(value)) return textOf(value)
@@ -27,14 +30,14 @@ export function entriesText(value: unknown, level = 0): string {
 }
 
 function deeper(level: number): number {
-  if (level < MOST_LEVELS) return level + 1
+  if (level < MAX_LEVELS) return level + 1
   throw new BlueprintError(
     'ERR_CONFIGURATION_PROBLEM',
-    `labels of a component: nested deeper than ${MOST_LEVELS} levels`,
+    `labels of a component: nested deeper than ${MAX_LEVELS} levels`,
   )
 }
 
-// In UTF-8, which is the order of code points; that of UTF-16 differs beyond the surrogates only.
+// In the order of UTF-8, which is the order of code points; UTF-16 differs only with surrogates.
 function byBytes(left: string, right: string): number {
   if (/[\ud800-\udfff]/.test(left + right)) return Buffer.compare(Buffer.from(left), Buffer.from(right))
   return left < right ? -1 : 1

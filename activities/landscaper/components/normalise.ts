@@ -1,10 +1,10 @@
-// The text of a component descriptor that a signature covers. Pure. Source: OCM v0.11.0, compdesc/normalizations and compdesc/versions (which fields),
-// signing/norm (how they are written); jsonNormalisation/v3: the OCM specification, "Normalization of component descriptors".
+// Computes the normal form of a component descriptor, the text that a signature covers. Pure. Source: OCM v0.11.0, compdesc/normalizations and
+// compdesc/versions (fields), signing/norm (encoding); jsonNormalisation/v3: the OCM specification, "Normalization of component descriptors".
 //
-//   N1. Built field by field of what is known: what is not in the text is not covered, and whoever trusts it does so without the signature.
-//   N2. Where the content lies, where the component lies, and labels that are not marked `signing` are not covered.
+//   N1. The form contains known fields only. A field that is missing in the form is not covered by the signature.
+//   N2. The form does not contain the location of contents and of the component, and labels without `signing`.
 
-import { SCHEMA_V2, SCHEMA_V3, type Component } from '../render/component-descriptor.ts'
+import { SCHEMA_V2, SCHEMA_V3, type Component } from '../render/blueprint/component-descriptor.ts'
 import { isFields, type Fields } from '../render/field-reader.ts'
 import { canonicalText, entriesText } from './normal-json.ts'
 
@@ -14,7 +14,7 @@ export interface DigestSpec {
   readonly value: string
 }
 
-/** In the order of the descriptor; they stand in the place of those that it has. */
+/** Digests in the order of the descriptor; they replace the digests in the descriptor. */
 export interface Digests {
   readonly resources: readonly (DigestSpec | undefined)[]
   readonly references: readonly (DigestSpec | undefined)[]
@@ -24,9 +24,9 @@ export const NORMALISATIONS = ['jsonNormalisation/v1', 'jsonNormalisation/v2', '
 export type Normalisation = (typeof NORMALISATIONS)[number]
 
 /**
- * One text, or two where releases of OCM differ: whether resources that are told apart by their version only have it in `extraIdentity`, too.
+ * One form, or two where releases of OCM differ: in older ones, `extraIdentity` contains the version of resources that differ only by version.
  *
- * @throws BlueprintError for labels that nest too deep.
+ * @throws BlueprintError for labels that are nested too deeply.
  */
 export function normalForms(component: Component, normalisation: Normalisation, digests: Digests): readonly string[] {
   const parts = partsOf(component, digests)
@@ -35,7 +35,7 @@ export function normalForms(component: Component, normalisation: Normalisation, 
   return told.resources === parts.resources ? [write(parts)] : [write(parts), write(told)]
 }
 
-/** What has no content has no digest. */
+/** A resource without content has no digest. */
 export function isWithoutContent(resource: Fields): boolean {
   const type = isFields(resource['access']) ? resource['access']['type'] : undefined
   return type === 'none' || type === 'None'
@@ -96,7 +96,7 @@ function elementOf(one: Fields, more: Fields): Element {
   return { element: given(element), labels: labelsOf(one['labels']) }
 }
 
-// Of those that have name and identity in common, all but the last.
+// Adds the version to all but the last of the resources with the same name and identity.
 function withVersions(resources: readonly Element[]): readonly Element[] {
   const identities = resources.map(({ element }) => identityOf(element))
   const lastOf = new Map(identities.map((identity, index) => [identity, index]))
@@ -112,7 +112,7 @@ function identityOf({ name, extraIdentity = {} }: Fields): string {
   return canonicalText([name, extraIdentity])
 }
 
-/** jsonNormalisation/v2 and v3: one form for all schemas, as RFC 8785 has it. */
+/** jsonNormalisation/v2 and v3: the same form for all schemas, encoded according to RFC 8785. */
 function formV2({ names, creationTime, labels, provider, resources, sources, references }: Parts): string {
   return canonicalText({
     component: given({
@@ -127,7 +127,7 @@ function formV2({ names, creationTime, labels, provider, resources, sources, ref
   })
 }
 
-/** jsonNormalisation/v1: the form of the schema, maps as lists of their entries. */
+/** jsonNormalisation/v1: the form of the descriptor's schema, with maps encoded as lists of entries. */
 function formV1({ schemaVersion }: Component, parts: Parts): string {
   return entriesText(schemaVersion === SCHEMA_V3 ? formV1OfV3(parts) : formV1OfV2(parts))
 }

@@ -1,22 +1,22 @@
-// How components and artefacts are called in OCI registries. Pure. Source: OCM v0.11.0, ocm/repositories/genericocireg (mapping of names and versions),
+// Maps components and artefacts to names in OCI registries. Pure. Source: OCM v0.11.0, ocm/repositories/genericocireg (names and versions),
 // oci/ref.go (references); OCI distribution spec 1.1 (grammar of names and tags).
 
 import { createHash } from 'node:crypto'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import { typeName, type Fields } from '../render/field-reader.ts'
 
-/** One repository of a registry: what a manifest or a blob is asked of. */
+/** One repository of a registry. */
 export interface OciRepository {
-  /** `https://ghcr.io`, with the port where it is not the usual one. */
+  /** For example `https://ghcr.io`, with a port unless it is the default. */
   readonly origin: string
-  /** Inside of the registry: `acme/component-descriptors/example.com/shop`. */
+  /** The path in the registry: `acme/component-descriptors/example.com/shop`. */
   readonly path: string
 }
 
-/** Where a `repositoryContext` keeps components. */
+/** The part of a registry in which a `repositoryContext` stores components. */
 export interface OciContext {
   readonly origin: string
-  /** Before all names; may be empty. */
+  /** The prefix of all paths; may be empty. */
   readonly prefix: string
   readonly mapping: 'urlPath' | 'sha256-digest'
 }
@@ -27,25 +27,25 @@ const DOCKER_HUB = 'docker.io'
 const DOCKER_HUB_NAMES = [DOCKER_HUB, 'index.docker.io', 'registry-1.docker.io']
 const DOCKER_HUB_SERVER = 'registry-1.docker.io'
 const PATH = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$/
-const MOST_PATH = 255
-/** A name of a host has 253 characters at most (RFC 1035); scheme and port beside. */
-const MOST_ADDRESS = 300 + MOST_PATH
+const MAX_PATH = 255
+/** A host name has at most 253 characters (RFC 1035); the rest is for scheme and port. */
+const MAX_ADDRESS = 300 + MAX_PATH
 const TAG = /^\w[\w.-]{0,127}$/
 const DIGEST = /^sha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})$/
-/** What stands for `+`, which no tag may have. */
+/** Replaces `+`, which is not allowed in tags. */
 const BUILD = '.build-'
 
-const isPath = (text: string) => text.length <= MOST_PATH && PATH.test(text)
+const isPath = (text: string) => text.length <= MAX_PATH && PATH.test(text)
 export const isDigest = (text: string): boolean => DIGEST.test(text)
 
-/** One name for the registry of Docker, which has several. */
+/** One name for Docker Hub, which has several host names. */
 export function canonicalHost(hostname: string): string {
   return DOCKER_HUB_NAMES.includes(hostname) ? DOCKER_HUB : hostname
 }
 
 /**
  * @param place of the context, for messages.
- * @throws BlueprintError: field, found and expected.
+ * @throws BlueprintError with field, actual and expected value.
  */
 export function readOciContext(context: Fields, place: string): OciContext {
   const { baseUrl } = context
@@ -61,7 +61,7 @@ export function readOciContext(context: Fields, place: string): OciContext {
   return { origin: found.origin, prefix, mapping }
 }
 
-/** How names are made into paths. @throws BlueprintError: field, found and expected. */
+/** Reads the mapping of names to paths. @throws BlueprintError with field, actual and expected value. */
 export function readOciNames(context: Fields, place: string): Pick<OciContext, 'prefix' | 'mapping'> {
   const [prefix, mapping] = [context['subPath'] ?? '', context['componentNameMapping'] ?? 'urlPath']
   if (typeof prefix !== 'string') throw invalid(`${place}.subPath: found ${typeName(prefix)}, expected text`)
@@ -70,7 +70,7 @@ export function readOciNames(context: Fields, place: string): Pick<OciContext, '
   return { prefix, mapping }
 }
 
-/** @throws BlueprintError when the name is none that a registry may have. */
+/** @throws BlueprintError for an invalid repository name. */
 export function repositoryOf({ origin, prefix, mapping }: OciContext, component: string): OciRepository {
   const path =
     mapping === 'urlPath'
@@ -82,7 +82,7 @@ export function repositoryOf({ origin, prefix, mapping }: OciContext, component:
   )
 }
 
-/** @throws BlueprintError when no tag can be made of the version. */
+/** @throws BlueprintError when the version cannot be converted to a tag. */
 export function tagOf(version: string): string {
   const tag = version.replaceAll('+', BUILD)
   if (TAG.test(tag)) return tag
@@ -91,11 +91,11 @@ export function tagOf(version: string): string {
 
 export interface OciReference {
   readonly repository: OciRepository
-  /** A tag or a digest; `latest` where there is neither. */
+  /** A tag or a digest; `latest` by default. */
   readonly reference: string
 }
 
-/** `ghcr.io/acme/blueprint:1.2.0@sha256:...`; undefined for what is none. A digest goes before a tag. */
+/** Parses `ghcr.io/acme/blueprint:1.2.0@sha256:...`; undefined for other texts. A digest takes precedence over a tag. */
 export function readOciReference(text: string): OciReference | undefined {
   const [, named = '', digest] = /^([^@]*)(?:@(.*))?$/.exec(text) ?? []
   if (digest !== undefined && !isDigest(digest)) return undefined
@@ -105,7 +105,7 @@ export function readOciReference(text: string): OciReference | undefined {
   return { repository: found, reference: digest ?? tag }
 }
 
-// Docker's own short forms: `alpine`, `acme/shop`.
+// Docker's short forms: `alpine`, `acme/shop`.
 function onDockerHub(address: string): string {
   const [first = '', ...rest] = address.split('/')
   if (address.includes('://') || /[.:]|^localhost$/.test(first)) return hubLibrary(address, first, rest)
@@ -117,7 +117,7 @@ function hubLibrary(address: string, host: string, rest: readonly string[]): str
 }
 
 function splitAddress(address: string): OciRepository | undefined {
-  if (address.length > MOST_ADDRESS) return undefined
+  if (address.length > MAX_ADDRESS) return undefined
   const [, scheme = 'https', host = '', path = ''] =
     /^(?:(https?):\/\/)?([\w.:[\]-]+)(?:\/([^?#]*))?$/.exec(address) ?? []
   const url = `${scheme}://${canonicalHost(host) === DOCKER_HUB ? DOCKER_HUB_SERVER : host}`

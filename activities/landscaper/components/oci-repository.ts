@@ -1,14 +1,14 @@
-// Components in OCI registries, and what of them lies there as artefacts. Source: OCM v0.11.0, ocm/repositories/genericocireg (state.go: where a descriptor
-// is, componentmapping: media types), ocm/accessmethods/{localblob,localociblob,ociblob,ociartifact,relativeociref}; spec/landscaper.md 3.1.
+// Reads components and artefacts from OCI registries. Source: OCM v0.11.0, ocm/repositories/genericocireg (state.go: location of descriptors,
+// componentmapping: media types), ocm/accessmethods/{localblob,localociblob,ociblob,ociartifact,relativeociref}; spec/landscaper.md 3.1.
 
-import { BlueprintError } from '../render/blueprint-error.ts'
-import { readComponent, titleOfComponent } from '../render/component-descriptor.ts'
-import type { FoundResource, ResourceContent } from '../render/component-scope.ts'
-import { isText, notText } from '../render/file-content.ts'
+import { BlueprintError } from '../render/render-errors.ts'
+import { readComponent, titleOfComponent } from '../render/blueprint/component-descriptor.ts'
+import type { ResolvedResource, ResourceContent } from '../render/blueprint/component-scope.ts'
+import { isText, notTextProblem } from '../render/file-content.ts'
 import { isFields, typeName, type Fields } from '../render/field-reader.ts'
 import { YamlError } from '../../yaml/read-yaml.ts'
 import type { ComponentRepository, ComponentData, FoundComponent } from './component-repository.ts'
-import { MOST_DESCRIPTOR_BYTES, MOST_DESCRIPTORS_BYTES } from './component-repository.ts'
+import { MAX_DESCRIPTOR_BYTES, MAX_DESCRIPTORS_BYTES } from './component-repository.ts'
 import { isDigest, readOciReference, repositoryOf, tagOf, type OciContext, type OciRepository } from './oci-names.ts'
 import { jsonOf, titleOf } from './registry-client.ts'
 import type { RegistryReader } from './registries.ts'
@@ -27,13 +27,13 @@ const TAR_TYPES = [
   'application/vnd.oci.gardener.cloud.cnudie.component-descriptor.config.v2+yaml+tar',
 ]
 const DESCRIPTOR_FILE = 'component-descriptor.yaml'
-const MOST_CONFIG_BYTES = 64 * 1024
-/** A tar archive has headers, and ends with zeros. */
-const MOST_LAYER_BYTES = MOST_DESCRIPTOR_BYTES + 64 * 1024
+const MAX_CONFIG_BYTES = 64 * 1024
+/** The headers and final zeros of a tar archive add to the descriptor. */
+const MAX_LAYER_BYTES = MAX_DESCRIPTOR_BYTES + 64 * 1024
 
 export class OciComponents implements ComponentRepository {
   readonly #context: OciContext
-  /** As it may be read by whoever asks now. */
+  /** A reader with the credentials and signal of the current call. */
   readonly #reader: () => Promise<RegistryReader>
   readonly #data: ComponentData
   #bytes = 0
@@ -50,16 +50,16 @@ export class OciComponents implements ComponentRepository {
     const at = `${place}: ${titleOf({ repository, reference })}`
     const text = await located(place, () => this.#text(repository, reference, at))
     this.#bytes += text.length
-    if (this.#bytes > MOST_DESCRIPTORS_BYTES)
-      throw invalid(`${at}: found more than ${MOST_DESCRIPTORS_BYTES} bytes of component descriptors, expected fewer`)
+    if (this.#bytes > MAX_DESCRIPTORS_BYTES)
+      throw invalid(`${at}: found more than ${MAX_DESCRIPTORS_BYTES} bytes of component descriptors, expected fewer`)
     const component = readComponent(await this.#yaml(text, at), at)
     const [found, wanted] = [titleOfComponent(component), titleOfComponent({ name, version })]
     if (found === wanted) return { component, folder: undefined }
     throw new BlueprintError('UntrustedContent', `${at}: found the descriptor of ${found}, expected that of ${wanted}`)
   }
 
-  /** Of a resource whose access is of the component's own repository. */
-  async localContentOf({ component, resource }: FoundResource): Promise<ResourceContent> {
+  /** For a resource that is stored in the component's own repository. */
+  async localContentOf({ component, resource }: ResolvedResource): Promise<ResourceContent> {
     const { access } = resource
     const place = `resource ${resource.name} of component ${titleOfComponent(component)}`
     const key = 'digest' in access && !('localReference' in access) ? 'digest' : 'localReference'
@@ -76,7 +76,7 @@ export class OciComponents implements ComponentRepository {
     const manifest = manifestIn(await reader.manifest(repository, reference), at)
     if (!CONFIG_TYPES.includes(manifest.config.mediaType))
       throw invalid(`${at}: found a config of the type ${shown(manifest.config.mediaType)}, expected a component`)
-    const config = jsonOf(await reader.blob(repository, manifest.config.digest, MOST_CONFIG_BYTES))
+    const config = jsonOf(await reader.blob(repository, manifest.config.digest, MAX_CONFIG_BYTES))
     const { mediaType, digest } = layerIn(
       isFields(config) ? config['componentDescriptorLayer'] : undefined,
       `${at}: componentDescriptorLayer of its config`,
@@ -84,7 +84,7 @@ export class OciComponents implements ComponentRepository {
     const isTar = TAR_TYPES.includes(mediaType)
     if (!isTar && !TEXT_TYPES.includes(mediaType))
       throw invalid(`${at}: found a layer of the type ${shown(mediaType)}, expected a component descriptor`)
-    const bytes = await reader.blob(repository, digest, MOST_LAYER_BYTES)
+    const bytes = await reader.blob(repository, digest, MAX_LAYER_BYTES)
     return isTar ? await this.#unpacked(bytes, at) : bytes.toString('utf8')
   }
 
@@ -92,7 +92,7 @@ export class OciComponents implements ComponentRepository {
     const text = (await located(at, () => this.#data.archive(bytes)))[DESCRIPTOR_FILE]
     if (text === undefined)
       throw invalid(`${at}: found no ${DESCRIPTOR_FILE} in the archive of its layer, expected one`)
-    if (!isText(text)) throw invalid(`${at}, ${DESCRIPTOR_FILE}: ${notText(text)}`)
+    if (!isText(text)) throw invalid(`${at}, ${DESCRIPTOR_FILE}: ${notTextProblem(text)}`)
     return text
   }
 
@@ -106,10 +106,10 @@ export class OciComponents implements ComponentRepository {
   }
 }
 
-/** Content that a resource names by itself, wherever its component lies: a blob, or an artefact with one. */
+/** The content of a resource with its own reference, independent of the component's repository: a blob, or an artefact with one layer. */
 export async function ociContentOf(
   reader: RegistryReader,
-  { component, resource: { access, name } }: FoundResource,
+  { component, resource: { access, name } }: ResolvedResource,
   reference: string,
 ): Promise<ResourceContent> {
   const place = `resource ${name} of component ${titleOfComponent(component)}`
@@ -159,7 +159,7 @@ function mediaTypeOf({ mediaType }: Fields): string {
   return typeof mediaType === 'string' ? mediaType : ''
 }
 
-/** Says for whom it was read. */
+/** Adds the place of the reference to error messages. */
 async function located<T>(place: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -1,21 +1,23 @@
-// The files of archives that lie packed in a folder of the worker's machine: tar, gzipped or not.
+// Reads files of packed archives (tar, gzipped or not) in the operator's folder.
 //
-//   P1. An archive is gone through once for each version of the file, whoever asks, and one at a time. What was found is kept, bounded.
-//   P2. Who asks waits only a moment, as for a registry (registry-reads.ts R1): it is gone through without them, and is known when they ask again.
+//   P1. An archive is read through once for each version of the file, for all callers, one archive at a time. The index and small files are cached,
+//       within limits.
+//   P2. A caller waits only a few seconds, as for a registry (registry-reads.ts R1): reading continues without it, and the result is in the cache
+//       when it asks again.
 
 import { open, type FileHandle } from 'node:fs/promises'
 import { retryableFailure } from '../../kube/errors.ts'
 import { unlessAborted } from '../deploy/target/shared-work.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import { versionOf, type FileVersion } from './registry-folder.ts'
 import { passTar, type TarFile, type TarLimits, type TarPass } from './tar-entries.ts'
 
 export interface PackedLimits extends TarLimits {
-  /** Of which something is kept. */
+  /** The number of cached archives. */
   readonly archives: number
-  /** Kept of one of them. */
+  /** Cached bytes per archive. */
   readonly keptBytes: number
-  /** Of a file that is kept before anybody has asked for it. */
+  /** Files up to this size are cached when the archive is indexed. */
   readonly smallBytes: number
   readonly waitMs: number
   readonly passMs: number
@@ -33,7 +35,7 @@ export const PACKED_LIMITS: PackedLimits = {
   waitMs: 5000,
   passMs: 60_000,
 }
-const LONGEST_PATH = 256
+const MAX_PATH_LENGTH = 256
 const GZIP = Buffer.from([0x1f, 0x8b])
 
 interface Archive {
@@ -41,16 +43,16 @@ interface Archive {
   readonly title: string
 }
 
-/** What is known of one version of an archive: where its files are, and some of them. */
+/** The index of one version of an archive, and its cached files. */
 interface Known {
   readonly files: Map<string, TarFile>
-  /** In the order of their last use. */
+  /** In the order of the last use. */
   readonly kept: Map<string, Buffer>
 }
 
 export class PackedArchives {
   readonly #limits: PackedLimits
-  /** By version, in the order of their last use. */
+  /** By version, in the order of the last use. */
   readonly #known = new Map<string, Promise<Known>>()
   readonly #reading = new Map<string, Promise<Buffer>>()
   #last: Promise<unknown> = Promise.resolve()
@@ -60,9 +62,9 @@ export class PackedArchives {
   }
 
   /**
-   * @param most bytes.
-   * @returns undefined: the archive has no such file.
-   * @throws BlueprintError where it is no archive, or too large; retryable `RegistryUnavailable` where it takes long.
+   * @param most limit in bytes.
+   * @returns undefined if the archive has no such file.
+   * @throws BlueprintError for an invalid or too large archive; retryable `RegistryUnavailable` when reading is slow.
    */
   async read(archive: Archive, path: string, most: number): Promise<Buffer | undefined> {
     const { title } = archive
@@ -80,7 +82,7 @@ export class PackedArchives {
     const known = this.#known.get(key) ?? this.#inLine(() => this.#goThrough(archive))
     this.#known.delete(key)
     this.#known.set(key, known)
-    // What has failed may not fail the next time.
+    // A failed read is repeated.
     known.catch(() => {
       if (this.#known.get(key) === known) this.#known.delete(key)
     })
@@ -96,7 +98,7 @@ export class PackedArchives {
     let room = this.#limits.keptBytes
     await this.#pass(archive, {
       wants: (file) => {
-        if (file.path.length > LONGEST_PATH) return false
+        if (file.path.length > MAX_PATH_LENGTH) return false
         if (known.files.has(file.path)) throw invalid(`${archive.title}: ${file.path}: found twice, expected once`)
         known.files.set(file.path, file)
         const isKept = file.size <= Math.min(room, this.#limits.smallBytes)
@@ -145,14 +147,14 @@ export class PackedArchives {
     }
   }
 
-  /** P1 */
+  /** Implements P1. */
   async #inLine<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.#last.then(work)
     this.#last = mine.catch(() => undefined)
     return await mine
   }
 
-  /** P2 */
+  /** Implements P2. */
   async #waitFor<T>(work: Promise<T>, title: string): Promise<T> {
     const patience = AbortSignal.timeout(this.#limits.waitMs)
     try {

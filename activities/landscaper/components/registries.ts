@@ -1,7 +1,7 @@
-// OCI registries as one Installation sees them: with the credentials of its Context, for as long as its activity is waited for.
+// OCI registries for one Installation: with the credentials of its Context and the signal of its activity.
 
 import { createAddressRule } from '../deploy/target/address-rule.ts'
-import { MOST_BYTES } from '../render/blueprint-files.ts'
+import { MAX_BYTES } from '../render/blueprint/blueprint-files.ts'
 import type { Tenant } from '../bounded/thread-pool.ts'
 import { isDigest, type OciRepository } from './oci-names.ts'
 import { RegistryClient, titleOf, type RegistryObject } from './registry-client.ts'
@@ -12,26 +12,26 @@ import { READ_LIMITS, RegistryReads, type ReadLimits } from './registry-reads.ts
 export interface RegistryReader {
   /** @throws as RegistryClient and RegistryReads. */
   manifest(repository: OciRepository, reference: string): Promise<Buffer>
-  /** A blob by its digest. @param most bytes. */
+  /** Reads a blob by its digest. @param most limit in bytes. */
   blob(repository: OciRepository, digest: string, most?: number): Promise<Buffer>
 }
 
 export interface Registries {
-  /** @param lists the first that has a credential for a repository decides. */
+  /** @param lists in order of precedence: the first list with a credential for a repository is used. */
   of(tenant: Tenant, lists: readonly (readonly CredentialEntry[])[]): RegistryReader
   close(): Promise<void>
 }
 
 export interface RegistryOptions {
-  /** As `--target-allow` has it. */
+  /** The destinations of `--target-allow`. */
   readonly allow: readonly string[]
   readonly now: () => Date
   readonly limits?: ReadLimits
 }
 
-/** Source: OCI distribution spec 1.1: registries take manifests of 4 MiB at least. */
-const MOST_MANIFEST_BYTES = 4 * 1024 * 1024
-// What has a digest stays what it is; a right to read it may end.
+/** Source: OCI distribution spec 1.1: registries accept manifests of at least 4 MiB. */
+const MAX_MANIFEST_BYTES = 4 * 1024 * 1024
+// Content with a digest never changes, but the right to read it may end.
 const KEEP_MS = 10 * 60_000
 const KEEP_TAG_MS = 30_000
 
@@ -55,8 +55,8 @@ export function createRegistries({ allow, now, limits = READ_LIMITS }: RegistryO
       }
       return {
         manifest: (repository, reference) =>
-          read({ repository, kind: 'manifests', reference, most: MOST_MANIFEST_BYTES }),
-        blob: (repository, reference, most = MOST_BYTES) => read({ repository, kind: 'blobs', reference, most }),
+          read({ repository, kind: 'manifests', reference, most: MAX_MANIFEST_BYTES }),
+        blob: (repository, reference, most = MAX_BYTES) => read({ repository, kind: 'blobs', reference, most }),
       }
     },
     async close() {

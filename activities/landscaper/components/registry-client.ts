@@ -1,13 +1,13 @@
-// Manifests and blobs of OCI registries. Source: OCI distribution spec 1.1 "Pull"; distribution's token authentication specification.
+// Reads manifests and blobs from OCI registries. Source: OCI distribution spec 1.1 "Pull"; distribution's token authentication specification.
 //
-//   A1. Nobody is believed: what comes has the digest by which it was asked for, or that the registry states for a tag.
-//   A2. A token is asked for to pull from this repository, whatever the registry says it should be for.
-//   A3. What was let in with one credential opens nothing for another.
-//   A4. Who gets credentials is said by the registry itself, never by where it redirects to (CVE-2020-15157 of others).
+//   A1. No content is trusted: its digest must be the requested one, or for a tag the one that the registry states.
+//   A2. A token is requested for pulling from this repository only, whatever scope the registry asks for.
+//   A3. A token that was issued for one credential is never used with another.
+//   A4. Only a challenge of the registry itself is answered with credentials, never one of a redirect's target (compare CVE-2020-15157).
 
 import { readJson, writeJson } from '../../../workflows/kit/index.ts'
 import { createHash } from 'node:crypto'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import { isFields } from '../render/field-reader.ts'
 import { isDigest, type OciRepository } from './oci-names.ts'
 import type { RegistryAnswer, RegistryConnections, RegistryRequest } from './registry-connections.ts'
@@ -33,16 +33,16 @@ const MANIFEST_TYPES = [
   'application/vnd.docker.distribution.manifest.v2+json',
   'application/vnd.oci.image.index.v1+json',
 ]
-const MOST_TOKEN_BYTES = 64 * 1024
-const MOST_PERMITS = 1000
-/** Source: the token specification, where the answer does not say it. */
+const MAX_TOKEN_BYTES = 64 * 1024
+const MAX_PERMITS = 1000
+/** Source: the token specification, for answers without a lifetime. */
 const USUAL_LIFE_S = 60
-const LONGEST_LIFE_S = 300
+const MAX_LIFETIME_S = 300
 
 export class RegistryClient {
   readonly #connections: RegistryConnections
   readonly #now: () => Date
-  /** A3: by repository and credential. */
+  /** By repository and credential (A3). */
   readonly #permits = new Map<string, Permit>()
 
   constructor(connections: RegistryConnections, now: () => Date) {
@@ -50,9 +50,7 @@ export class RegistryClient {
     this.#now = now
   }
 
-  /**
-   * @throws BlueprintError `ComponentNotFound`, `RegistryDenied`, `UntrustedContent`, and as RegistryConnections; retryable failures.
-   */
+  /** @throws BlueprintError `ComponentNotFound`, `RegistryDenied`, `UntrustedContent`, and as RegistryConnections; retryable failures. */
   async read(asked: RegistryObject, signal: AbortSignal): Promise<Buffer> {
     const answer = await this.#authorized(asked, signal)
     if (answer.status === 200) return checked(asked, answer)
@@ -76,7 +74,7 @@ export class RegistryClient {
         accept: kind === 'manifests' ? MANIFEST_TYPES.join(', ') : '*/*',
       })
     const answer = await send(known)
-    // A4
+    // Implements A4.
     if (answer.status !== 401 || answer.origin !== repository.origin || registryToken !== undefined) return answer
     const header = await this.#authorize(asked, answer, signal)
     return header === undefined ? answer : await send(header)
@@ -90,19 +88,19 @@ export class RegistryClient {
   #keep({ repository, credential }: RegistryObject, header: string, lifeS: number): void {
     const key = keyOf(repository, credential)
     this.#permits.delete(key)
-    this.#permits.set(key, { header, untilMs: this.#now().getTime() + Math.min(lifeS, LONGEST_LIFE_S) * 1000 })
+    this.#permits.set(key, { header, untilMs: this.#now().getTime() + Math.min(lifeS, MAX_LIFETIME_S) * 1000 })
     for (const oldest of this.#permits.keys()) {
-      if (this.#permits.size <= MOST_PERMITS) break
+      if (this.#permits.size <= MAX_PERMITS) break
       this.#permits.delete(oldest)
     }
   }
 
-  /** What the registry asks for; undefined: there is nothing that we could send. */
+  /** The authorization that the registry requests; undefined without a suitable credential. */
   async #authorize(asked: RegistryObject, answer: RegistryAnswer, signal: AbortSignal): Promise<string | undefined> {
     const challenge = challengeIn(answer.headers['www-authenticate'])
     const basic = basicOf(asked.credential)
     if (challenge?.scheme === 'basic') {
-      if (basic !== undefined) this.#keep(asked, basic, LONGEST_LIFE_S)
+      if (basic !== undefined) this.#keep(asked, basic, MAX_LIFETIME_S)
       return basic
     }
     const realm = challenge?.scheme === 'bearer' ? challenge.parameters['realm'] : undefined
@@ -136,7 +134,7 @@ interface Challenge {
   readonly parameters: Readonly<Record<string, string>>
 }
 
-/** Of `Bearer realm="https://auth.example/token",service="registry.example"` */
+/** Parses `Bearer realm="https://auth.example/token",service="registry.example"`. */
 function challengeIn(header: string | string[] | undefined): Challenge | undefined {
   const text = (Array.isArray(header) ? header[0] : header)?.slice(0, 4096) ?? ''
   const [, scheme, rest = ''] = /^\s*(\w+)\s+(.*)$/s.exec(text) ?? []
@@ -159,11 +157,11 @@ function tokenRequest({ asked, realm, service, basic, signal }: TokenQuestion): 
   const isOwn = url.origin === repository.origin
   const common = {
     accept: 'application/json',
-    most: MOST_TOKEN_BYTES,
+    most: MAX_TOKEN_BYTES,
     signal,
     authority: isOwn ? credential?.authority : undefined,
   }
-  // A2
+  // Implements A2.
   const asks = { ...(service !== undefined && { service }), scope: `repository:${repository.path}:pull` }
   const { identityToken } = credential ?? {}
   if (identityToken !== undefined) {
@@ -181,7 +179,7 @@ function tokenIn(bytes: Buffer, asked: RegistryObject): { readonly header: strin
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
     throw invalid(`${titleOf(asked)}: found no token in the answer of the one who gives them, expected one`)
   const life = Number(fields['expires_in'] ?? USUAL_LIFE_S)
-  // It may take a while to use it.
+  // A few seconds may pass until the token is used.
   return { header: `Bearer ${token}`, lifeS: Number.isFinite(life) ? Math.max(life - 5, 0) : 0 }
 }
 
@@ -193,7 +191,7 @@ export function jsonOf(bytes: Buffer): unknown {
   }
 }
 
-/** A1 */
+/** Implements A1. */
 function checked(asked: RegistryObject, { bytes, headers }: RegistryAnswer): Buffer {
   const stated = headers['docker-content-digest']
   const wanted = isDigest(asked.reference) ? asked.reference : typeof stated === 'string' ? stated : undefined
@@ -205,7 +203,7 @@ function checked(asked: RegistryObject, { bytes, headers }: RegistryAnswer): Buf
   throw new BlueprintError('UntrustedContent', message)
 }
 
-/** `ghcr.io/acme/component-descriptors/example.com/shop:1.2.0` */
+/** For example `ghcr.io/acme/component-descriptors/example.com/shop:1.2.0`. */
 export function titleOf({ repository, reference }: Pick<RegistryObject, 'repository' | 'reference'>): string {
   const { origin, path } = repository
   return `${origin.replace(/^https:\/\//, '')}/${path}${isDigest(reference) ? '@' : ':'}${reference}`

@@ -1,51 +1,51 @@
-// Requests to registries that tenants name, and to where these send us: bounded in time and size, and only to where the operator lets them lead.
-// Source: docs/security.md "Where registries lead".
+// Sends requests to registries that tenants name, with limits for time, size and destination, and follows redirects. Source: docs/security.md "Where
+// registries lead".
 //
-//   N1. Each address is judged where the socket is made, and plain HTTP only where it is listed: as for Targets (address-rule.ts, guarded-agent.ts).
+//   N1. Each address is checked when the socket is opened, and plain HTTP requires an entry in the allow-list, as for Targets (address-rule.ts,
+//       guarded-agent.ts).
 //   N2. Credentials never follow a redirect to another origin.
-//   N3. No answer is longer than was asked for; none is quoted.
+//   N3. The size of each answer is limited; no message quotes an answer.
 
-import type { Agent } from 'undici'
-import { request } from 'undici'
+import { type Agent, request } from 'undici'
 import { retryableFailure } from '../../kube/errors.ts'
-import { wholeBody } from '../../kube/whole-body.ts'
+import { readBody } from '../../kube/http-client.ts'
 import type { AddressRule } from '../deploy/target/address-rule.ts'
 import { createGuardedAgent, RefusedAddress } from '../deploy/target/guarded-agent.ts'
 import { isUntrusted } from '../deploy/target/untrusted.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 
 export interface RegistryRequest {
   readonly url: string
-  /** PEM; undefined: the system's authorities. */
+  /** PEM; undefined for the system's authorities. */
   readonly authority?: string | undefined
   readonly accept: string
   readonly authorization?: string | undefined
-  /** Makes it a POST. */
+  /** Present for a POST request. */
   readonly form?: URLSearchParams
-  /** Bytes of the answer. */
+  /** Limit for the bytes of the answer. */
   readonly most: number
   readonly signal: AbortSignal
 }
 
 export interface RegistryAnswer {
-  /** Of whoever has given it: after redirects, maybe not whom we have asked. */
+  /** The origin that answered, which differs from the requested one after a redirect. */
   readonly origin: string
   readonly status: number
-  /** Lower-case names. */
+  /** Keys are lower-case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Empty where the status is not 200. */
+  /** Empty unless the status is 200. */
   readonly bytes: Buffer
 }
 
 const SILENCE_MS = 10_000
-const MOST_REDIRECTS = 5
-const MOST_AGENTS = 50
+const MAX_REDIRECTS = 5
+const MAX_AGENTS = 50
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
 const PASSING: readonly number[] = [408, 425, 429]
 
 export class RegistryConnections {
   readonly #rule: AddressRule
-  /** By origin and authority, the least recently used first. */
+  /** By origin and authority; the least recently used comes first. */
   readonly #agents = new Map<string, Agent>()
 
   constructor(rule: AddressRule) {
@@ -53,19 +53,19 @@ export class RegistryConnections {
   }
 
   /**
-   * Follows redirects. Answers of 401, 403 and 404 are the caller's.
+   * Follows redirects. The caller handles answers with status 401, 403 and 404.
    *
-   * @throws BlueprintError `RegistryNotAllowed`, `UntrustedServer`, `ERR_CONFIGURATION_PROBLEM` for what is too long or no registry's answer;
-   * retryable `RegistryUnavailable`; the signal's reason.
+   * @throws BlueprintError `RegistryNotAllowed`, `UntrustedServer`, `ERR_CONFIGURATION_PROBLEM` for an answer that is too long or invalid; retryable
+   * `RegistryUnavailable`; the signal's reason.
    */
   async send(asked: RegistryRequest): Promise<RegistryAnswer> {
     let next = asked
-    for (let turn = 0; turn <= MOST_REDIRECTS; turn += 1) {
+    for (let turn = 0; turn <= MAX_REDIRECTS; turn += 1) {
       const answer = await this.#sendOnce(next)
       if (typeof answer !== 'string') return answer
       next = redirected(next, answer)
     }
-    throw strange(asked.url, `found more than ${MOST_REDIRECTS} redirects, expected fewer`)
+    throw strange(asked.url, `found more than ${MAX_REDIRECTS} redirects, expected fewer`)
   }
 
   async close(): Promise<void> {
@@ -74,7 +74,7 @@ export class RegistryConnections {
     await Promise.all(agents.map((agent) => agent.destroy()))
   }
 
-  /** @returns the place to which it was redirected, or the answer. */
+  /** @returns the location of a redirect, or the answer. */
   async #sendOnce(asked: RegistryRequest): Promise<RegistryAnswer | string> {
     const { url, accept, authorization, form, most, signal } = asked
     const { origin } = new URL(url)
@@ -95,9 +95,9 @@ export class RegistryConnections {
       })
       if (statusCode === 200) {
         const excess = () => strange(url, `found more than ${most} bytes, expected at most that`)
-        return { origin, status: statusCode, headers, bytes: await wholeBody(body, most, excess) }
+        return { origin, status: statusCode, headers, bytes: await readBody(body, most, excess) }
       }
-      // What says more than its status may be long, or quote us.
+      // The body of an error may be long, or quote the request.
       body.on('error', () => undefined).destroy()
       const { location } = headers
       if (REDIRECTS.includes(statusCode) && typeof location === 'string') return location
@@ -124,16 +124,16 @@ export class RegistryConnections {
     this.#agents.delete(key)
     this.#agents.set(key, agent)
     for (const [oldest, other] of this.#agents) {
-      if (this.#agents.size <= MOST_AGENTS) break
+      if (this.#agents.size <= MAX_AGENTS) break
       this.#agents.delete(oldest)
-      // Requests that it has are finished first.
+      // Pending requests of the agent are completed.
       other.close().catch(() => undefined)
     }
     return agent
   }
 }
 
-/** N2 */
+/** Implements N2. */
 function redirected(asked: RegistryRequest, location: string): RegistryRequest {
   if (asked.form !== undefined || !URL.canParse(location, asked.url))
     throw strange(asked.url, 'found a redirect that leads nowhere, expected an answer')
@@ -151,7 +151,7 @@ function failureOf(error: unknown, { url, signal }: RegistryRequest): unknown {
   if (error instanceof RefusedAddress) return new BlueprintError('RegistryNotAllowed', `registry: ${error.message}`)
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (typeof code !== 'string') return error
-  // Undici says it of headers: no other argument is a tenant's.
+  // Undici throws this for invalid headers: no other argument comes from a tenant.
   if (code === 'UND_ERR_INVALID_ARG')
     return strange(url, 'found credentials that no request takes, expected plain text')
   const expected = 'expected one of the authorities that the worker trusts, or of certificateAuthority in ocmConfig'
@@ -163,7 +163,7 @@ function failureOf(error: unknown, { url, signal }: RegistryRequest): unknown {
   return unavailable(url, code)
 }
 
-/** The world's fault: a later try may not meet it. */
+/** The request may be retried. */
 function unavailable(url: string, why: string): Error {
   return retryableFailure('RegistryUnavailable', `${originOf(url)}: found no answer (${why}); it is asked again`)
 }

@@ -1,37 +1,37 @@
-// Credentials for OCI registries: what pull secrets and configurations of OCM say, and which of them is for a repository. Pure.
-// Source: spec/landscaper.md 1.7; Docker's config.json; OCM v0.11.0, credentials/builtin/oci/identity, credentials/identity/hostpath.
+// Reads credentials for OCI registries from pull secrets and OCM configurations, and selects one for a repository. Pure. Source: spec/landscaper.md
+// 1.7; Docker's config.json; OCM v0.11.0, credentials/builtin/oci/identity, credentials/identity/hostpath.
 //
-//   C1. No message quotes a value: all of them may be secrets.
-//   C2. A credential goes to the host that it is for, and to no other.
+//   C1. No message quotes a value, because any value may be a secret.
+//   C2. A credential is only sent to its host.
 
 import { createHash } from 'node:crypto'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import { isFields, printPath, readFields, typeName, type FieldReader, type Fields } from '../render/field-reader.ts'
 import { canonicalHost, type OciRepository } from './oci-names.ts'
 
 export interface RegistryCredential {
   readonly username?: string
   readonly password?: string
-  /** With it a token is asked for. */
+  /** Exchanged for a token. */
   readonly identityToken?: string
-  /** Sent as it is. */
+  /** Sent unchanged as bearer token. */
   readonly registryToken?: string
-  /** PEM of those who vouch for the registry's certificate, in place of the system's authorities. */
+  /** PEM of the authorities that replace the system's for the registry's certificate. */
   readonly authority?: string
 }
 
-/** What a credential is for. */
+/** A credential with the repositories for which it is used. */
 export interface CredentialEntry {
   readonly hostname: string
-  /** Absent: every one. */
+  /** Absent: any port. */
   readonly port?: string
   readonly scheme?: string
-  /** Of the repository, by whole segments; empty: all. */
+  /** A prefix of the repository's path, in whole segments; empty for all repositories. */
   readonly path: string
   readonly credential: RegistryCredential
 }
 
-/** Of several that fit, the one for the longest path, then for one port, then the first. */
+/** Selects the matching credential with the longest path; among equal paths one with a port, then the first. */
 export function credentialFor(
   entries: readonly CredentialEntry[],
   { origin, path }: OciRepository,
@@ -52,14 +52,14 @@ export function credentialFor(
 const usualPort = (protocol: string) => (protocol === 'http:' ? '80' : '443')
 const weightOf = ({ path, port }: CredentialEntry) => path.length * 2 + (port === undefined ? 0 : 1)
 
-// `*.example.com` stands for one name before it, as for the kubelet.
+// `*.example.com` matches exactly one label, as in the kubelet.
 function isHost(named: string, hostname: string): boolean {
   const host = canonicalHost(named)
   if (!host.startsWith('*.')) return host === hostname
   return hostname.slice(hostname.indexOf('.')) === host.slice(1)
 }
 
-/** Tells credentials apart where what they open is kept. */
+/** A cache key that distinguishes credentials. */
 export function keyOfCredential(credential: RegistryCredential | undefined): string {
   if (credential === undefined) return ''
   const { username, password, identityToken, registryToken, authority } = credential
@@ -68,7 +68,7 @@ export function keyOfCredential(credential: RegistryCredential | undefined): str
 }
 
 /**
- * Entries of `auths` of a config.json, or of the older .dockercfg, which is the same without `auths`.
+ * Reads the `auths` of a config.json, or the older .dockercfg, which is the same map without `auths`.
  *
  * @param place for messages.
  * @throws BlueprintError
@@ -92,17 +92,17 @@ export function readDockerConfig(
   })
 }
 
-// Each takes a while, and a Secret holds tens of thousands.
-const MOST_ENTRIES = 1000
+// Each entry takes time, and a Secret may hold tens of thousands.
+const MAX_ENTRIES = 1000
 
 function refuseTooMany(found: number, field: string): void {
-  if (found > MOST_ENTRIES) throw invalid(`${field}: found ${found} entries, expected at most ${MOST_ENTRIES}`)
+  if (found > MAX_ENTRIES) throw invalid(`${field}: found ${found} entries, expected at most ${MAX_ENTRIES}`)
 }
 
-/** `https://index.docker.io/v1/`, `ghcr.io`, `registry.example:5000/acme` */
+/** Parses `https://index.docker.io/v1/`, `ghcr.io` or `registry.example:5000/acme`. */
 function subjectOf(server: string): Omit<CredentialEntry, 'credential'> | undefined {
   const [, scheme, host = '', path = ''] = /^(?:(https?):\/\/)?([^/?#@]+)(?:\/([^?#]*))?$/.exec(server) ?? []
-  // A name may have a wildcard, which URLs may not.
+  // URLs do not allow the wildcard of a name.
   const address = host.replace(/^\*\./, 'wildcard.')
   if (host === '' || !URL.canParse(`https://${address}`)) return undefined
   const { hostname, port } = new URL(`https://${address}`)
@@ -110,7 +110,7 @@ function subjectOf(server: string): Omit<CredentialEntry, 'credential'> | undefi
   return {
     hostname: hostname.replace(/^wildcard\./, '*.'),
     path: repository,
-    // Docker's names are whole: one without port is no registry on another port.
+    // In Docker's configuration a name without port means the default port only.
     port: port !== '' ? port : scheme === 'http' ? '80' : '443',
   }
 }
@@ -136,7 +136,7 @@ function basicIn(auth: string | undefined, at: string): { username?: string; pas
   const decoded = Buffer.from(auth, 'base64').toString('utf8')
   const colon = decoded.indexOf(':')
   if (colon <= 0) throw invalid(`${at}: auth: found something else, expected user and password in base64`)
-  // Some tools end it with zero bytes.
+  // Some tools append zero bytes.
   return { username: decoded.slice(0, colon), password: decoded.slice(colon + 1).replace(/\0+$/, '') }
 }
 
@@ -150,18 +150,18 @@ function credentialOf(given: Given): RegistryCredential | undefined {
 const GENERIC = 'generic.config.ocm.software'
 const CREDENTIALS = 'credentials.config.ocm.software'
 const CONSUMER = 'OCIRegistry'
-const MOST_NESTED = 10
+const MAX_NESTED = 10
 
 /**
- * Those for OCI registries in a configuration of OCM; those for other things are not ours.
+ * Reads the credentials for OCI registries from an OCM configuration; credentials for other consumers are ignored.
  *
- * @throws BlueprintError `NotSupported` with the type that cannot be had, else what is malformed.
+ * @throws BlueprintError `NotSupported` with an unsupported type, otherwise for malformed fields.
  */
 export function readOcmConfig(value: unknown, place: string, level = 0): readonly CredentialEntry[] {
   if (!isFields(value)) throw invalid(`${place}: found ${typeName(value)}, expected a map`)
   const type = typeIn(value, place)
   const fields = readFields(value, [], (path, problem) => refuse(`${place}.${printPath(path)}: ${problem}`), 'exact')
-  if (type === GENERIC && level < MOST_NESTED)
+  if (type === GENERIC && level < MAX_NESTED)
     return (fields.list('configurations') ?? []).flatMap((one, index) =>
       readOcmConfig(one, `${place}.configurations[${index}]`, level + 1),
     )
@@ -189,7 +189,7 @@ function consumerIn(value: unknown, place: string): readonly CredentialEntry[] {
     const found = typeIn(source, `${place}.credentials[${index}]`)
     if (found !== 'Credentials') throw notSupported(`${place}.credentials[${index}].type`, found, 'Credentials')
   }
-  // Each is asked for with those before it; the last is the one.
+  // The credentials form a chain; the last one is used.
   const last = readFields(sources.at(-1), ['credentials', sources.length - 1], report, 'exact')
   const properties = last.textMap('properties') ?? {}
   const { username, password, identityToken, registryToken, certificateAuthority: authority } = properties
@@ -222,7 +222,7 @@ function repositoryIn(value: unknown, place: string): readonly CredentialEntry[]
   return readDockerConfig(repository['dockerConfig'], `${at}.dockerConfig`, 'config.json')
 }
 
-/** Without its version. */
+/** The type without its version. */
 function typeIn(value: unknown, place: string): string {
   const type = isFields(value) ? value['type'] : undefined
   if (typeof type === 'string' && type !== '') return type.replace(/\/v\d+\w*$/, '')

@@ -1,35 +1,35 @@
-// Files in a folder of the worker's machine. Tenants say which: what they name stays inside of the folder that the operator has given.
+// Reads files in the operator's folder for local repositories. Tenants write the paths, so access is confined to the folder.
 //
-//   R1. No path leads out of the folder, neither by `..` nor by a link.
-//   R2. Only regular files are read, and of each no more than was asked for: a pipe or a device never ends.
+//   R1. No path leads out of the folder, neither by `..` nor by a symbolic link.
+//   R2. Only regular files are read, and each only up to the given size, because a pipe or a device never ends.
 
 import type { Stats } from 'node:fs'
 import { readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { join, posix, sep } from 'node:path'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 
 export interface FoundFile {
-  /** Inside of the folder, with slashes. */
+  /** Relative to the folder, with slashes. */
   readonly path: string
   readonly bytes: number
 }
 
-/** One content of a file: another one is written at another time, or is another file. */
+/** Identifies one content of a file: the key changes when the file is written or replaced. */
 export interface FileVersion {
-  /** As the file system has it. */
+  /** The real path in the file system. */
   readonly place: string
   readonly bytes: number
   readonly key: string
 }
 
-/** How far a folder is looked through. */
+/** Limits for listing a folder. */
 export interface FolderLimits {
   readonly levels: number
   readonly files: number
 }
 
 export class RegistryFolder {
-  /** As the file system has it. */
+  /** The real path in the file system. */
   readonly #root: string
 
   private constructor(root: string) {
@@ -37,8 +37,8 @@ export class RegistryFolder {
   }
 
   /**
-   * @param root as the operator gave it.
-   * @throws BlueprintError `NotSupported` when there is no such folder.
+   * @param root the path from the operator's flag.
+   * @throws BlueprintError `NotSupported` when the folder does not exist.
    */
   static async open(root: string): Promise<RegistryFolder> {
     const found = await orUndefined(realpath(root))
@@ -46,7 +46,7 @@ export class RegistryFolder {
     throw new BlueprintError('NotSupported', `--registry-local: found no folder ${root} on the worker, expected one`)
   }
 
-  /** What lies at a path: R1, R2. Undefined: nothing, or something else. */
+  /** The kind of the entry at a path (R1, R2); undefined for anything else. */
   async find(path: string): Promise<'file' | 'folder' | undefined> {
     const place = await this.#placeOf(path)
     const found = place === undefined ? undefined : await orUndefined(stat(place))
@@ -54,7 +54,7 @@ export class RegistryFolder {
     return found.isFile() ? 'file' : found.isDirectory() ? 'folder' : undefined
   }
 
-  /** @throws BlueprintError when it is longer than `most` bytes; undefined: there is no such file. */
+  /** @throws BlueprintError when the file exceeds `most` bytes; undefined if the file does not exist. */
   async read(path: string, most: number): Promise<Buffer | undefined> {
     const place = await this.#placeOf(path)
     const found = place === undefined ? undefined : await orUndefined(stat(place))
@@ -64,7 +64,7 @@ export class RegistryFolder {
     return await orUndefined(readFile(place))
   }
 
-  /** What file lies at a path now: R1, R2. Undefined: none. */
+  /** The current version of the file at a path (R1, R2); undefined if the file does not exist. */
   async version(path: string): Promise<FileVersion | undefined> {
     const place = await this.#placeOf(path)
     const found = place === undefined ? undefined : await orUndefined(stat(place))
@@ -73,10 +73,10 @@ export class RegistryFolder {
   }
 
   /**
-   * The files below a folder, by path; what is neither a file nor a folder is left out.
+   * Lists the files below a folder, sorted by path; entries that are neither files nor folders are left out.
    *
-   * @param enters whether a folder of that name is looked into.
-   * @throws BlueprintError when there are more than the limits allow.
+   * @param enters whether to list a folder with this name.
+   * @throws BlueprintError when the limits are exceeded.
    */
   async list(path: string, limits: FolderLimits, enters: (name: string) => boolean): Promise<readonly FoundFile[]> {
     const files: FoundFile[] = []
@@ -108,21 +108,21 @@ export class RegistryFolder {
     return place === undefined ? undefined : (await orUndefined(stat(place)))?.size
   }
 
-  /** R1. Undefined: there is nothing inside of the folder. */
+  /** Implements R1. Undefined if the path does not exist in the folder. */
   async #placeOf(path: string): Promise<string | undefined> {
-    // What a tenant writes is below the root, whatever it begins with.
+    // An absolute path of a tenant is relative to the root.
     const named = join(this.#root, posix.join('/', path))
     const place = await orUndefined(realpath(named))
     return place !== undefined && (place === this.#root || place.startsWith(this.#root + sep)) ? place : undefined
   }
 }
 
-/** @param place as the file system has it. */
+/** @param place the real path in the file system. */
 export function versionOf(place: string, { ino, size, mtimeMs, ctimeMs }: Stats): FileVersion {
   return { place, bytes: size, key: JSON.stringify([place, ino, size, mtimeMs, ctimeMs]) }
 }
 
-// What cannot be found, or not looked at, is not there for whoever asks. ENAMETOOLONG and a zero byte are names that nothing has.
+// Entries that do not exist or cannot be accessed count as absent. ENAMETOOLONG and ERR_INVALID_ARG_VALUE (a zero byte) are impossible names.
 const ABSENT: readonly unknown[] = ['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'ENAMETOOLONG', 'ERR_INVALID_ARG_VALUE']
 
 async function orUndefined<T>(work: Promise<T>): Promise<T | undefined> {

@@ -1,22 +1,22 @@
-// What was read from registries, and what is being read: each thing once for all who may have it.
+// A cache of registry contents that also shares reads in progress.
 //
-//   R1. A pass waits for a registry only a moment: it holds a place that others need. What it asked for is read on without it, and is there when it asks
-//       again, which a retryable failure makes it do.
-//   R2. Who has not been let in by the registry gets nothing from here: what is kept is kept by the credential that it was read with.
-//   R3. All is bounded: what is kept in bytes and in time, what is being read in number, for each namespace and in all, and in time.
+//   R1. A pass waits only a few seconds for a registry, because it occupies a slot. The read continues without the pass, and its result is in the
+//       cache when the retryable failure makes the pass ask again.
+//   R2. The cache key contains the credential: content is only returned to callers with the credential with which it was read.
+//   R3. All resources are bounded: cached content in bytes and time; reads in progress in number (per namespace and in total) and time.
 
 import { retryableFailure } from '../../kube/errors.ts'
 import { unlessAborted } from '../deploy/target/shared-work.ts'
 
 export interface Reading {
-  /** R2 */
+  /** Contains the credential (R2). */
   readonly key: string
   /** For messages. */
   readonly title: string
   readonly namespace: string
-  /** Ends the wait, not the reading. */
+  /** Ends the wait, not the read. */
   readonly signal: AbortSignal | undefined
-  /** How long what was read may be kept. */
+  /** How long the content may be cached. */
   readonly keepMs: number
   readonly read: (signal: AbortSignal) => Promise<Buffer>
 }
@@ -37,9 +37,9 @@ export const READ_LIMITS: ReadLimits = {
   readsOfNamespace: 8,
 }
 
-/** How long a failure waits for somebody to ask. */
+/** How long a failure is kept for callers that ask again. */
 const TELL_MS = 120_000
-/** One who comes late waits this long at least: many things end soon. */
+/** The minimum wait of a caller that joins late, because many reads end soon. */
 const SHORT_WAIT_MS = 100
 
 interface Kept {
@@ -57,7 +57,7 @@ interface Flight {
 export class RegistryReads {
   readonly #limits: ReadLimits
   readonly #now: () => Date
-  /** In the order of their last use. */
+  /** In the order of the last use. */
   readonly #kept = new Map<string, Kept>()
   #bytes = 0
   readonly #flights = new Map<string, Flight>()
@@ -68,7 +68,7 @@ export class RegistryReads {
     this.#limits = limits
   }
 
-  /** @throws what `read` throws; retryable `RegistryUnavailable` when it takes long, or too much is being read; the signal's reason. */
+  /** @throws the errors of `read`; retryable `RegistryUnavailable` when the read is slow, or too many reads are in progress; the signal's reason. */
   async of(reading: Reading): Promise<Buffer> {
     const kept = this.#find(reading.key)
     if (kept !== undefined) return kept
@@ -85,7 +85,7 @@ export class RegistryReads {
       if (isLate && signal?.aborted !== true) throw tooSlow(reading, Math.max(sinceMs, this.#limits.waitMs))
       throw error
     } finally {
-      // A failure is told to all who wait for it, and then it is tried anew.
+      // All waiting callers get the failure; the next call reads again.
       if (!isLate && flight.endedMs !== undefined) this.#forgetFlight(reading.key, flight)
     }
   }
@@ -116,7 +116,7 @@ export class RegistryReads {
     return flight
   }
 
-  /** R3 */
+  /** Implements R3. */
   #makeRoom(title: string, namespace: string): void {
     this.#forgetFailures()
     const running = [...this.#flights.values()].filter(({ endedMs }) => endedMs === undefined)
@@ -130,7 +130,7 @@ export class RegistryReads {
     )
   }
 
-  /** Those that nobody has asked for in time, and the oldest of too many: they must keep nobody out. */
+  /** Removes expired failures, and the oldest of too many: they must not block new reads. */
   #forgetFailures(): void {
     const tooOld = this.#nowMs() - TELL_MS
     let excess = this.#flights.size - 2 * this.#limits.reads + 1

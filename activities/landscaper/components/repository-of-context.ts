@@ -1,9 +1,9 @@
-// The repository that a Context, an Installation or a component in place names: folders of the worker's machine, or an OCI registry. It is looked for
-// when something is wanted from it: a component in place needs none as long as it refers to none. Source: spec/landscaper.md 1.2, 1.7.
+// Opens the repository that a Context, an Installation or an inline component names: a local folder or archive, or an OCI registry. It is opened on
+// first use, because an inline component without references needs none. Source: spec/landscaper.md 1.2, 1.7.
 
-import { BlueprintError } from '../render/blueprint-error.ts'
-import { titleOfComponent, type Component } from '../render/component-descriptor.ts'
-import type { FoundResource, ResourceContent } from '../render/component-scope.ts'
+import { BlueprintError } from '../render/render-errors.ts'
+import { titleOfComponent, type Component } from '../render/blueprint/component-descriptor.ts'
+import type { ResolvedResource, ResourceContent } from '../render/blueprint/component-scope.ts'
 import { isFields, typeName, type Fields } from '../render/field-reader.ts'
 import type { ComponentData, ComponentRepository, FoundComponent } from './component-repository.ts'
 import { CTF_TYPES, TransportArchive } from './ctf-repository.ts'
@@ -14,26 +14,26 @@ import type { RegistryReader } from './registries.ts'
 import { RegistryFolder } from './registry-folder.ts'
 
 export interface RepositorySource {
-  /** That of the Context. */
+  /** The repository context of the Context. */
   readonly repositoryContext: unknown
   /** The Context's name, for messages. */
   readonly context: string
-  /** The folder that the operator has given for repositories of type local. */
+  /** The operator's folder for repositories of type local. */
   readonly registryFolder: string | undefined
-  /** Registries with the credentials of the Context, for as long as whoever asks is waited for. */
+  /** Registries with the credentials of the Context and the signal of the current call. */
   readonly registries: () => Promise<RegistryReader>
 }
 
 export interface NamedRepository {
-  /** By the Installation or the component in place itself; undefined: by neither. */
+  /** The repository context of the Installation or of the inline component; undefined if it has none. */
   readonly named: unknown
-  /** Where, for messages. */
+  /** The field of `named`, for messages. */
   readonly field: string
 }
 
 const LOCAL_TYPES = ['local', 'ComponentArchive']
 const LOCAL_ACCESS = ['localBlob', 'localFilesystemBlob', 'localOciBlob']
-/** By type of access, the field that names an artefact or a repository. */
+/** The field with the reference to an artefact or repository, by type of access. */
 const OCI_ACCESS: Readonly<Record<string, string>> = {
   ociArtifact: 'imageReference',
   ociRegistry: 'imageReference',
@@ -55,7 +55,7 @@ export class RepositoryOfContext {
     this.#place = named === undefined ? `repositoryContext of context ${source.context}` : field
   }
 
-  /** As it is written, wherever that is; undefined: nowhere. */
+  /** The repository context as written; undefined if there is none. */
   get written(): unknown {
     return this.#named ?? this.#source.repositoryContext
   }
@@ -69,7 +69,7 @@ export class RepositoryOfContext {
     return { ...(repositoryContext !== undefined && { repositoryContext }), componentName: name, version }
   }
 
-  async contentOf(found: FoundResource, folder: string | undefined): Promise<ResourceContent> {
+  async contentOf(found: ResolvedResource, folder: string | undefined): Promise<ResourceContent> {
     const { component, resource } = found
     const place = `resource ${resource.name} of component ${titleOfComponent(component)}`
     const type = typeof resource.access['type'] === 'string' ? withoutVersion(resource.access['type']) : ''
@@ -87,7 +87,7 @@ export class RepositoryOfContext {
 
   #opened(): Promise<ComponentRepository> {
     const opening = (this.#repository ??= this.#open())
-    // What has failed may not fail the next time.
+    // A failed opening is repeated.
     opening.catch(() => (this.#repository = undefined))
     return opening
   }
@@ -139,7 +139,7 @@ export class RepositoryOfContext {
   }
 }
 
-/** `localBlob/v1` is `localBlob`. */
+/** `localBlob/v1` becomes `localBlob`. */
 function withoutVersion(type: string): string {
   return type.replace(/\/v\d+\w*$/, '')
 }

@@ -1,20 +1,25 @@
-// The component version that an Installation names, and all that it refers to: read once for a job. Source: spec/landscaper.md 1.2, 1.7, 2.5, 3.6.
+// Resolves the component version of an Installation with all its references, once per job. Source: spec/landscaper.md 1.2, 1.7, 2.5, 3.6.
 //
-//   C1. References are followed to their end, each component once; a ring of them is told with its path, and so is one component too many.
-//   C2. What ComponentVersionOverwrites replace counts everywhere as if it had been written so: in what is looked for, and in what templates see.
-//   C3. A component that is referred to lies where the first one lies, unless it is replaced by one of another repository.
-//   C4. What is to be verified is verified as it was read, before anything of it is used; each content when it is read.
+//   C1. References are followed transitively, each component once. A cycle is reported with its path; the number of components is limited.
+//   C2. Replacements by ComponentVersionOverwrites apply everywhere as if they had been written: in lookups and in the descriptors that templates
+//       see.
+//   C3. A referenced component is in the repository of the first component, unless a replacement names another repository.
+//   C4. Components are verified as they were read, before they are used; each content is verified when it is read.
 
 import { canonicalJson } from '../../../workflows/kit/index.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import {
   readComponent,
   titleOfComponent,
   type Component,
   type ComponentReference,
-} from '../render/component-descriptor.ts'
-import { referringTo } from '../render/component-document.ts'
-import type { ComponentScope, FoundResource, ResourceContent } from '../render/component-scope.ts'
+} from '../render/blueprint/component-descriptor.ts'
+import {
+  replaceReferences,
+  type ComponentScope,
+  type ResolvedResource,
+  type ResourceContent,
+} from '../render/blueprint/component-scope.ts'
 import { readFields, type Fields } from '../render/field-reader.ts'
 import { type Overwrite, overwrite, type ReferenceParts, replacementText } from './component-overwrites.ts'
 import type { ComponentData, FoundComponent } from './component-repository.ts'
@@ -25,23 +30,23 @@ import { verifyComponents, type ReadComponent, type Verification, type Verified 
 export interface ComponentSource extends RepositorySource {
   /** The Installation's `spec.componentDescriptor`. */
   readonly definition: Fields
-  /** Those that the Context names. Default: none. */
+  /** The overwrites that the Context names; empty by default. */
   readonly overwrites?: readonly Overwrite[]
-  /** Undefined: it is taken as it is. */
+  /** Undefined if the component need not be verified. */
   readonly verification?: Verification | undefined
 }
 
-/** C1 */
-export const MOST_COMPONENTS = 500
+/** For C1. */
+export const MAX_COMPONENTS = 500
 const PLACE = 'spec.componentDescriptor'
 
-/** @throws BlueprintError: field, found and expected. */
+/** @throws BlueprintError with field, actual and expected value. */
 export async function resolveComponents(data: ComponentData, source: ComponentSource): Promise<ComponentScope> {
   const { walk, verified } = await walked(data, source)
   return walk.scope(source.definition, verified)
 }
 
-/** What they were verified as, where nothing else is wanted of them. @throws as `resolveComponents`. */
+/** The verified digests of the components, without their scope. @throws as `resolveComponents`. */
 export async function resolveVerified(
   data: ComponentData,
   source: ComponentSource & { readonly verification: Verification },
@@ -83,11 +88,11 @@ type Names = Pick<ReferenceParts, 'componentName' | 'version'>
 
 interface Wanted extends FoundComponent {
   readonly repository: RepositoryOfContext
-  /** The Installation, or a label of a reference, holds its descriptor. */
+  /** The Installation or a label of a reference contains the descriptor. */
   readonly isInline: boolean
 }
 
-/** A component as it counts; `read`: as it was read, with the titles of what its references lead to. */
+/** A component with replacements; `read` is the component as read, with the titles of the components to which its references lead. */
 interface Place extends Wanted {
   readonly read: ReadComponent
 }
@@ -95,7 +100,7 @@ interface Place extends Wanted {
 class Walk {
   readonly #data: ComponentData
   readonly #source: ComponentSource
-  /** That of the first component, unless it is replaced by one of another. */
+  /** The repository of the first component, unless it is replaced by a component of another repository. */
   #home: RepositoryOfContext
   readonly #others = new Map<string, RepositoryOfContext>()
   readonly #visited = new Map<string, Place>()
@@ -117,15 +122,15 @@ class Walk {
     await this.#follow({ component, folder: undefined, repository: this.#home, isInline: true })
   }
 
-  /** @param path of components that led here. */
+  /** @param path of components from the first one. */
   async #follow(next: Wanted, path: readonly string[] = []): Promise<void> {
     const title = titleOfComponent(next.component)
     const here = [...path, title]
     const meant = next.component.references.map((reference) => this.#meant(reference))
     const read = { component: next.component, links: meant.map(titleOf) }
-    this.#visited.set(title, { ...next, component: referringTo(next.component, meant), read })
-    if (this.#visited.size > MOST_COMPONENTS)
-      refuse(`${PLACE}: found more than ${MOST_COMPONENTS} components that it refers to, expected fewer`)
+    this.#visited.set(title, { ...next, component: replaceReferences(next.component, meant), read })
+    if (this.#visited.size > MAX_COMPONENTS)
+      refuse(`${PLACE}: found more than ${MAX_COMPONENTS} components that it refers to, expected fewer`)
     for (const [index, reference] of next.component.references.entries())
       await this.#followOne(reference, meant[index] ?? this.#meant(reference), here)
   }
@@ -152,7 +157,7 @@ class Walk {
     return { ...(await repository.find({ name, version }, place)), repository, isInline: false }
   }
 
-  /** C2, C3 */
+  /** Implements C2 and C3. */
   #meant({ componentName, version }: Names): Meant {
     const written = { repositoryContext: this.#home.written, componentName, version }
     const meant = overwrite(written, this.#source.overwrites ?? [])
@@ -171,14 +176,14 @@ class Walk {
     return known
   }
 
-  /** C4 */
+  /** Implements C4. */
   async verify(verification: Verification): Promise<Verified> {
     const [own = ''] = this.#visited.keys()
     const components = new Map([...this.#visited].map(([title, { read }]) => [title, read]))
     return await verifyComponents(own, components, verification)
   }
 
-  /** @param verified as what it was; undefined: it is taken as it is. */
+  /** @param verified the verified digests; undefined without verification. */
   scope(definition: Fields, verified: Verified | undefined): ComponentScope {
     const places = [...this.#visited.values()]
     const [first, ...rest] = places.map(({ component }) => component)
@@ -190,13 +195,13 @@ class Walk {
       source: definition,
       own: first,
       all: [first, ...rest],
-      replaced: [...new Set(this.#replaced)],
+      overwrites: [...new Set(this.#replaced)],
       definitionOf: (component) => {
         const { isInline, repository, read } = found(component)
-        // As it was written: what replaces its references counts there, too, and once.
+        // The descriptor as written: replacements of its references are applied there once, too.
         return isInline ? { inline: read.component.document } : { ref: repository.referenceTo(component) }
       },
-      contentOf: async (wanted) => {
+      readContent: async (wanted) => {
         const { repository, folder } = found(wanted.component)
         const content = await repository.contentOf(wanted, folder)
         if (verified !== undefined) checkVerified(content, wanted, verified)
@@ -206,8 +211,8 @@ class Walk {
   }
 }
 
-/** C4 */
-function checkVerified(content: ResourceContent, { component, resource }: FoundResource, verified: Verified): void {
+/** Implements C4. */
+function checkVerified(content: ResourceContent, { component, resource }: ResolvedResource, verified: Verified): void {
   const title = titleOfComponent(component)
   const digests = verified.get(title)?.resources[component.resources.indexOf(resource)] ?? []
   checkContent(content, digests, `resource ${resource.name} of component ${title}`)
@@ -222,7 +227,7 @@ function titleOf({ componentName: name, version }: Names): string {
   return titleOfComponent({ name, version })
 }
 
-/** `a:1 -> b:1 -> a:1`, without what led to it. */
+/** `a:1 -> b:1 -> a:1`, without the components before the cycle. */
 function ring(path: readonly string[], wanted: string): string {
   return [...path.slice(path.indexOf(wanted)), wanted].join(' -> ')
 }

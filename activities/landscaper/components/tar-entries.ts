@@ -1,29 +1,29 @@
-// One pass over a tar archive, gzipped or not, as it comes from the disk: nothing is written anywhere, and only what is asked for is held. Blueprints,
-// which are small and come as a whole, are read by render/blueprint-archive.ts.
+// Reads a tar archive, gzipped or not, as a stream: it writes nothing to disk, and keeps only requested files in memory.
+// render/blueprint/blueprint-files.ts reads the small archives of blueprints.
 //
-//   P1. Little that is packed may become very much: unpacked bytes, what they are to the packed ones, and entries are bounded.
-//   P2. Nothing in it leads out of it: links, devices and paths that go up are refused wherever they stand.
+//   P1. A small archive may unpack to a very large one: unpacked bytes, the compression ratio and entries are limited.
+//   P2. Links, devices and paths that lead out of the archive are refused.
 
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { extract, type Extract, type Header } from 'tar-stream'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 
 export interface TarLimits {
-  /** Unpacked. */
+  /** Limit for unpacked bytes. */
   readonly bytes: number
   readonly entries: number
-  /** Times that the unpacked bytes may be the packed ones, beyond `free` of them. */
+  /** Limit for the ratio of unpacked to packed bytes; `free` unpacked bytes are always allowed. */
   readonly ratio: number
   readonly free: number
 }
 
 export interface TarFile {
-  /** Without `./` before it. */
+  /** Without a leading `./`. */
   readonly path: string
   readonly size: number
-  /** Of its content in the unpacked archive. */
+  /** The offset of the content in the unpacked archive. */
   readonly at: number
 }
 
@@ -32,12 +32,12 @@ export interface TarPass {
   readonly isGzipped: boolean
   readonly limits: TarLimits
   readonly signal: AbortSignal
-  /** Of the archive, for messages. */
+  /** The name of the archive, for messages. */
   readonly title: string
-  /** Whether the content of this file is wanted. */
+  /** Whether to read the content of this file. */
   readonly wants: (file: TarFile) => boolean
   readonly take: (file: TarFile, content: Buffer) => void
-  /** Whether the rest is left unread. */
+  /** Whether to skip the rest of the archive. */
   readonly isEnough?: () => boolean
 }
 
@@ -49,11 +49,11 @@ interface Entry extends AsyncIterable<unknown> {
 const FILES: readonly unknown[] = ['file', 'contiguous-file']
 const SHOWN = 100
 
-/** @throws BlueprintError where it is no such archive, or by P1 and P2; what the disk says; the signal's reason. */
+/** @throws BlueprintError for an invalid archive, and by P1 and P2; errors of the disk; the signal's reason. */
 export async function passTar(packed: Readable, pass: TarPass): Promise<void> {
   const unpack = extract()
   const flow = flowOf(packed, unpack, pass)
-  // Told below: it ends what is iterated over.
+  // The iteration below reports this error, too.
   flow.catch(() => undefined)
   try {
     if (await takeEntries(unpack, pass)) await flow
@@ -65,7 +65,7 @@ export async function passTar(packed: Readable, pass: TarPass): Promise<void> {
   }
 }
 
-/** @returns whether all were gone through. */
+/** @returns whether all entries were read. */
 async function takeEntries(unpack: AsyncIterable<Entry>, pass: TarPass): Promise<boolean> {
   let entries = 0
   for await (const entry of unpack) {
@@ -79,10 +79,10 @@ async function takeEntries(unpack: AsyncIterable<Entry>, pass: TarPass): Promise
   return true
 }
 
-/** P2. Undefined: a folder. */
+/** Implements P2. Undefined for a folder. */
 function fileOf({ header }: Entry, title: string): TarFile | undefined {
   const { name, size } = header
-  // Null where the reader does not know it, whatever its types say.
+  // Null for a type that the library does not know, in spite of its declared type.
   const type = header.type as Header['type'] | null
   const segments = name.split('/').filter((segment) => segment !== '.')
   if (name.startsWith('/') || segments.includes('..'))
@@ -90,7 +90,7 @@ function fileOf({ header }: Entry, title: string): TarFile | undefined {
   if (type === 'directory') return undefined
   if (!FILES.includes(type))
     throw invalid(`${title}: ${shown(name)}: found an entry of type ${type ?? 'unknown'}, expected a file or a folder`)
-  // What the reader says beside its declared types.
+  // The library sets this field without declaring it.
   const { byteOffset: at } = header as typeof header & { readonly byteOffset: number }
   return { path: segments.join('/'), size, at }
 }
@@ -101,7 +101,7 @@ async function contentOf(entry: Entry): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** P1 */
+/** Implements P1. */
 async function flowOf(packed: Readable, unpack: Extract, pass: TarPass): Promise<void> {
   const { limits, packedBytes, signal, title } = pass
   const ratioed = Math.max(limits.free, packedBytes * limits.ratio)
@@ -121,7 +121,7 @@ async function* bounded(chunks: AsyncIterable<Buffer>, most: number, excess: () 
   }
 }
 
-// What gunzip says has a code of its own, what the reader of tar says has none, and what the disk says has one of the system.
+// Errors of gunzip have a code that starts with Z_, errors of the tar library have none, errors of the disk have a system code.
 function isOfContent(error: unknown): error is Error {
   if (!(error instanceof Error) || error instanceof BlueprintError || error instanceof TypeError) return false
   return !('code' in error) || String(error.code).startsWith('Z_')

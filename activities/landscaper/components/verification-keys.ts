@@ -1,12 +1,12 @@
-// The keys that a Context names for a signature, as they are now. Source: spec/landscaper.md 1.7.
+// Reads the keys of a Context for a signature. Source: spec/landscaper.md 1.7.
 //
-//   K1. Only Secrets of the Context's own namespace are read: who may write a Context must not verify with, or find out about, those of others.
+//   K1. Only Secrets in the Context's namespace are read: the author of a Context must not use, or learn about, Secrets of other namespaces.
 
 import type { Context } from '../../../workflows/landscaper/context/kind.ts'
-import { entriesOf, secretResource } from '../../kube/secrets.ts'
+import { entriesOf, secretResource } from '../../kube/core-kinds.ts'
 import { readObject } from '../../kube/read-family.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import type { TrustedKeys } from './verify-signature.ts'
 
 type Named = NonNullable<NonNullable<Context['verificationSignatures']>[string]['publicKeySecretReference']>
@@ -14,8 +14,8 @@ type Named = NonNullable<NonNullable<Context['verificationSignatures']>[string][
 const FIELDS = ['publicKeySecretReference', 'caCertificateSecretReference'] as const
 
 /**
- * @param named of the Context, which may not be there.
- * @throws BlueprintError with the field of the Context, and what is wrong there; retryable failures of the API server.
+ * @param named the Context's name; the Context may not exist.
+ * @throws BlueprintError with the field of the Context and the problem; retryable failures of the API server.
  */
 export async function keysOf(
   deps: LandscaperDeps,
@@ -44,7 +44,7 @@ async function keyIn(deps: LandscaperDeps, namespace: string, { name, namespace:
   return { pem: Buffer.from(packed, 'base64').toString('utf8'), place: `secret ${namespace}/${name}` }
 }
 
-/** Without a key: the only one that there is. */
+/** Without a key: the only entry. */
 function entryOf(entries: Readonly<Record<string, string>>, key: string, where: string): string {
   const keys = Object.keys(entries)
   if (key === '' && keys.length !== 1)

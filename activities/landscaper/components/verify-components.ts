@@ -1,55 +1,56 @@
-// Whether a component version, and all that it refers to, is what somebody has signed. Source: spec/landscaper.md 3.13; OCM v0.11.0,
+// Verifies the signature of a component version and the digests of all referenced components. Source: spec/landscaper.md 3.13; OCM v0.11.0,
 // ocm/signing/handle.go, digestctx.go.
 //
-//   D1. The signature is of the first component. It covers those that are referred to by their digests, which are computed anew from what was read.
-//   D2. Contents are covered by digests, too: they are compared by whoever reads one (content-digest.ts), with those that were verified here.
-//   D3. What takes the place of another component by ComponentVersionOverwrites is not what was signed: it needs a signature of its own, of the same
-//       name and by the same key.
-//   D4. Other work has its turn between two components.
-//   D5. One component may be digested in several ways, as often as those say that refer to it: all together is bounded.
+//   D1. The signature covers the first component. It covers referenced components by their digests, which are recomputed from the descriptors that
+//       were read.
+//   D2. Digests cover contents, too: content-digest.ts compares each content when it is read with the digest that was verified here.
+//   D3. A component that replaces another one by ComponentVersionOverwrites was not signed with it: it needs its own signature with the same name and
+//       key.
+//   D4. The event loop runs between two components.
+//   D5. One component may be digested in several ways, because each referring component chooses; the total size is limited.
 
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { BlueprintError } from '../render/blueprint-error.ts'
-import { titleOfComponent, type Component } from '../render/component-descriptor.ts'
+import { BlueprintError } from '../render/render-errors.ts'
+import { titleOfComponent, type Component } from '../render/blueprint/component-descriptor.ts'
 import { isFields, typeName, type Fields } from '../render/field-reader.ts'
-import { MOST_DESCRIPTORS_BYTES } from './component-repository.ts'
+import { MAX_DESCRIPTORS_BYTES } from './component-repository.ts'
 import { canonicalText } from './normal-json.ts'
 import { isWithoutContent, normalForms, NORMALISATIONS, type DigestSpec, type Normalisation } from './normalise.ts'
 import { HASHES, readSignature, signatureProblem, type TrustedKeys } from './verify-signature.ts'
 
-/** What an Installation wants to be checked, and with what. */
+/** The verification that an Installation requires. */
 export interface Verification {
   readonly signatureName: string
   readonly keys: TrustedKeys
-  /** Where its component has no such signature: what the verified component of its parent says of it. Undefined: it has no parent. */
+  /** Returns the verified digests of the parent's component, for a component without its own signature. Absent for a root. */
   readonly ofParent?: () => Promise<Verified>
 }
 
-/** A component as it was read, with those that its references lead to, by their titles. */
+/** A component as read, and the titles of the components to which its references lead. */
 export interface ReadComponent {
   readonly component: Component
   readonly links: readonly string[]
 }
 
-/** By title of a component: what it was verified as. */
+/** The verified digests by component title. */
 export type Verified = ReadonlyMap<string, VerifiedComponent>
 
 export interface VerifiedComponent {
-  /** That is demanded of it from above, and with which digests of resources. */
+  /** The digest that the referring component requires, and its digests of resources. */
   readonly digest: DigestSpec
   readonly nested: Nested
-  /** In the order of its resources: all that its content must have. */
+  /** All digests that each resource's content must have, in the order of the resources. */
   readonly resources: readonly (readonly DigestSpec[])[]
 }
 
-/** Digests of resources that a component above has, by title of the component and identity of the resource. */
+/** Digests of resources stated by a referring component, by title of the component and identity of the resource. */
 type Nested = ReadonlyMap<string, ReadonlyMap<string, DigestSpec>>
 
-/** D5: some times what all descriptors of one resolution may have. */
-const MOST_CHARACTERS = 4 * MOST_DESCRIPTORS_BYTES
+/** For D5: several times the limit for all descriptors of one resolution. */
+const MAX_CHARACTERS = 4 * MAX_DESCRIPTORS_BYTES
 
-/** @throws BlueprintError `UntrustedContent`: which component, which signature, what was found and what was expected. */
+/** @throws BlueprintError `UntrustedContent` with the component, the signature, the computed and the expected digest. */
 export async function verifyComponents(
   own: string,
   components: ReadonlyMap<string, ReadComponent>,
@@ -66,7 +67,7 @@ export async function verifyComponents(
 
 interface Found {
   readonly digest: DigestSpec
-  /** Makes the text anew: many are long, and few are wanted. */
+  /** Rebuilds the text, because texts are long and few are needed. */
   readonly text: () => string
 }
 
@@ -129,7 +130,7 @@ class Walk {
     return matching ?? refuse(`${place}: found the digest ${found[0]?.digest.value ?? ''}, expected ${wanted.value}`)
   }
 
-  /** D1 */
+  /** Implements D1. */
   async #digestsOf(title: string, wanted: DigestSpec, nested: Nested): Promise<readonly Found[]> {
     const [hash, normalisation] = [hashOf(wanted, title), normalisationOf(wanted, title)]
     const key = JSON.stringify([title, hash, normalisation, this.#idOf(nested)])
@@ -138,7 +139,7 @@ class Walk {
     const { component } = this.#read(title)
     const resources = this.#resourceDigests(component, nested)
     const references = await this.#referenceDigests(title, wanted, nested)
-    // D4
+    // Implements D4.
     await nextTurn()
     const forms = () => normalForms(component, normalisation, { resources, references })
     const found = forms().map((text, index) => {
@@ -185,7 +186,7 @@ class Walk {
     return digest === undefined || digest === null ? undefined : digestIn(digest, `${place}: digest`)
   }
 
-  /** Of a component that is referred to without one. */
+  /** The digest of a component that is referenced without a digest. */
   async #digestFor(title: string, wanted: DigestSpec, nested: Nested): Promise<DigestSpec> {
     const [found] = await this.#digestsOf(title, wanted, nested)
     const { digest } = found ?? unread(title)
@@ -193,11 +194,11 @@ class Walk {
     return digest
   }
 
-  /** D5 */
+  /** Implements D5. */
   #count(characters: number, title: string): void {
     this.#characters += characters
-    if (this.#characters > MOST_CHARACTERS)
-      refuse(`component ${title}: found more than ${MOST_CHARACTERS} characters to verify, expected fewer`)
+    if (this.#characters > MAX_CHARACTERS)
+      refuse(`component ${title}: found more than ${MAX_CHARACTERS} characters to verify, expected fewer`)
   }
 
   readonly #ids = new Map<Nested, number>()
@@ -231,7 +232,7 @@ function entriesOf({ document, schemaVersion }: Component, list: 'resources' | '
 
 const NOTHING_NESTED: Nested = new Map()
 
-/** Source: OCM v0.11.0, `nestedDigests`: where a signature keeps what the components below it do not say themselves. */
+/** Source: OCM v0.11.0, `nestedDigests`: the signature's digests for components whose references have none. */
 function nestedIn({ document: { nestedDigests } }: Component): Nested {
   const entries = Array.isArray(nestedDigests) ? nestedDigests.filter(isFields) : []
   if (entries.length === 0) return NOTHING_NESTED

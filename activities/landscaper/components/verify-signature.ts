@@ -1,19 +1,19 @@
-// Whether a signature of a text was made by who has the key. Pure. Source: OCM v0.11.0, signing/handlers/{rsa,rsa-pss}, signing/signutils/signature.go.
+// Verifies a signature of a text with a trusted key. Pure. Source: OCM v0.11.0, signing/handlers/{rsa,rsa-pss}, signing/signutils/signature.go.
 //
-//   V1. The key is that of the Context. Only where it has none, but an authority, is it that of a certificate beside the signature, which the
+//   V1. The key is the Context's public key. If the Context has only an authority, the key is that of the certificate in the signature, which the
 //       authority must have issued: a signature never brings its own trust.
-//   V2. Algorithms are those named here, and keys no weaker than 2048 bits.
+//   V2. Only the algorithms named here are accepted, and keys have at least 2048 bits.
 
 import { constants, createPublicKey, verify, X509Certificate, type KeyObject } from 'node:crypto'
 import { isFields, typeName, type Fields } from '../render/field-reader.ts'
 
-/** PEM texts, each with its place for messages. */
+/** PEM texts with their place for messages. */
 export interface TrustedKeys {
   readonly publicKey: { readonly pem: string; readonly place: string } | undefined
   readonly authorities: { readonly pem: string; readonly place: string } | undefined
 }
 
-/** As the descriptor has it. */
+/** The fields of the descriptor. */
 export interface Signature {
   readonly algorithm: string
   readonly mediaType: string
@@ -33,12 +33,12 @@ const PLAIN = ['application/vnd.ocm.signature.rsa', 'application/vnd.ocm.signatu
 const PLAIN_PSS = PLAIN[1]
 const PEM = 'application/x-pem-file'
 const KEY_BITS = { least: 2048, most: 16_384 }
-const MOST_VALUE = 256 * 1024
+const MAX_VALUE = 256 * 1024
 
 /**
- * Of the text whose digest was signed.
+ * Verifies the signature of the text's digest.
  *
- * @returns what is wrong, with what was found and what was expected; undefined: nothing.
+ * @returns the problem with the actual and expected value; undefined for a valid signature.
  */
 export async function signatureProblem(
   text: string,
@@ -49,13 +49,13 @@ export async function signatureProblem(
   const { algorithm, mediaType, value } = signature
   if (algorithm !== PKCS1 && algorithm !== PSS)
     return `algorithm: found ${shown(algorithm)}, expected ${PKCS1} or ${PSS}`
-  if (value.length > MOST_VALUE) return `value: found ${value.length} characters, expected at most ${MOST_VALUE}`
+  if (value.length > MAX_VALUE) return `value: found ${value.length} characters, expected at most ${MAX_VALUE}`
   const read = mediaType === PEM ? pemIn(value) : PLAIN.includes(mediaType) ? plainIn(value) : undefined
   if (read === undefined)
     return `mediaType: found ${shown(mediaType)}, expected ${[...PLAIN, PEM].join(', ')}, and a value of that kind`
   const key = await keyOf(read.chain, keys)
   if ('problem' in key) return key.problem
-  // The library of OCM names PKCS1 for both, and PSS in the media type alone.
+  // The OCM library writes PKCS1 for both algorithms, and PSS only in the media type.
   const isPss = algorithm === PSS || mediaType === PLAIN_PSS
   const padding = isPss
     ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_AUTO }
@@ -85,7 +85,7 @@ interface Block {
   readonly bytes: Buffer
 }
 
-// RFC 1421: there may be headers, of which no line of base64 has the colon.
+// RFC 1421 allows headers; a line of base64 contains no colon.
 function blocksIn(pem: string): readonly Block[] {
   const blocks: Block[] = []
   let open: { readonly kind: string; readonly lines: string[] } | undefined
@@ -104,27 +104,27 @@ function certificatesIn(blocks: readonly Block[]): readonly Buffer[] {
 
 type FoundKey = { readonly key: KeyObject; readonly place: string } | { readonly problem: string }
 
-/** V1 */
+/** Implements V1. */
 async function keyOf(chain: readonly Buffer[], { publicKey, authorities }: TrustedKeys): Promise<FoundKey> {
   if (publicKey !== undefined) return rsaKey(() => createPublicKey(publicKey.pem), publicKey.place)
   if (authorities === undefined) return { problem: 'found no key to verify it with, expected one' }
   const trusted = certificates(certificatesIn(blocksIn(authorities.pem)))
   if (trusted === undefined || trusted.length === 0)
     return { problem: `${authorities.place}: found no certificate, expected PEM with some` }
-  // Loaded on demand: its library is 160 modules, which every worker would load at its start.
-  const { chainProblem, MOST_CERTIFICATES } = await import('./certificate-chain.ts')
-  const found = certificates(chain.slice(0, MOST_CERTIFICATES + 1))
+  // Imported on demand: the library has 160 modules, which every worker would load at start.
+  const { chainProblem, MAX_CERTIFICATES } = await import('./certificate-chain.ts')
+  const found = certificates(chain.slice(0, MAX_CERTIFICATES + 1))
   const [signer] = found ?? []
   if (found === undefined || signer === undefined)
     return { problem: `found no certificate beside it, expected one that ${authorities.place} has issued` }
-  // What is hidden in a certificate is read when it is asked for.
+  // Extensions of a certificate are parsed on access, so this may throw.
   const problem = (orUndefined(() => ({ of: chainProblem(found, trusted) })) ?? { of: 'found one that cannot be read' })
     .of
   if (problem !== undefined) return { problem: `its certificate: ${problem}; expected one of ${authorities.place}` }
   return rsaKey(() => signer.publicKey, 'its certificate')
 }
 
-/** V2 */
+/** Implements V2. */
 function rsaKey(read: () => KeyObject, place: string): FoundKey {
   const key = orUndefined(read)
   const bits = key?.asymmetricKeyDetails?.modulusLength ?? 0
@@ -139,7 +139,7 @@ function certificates(ders: readonly Buffer[]): readonly X509Certificate[] | und
   return orUndefined(() => ders.map((der) => new X509Certificate(der)))
 }
 
-// What the library of TLS cannot read, it tells in as many ways as there are mistakes.
+// The TLS library throws many different errors for invalid input.
 function orUndefined<T>(read: () => T): T | undefined {
   try {
     return read()
@@ -148,7 +148,7 @@ function orUndefined<T>(read: () => T): T | undefined {
   }
 }
 
-/** @returns the fields of a signature, or what is wrong with them. */
+/** @returns the fields of a signature, or the problem. */
 export function readSignature(value: unknown): Signature | { readonly problem: string } {
   const fields: Fields = isFields(value) ? value : {}
   const { algorithm, mediaType, value: text } = fields

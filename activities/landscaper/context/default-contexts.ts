@@ -3,7 +3,7 @@
 //   The activity is what the passes of workflows/landscaper/context/ call.
 
 import type { ActivityContext, FlagValues } from '../../../workflows/kit/index.ts'
-import { readRepositoryContext, type RepositoryFields } from '../../../workflows/landscaper/repository-flag.ts'
+import { readRepositoryContext, type RepositoryFields } from '../../../workflows/landscaper/flag-values.ts'
 import type { landscaperWing } from '../../../workflows/landscaper/wing.ts'
 
 export interface DefaultContexts {

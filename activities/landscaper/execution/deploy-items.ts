@@ -5,7 +5,7 @@
 
 import { FINALIZER, SKIP_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
-import { isTypeBuiltIn } from '../../../workflows/landscaper/deploy-item/served-types.ts'
+import { isTypeBuiltIn } from '../../../workflows/landscaper/deploy-item/handled-types.ts'
 import { type DeployItemTemplate, type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import { jobStatus } from '../../../workflows/landscaper/job-status.ts'
@@ -13,12 +13,12 @@ import { dataOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
-import { assignJob, removeFinalizer, deleteChild } from '../../run/children.ts'
+import { assignJob, deleteChild, removeFinalizer } from '../../run/children.ts'
 import { countProblem, itemProblems, ownerNameProblem, shownName } from '../item-rules.ts'
-import { additivePatch, mergePatch } from '../../kube/merge.ts'
+import { additivePatch, mergePatch } from '../../kube/merge-patch.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
-import { isNews, type KnownVersions } from '../../kube/read-family.ts'
-import { targetView } from '../../kube/views.ts'
+import { isChangedSince, type KnownVersions } from '../../kube/read-family.ts'
+import { targetView } from '../../kube/object-views.ts'
 import type { Patch } from '../../kube/write.ts'
 import { readClusters } from './cluster-names.ts'
 import { type BatchResult, type ItemsInput, type ItemWrite, send } from './item-batch.ts'
@@ -55,7 +55,7 @@ export const deployItemActivities = (deps: LandscaperDeps) => ({
   /** Hands the job ID down to items, which triggers their deployers. Source: spec/landscaper.md 2.8. An item that has the job ID is unchanged. */
   async triggerDeployItems({ by, jobID, subject, items }: ItemsInput): Promise<BatchResult> {
     const now = deps.now().toISOString()
-    const { conditions, ...times } = jobStatus.handedDown(now)
+    const { conditions, ...times } = jobStatus.onHandDown(now)
     const fields = { jobIDGenerationTime: now, ...times }
     // Other programs' deployers would never remove the conditions.
     const fieldsOf = (type = '') => (isTypeBuiltIn(type) ? { ...fields, conditions } : fields)
@@ -98,7 +98,7 @@ async function apply(
   const result = await send(deps, { by, step: 'applyDeployItems' }, due)
   const written = new Set(writes.map((write) => write.name))
   const untouched = existing
-    .filter((item) => !written.has(item.metadata.name) && isNews(item, known))
+    .filter((item) => !written.has(item.metadata.name) && isChangedSince(item, known))
     .map((item) => deployItemView(item, by, deps))
   return { ...result, items: [...untouched, ...result.items] }
 }

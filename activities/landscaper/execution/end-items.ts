@@ -2,22 +2,21 @@
 // Source: spec/landscaper.md 2.10, 2.11, docs/architecture.md "Writes, fields, errors".
 //
 //   E1. An item ends in one status write: IDs, phase, error and time.
-//   E2. The state of the item at the time of the write decides: an item that has ended meanwhile keeps its result, an item with a job that is
-//       neither this one
-//       nor the observed one is unchanged, and an item that a deployer has picked up does not time out.
+//   E2. The state of the item at the time of the write decides: an item that has ended meanwhile keeps its result, an item with a job that is neither
+//       this one nor the observed one is unchanged, and an item that a deployer has picked up does not time out.
 //   E3. An interrupt is removed after the items have ended, so that a crash in between repeats it without an effect.
 
 import { nextError } from '../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
-import { isTypeBuiltIn } from '../../../workflows/landscaper/deploy-item/served-types.ts'
-import { nextConditions } from '../../../workflows/landscaper/job-conditions.ts'
+import { isTypeBuiltIn } from '../../../workflows/landscaper/deploy-item/handled-types.ts'
+import { nextConditions } from '../../../workflows/landscaper/job-status.ts'
 import { type By, type ErrorReport, type Subject } from '../../../workflows/kit/index.ts'
 import { dataOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { deployItemView, isTakenUp, itemNameOf, pickupMs, waitedForPickupMs } from '../deploy-item-view.ts'
-import { targetView } from '../../kube/views.ts'
+import { targetView } from '../../kube/object-views.ts'
 import { removeRequest } from '../../run/children.ts'
 import { INTERRUPT } from '../requests.ts'
 import { type Patch, writeAll } from '../../kube/write.ts'

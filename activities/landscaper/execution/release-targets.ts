@@ -1,12 +1,11 @@
 // Releases Targets before an Execution or Installation is deleted: its items are uninstalled, so their Targets may have lost their last user. Its
-// finalizer
-// still exists, so that a repeated pass repeats an interrupted release. Source: docs/adr/0064.
+// finalizer still exists, so that a repeated pass repeats an interrupted release. Source: docs/adr/0064.
 
 import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { ComingRelease } from '../../deps.ts'
 import { readSubject } from '../../kube/read-family.ts'
-import { storedAs } from '../../kube/stored.ts'
+import { storedAs } from '../../kube/object-views.ts'
 import type { LandscaperDeps } from '../deps.ts'
 
 /** @throws KubeError */

@@ -2,10 +2,8 @@
 // Source: spec/landscaper.md 2.8 "Deletion".
 //
 //   R1. A Shoot is removed only if the project's server answers that it does not exist. Without an answer, without access, or if the API is not
-//       served, the
-//       state is unknown: no item is released, and the check is repeated.
-//   R2. With its own domain, a Shoot's server has another name than the Shoot: a Shoot with the name of the Target, which a TargetSync uses for
-//       both,
+//       served, the state is unknown: no item is released, and the check is repeated.
+//   R2. With its own domain, a Shoot's server has another name than the Shoot: a Shoot with the name of the Target, which a TargetSync uses for both,
 //       counts as the item's cluster, too.
 //   R3. Only the checked state is released: an item that has changed meanwhile is checked again.
 
@@ -19,7 +17,7 @@ import { resourcePath } from '../../kube/resource-path.ts'
 import { KubeError } from '../../kube/errors.ts'
 import { recordEvent } from '../../kube/events.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
-import { storedAs } from '../../kube/stored.ts'
+import { storedAs } from '../../kube/object-views.ts'
 import type { WriteAnswer } from '../../kube/write.ts'
 import { removeFinalizer } from '../../run/children.ts'
 import type { LandscaperDeps } from '../deps.ts'

@@ -7,10 +7,10 @@
 
 import { SKIP_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { type DeployItem, SKIPPED_CONDITION } from '../../../workflows/landscaper/deploy-item/kind.ts'
-import { isTypeBuiltIn } from '../../../workflows/landscaper/deploy-item/served-types.ts'
-import { type ConditionNews, nextConditions } from '../../../workflows/landscaper/job-conditions.ts'
+import { isTypeBuiltIn } from '../../../workflows/landscaper/deploy-item/handled-types.ts'
+import { type ConditionChanges, nextConditions } from '../../../workflows/landscaper/job-status.ts'
 import { isIdle } from '../../../workflows/kit/index.ts'
-import { targetView } from '../../kube/views.ts'
+import { targetView } from '../../kube/object-views.ts'
 import type { Patch } from '../../kube/write.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { skipReason } from '../deploy-item-view.ts'
@@ -55,7 +55,7 @@ function skipped(
   const why = reason === 'true' ? '' : `: ${reason}`
   const message = `not deployed: skipped by ${by}${since === undefined ? '' : ` since ${since}`}${why}`
   const { generation } = object.metadata
-  const news: ConditionNews = {
+  const news: ConditionChanges = {
     stage: { phase: SUCCEEDED, finished: true, generation },
     changes: [{ type: SKIPPED_CONDITION, status: 'True', reason: 'SkippedByAnnotation', message }],
     isFirst: true,

@@ -1,8 +1,9 @@
-// The second write of a job: the request is taken off, finalizer and defaults are put in. Source: docs/architecture.md "A root's new job".
+// The second write of a job: removes the request annotation, and adds finalizer and defaults. Source: docs/architecture.md "A root's new job".
 //
-//   A1. The annotation is removed only while the spec is the one that the first write saw; one that came with a newer spec is the next job's.
-//   A2. An interrupt that is there at the first write was meant for an earlier job. It goes where both writes are made by one call; one that is found
-//       after a crash between them may have come since, and ends the job: what a person asks for is never lost.
+//   A1. The annotation is removed only while the spec has the generation that the first write observed; an annotation that came with a newer spec
+//       starts the next job.
+//   A2. An interrupt that exists before the first write was meant for an earlier job. It is removed if one call makes both writes. After a crash
+//       between the writes, the interrupt may be newer, so it ends the job: requests of users are never lost.
 
 import { FINALIZER, OPERATION_ANNOTATION, RECONCILE_REASON_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
@@ -16,15 +17,15 @@ export interface AdoptInput {
   readonly subject: Subject
   readonly jobID: string
   readonly target: InstallationView
-  /** The target is as the first write of the job has left it. */
+  /** The target is the result of the first write of the job. */
   readonly isFresh?: boolean
 }
 
 export const adoptActivities = (deps: LandscaperDeps) => ({
   /**
-   * Removes the annotation of the request and puts in the finalizer and the default context, in one write. Idempotent.
+   * Removes the request annotation and adds the finalizer and the default context, in one write. Idempotent.
    *
-   * @returns the target as it is now; undefined when the Installation is gone.
+   * @returns the current target; undefined when the Installation does not exist any more.
    */
   async adoptInstallation({
     by,
@@ -58,13 +59,13 @@ interface Adopted {
 
 function readopt(current: Installation, { uid, jobID, isFresh }: Adopted): Patch | 'done' | 'superseded' {
   const view = installationView(current)
-  // Whoever comes late finds a later phase; the annotation is then the next job's.
+  // A late call finds a later phase; the annotation then belongs to the next job.
   const isBeginning = view.phase === 'Init' || view.phase === 'InitDelete'
   if (current.metadata.uid !== uid || view.jobID !== jobID || !isBeginning) return 'superseded'
   return isToBeAdopted(view, isFresh) ? adoption(view, isFresh) : 'done'
 }
 
-/** Whether there is anything to put right when the job begins. */
+/** Whether the job has to change metadata or spec when it begins. */
 export function isToBeAdopted(target: InstallationView, isFresh: boolean): boolean {
   return Object.keys(adoption(target, isFresh)).length > 0
 }

@@ -1,5 +1,5 @@
-// From blueprint to Execution and sub-installations: renders (render-installation.ts) and writes the result, all inside one activity, so that no value of the user
-// passes through a workflow. Source: spec/landscaper.md 2.3 "Init", 3.6.
+// Renders the Execution and sub-installations of a blueprint and writes them in one activity, so that no value of the user enters a workflow history.
+// Source: spec/landscaper.md 2.3 "Init", 3.6.
 
 import type { Execution } from '../../../workflows/landscaper/execution/kind.ts'
 import {
@@ -39,31 +39,35 @@ export type ApplyChildrenResult =
   | {
       readonly result: 'applied'
       readonly execution: ChildExecution | undefined
-      /** All, those under deletion too. */
+      /** All sub-installations, including those that are being deleted. */
       readonly subInstallations: readonly InstallationView[]
-      /** Those of the templates; absent where they stood already: the status names them. */
+      /** The objects of the templates; absent if the children are from an earlier call of this job: the status names them. */
       readonly wantedSubs?: readonly WantedSub[]
       /** For the status; absent when nothing is imported. */
       readonly importsHash?: string
-      /** What ComponentVersionOverwrites have replaced, in words; empty where nothing is, absent without component. */
+      /** The replacements by ComponentVersionOverwrites, in words; empty without replacements, absent without component. */
       readonly replaced?: string
-      /** That the items are of, where they stood already; absent: the one that was asked for. */
+      /** The generation from which the items were rendered, if they are from an earlier call; absent: the generation of the input. */
       readonly generation?: number
     }
-  /** For siblings, for the namespace's Context, or for an Execution of an earlier Installation of this name that is still being deleted; what becomes of them will wake this job. */
+  /**
+   * The job waits for siblings, for the namespace's Context, or for the end of an Execution of an earlier Installation with this name. A change of
+   * these objects wakes the job.
+   */
   | { readonly result: 'waiting'; readonly reason: string; readonly of?: 'siblings' | 'context' }
-  /** The Execution of an earlier Installation of this name, which `kubectl delete --cascade=orphan` has kept, belongs to this one now. */
+  /**
+   * The Installation became the owner of the Execution of an earlier Installation with this name, which `kubectl delete --cascade=orphan` had left.
+   */
   | { readonly result: 'adopted' }
-  /** The imports are not what the blueprint wants, or are not there; or its sub-installations cannot be. */
+  /** The imports do not satisfy the blueprint, or the sub-installations are invalid. */
   | ({ readonly result: 'refused'; readonly of: Refusal['of'] } & AuthorFault)
 
 export const applyChildrenActivities = (all: LandscaperDeps) => ({
   /**
-   * Renders the Installation's deploy items from its imports and makes its Execution hold them; keeps a copy of each import, and the states
-   * of its executions. Idempotent; writes nothing that is so already, and renders nothing once an item has begun in this job.
+   * Renders the Installation's deploy items from its imports and writes them to its Execution. Writes a copy of each import, and the states of its
+   * executions. Idempotent: writes only differences, and renders nothing once an item has started in this job.
    *
-   * @throws `Changed` when the Installation has another generation than the pass observed, or an import changed meanwhile; final faults for
-   * what its author can mend.
+   * @throws `Changed` when the Installation's generation or an import changed since the observation; final failures for mistakes of the author.
    */
   async applyChildren(input: ApplyChildrenInput): Promise<ApplyChildrenResult> {
     const deps = forNamespace(all, input.subject.namespace, input)
@@ -109,16 +113,16 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
 const COPIES_REFUSED = { type: COPIES_CONDITION, reason: 'CreateDataObjects' }
 const EXECUTION_REFUSED = { type: EXECUTION_CONDITION, reason: 'CreateOrUpdateExecution' }
 
-const MOST_SHOWN = 5
+const MAX_SHOWN = 5
 
-/** For a condition; empty: nothing was replaced. */
+/** The message of a condition; empty without replacements. */
 function replacedText(replaced: readonly string[] | undefined): string | undefined {
   if (replaced === undefined || replaced.length === 0) return replaced && ''
-  const more = replaced.length > MOST_SHOWN ? ` and ${replaced.length - MOST_SHOWN} more` : ''
-  return `references to components are replaced: ${replaced.slice(0, MOST_SHOWN).join('; ')}${more}`
+  const more = replaced.length > MAX_SHOWN ? ` and ${replaced.length - MAX_SHOWN} more` : ''
+  return `references to components are replaced: ${replaced.slice(0, MAX_SHOWN).join('; ')}${more}`
 }
 
-/** Undefined: none is in the way. */
+/** Undefined if the job need not wait. */
 async function awaitPredecessors(
   deps: LandscaperDeps,
   input: ApplyChildrenInput,
@@ -138,7 +142,7 @@ async function awaitPredecessors(
   )
 }
 
-/** Undefined: it is there, or nobody has to wait for it. */
+/** Undefined if the Context exists or is not needed. */
 async function awaitDefault(
   deps: LandscaperDeps,
   input: ApplyChildrenInput,
@@ -164,7 +168,7 @@ async function standing(
   }
 }
 
-/** Keeps what the next rendering needs before anybody sees this one's result. */
+/** Writes the import copies and states before other objects show the result of this rendering. */
 async function keep(
   deps: LandscaperDeps,
   { by, subject, jobID }: ApplyChildrenInput,
@@ -173,11 +177,11 @@ async function keep(
   const writer = { ...by, step: 'applyChildren', fieldManager: 'pawl-installation' }
   const copies = importCopies(subject, jobID, imports)
   await writeDataObjects(deps, writer, ...copies, stateSecrets(subject, jobID, 'deploy', states))
-  // Whoever imports a whole list or map takes what is there for its elements.
+  // A sub-installation that imports a whole list or map imports all existing elements.
   if (subInstallations.length > 0) await setStaleCopiesAside(deps, writer, subject, copies)
 }
 
-// What was rendered from values that changed meanwhile is rendered again. Source: spec/landscaper.md 2.3 "Init" 10.
+// If an import changed during rendering, the items are rendered again. Source: spec/landscaper.md 2.3 "Init" 10.
 async function checkImports(
   deps: LandscaperDeps,
   installation: Installation,

@@ -1,5 +1,5 @@
-// The sub-installations of the templates that a job has rendered: made, brought up to date, and deleted where no template is left.
-// Source: spec/landscaper.md 2.3 "Init" 8, 2.5.
+// Creates and updates the sub-installations of the rendered templates, and deletes those without a template. Source: spec/landscaper.md 2.3 "Init" 8,
+// 2.5.
 
 import { ENCOMPASSED_BY_LABEL } from '../../../workflows/landscaper/contract.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
@@ -7,10 +7,10 @@ import type { LandscaperDeps } from '../deps.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { isOwnedBy, ownerReference } from '../../kube/owners.ts'
 import { listObjects } from '../../kube/read-family.ts'
-import { targetView } from '../../kube/views.ts'
+import { targetView } from '../../kube/object-views.ts'
 import { writeAll, type WriteAnswer } from '../../kube/write.ts'
 import { IGNORE_SUCCESSORS } from '../requests.ts'
-import type { SubinstallationTemplate } from '../render/subinstallation-template.ts'
+import type { SubinstallationTemplate } from '../render/subinstallation-templates.ts'
 import { newSubInstallation, subInstallationPatch, templateOf } from './sub-installation-objects.ts'
 import { askAndRemove, sent, type SubsInput, type SubsResult, type SubWrite } from './sub-installations.ts'
 import { type InstallationView, subInstallationView } from './views.ts'
@@ -21,28 +21,28 @@ export interface SubsToApply {
   readonly existing: readonly Installation[]
 }
 
-/** Which object a template has become. */
+/** The object that was created for a template. */
 export interface WantedSub {
   readonly template: string
   readonly name: string
 }
 
 export interface AppliedSubs {
-  /** All, those under deletion too. */
+  /** All sub-installations, including those that are being deleted. */
   readonly subInstallations: readonly InstallationView[]
-  /** One for each template, whatever a hand has done with it since. */
+  /** One for each template, even if a user has changed or deleted the object since. */
   readonly wantedSubs: readonly WantedSub[]
 }
 
 type Input = Omit<SubsInput, 'subInstallations'>
 
 const STEP = 'applyChildren'
-// Two of a namespace have one name in one of a million cases.
+// Two names in a namespace collide in one of a million cases.
 const ATTEMPTS = 3
 
 /**
- * Makes the sub-installations of the templates: creates missing ones, updates those that differ, deletes those of no template.
- * Idempotent: names are deterministic per job, and a repeated create finds its own object.
+ * Creates missing sub-installations, updates those that differ, deletes those without a template. Idempotent: names are deterministic per job, and a
+ * repeated create finds its own object.
  *
  * @throws `NameTaken` (final), retryable failures.
  */
@@ -82,10 +82,10 @@ export async function applySubInstallations(
 }
 
 /**
- * Takes over the sub-installations that `kubectl delete --cascade=orphan` of an earlier Installation of this name has kept: the parent's label and the
- * template's annotation are on them, and they have no owner reference.
+ * Adopts the sub-installations that `kubectl delete --cascade=orphan` of an earlier Installation with this name has left: they have the parent's
+ * label, the template's annotation, and no owner reference.
  *
- * @returns them, owned by the parent.
+ * @returns the adopted objects.
  */
 async function adoptOrphans(
   deps: LandscaperDeps,
@@ -122,7 +122,7 @@ function adoption(parent: Installation, { metadata }: Installation): SubWrite {
   return { verb: 'patch', watched: installationKind, namespace, name, version, patch, reapply }
 }
 
-/** @param updated says by name what is gone; `removed` by uid. */
+/** @param updated has names in `gone`; `removed` has uids. */
 function combined(
   existing: readonly Installation[],
   made: readonly InstallationView[],
@@ -134,7 +134,7 @@ function combined(
   return [...now.values()].filter(({ uid, name }) => !removed.gone.includes(uid) && !updated.gone.includes(name))
 }
 
-/** Creates them; where somebody else's object has the name, under the next one. */
+/** Creates sub-installations; if an object of another owner has the name, tries the next name. */
 async function create(
   deps: LandscaperDeps,
   input: Input,
@@ -185,7 +185,7 @@ function update(parent: Installation, template: SubinstallationTemplate, existin
   const patch = subInstallationPatch(parent, template, existing)
   if (patch === undefined) return []
   const { namespace, name, resourceVersion: version } = existing.metadata
-  // Another job of it means that ours is over, and its spec is old.
+  // If it has another job, our job has ended and the desired spec is outdated.
   const isSame = (current: Installation) =>
     current.metadata.uid === existing.metadata.uid && targetView(current).jobID === targetView(existing).jobID
   const reapply = (current: Installation) =>

@@ -1,9 +1,9 @@
-// What the author of an Installation or a blueprint can mend, as a result: it stands in a condition beside the error.
+// Converts mistakes of the author of an Installation or blueprint into results, which are reported in a condition.
 
 import { ApplicationFailure } from '@temporalio/common'
 import type { FaultCondition } from '../../../workflows/kit/index.ts'
 import { finalFailure, isFinal, isNamespaceTerminating, KubeError } from '../../kube/errors.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 
 export interface AuthorFault {
   readonly code: string
@@ -11,9 +11,9 @@ export interface AuthorFault {
 }
 
 /**
- * Runs what reads or checks what an author has written.
+ * Runs work that reads or checks the author's input.
  *
- * @returns its result, or the fault that stands for its final failures; others, such as no answer of the API server, pass.
+ * @returns the result, or a fault for final failures of the work. Other errors, such as an unreachable API server, are thrown.
  */
 export async function withAuthorFaults<T>(work: () => Promise<T>): Promise<T | { readonly fault: AuthorFault }> {
   try {
@@ -26,9 +26,9 @@ export async function withAuthorFaults<T>(work: () => Promise<T>): Promise<T | {
 }
 
 /**
- * Runs work whose final failures make a condition False, unless they say so of another one themselves.
+ * Runs work whose final failures set a condition to False, unless the failure names a condition itself.
  *
- * @throws those, and as they are what a later try may not meet again.
+ * @throws the failures with the condition; retryable errors unchanged.
  */
 export async function withCondition<T>(condition: FaultCondition, work: () => Promise<T>): Promise<T> {
   try {

@@ -1,10 +1,10 @@
-// The Installation's hand on its Execution, beside the job that it hosts: its deletion. Source: spec/landscaper.md 2.4.
+// Deletes the Execution of an Installation. The hosted job removes its items. Source: spec/landscaper.md 2.4.
 
 import type { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { retryableFailure } from '../../kube/errors.ts'
-import { isReleased } from '../../kube/views.ts'
+import { isDeletedWithoutFinalizers } from '../../kube/object-views.ts'
 import { type Write, writeAll } from '../../kube/write.ts'
 import { addRequest, deleteChild } from '../../run/children.ts'
 import { WITHOUT_UNINSTALL } from '../requests.ts'
@@ -13,12 +13,12 @@ import { type ChildExecution, childExecution, executionOf } from './views.ts'
 export interface ExecutionInput {
   readonly by: By
   readonly subject: Subject
-  /** As the pass observed it. */
+  /** The Execution as the pass observed it. */
   readonly execution: ChildExecution
 }
 
 export const childExecutionActivities = (deps: LandscaperDeps) => ({
-  /** Deletes the Execution; its finalizer holds it until its own job has removed the items. */
+  /** Deletes the Execution; its finalizer stays until its own job has removed the items. */
   async deleteExecution({
     by,
     subject,
@@ -52,7 +52,7 @@ async function writeOne(
   const [answer] = await writeAll(deps, { ...by, step, fieldManager: 'pawl-installation' }, [write])
   switch (answer?.result) {
     case 'ok':
-      return isReleased(answer.object) ? undefined : await childExecution(deps, answer.object, subject)
+      return isDeletedWithoutFinalizers(answer.object) ? undefined : await childExecution(deps, answer.object, subject)
     case 'failed':
       throw answer.error
     case 'superseded':

@@ -1,9 +1,9 @@
-// The imports of an Installation as its blueprint wants them, or what is wrong with them. In Init and again in Completing.
-// Source: spec/landscaper.md 2.3 "Init" 4-6 and "Completing" 2.
+// Builds the imports of an Installation for its blueprint. Runs in the phases Init and Completing. Source: spec/landscaper.md 2.3 "Init" 4-6 and
+// "Completing" 2.
 
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import type { Blueprint } from '../render/blueprint.ts'
+import type { Blueprint } from '../render/blueprint/blueprint.ts'
 import { constructImports, type ConstructedImports } from '../render/imports.ts'
 import { type GivenImports, loadImports } from './imports.ts'
 
@@ -21,7 +21,7 @@ export async function prepareImports(
   return await construct(deps, installation, blueprint, await loadImports(deps, installation))
 }
 
-/** Maps, completes and checks imports that were loaded. @throws BlueprintError */
+/** Maps, completes and validates loaded imports. @throws BlueprintError */
 export async function construct(
   deps: LandscaperDeps,
   installation: Installation,

@@ -1,8 +1,8 @@
-// The wait of a job for the Context of its namespace, which comes of itself, a moment after the namespace (workflows/landscaper/context/). The original fails
-// a job that was faster.
+// Waits for the default Context of a new namespace, which a controller creates shortly after the namespace (workflows/landscaper/context/).
+// Landscaper fails a job that starts earlier.
 //
-//   W1. Only who reads a component needs it, and only where one is made of itself: any other that is missing is its author's to make.
-//   W2. Who is being deleted waits for none: a namespace that goes gets no Context any more, and its deletion would wait for the job for ever.
+//   W1. Only an Installation with a component waits, and only for a Context that Pawl creates. Any other missing Context is the author's mistake.
+//   W2. An Installation that is being deleted does not wait: a terminating namespace gets no Context, so the job would never end.
 
 import { contextKind } from '../../../workflows/landscaper/context/kind.ts'
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
@@ -15,7 +15,7 @@ import { componentOf } from './spec.ts'
 
 export const DEFAULT_CONTEXT = 'default'
 
-/** @returns what is waited for, whose coming will wake the job; undefined: nothing. */
+/** @returns the reason to wait; the creation of the Context wakes the job. Undefined if the job need not wait. */
 export async function awaitContext(
   deps: LandscaperDeps,
   { subject: { uid, namespace }, jobID }: Onlooker,
@@ -30,7 +30,7 @@ export async function awaitContext(
   const { group, kind } = contextKind
   const waiter = { cluster, controller: 'installation', uid, job_id: jobID }
   await subscribe(db, { ...waiter, group, kind, namespace, name: DEFAULT_CONTEXT }, now())
-  // It may have come before anybody would have told.
+  // The Context may have been created before the subscription.
   if (await isThere(deps, namespace)) return undefined
   return `waiting for context ${namespace}/${DEFAULT_CONTEXT}, which each namespace gets (--default-contexts)`
 }

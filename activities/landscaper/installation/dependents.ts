@@ -1,9 +1,9 @@
-// The end of a root's job asks for jobs of those that import from it. Source: spec/landscaper.md 2.2 trigger 5, 2.3 "Final phases".
+// Requests jobs of the roots that import from a root whose job ends. Source: spec/landscaper.md 2.2 trigger 5, 2.3 "Final phases".
 //
-//   D1. The request is the annotation: one that runs keeps it for its next job. One that has another operation on it is left alone, and so is one
-//       under deletion, whose deletion it would begin anew.
-//   D2. What one of them is refused holds up neither the others nor the end of the job: it is told by an Event.
-//   D3. An interrupt on an idle one was meant for a job that has ended, and gives way.
+//   D1. The request is the annotation; a running job keeps it for the next one. Roots with another operation annotation or under deletion are not
+//       changed.
+//   D2. A refused request delays neither the other requests nor the end of the job: it is reported by an Event.
+//   D3. An interrupt annotation on an idle root was meant for an ended job, and is replaced.
 
 import {
   hasLeftDependents,
@@ -36,7 +36,7 @@ export interface DependentsInput {
 
 export const dependentActivities = (deps: LandscaperDeps) => ({
   /**
-   * Has the roots reconciled that import what this one exports. Idempotent: one that is asked already stays as it is.
+   * Requests a job of the roots that import from this one. Idempotent: an existing request stays unchanged.
    *
    * @throws retryable failures of the API server and the journal.
    */
@@ -46,10 +46,10 @@ export const dependentActivities = (deps: LandscaperDeps) => ({
   },
 
   /**
-   * Has the roots reconciled that the end of a job has left to be asked, in `status.dependentsToTrigger`, and empties that. Idempotent. Of a
-   * sub-installation it only empties it: the jobs of its siblings come from their parent.
+   * Requests a job of the roots in `status.dependentsToTrigger`, and clears this field. Idempotent. For a sub-installation the field is only cleared,
+   * because the parent starts the jobs of its siblings.
    *
-   * @returns the Installation as it is now; undefined when it is gone, or another one has its name.
+   * @returns the current Installation; undefined when it does not exist any more or was replaced.
    * @throws retryable failures of the API server and the journal.
    */
   async askLeftDependents(input: DependentsInput): Promise<InstallationView | undefined> {
@@ -58,8 +58,8 @@ export const dependentActivities = (deps: LandscaperDeps) => ({
   },
 })
 
-// Each time it was changed by others in between.
-const MOST_LOOKS = 5
+// One attempt for each concurrent change.
+const MAX_LOOKS = 5
 
 async function askLeft(
   deps: LandscaperDeps,
@@ -89,17 +89,17 @@ async function askLeft(
   ])
   if (answer?.result === 'failed') throw answer.error
   if (answer?.result === 'ok') return installationView(answer.object, await deps.landscaper.trust?.())
-  const isMore = answer?.result === 'superseded' && answer.object.metadata.uid === subject.uid && looks < MOST_LOOKS
+  const isMore = answer?.result === 'superseded' && answer.object.metadata.uid === subject.uid && looks < MAX_LOOKS
   return isMore ? await askLeft(deps, input, answer.object, looks + 1) : undefined
 }
 
-// As many as count for the order among roots; what is no name of an object is none.
-const MOST_LEFT = 1000
+// The same limit as for the order of roots; invalid object names are ignored.
+const MAX_LEFT = 1000
 const NAME = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/
 
 function leftIn({ status }: Installation): readonly string[] {
   const names = (status?.dependentsToTrigger ?? []).map(({ name = '' }) => name)
-  return [...new Set(names.filter((name) => NAME.test(name)))].slice(0, MOST_LEFT)
+  return [...new Set(names.filter((name) => NAME.test(name)))].slice(0, MAX_LEFT)
 }
 
 async function rootsCalled(
@@ -115,7 +115,7 @@ async function rootsCalled(
   return found.flat()
 }
 
-/** The same where the Installation is at hand. */
+/** Requests jobs of the dependents of an Installation that was read. */
 export async function askDependents(
   deps: LandscaperDeps,
   input: DependentsInput,
@@ -132,7 +132,7 @@ interface Asked {
   readonly version: string
 }
 
-/** @param why they are asked, for people. */
+/** @param why the reason in the Event. */
 async function askAll(
   deps: LandscaperDeps,
   { by, subject, jobID }: DependentsInput,
@@ -156,7 +156,7 @@ async function askAll(
   }
 }
 
-/** D1, D3. One that the journal says is asked already is asked again: it may have taken the request up meanwhile. */
+/** Implements D1 and D3. A root that has the request according to the journal gets it again: its job may have started meanwhile. */
 function mayBeAsked(one: Installation | object): boolean {
   const operation = textAt(one, annotation(OPERATION_ANNOTATION)) ?? RECONCILE.value
   const isLeft = operation === INTERRUPT.value && isIdle(jobIDsOf(one))

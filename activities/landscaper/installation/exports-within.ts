@@ -1,4 +1,4 @@
-// What sub-installations have exported into the scope of their parent. Source: spec/landscaper.md 3.6 "Template bindings".
+// Reads the exports of sub-installations in the scope of their parent. Source: spec/landscaper.md 3.6 "Template bindings".
 
 import { CONTEXT_LABEL, SOURCE_TYPE_LABEL } from '../../../workflows/landscaper/contract.ts'
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
@@ -9,13 +9,16 @@ import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { labelValue } from '../label-value.ts'
 import { listObjects } from '../../kube/read-family.ts'
-import { isHeldBy } from '../../kube/owners.ts'
+import { isOnlyOwnedBy } from '../../kube/owners.ts'
 import type { ExportBindings } from '../render/executions.ts'
 import { dataObjectName, installationContext } from '../render/names.ts'
 import { targetObject } from './imports.ts'
 import { readSubInstallations } from './observe.ts'
 
-/** By the names under which they were exported: values, and Targets as templates see them. A label holds of a long name only a hash. */
+/**
+ * Values and Targets by their export names, in the form that templates see. The names come from the specs, because a label holds only a hash of a
+ * long name.
+ */
 export async function exportsWithin(
   deps: LandscaperDeps,
   by: By,
@@ -35,7 +38,9 @@ export async function exportsWithin(
       subs.flatMap((sub) =>
         refs(sub.spec.exports ?? {}).flatMap((ref) => {
           const one = objects.get(dataObjectName(context, ref))
-          return one === undefined || !isHeldBy(one, installationKind, ownerOf(sub)) ? [] : [[ref, value(one)] as const]
+          return one === undefined || !isOnlyOwnedBy(one, installationKind, ownerOf(sub))
+            ? []
+            : [[ref, value(one)] as const]
         }),
       ),
     )

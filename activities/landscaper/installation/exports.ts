@@ -1,4 +1,5 @@
-// Completing: the imports are still those of the job, and what the Installation publishes. Source: spec/landscaper.md 2.3 "Completing", 3.4, 3.6.
+// The phase Completing: verifies that the imports have not changed during the job, and writes the exports. Source: spec/landscaper.md 2.3
+// "Completing", 3.4, 3.6.
 
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
 import {
@@ -10,7 +11,7 @@ import type { By, JsonValue, Subject } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import { type DataToWrite, writeDataObjects } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
-import { isWrittenByOthers } from '../../kube/field-owners.ts'
+import { isWrittenByOthers } from '../../kube/managed-fields.ts'
 import { ownerReference } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
 import type { Writer } from '../../kube/write.ts'
@@ -18,9 +19,9 @@ import { forNamespace } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { reportFurtherDocuments } from '../further-documents.ts'
 import { askDependents } from './dependents.ts'
-import type { Blueprint } from '../render/blueprint.ts'
+import type { Blueprint } from '../render/blueprint/blueprint.ts'
 import { finishExports } from '../render/exports.ts'
-import { renderExports } from '../render/executions.ts'
+import { renderExports, type ExportBindings } from '../render/executions.ts'
 import type { ExecutionStates } from '../render/executor.ts'
 import {
   dataLabels,
@@ -29,7 +30,6 @@ import {
   installationContext,
   surroundingContext,
 } from '../render/names.ts'
-import type { ExportBindings } from '../render/executions.ts'
 import type { Fields } from '../render/field-reader.ts'
 import { withCondition } from './author-faults.ts'
 import { exportsWithin } from './exports-within.ts'
@@ -47,17 +47,17 @@ export interface ExportInput {
   readonly subject: Subject
   readonly jobID: string
   readonly generation: number
-  /** As at the end of Init; when nothing was imported in this job, that of the last one that imported something. */
+  /** The hash at the end of Init; if this job imported nothing, the hash of the last job with imports. */
   readonly importsHash?: string | undefined
-  /** Whether the Execution of this job exports anything; its status may not say so yet. */
+  /** Whether the Execution of this job has exports; its status may be older. */
   readonly hasItemExports: boolean
-  /** Whether there may be exports of sub-installations; absent: no. */
+  /** Whether sub-installations may have exports; absent: no. */
   readonly hasSubInstallations?: boolean
-  /** The job ends well with this: those that import what is exported are asked for a job (dependents.ts). Absent: they are not. */
+  /** The job succeeds after this call: request jobs of the dependents (dependents.ts). */
   readonly asksDependents?: boolean
 }
 
-/** What an exported target must look like, with at most one of `config` and `secretRef`. Source: spec/landscaper.md 1.5, 5.3. */
+/** The fields of an exported target, with at most one of `config` and `secretRef`. Source: spec/landscaper.md 1.5, 5.3. */
 interface ExportedTarget {
   readonly type: string
   readonly config?: unknown
@@ -68,11 +68,11 @@ interface ExportedTarget {
 
 export const exportActivities = (all: LandscaperDeps) => ({
   /**
-   * Checks that the imports are still those of Init, deletes copies of imports that are none any more, renders the export executions and
-   * writes what the Installation lists in `spec.exports`. Idempotent: one write per object that differs.
+   * Verifies the imports, deletes stale import copies, renders the export executions, and writes the objects of `spec.exports`. Idempotent: one write
+   * per object that differs.
    *
-   * @returns whether the job imports anything, so that copies may be there.
-   * @throws final faults: `CheckImportsHash`, `ImportNotFound`, `ExportNotProduced`, `SchemaValidationFailed`, `ExportConflict`, template errors.
+   * @returns whether the job imports anything, so that copies may exist.
+   * @throws final failures: `CheckImportsHash`, `ImportNotFound`, `ExportNotProduced`, `SchemaValidationFailed`, `ExportConflict`, template errors.
    */
   async writeExports(input: ExportInput): Promise<{ imports: boolean }> {
     const deps = forNamespace(all, input.subject.namespace, input)
@@ -104,8 +104,8 @@ export const exportActivities = (all: LandscaperDeps) => ({
 const DATA_REFUSED = { type: EXPORTS_CONDITION, reason: 'CreateDataObjects' }
 const TARGETS_REFUSED = { type: EXPORTS_CONDITION, reason: 'CreateTargets' }
 
-// Items and exports of one job come from the same imports. Source: spec/landscaper.md 2.3 "Completing" 2. A hash that another engine has left, whose job
-// is taken over, is made otherwise and can be compared with nothing.
+// Items and exports of one job must come from the same imports. Source: spec/landscaper.md 2.3 "Completing" 2. A hash written by another engine
+// cannot be compared, because it is computed in another way.
 async function unchangedImports(
   deps: LandscaperDeps,
   { importsHash }: ExportInput,
@@ -133,12 +133,12 @@ interface Production {
 }
 
 interface Produced {
-  /** By the names that the Installation lists. */
+  /** By the export names of the Installation. */
   readonly exports: Readonly<Record<string, unknown>>
   readonly states: { readonly loaded: ExecutionStates; readonly rendered: ExecutionStates }
 }
 
-/** Renders what the Installation lists in `spec.exports`, and writes nothing; undefined when that is nothing. */
+/** Renders the exports of `spec.exports` without writing them; undefined without exports. */
 async function produce(
   deps: LandscaperDeps,
   { by, subject, hasItemExports, hasSubInstallations }: ExportInput,
@@ -199,7 +199,7 @@ async function publish(
 
 const NOTHING = { dataobjects: {}, targets: {} }
 
-/** The own scope: the imports, and what sub-installations have exported into it. */
+/** The Installation's own scope: its imports and the exports of its sub-installations. */
 function joinedScope(imports: InstallationImports, exported: Pick<ExportBindings, 'dataobjects' | 'targets'>) {
   return {
     dataobjects: joined(imports.data, exported.dataobjects),
@@ -224,7 +224,7 @@ function pick(fields: Readonly<Record<string, unknown>>, names: readonly string[
 interface Publisher {
   readonly subject: Subject
   readonly jobID: string
-  /** Into which it exports. */
+  /** The scope of the exports. */
   readonly context: string
 }
 
@@ -243,7 +243,7 @@ function withTarget(
   return { ...place, ...target, labels: { ...target.labels, ...place.labels } }
 }
 
-// What a template leaves of a value that is not there.
+// Removes null fields, which templates render for missing values.
 function exportedTarget(value: unknown): Partial<ExportedTarget> {
   return Object.fromEntries(Object.entries(value ?? {}).filter(([, field]) => field !== null))
 }

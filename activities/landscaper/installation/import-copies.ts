@@ -1,8 +1,8 @@
-// The copies of imports in an Installation's own scope, where people and sub-installations find them under the blueprint's names.
-// Source: spec/landscaper.md 1.13, 1.15, 2.3 "Init" 7 and "Completing" 1.
+// Writes the copies of imports in an Installation's own scope, where users and sub-installations find them under the blueprint's names. Source:
+// spec/landscaper.md 1.13, 1.15, 2.3 "Init" 7 and "Completing" 1.
 //
-//   C1. A copy that is as it shall be is not written, and keeps the label of the job that wrote it.
-//   C2. Stale is a copy of which the job has no import any more; what somebody else owns is never touched.
+//   C1. An unchanged copy is not written, and keeps the label of the job that wrote it.
+//   C2. A copy is stale if the job has no such import. Objects of other owners are never changed.
 
 import {
   CONTEXT_LABEL,
@@ -21,14 +21,14 @@ import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { labelValue } from '../label-value.ts'
 import { listObjects } from '../../kube/read-family.ts'
-import { isHeldBy, ownerReference } from '../../kube/owners.ts'
+import { isOnlyOwnedBy, ownerReference } from '../../kube/owners.ts'
 import { type Write, type Writer, writeAll } from '../../kube/write.ts'
 import type { ConstructedImports, TargetObject } from '../render/imports.ts'
 import { dataLabels, dataObjectName, elementName, installationContext } from '../render/names.ts'
 
 type Copied = Pick<ConstructedImports, 'data' | 'targetObjects'>
 
-/** What to write, for `writeDataObjects`. @throws `ERR_CONFIGURATION_PROBLEM` (final) for a name that would lead out of the scope. */
+/** The input of `writeDataObjects`. @throws `ERR_CONFIGURATION_PROBLEM` (final) for a name that leads out of the scope. */
 export function importCopies(subject: Subject, jobID: string, imports: Copied): readonly WriteDataInput[] {
   const outside = [...Object.keys(imports.data), ...Object.keys(imports.targetObjects)].find((name) =>
     name.startsWith('#'),
@@ -57,7 +57,7 @@ function dataCopies(installation: string, jobID: string, { data }: Copied): Data
   const context = installationContext(installation)
   return (
     Object.entries(data)
-      // The API server takes a DataObject without a value for none.
+      // The API server drops a null value of a DataObject.
       .filter(([, value]) => value !== null)
       .map(([key, value]) => ({
         name: dataObjectName(context, key),
@@ -67,7 +67,7 @@ function dataCopies(installation: string, jobID: string, { data }: Copied): Data
   )
 }
 
-// Users select by the source: whose copy it is.
+// Users select copies by the label `source`.
 function copyLabels(context: string, key: string, jobID: string): Record<string, string> {
   return dataLabels({ context, key, sourceType: 'import', source: context, jobID })
 }
@@ -92,7 +92,7 @@ function targetCopies(installation: string, jobID: string, { targetObjects }: Co
   })
 }
 
-/** Deletes the copies that are none of `current`. @throws KubeError when a delete fails. */
+/** Deletes the copies that are not in `current`. @throws KubeError when a delete fails. */
 export async function removeStaleCopies(
   deps: LandscaperDeps,
   writer: Writer,
@@ -103,8 +103,8 @@ export async function removeStaleCopies(
 }
 
 /**
- * The same before the job's children begin, with Targets only taken out of the lists and maps that they are of: what a sub-installation has deployed that
- * goes in this job is uninstalled by them. They lose the label of their key, by which lists and maps are put together.
+ * Does this before the job's children start, but Targets are only removed from their lists and maps, by removing the label of their key:
+ * sub-installations that this job deletes still need them to uninstall.
  */
 export async function setStaleCopiesAside(
   deps: LandscaperDeps,
@@ -120,7 +120,7 @@ export async function setStaleCopiesAside(
   await write(deps, writer, writes)
 }
 
-/** A copy that is there only for what is still to be uninstalled by it. */
+/** Whether a copy exists only to uninstall what was deployed to it. */
 export function isSetAside({ metadata: { labels = {} } }: Pick<KubeObject, 'metadata'>): boolean {
   return (
     labels[SOURCE_TYPE_LABEL] === 'import' && labels[CONTEXT_LABEL] !== undefined && labels[KEY_LABEL] === undefined
@@ -147,7 +147,7 @@ async function staleCopies(
       const kept = new Set(objects.map(({ name }) => name))
       const found = await listObjects(deps, watched, namespace, { labelSelector })
       return found
-        .filter((one) => isHeldBy(one, installationKind, subject) && !kept.has(one.metadata.name))
+        .filter((one) => isOnlyOwnedBy(one, installationKind, subject) && !kept.has(one.metadata.name))
         .map((object) => ({ watched, namespace, object }))
     }),
   )

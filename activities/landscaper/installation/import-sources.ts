@@ -1,13 +1,11 @@
-// Where the imports of an Installation come from: what spec.imports says, checked before anything is read. Pure.
-// Source: spec/landscaper.md 1.2, 1.15 and 5.3.
+// Resolves spec.imports to the objects to read, and validates it first. Pure. Source: spec/landscaper.md 1.2, 1.15 and 5.3.
 
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
 import type { WatchedKind } from '../../../workflows/kit/index.ts'
-import { configMapResource } from '../../kube/config-maps.ts'
+import { configMapResource, secretResource } from '../../kube/core-kinds.ts'
 import { finalFailure } from '../../kube/errors.ts'
-import { secretResource } from '../../kube/secrets.ts'
 import { dataObjectName, ROOT_CONTEXT } from '../render/names.ts'
-import type { TargetShape } from '../render/target-shape.ts'
+import type { TargetShape } from '../render/deploy-items.ts'
 import type { InstallationSpec } from './spec.ts'
 
 export interface DataSource {
@@ -16,14 +14,14 @@ export interface DataSource {
   readonly place: string
   readonly watched: WatchedKind
   readonly object: string
-  /** One entry of a Secret or ConfigMap; undefined: the whole object. */
+  /** One entry of a Secret or ConfigMap; undefined for the whole object. */
   readonly key: string | undefined
 }
 
 /** Names of Target objects. */
 export type TargetNames = TargetShape<string>
 
-/** All elements of a list or map that the parent imports: what they are stands in the cluster. */
+/** All elements of a list or map that the parent imports; the cluster has their number. */
 export interface ElementsOf {
   readonly elementsOf: string
   readonly as: 'list' | 'map'
@@ -48,14 +46,14 @@ const MAP_KEY = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/
 const DATA_FIELDS = ['dataRef', 'secretRef', 'configMapRef'] as const
 const TARGET_FIELDS = ['target', 'targets', 'targetListRef', 'targetMap', 'targetMapRef'] as const
 
-/** Whether a text can be an object's name: what cannot must not become part of a path of the API. */
+/** Whether a text can be an object's name. Other texts must not become part of an API path. */
 export function isObjectName(text: string): boolean {
   return OBJECT_NAME.test(text)
 }
 
 /**
- * @param context the scope in which the names are meant: that of the parent, or of roots.
- * @throws `ERR_CONFIGURATION_PROBLEM` (final) with everything that is wrong in spec.imports.
+ * @param context the scope of the names: the parent's, or the root scope.
+ * @throws `ERR_CONFIGURATION_PROBLEM` (final) with all problems of spec.imports.
  */
 export function importSources({ imports = {} }: Pick<InstallationSpec, 'imports'>, context: string): ImportSources {
   const problems: string[] = []
@@ -91,7 +89,7 @@ function nameProblems(name: string, place: string, places: Map<string, string>):
   return before === undefined ? [] : [`${place}: ${before} has the same name, expected unique names`]
 }
 
-/** The source, or what is wrong with it. */
+/** The source, or the problem in words. */
 function dataSource(one: DataImport, place: string, context: string): DataSource | string {
   const problem = exactlyOne(one, DATA_FIELDS)
   if (problem !== undefined) return problem
@@ -140,7 +138,7 @@ function targetMapNames(targetMap: Readonly<Record<string, string>>, context: st
   }))
 }
 
-/** The objects that the references of the fields mean, put together; or which one means none. */
+/** The names of the objects, combined by `join`; or the first reference that is no object name. */
 function withNames(
   fields: readonly (readonly [string, string])[],
   context: string,
@@ -157,12 +155,12 @@ function exactlyOne(one: Readonly<Record<string, unknown>>, fields: readonly str
   return `found ${found.length === 0 ? 'no source' : found.join(' and ')}, expected exactly one of ${fields.join(', ')}`
 }
 
-/** An empty text is none. */
+/** An empty text counts as absent. */
 function hasValue<Value>(value: Value | undefined): value is Value {
   return value !== undefined && value !== ''
 }
 
-/** The object that a reference means; undefined where it can be no object's name. */
+/** The name of the referenced object; undefined if it is no valid object name. */
 function objectName(reference: string, context: string): string | undefined {
   if (reference === '') return undefined
   const name = dataObjectName(context, reference)

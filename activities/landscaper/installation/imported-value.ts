@@ -1,31 +1,30 @@
-// A value out of a cluster object: what DataObjects, Secrets and ConfigMaps hold. Source: spec/landscaper.md 3.10.
+// Reads the value of an import from a DataObject, Secret or ConfigMap. Source: spec/landscaper.md 3.10.
 //
-//   V1. Entries of Secrets and ConfigMaps, also those in `binaryData`, are YAML: `"42"` becomes a number.
-//   V2. No value is larger or deeper than what the engine can carry on: aliases make much out of little text.
-//   V3. No message holds a value.
+//   V1. Entries of Secrets and ConfigMaps, including `binaryData`, are YAML: `"42"` is a number.
+//   V2. Size and depth of values are limited: aliases expand a short text to a large value.
+//   V3. No message contains a value.
 
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { binaryEntriesOf } from '../../kube/config-maps.ts'
-import { entriesOf } from '../../kube/secrets.ts'
-import { storedAs } from '../../kube/stored.ts'
+import { binaryEntriesOf, entriesOf } from '../../kube/core-kinds.ts'
+import { storedAs } from '../../kube/object-views.ts'
 import type { TenantData } from '../bounded/tenant-data.ts'
 import { YamlError } from '../../yaml/read-yaml.ts'
 import type { DataSource } from './import-sources.ts'
 
-// Objects are at most 1.5 MB; what is larger was made by aliases.
+// Objects have at most 1.5 MB; a larger value is the result of aliases.
 const MAX_VALUES = 1_000_000
 const MAX_CHARACTERS = 4 * 1024 * 1024
 const MAX_DEPTH = 500
 
-/** An imported value, or why there is none. */
+/** An imported value, or the reason why it cannot be read. */
 export type Imported =
   | { readonly value: unknown }
   /** The object has no such entry. */
   | { readonly missing: string }
   | { readonly problem: string }
 
-/** What the source's object, which is there, holds for it. */
+/** The value of a source from its object. */
 export async function importedValue(
   data: Pick<TenantData, 'yaml'>,
   { watched, key, place }: DataSource,
@@ -59,7 +58,7 @@ async function entryOf(
   return { value: Object.fromEntries(entries) }
 }
 
-/** By key; decoded when it is asked for, because one entry of many may be wanted. The server lets no key stand in both maps of a ConfigMap. */
+/** Decoders by key; only requested entries are decoded. The API server allows a key in only one of the two maps of a ConfigMap. */
 function textsOf(object: KubeObject, kind: string): ReadonlyMap<string, () => string> {
   const decoded = (base64: string) => () => Buffer.from(base64, 'base64').toString('utf8')
   const data = Object.entries(entriesOf(object) ?? {})
@@ -84,7 +83,7 @@ async function parseEntry(
   }
 }
 
-/** Walks the value as it would be written out, shared parts again each time, and stops at the first limit. */
+/** Measures the value as if it were serialized: shared parts count each time. Stops at the first limit. */
 function excessOf(value: unknown): string | undefined {
   let values = 0
   let characters = 0

@@ -1,5 +1,5 @@
-// Reads what an Installation imports, once per object, and hashes it. Nothing that is read here leaves the activity.
-// Source: spec/landscaper.md 2.3 "Init" 4 and 5, 3.10, appendix B 9.
+// Reads the imports of an Installation, each object once, and hashes them. The values never leave the activity. Source: spec/landscaper.md 2.3 "Init"
+// 4 and 5, 3.10, appendix B 9.
 
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { createHash, createHmac } from 'node:crypto'
@@ -10,11 +10,11 @@ import type { KubeObject } from '../../kube/client.ts'
 import { PARALLEL_READS } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { listObjects, readObject } from '../../kube/read-family.ts'
-import { entriesOf, secretResource } from '../../kube/secrets.ts'
-import { type StoredAs, storedAs } from '../../kube/stored.ts'
+import { entriesOf, secretResource } from '../../kube/core-kinds.ts'
+import { type StoredAs, storedAs } from '../../kube/object-views.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
 import type { LoadedImports, TargetObject } from '../render/imports.ts'
-import { contentOf, mapTargets, targetsIn } from '../render/target-shape.ts'
+import { unwrapTargets, mapTargets, targetsIn } from '../render/deploy-items.ts'
 import {
   type DataSource,
   type ElementsOf,
@@ -25,7 +25,7 @@ import {
 } from './import-sources.ts'
 import { type Parent, parentOf } from './parent.ts'
 import { isSetAside } from './import-copies.ts'
-import { isHeldBy } from '../../kube/owners.ts'
+import { isOnlyOwnedBy } from '../../kube/owners.ts'
 import { labelValue } from '../label-value.ts'
 import { installationContext, surroundingContext } from '../render/names.ts'
 import {
@@ -38,9 +38,9 @@ import {
 import { importedValue } from './imported-value.ts'
 
 export interface GivenImports extends LoadedImports {
-  /** How many imports the Installation lists. */
+  /** The number of imports in the spec. */
   readonly count: number
-  /** Over the content of all of them, and of the Secrets behind Targets: 40 hexadecimal digits. */
+  /** The hash of all values and of the Secrets of Targets: 40 hexadecimal digits. */
   readonly hash: string
 }
 
@@ -49,7 +49,7 @@ const MAX_PROBLEMS = 20
 /**
  * Reads every import of an Installation.
  *
- * @throws final faults: `ERR_CONFIGURATION_PROBLEM` for a malformed import, `ImportNotFound` for an object or key that is not there.
+ * @throws final failures: `ERR_CONFIGURATION_PROBLEM` for a malformed import, `ImportNotFound` for a missing object or key.
  */
 export async function loadImports(deps: LandscaperDeps, installation: Installation): Promise<GivenImports> {
   const { namespace } = installation.metadata
@@ -103,7 +103,7 @@ function isToBeImported(target: Target | undefined): boolean {
   return target !== undefined && !isSetAside(target)
 }
 
-// As the parent has copied them. An element that it has no more is taken away before its sub-installations begin.
+// The parent's copies. The parent removes copies of dropped elements before its sub-installations start.
 async function elementsOf(
   deps: LandscaperDeps,
   namespace: string,
@@ -115,7 +115,7 @@ async function elementsOf(
     .map(([label, value]) => `${label}=${labelValue(value)}`)
     .join(',')
   const found = await listObjects(deps, targetKind, namespace, { labelSelector })
-  const own = found.filter((one) => isHeldBy(one, installationKind, { ...parent, namespace }))
+  const own = found.filter((one) => isOnlyOwnedBy(one, installationKind, { ...parent, namespace }))
   const elements = own.flatMap(({ metadata: { name, labels = {} } }) => {
     const element = labels[as === 'list' ? INDEX_LABEL : TARGET_MAP_KEY_LABEL]
     return element === undefined ? [] : [[element, name] as const]
@@ -144,7 +144,7 @@ async function valueOf(
   return undefined
 }
 
-// What each write of anybody changes would change what templates render, although the Target is the same.
+// Any write to the Target changes these fields, so they would change the rendered items for no reason.
 const VOLATILE_METADATA = new Set(['managedFields', 'resourceVersion'])
 
 function targetOf(objects: ObjectReader, name: string): TargetObject {
@@ -153,7 +153,7 @@ function targetOf(objects: ObjectReader, name: string): TargetObject {
   return targetObject(target)
 }
 
-/** As templates see it. */
+/** The Target as templates see it. */
 export function targetObject({ apiVersion, kind, metadata, spec }: Target): TargetObject {
   const kept = Object.entries(metadata).filter(([key]) => !VOLATILE_METADATA.has(key))
   return { apiVersion, kind, metadata: { ...Object.fromEntries(kept), name: metadata.name }, spec }
@@ -182,18 +182,18 @@ async function importsHash(
   const content = canonicalJson({
     data,
     targets: Object.fromEntries(
-      Object.entries(targets).map(([name, one]) => [name, contentOf(mapTargets(one, hashed))]),
+      Object.entries(targets).map(([name, one]) => [name, unwrapTargets(mapTargets(one, hashed))]),
     ),
   })
-  // Whoever may read the status shall not be able to guess a Secret of few bits.
+  // A keyed hash, so that readers of the status cannot guess a short Secret.
   const hash = deps.contentKey === undefined ? createHash('sha1') : createHmac('sha1', deps.contentKey)
   return hash.update(content).digest('hex')
 }
 
 interface ObjectReader {
-  /** Reads those that were not read yet. */
+  /** Reads the objects that were not read yet. */
   read(wanted: readonly { readonly watched: WatchedKind; readonly name: string }[]): Promise<void>
-  /** Undefined: there is none. */
+  /** Undefined if the object does not exist. */
   get<Watched extends WatchedKind>(watched: Watched, name: string): StoredAs<Watched> | undefined
   describe(watched: WatchedKind, name: string): string
 }

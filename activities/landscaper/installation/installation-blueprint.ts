@@ -1,4 +1,4 @@
-// The blueprint of an Installation, with the component version that it is of. Source: spec/landscaper.md 2.3 "Init" 2.
+// Reads the blueprint of an Installation with its component version. Source: spec/landscaper.md 2.3 "Init" 2.
 
 import { componentVersionOverwritesKind } from '../../../workflows/landscaper/component-version-overwrites/kind.ts'
 import { type Context, contextKind } from '../../../workflows/landscaper/context/kind.ts'
@@ -13,17 +13,17 @@ import type { Verification, Verified } from '../components/verify-components.ts'
 import { tenantOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { DEFAULT_CONTEXT as DEFAULT } from './context-wait.ts'
-import { readBlueprint, type Blueprint } from '../render/blueprint.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { readBlueprint, type Blueprint } from '../render/blueprint/blueprint.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 import type { Fields } from '../render/field-reader.ts'
 import { DEEPEST } from './nesting.ts'
 import { type Parent, parentOf } from './parent.ts'
 import { componentOf } from './spec.ts'
 
 /**
- * Reads it with all that it refers to, once for a job. One without component is read from the Installation alone.
+ * Reads the blueprint with all referenced components, once per job. Without a component, everything is in the Installation.
  *
- * @throws BlueprintError; final fault `ContextNotFound`; retryable failures of the API server.
+ * @throws BlueprintError; final failure `ContextNotFound`; retryable failures of the API server.
  */
 export async function blueprintOf(deps: LandscaperDeps, installation: Installation, jobID: string): Promise<Blueprint> {
   const { metadata, spec } = installation
@@ -41,9 +41,9 @@ export async function blueprintOf(deps: LandscaperDeps, installation: Installati
 
 interface Found {
   readonly definition: Fields
-  /** The Context; undefined: there is none. */
+  /** The Context; undefined if it does not exist. */
   readonly found: Context | undefined
-  /** Sub-installations on the way here. */
+  /** The number of sub-installations on the path. */
   readonly depth?: number
 }
 
@@ -62,7 +62,7 @@ async function sourceOf(deps: LandscaperDeps, installation: Installation, { defi
   }
 }
 
-/** Undefined: it is taken as it is. Source: spec/landscaper.md 3.13. */
+/** Undefined if the component need not be verified. Source: spec/landscaper.md 3.13. */
 async function verificationOf(
   deps: LandscaperDeps,
   installation: Installation,
@@ -89,7 +89,7 @@ async function verificationOf(
 
 const NOTHING: Verified = new Map()
 
-/** What was verified with something else says nothing of it. */
+/** A verification with another signature name or Context proves nothing for this Installation. */
 function isVerifiedAlike(parent: Installation['spec'], own: Installation['spec']): boolean {
   return (
     parent.verification?.signatureName === own.verification?.signatureName &&
@@ -97,7 +97,7 @@ function isVerifiedAlike(parent: Installation['spec'], own: Installation['spec']
   )
 }
 
-/** What a parent's component, and all that it refers to, were verified as: for the sub-installations that were made of it. */
+/** The verified digests of a parent's component and its references, for its sub-installations. */
 async function verifiedOf(
   deps: LandscaperDeps,
   { metadata: { namespace }, spec: own }: Installation,
@@ -114,25 +114,25 @@ async function verifiedOf(
   return await resolveVerified(deps.landscaper.templates.data, { ...source, verification })
 }
 
-/** Registries as a Context lets them be read. Its credentials are read when they are needed first, and once: a job has what it began with. */
+/** The registries with the credentials of a Context. Credentials are read on first use, once per job. */
 function registriesOf(deps: LandscaperDeps, namespace: string, context: Context | undefined) {
   const { registries } = deps.landscaper.components
   let credentials: ReturnType<typeof credentialsOf> | undefined
   return async () => {
     credentials ??= credentialsOf(deps, namespace, context)
-    // What has failed may not fail the next time.
+    // A failed read is repeated.
     credentials.catch(() => (credentials = undefined))
     return registries.of(tenantOf(namespace), await credentials)
   }
 }
 
-/** Whether the Context of an Installation without component is there; one that has a component is read with that. @throws `ContextNotFound` */
+/** Checks that the Context of an Installation without component exists; with a component, blueprintOf reads it. @throws `ContextNotFound` */
 export async function checkContext(deps: LandscaperDeps, { metadata, spec }: Installation): Promise<void> {
   const { context = DEFAULT } = spec
   if (context !== DEFAULT && componentOf(spec) === undefined) await readContext(deps, metadata.namespace, context)
 }
 
-// An absent Context named default counts as empty; any other must be there. Source: issue text and spec/landscaper.md 1.7.
+// A missing Context `default` counts as empty; any other must exist. Source: issue text and spec/landscaper.md 1.7.
 async function readContext(deps: LandscaperDeps, namespace: string, name: string): Promise<Context | undefined> {
   const context = await readObject(deps, { ...contextKind, projection: [], hashed: [] }, namespace, name)
   if (context === undefined && name !== DEFAULT)
@@ -140,7 +140,7 @@ async function readContext(deps: LandscaperDeps, namespace: string, name: string
   return context
 }
 
-/** @throws `ComponentVersionOverwritesNotFound`: who wants a component replaced does not want it as it is. */
+/** @throws `ComponentVersionOverwritesNotFound`: without its overwrites the component must not be used. */
 async function overwritesOf(
   deps: LandscaperDeps,
   namespace: string,

@@ -1,6 +1,6 @@
-// The interrupt of an Installation, taken off once all items have ended. Source: spec/landscaper.md 2.11.
+// Removes the interrupt annotation of an Installation after all items have ended. Source: spec/landscaper.md 2.11.
 //
-//   N1. It is taken off last, so that a crash in between repeats it. What has ended ends no second time.
+//   N1. It is removed last, so a crash repeats the interrupt; ended items are not changed again.
 
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
@@ -21,9 +21,9 @@ export interface InterruptInput {
 
 export const interruptActivities = (deps: LandscaperDeps) => ({
   /**
-   * Takes the interrupt off the Installation. Idempotent.
+   * Removes the interrupt annotation. Idempotent.
    *
-   * @returns the Installation as it is now; undefined when it is gone or has another job.
+   * @returns the current Installation; undefined when it does not exist any more or has another job.
    * @throws retryable failures of the API server.
    */
   async interruptInstallation({ by, subject, jobID, version }: InterruptInput): Promise<InstallationView | undefined> {

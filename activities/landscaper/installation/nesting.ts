@@ -1,32 +1,32 @@
-// How deep sub-installations are nested. A blueprint may have itself among its sub-installations, and would have them without end.
+// Limits the depth of sub-installations: a blueprint may include itself without end.
 //
-//   N1. Each says its path from the root, which its parent has written: it outlives runs, and no parent has to be read to tell it.
+//   N1. Each sub-installation has its path from the root in an annotation, written by its parent. So the depth is known without reading the parents.
 
 import { PATH_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
-import type { SubinstallationTemplate } from '../render/subinstallation-template.ts'
+import { BlueprintError } from '../render/render-errors.ts'
+import type { SubinstallationTemplate } from '../render/subinstallation-templates.ts'
 import { parentOf } from './parent.ts'
 
 /** Levels of sub-installations below a root. */
 export const DEEPEST = 20
 const SEPARATOR = '/'
 
-/** The root's name, then those of templates down to this one. One that does not say it yet is its parent's, and more is not known. */
+/** The root's name, then the names of templates down to this one. A sub-installation without the annotation has an unknown path above its parent. */
 function pathOf({ metadata }: Pick<Installation, 'metadata'>): readonly string[] {
   const parent = parentOf({ metadata })
-  // What a root says of itself is nobody's word.
+  // The annotation of a root may be written by anyone.
   if (parent === undefined) return [metadata.name]
   const path = metadata.annotations?.[PATH_ANNOTATION]
   return path === undefined ? [parent.name, metadata.name] : path.split(SEPARATOR)
 }
 
-/** As an annotation's value: the path of a sub-installation. */
+/** The path of a sub-installation, as the annotation's value. */
 export function pathBelow(parent: Pick<Installation, 'metadata'>, template: string): string {
   return [...pathOf(parent), template].join(SEPARATOR)
 }
 
-/** @throws BlueprintError `ERR_CONFIGURATION_PROBLEM` with the path, when sub-installations of this one would be nested too deep. */
+/** @throws BlueprintError `ERR_CONFIGURATION_PROBLEM` with the path, when the templates would exceed the maximum depth. */
 export function checkNesting(
   parent: Pick<Installation, 'metadata'>,
   templates: readonly Pick<SubinstallationTemplate, 'name'>[],

@@ -1,11 +1,11 @@
-// What a pass of an Installation sees: itself, its Execution, which has its name, with the items of that, and its sub-installations.
+// Observes an Installation for a pass: the object, its Execution (with the same name) and deploy items, and its sub-installations.
 
 import type { DeployItem } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { type Children, type KnownVersions, newestKnown, readKin, readOwned } from '../../kube/read-family.ts'
+import { type Children, type KnownVersions, newestKnown, readFamilyOfKinds, readOwned } from '../../kube/read-family.ts'
 import { declaredChildren, newsOf, observe } from '../../run/observe.ts'
 import type { DeployItemView } from '../deploy-item-view.ts'
 import { type ItemsOwner, itemsNews, itemsOf } from '../execution/observe.ts'
@@ -18,34 +18,34 @@ import {
 } from './views.ts'
 
 export interface InstallationObservation {
-  /** Undefined: the Installation is gone. */
+  /** Undefined if the Installation does not exist any more. */
   readonly target: InstallationView | undefined
   readonly execution: ChildExecution | undefined
-  /** Of the Execution: those that are not as the run knows them. */
+  /** The deploy items of the Execution that differ from the run's known versions. */
   readonly changed: readonly DeployItemView[]
-  /** uids of known deploy items that are there no more. */
+  /** The uids of known deploy items that do not exist any more. */
   readonly gone: readonly string[]
   readonly subInstallations: SubsNews
 }
 
-/** Those that are not as the run knows them. */
+/** The sub-installations that differ from the run's known versions. */
 export interface SubsNews {
   readonly changed: readonly InstallationView[]
-  /** uids */
+  /** The uids of known sub-installations that do not exist any more. */
   readonly gone: readonly string[]
 }
 
 export interface ObserveInstallationInput {
   readonly by: By
   readonly subject: Subject
-  /** Of the Execution's deploy items. */
+  /** The known versions of the Execution's deploy items. */
   readonly known: KnownVersions
-  /** Of the sub-installations; absent: none. */
+  /** The known versions of the sub-installations; absent: none. */
   readonly knownSubs?: KnownVersions
 }
 
 export const observeActivities = (deps: LandscaperDeps) => ({
-  /** Reads an Installation with the Execution that it hosts, and its items. @throws retryable failures of the API server and the journal. */
+  /** Reads an Installation with its hosted Execution and items. @throws retryable failures of the API server and the journal. */
   async observeInstallation({
     by,
     subject,
@@ -67,7 +67,7 @@ export const observeActivities = (deps: LandscaperDeps) => ({
   },
 })
 
-/** An Installation, its Execution with its items, and its sub-installations. */
+/** Reads an Installation, its Execution with items, and its sub-installations. */
 export async function readTree(
   deps: LandscaperDeps,
   owner: ItemsOwner,
@@ -76,14 +76,14 @@ export async function readTree(
 ) {
   const executions = executionsOf(deps, owner)
   const subInstallations = subInstallationsOf(deps, owner.by, owner.subject, newestKnown(knownSubs))
-  const kin = await readKin(deps, installationKind, owner.subject, [executions, subInstallations])
+  const kin = await readFamilyOfKinds(deps, installationKind, owner.subject, [executions, subInstallations])
   const { subject: installation, children } = kin
   const [[execution], subs] = children
   if (execution === undefined) return { installation, execution, subs, items: [] }
   return { installation, execution, subs, items: await readItemsOf(deps, owner.by, execution, known) }
 }
 
-/** The Installations that an Installation has made of its blueprint's templates. @param by whose run asks: of one of its own, or of its parent's others. */
+/** The sub-installations of an Installation. @param by the calling run: of the Installation itself or of one of its sub-installations. */
 export async function readSubInstallations(
   deps: LandscaperDeps,
   by: By,
@@ -99,7 +99,7 @@ function subInstallationsOf(deps: LandscaperDeps, by: By, parent: Parent, ownVer
   return declaredChildren(deps, asked)
 }
 
-/** The items of an Installation's Execution. @param by of the Installation's run. */
+/** The items of an Installation's Execution. @param by the Installation's run. */
 export async function readItemsOf(
   deps: LandscaperDeps,
   by: By,
@@ -111,7 +111,7 @@ export async function readItemsOf(
   return await readOwned(deps, { ...subject, watched: executionKind }, found)
 }
 
-/** How an Installation's Execution is found. */
+/** The query that finds an Installation's Execution. */
 export function executionsOf(
   deps: LandscaperDeps,
   { by, subject }: { readonly by: By; readonly subject: Subject },

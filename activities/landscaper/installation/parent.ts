@@ -1,5 +1,3 @@
-// Whose sub-installation an Installation is. Source: spec/landscaper.md 2.1: everything of a tree lives in one namespace.
-
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { ownerOfKind } from '../../../workflows/kit/index.ts'
 
@@ -8,7 +6,7 @@ export interface Parent {
   readonly name: string
 }
 
-/** Undefined: it is a root. */
+/** The parent of a sub-installation, in its own namespace (spec/landscaper.md 2.1); undefined for a root. */
 export function parentOf(installation: Pick<Installation, 'metadata'>): Parent | undefined {
   return ownerOfKind(installation, installationKind)
 }

@@ -1,11 +1,11 @@
-// The Installation that an activity works on, and what its author has done wrong in it.
+// Reads the Installation of an activity call.
 
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { readSubject } from '../../kube/read-family.ts'
-import { BlueprintError } from '../render/blueprint-error.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 
 export interface ObservedInstallation {
   readonly by: By
@@ -31,7 +31,7 @@ export async function readInstallation(
   return installation
 }
 
-/** What the author of a blueprint can mend, as a final failure; anything else as it is. */
+/** Converts a mistake of the blueprint's author to a final failure; returns other errors unchanged. */
 export function userMistake(error: unknown): unknown {
   return error instanceof BlueprintError ? finalFailure(error.code, error.message) : error
 }

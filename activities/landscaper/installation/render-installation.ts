@@ -1,14 +1,14 @@
-// What an Installation's blueprint makes of its imports: reads both and renders. Nothing is written here; what has to be is in the result.
-// Source: spec/landscaper.md 2.3 "Init", 3.6.
+// Reads the blueprint and imports of an Installation and renders them. It writes nothing; the caller writes the result. Source: spec/landscaper.md
+// 2.3 "Init", 3.6.
 
 import type { Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { EXECUTION_CONDITION, type Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { ownerNameProblem } from '../item-rules.ts'
-import { type RenderedExecution, renderExecution } from '../render/execution-spec.ts'
+import { type RenderedExecution, renderExecution } from '../render/executions.ts'
 import type { ExecutionStates } from '../render/executor.ts'
-import type { SubinstallationTemplate } from '../render/subinstallation-template.ts'
+import type { SubinstallationTemplate } from '../render/subinstallation-templates.ts'
 import { renderSubinstallations } from '../render/subinstallations.ts'
 import { type AuthorFault, withAuthorFaults, withCondition } from './author-faults.ts'
 import { type InstallationImports, prepareImports } from './construct-imports.ts'
@@ -21,23 +21,23 @@ export interface RenderedInstallation {
   readonly imports: InstallationImports
   readonly execution: Pick<RenderedExecution, 'spec' | 'hasItems'>
   readonly subInstallations: readonly SubinstallationTemplate[]
-  /** The states of its executions as they were kept last, and as the next rendering needs them. */
+  /** The states of the executions before and after this rendering. */
   readonly states: { readonly loaded: ExecutionStates; readonly rendered: ExecutionStates }
-  /** What ComponentVersionOverwrites have replaced, in words; undefined without component. */
+  /** The replacements by ComponentVersionOverwrites, in words; undefined without component. */
   readonly replaced: readonly string[] | undefined
 }
 
-/** What the author can mend, and of what it is. */
+/** A mistake of the author, and the part with the mistake. */
 export interface Refusal {
   readonly fault: AuthorFault
   readonly of: 'imports' | 'subInstallations'
 }
 
 /**
- * Renders an Installation that was read. The same again as long as installation, imports and states are the same, unless its templates are random.
+ * Renders an Installation. The result depends only on Installation, imports and states, unless templates are random.
  *
- * @returns the fault when the imports are not what the blueprint wants, or are not there, or when its sub-installations cannot be.
- * @throws final faults for what its author can mend, BlueprintError among them; retryable failures of the API server.
+ * @returns the fault when the imports do not satisfy the blueprint, or the sub-installations are invalid.
+ * @throws final failures for other mistakes of the author, including BlueprintError; retryable failures of the API server.
  */
 export async function renderInstallation(
   deps: LandscaperDeps,
@@ -68,8 +68,8 @@ export async function renderInstallation(
     { type: EXECUTION_CONDITION, reason: 'TemplatingFailed' },
     () => renderExecution(templates, blueprint, given),
   )
-  // Executions of both kinds that have one name share their state, as in the original (spec appendix B 18).
+  // Deploy and sub-installation executions with the same name share their state, as in Landscaper (spec appendix B 18).
   const rendered = { ...ofItems, ...subs.states }
-  const { replaced } = blueprint.component ?? {}
+  const { overwrites: replaced } = blueprint.component ?? {}
   return { imports, execution, subInstallations: subs.templates, states: { loaded, rendered }, replaced }
 }

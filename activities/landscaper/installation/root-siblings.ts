@@ -1,20 +1,26 @@
-// The roots beside a root, which are the others of its namespace: whom it waits for, who has to go before it does, and whom its end starts.
-// Source: spec/landscaper.md 2.2 trigger 5, 2.3 "Init" 3, 2.4, 2.6.
+// Orders the jobs of roots in a namespace: which roots a job waits for, which must be deleted first, and which its end starts. Source:
+// spec/landscaper.md 2.2 trigger 5, 2.3 "Init" 3, 2.4, 2.6.
 //
-//   R1. Who they are the journal knows, by what they give and take: no list is read, however many roots the namespace has.
-//   R2. Whoever is in the way is waited for first and looked at then, at the API server; once. What comes later is a wake, and in the journal before it.
-//   R3. A wait ends: nobody waits for one that goes instead, nor for one that waits, over others, for itself.
+//   R1. The journal finds the other roots by the names of exports and imports, so no list is read, however many roots the namespace has.
+//   R2. A job subscribes to the roots in its way first, and then reads each once from the API server. A later change is a wake.
+//   R3. Each wait ends: no job waits for a root that is deleted instead, or that waits, directly or indirectly, for this root.
 
 import {
   type Installation,
   installationKind,
   installationTrigger,
 } from '../../../workflows/landscaper/installation/kind.ts'
-import { exportedNames, importedNames, isSuccessor, ringThrough } from '../../../workflows/landscaper/data-flow.ts'
+import { exportedNames, importedNames, isSuccessor, shortestCycle } from '../../../workflows/landscaper/data-flow.ts'
 import { shortList } from '../../../workflows/landscaper/short-list.ts'
 import { type Flow, groupKindOf, isIdle, jobIDsOf, path, textAt } from '../../../workflows/kit/index.ts'
-import { flowIn, flowKeys } from '../../journal/flow-keys.ts'
-import { type FlowObject, giversOf, takersOf, upstreamOf } from '../../journal/read/flow.ts'
+import {
+  flowOfProjection,
+  flowKeys,
+  type FlowObject,
+  producersOf,
+  consumersOf,
+  upstreamProducersOf,
+} from '../../journal/flow.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
 import { readObject } from '../../kube/read-family.ts'
@@ -23,9 +29,9 @@ import type { LandscaperDeps } from '../deps.ts'
 import { type InTheWay, isLeaving, isMaking, type Onlooker, waitFor } from './sibling-waits.ts'
 
 /**
- * Those whose exports are imported, and that have not succeeded, or have another job before them.
+ * The roots from which this one imports, and that have not succeeded or still have to run a job.
  *
- * @throws `ImportRing` (final) with its path, when the root imports, over others, what it exports itself.
+ * @throws `ImportRing` (final) with its path, when the root indirectly imports its own exports.
  */
 export async function rootPredecessorsOf(
   deps: LandscaperDeps,
@@ -34,8 +40,9 @@ export async function rootPredecessorsOf(
 ): Promise<InTheWay> {
   const own = flowOf(installation)
   const query = queryFor(deps, installation, own.takes)
-  // Who gives nothing is in no ring.
-  const upstream = own.gives.length === 0 ? await giversOf(deps.db, query) : await upstreamOf(deps.db, query)
+  // A root without exports is in no cycle.
+  const upstream =
+    own.gives.length === 0 ? await producersOf(deps.db, query) : await upstreamProducersOf(deps.db, query)
   checkRing(installation, own, upstream)
   const predecessors = upstream.filter(({ projection }) => givesTo(own, projection))
   const open = predecessors.filter(({ projection }) => standingOf(projection) !== 'succeeded')
@@ -47,14 +54,14 @@ export async function rootPredecessorsOf(
   }
 }
 
-/** Those that import what this one exports, and are there still; not those in a ring with it that go too: there is no order to keep. */
+/** The existing roots that import from this one. Roots in a cycle with it that are being deleted, too, are left out: their order does not matter. */
 export async function rootSuccessorsOf(
   deps: LandscaperDeps,
   onlooker: Onlooker,
   installation: Installation,
 ): Promise<InTheWay> {
   const own = flowOf(installation)
-  const takers = await takersOf(deps.db, queryFor(deps, installation, own.gives))
+  const takers = await consumersOf(deps.db, queryFor(deps, installation, own.gives))
   const isInRing = await ringMembers(deps, installation, own, takers)
   const open = takers.filter((one) => !(isLeaving(one.projection) && isInRing(one)))
   const now = await lookedAt(deps, onlooker, open, (one) => isSuccessor(one.spec, installation.spec))
@@ -63,13 +70,13 @@ export async function rootSuccessorsOf(
   return { unfinished: shortList(left.map(shown)), failed: [] }
 }
 
-/** Those that import what this one exports, as the journal knows them, but for those under deletion. */
+/** The roots that import from this one according to the journal, except those that are being deleted. */
 export async function dependentsOf(deps: LandscaperDeps, installation: Installation): Promise<readonly FlowObject[]> {
-  const takers = await takersOf(deps.db, queryFor(deps, installation, flowOf(installation).gives))
+  const takers = await consumersOf(deps.db, queryFor(deps, installation, flowOf(installation).gives))
   return takers.filter(({ projection }) => !isLeaving(projection))
 }
 
-/** The keys of what a root gives and takes. */
+/** The keys of a root's exports and imports. */
 function flowOf({ metadata: { namespace }, spec }: Installation): Flow {
   return { gives: flowKeys(namespace, exportedNames(spec)), takes: flowKeys(namespace, importedNames(spec)) }
 }
@@ -83,29 +90,32 @@ function queryFor(
 }
 
 function givesTo({ takes }: Flow, projection: object): boolean {
-  const given = new Set(flowIn(projection).gives)
+  const given = new Set(flowOfProjection(projection).gives)
   return takes.some((key) => given.has(key))
 }
 
-/** R3 */
+/** Implements R3. */
 function checkRing({ metadata: { name } }: Installation, own: Flow, upstream: readonly FlowObject[]): void {
   if (own.gives.length === 0 || upstream.length === 0) return
-  const all = [{ name, flow: own }, ...upstream.map((one) => ({ name: one.name, flow: flowIn(one.projection) }))]
+  const all = [
+    { name, flow: own },
+    ...upstream.map((one) => ({ name: one.name, flow: flowOfProjection(one.projection) })),
+  ]
   const givers = new Map<string, string[]>()
   for (const { name: giver, flow } of all)
     for (const key of flow.gives) givers.set(key, [...(givers.get(key) ?? []), giver])
   const graph = all.map(({ name: taker, flow }) => ({
     name: taker,
-    // Its own exports are nobody's to wait for.
+    // A root does not wait for its own exports.
     dependsOn: [...new Set(flow.takes.flatMap((key) => givers.get(key) ?? []))].filter((giver) => giver !== taker),
   }))
-  const ring = ringThrough(name, graph)
+  const ring = shortestCycle(name, graph)
   if (ring === undefined) return
   const path = shortList(ring).join(' -> ')
   throw finalFailure('ImportRing', `installations import from each other: ${path}; expected no ring`)
 }
 
-/** Whether one imports from the root, over others or not, that the root imports from. */
+/** Whether a root imports from this one, and this one directly or indirectly imports from it. */
 async function ringMembers(
   deps: LandscaperDeps,
   installation: Installation,
@@ -113,17 +123,17 @@ async function ringMembers(
   takers: readonly FlowObject[],
 ): Promise<(one: Pick<FlowObject, 'uid'>) => boolean> {
   if (!takers.some(({ projection }) => isLeaving(projection))) return () => false
-  const upstream = await upstreamOf(deps.db, queryFor(deps, installation, takes))
+  const upstream = await upstreamProducersOf(deps.db, queryFor(deps, installation, takes))
   const uids = new Set(upstream.map(({ uid }) => uid))
   return ({ uid }) => uids.has(uid)
 }
 
 type Standing = 'succeeded' | 'unfinished' | 'failed'
 
-/** Where a root stands for those that import from it. Takes objects and projections alike. */
+/** The state of a root for its importers. Accepts objects and projections. */
 function standingOf(root: object): Standing {
   const isOver = isIdle(jobIDsOf(root))
-  // Whoever goes waits for those that import from it: they do not wait for its end.
+  // A root that is being deleted waits for its importers, so they must not wait for it.
   if (isLeaving(root) && (isOver || !isMaking(root))) return 'failed'
   if (!isOver || installationTrigger(root) !== undefined) return 'unfinished'
   return phaseOf(root) === 'Succeeded' ? 'succeeded' : 'failed'
@@ -142,11 +152,11 @@ function phaseOf(root: object): string | undefined {
 interface LookedAt {
   readonly uid: string
   readonly name: string
-  /** The object, or what the journal has of it. */
+  /** The object, or its projection in the journal. */
   readonly state: object
 }
 
-/** R2; one that has gone meanwhile is left out, and one that has become another. */
+/** Implements R2; leaves out roots that were deleted or replaced meanwhile. */
 async function lookedAt(
   deps: LandscaperDeps,
   onlooker: Onlooker,

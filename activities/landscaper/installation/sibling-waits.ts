@@ -1,26 +1,26 @@
-// What waits for siblings have in common, of roots and of sub-installations.
+// Waiting for siblings, shared by roots and sub-installations.
 
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { type By, path, type Subject, textAt, valueAt } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { subscribeAll } from '../../journal/write/subscriptions.ts'
 
-/** Whose job looks. */
+/** The waiting job. */
 export interface Onlooker {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
 }
 
-/** Siblings that are in the way, by their names; of very many the first. */
+/** The names of blocking siblings, shortened if there are many. */
 export interface InTheWay {
-  /** Their end will wake the job. */
+  /** A change of these siblings wakes the job. */
   readonly unfinished: readonly string[]
-  /** With their phases. */
+  /** Names with their phases. */
   readonly failed: readonly string[]
 }
 
-/** Whatever becomes of siblings of these names wakes the job. @returns those that it did not wait for before. */
+/** Subscribes the job to changes of siblings with these names. @returns the names with a new subscription. */
 export async function waitFor(
   { db, cluster, now }: LandscaperDeps,
   { subject: { uid, namespace }, jobID }: Onlooker,
@@ -32,14 +32,14 @@ export async function waitFor(
   return await subscribeAll(db, waits, now())
 }
 
-/** Takes objects and projections alike. */
+/** Whether the object is being deleted. Accepts objects and projections. */
 export function isLeaving(one: Installation | object): boolean {
   return valueAt(one, path('metadata.deletionTimestamp')) !== undefined
 }
 
 const MAKING: readonly string[] = ['Init', 'CleanupOrphaned', 'ObjectsCreated', 'Progressing', 'Completing']
 
-/** Its job makes something, and does not take it away. */
+/** Whether the phase belongs to a job that creates or updates, not to one that deletes. */
 export function isMaking(one: Installation | object): boolean {
   return MAKING.includes(textAt(one, path('status.phase')) ?? '')
 }

@@ -1,16 +1,16 @@
-// The Installations beside one: whom it waits for before it reads its imports, and who has to go before it does. Those beside a root: root-siblings.ts.
-// Source: spec/landscaper.md 2.3 "Init" 3, 2.4, 2.6.
+// Orders the jobs of sub-installations of one parent: which siblings a job waits for before it reads its imports, and which must be deleted first.
+// Roots: root-siblings.ts. Source: spec/landscaper.md 2.3 "Init" 3, 2.4, 2.6.
 //
-//   S1. Whoever waits subscribes first and looks then, at the API server (docs/architecture.md "Subjects and routes").
-//   S2. A wait ends: it is for siblings that have this job, or get it from the parent. One that goes instead is waited for by nobody who wants its
-//       exports, and one that stays, or has ended this job, by nobody who goes.
-//   S3. A look takes one statement and a few requests, however many the siblings are.
+//   S1. A job subscribes to siblings first and then reads them from the API server (docs/architecture.md "Subjects and routes").
+//   S2. Each wait ends, because it is only for siblings that have this job or get it from the parent. Importers do not wait for a sibling that is
+//       being deleted. Deletions do not wait for a sibling that stays or has finished this job.
+//   S3. Reading the siblings takes one statement and a few requests, however many siblings exist.
 
 import { ENCOMPASSED_BY_LABEL } from '../../../workflows/landscaper/contract.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { shortList } from '../../../workflows/landscaper/short-list.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { listNow, readObject, readSubject } from '../../kube/read-family.ts'
+import { listFromServer, readObject, readSubject } from '../../kube/read-family.ts'
 import { PARALLEL_READS } from '../data-objects.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
 import { importedNames, isSuccessor } from '../../../workflows/landscaper/data-flow.ts'
@@ -21,13 +21,13 @@ import { type InTheWay, isLeaving, isMaking, type Onlooker, waitFor } from './si
 
 const NOBODY: InTheWay = { unfinished: [], failed: [] }
 
-/** Those whose exports are imported, and that have not succeeded in this job. */
+/** The siblings from which this one imports, and that have not succeeded in this job. */
 export async function predecessorsOf(
   deps: LandscaperDeps,
   onlooker: Onlooker,
   installation: Installation,
 ): Promise<InTheWay> {
-  // Who imports nothing need not look at hundreds of siblings.
+  // An Installation without imports need not read hundreds of siblings.
   const isAlone = importedNames(installation.spec).length === 0
   if (isAlone || installation.spec.optimization?.hasNoSiblingImports === true) return NOBODY
   if (parentOf(installation) === undefined) return await rootPredecessorsOf(deps, onlooker, installation)
@@ -46,7 +46,7 @@ export async function predecessorsOf(
   }
 }
 
-/** Those under deletion that import what this one exports, and are there still. */
+/** The siblings that are being deleted and import from this one. */
 export async function successorsOf(
   deps: LandscaperDeps,
   onlooker: Onlooker,
@@ -59,7 +59,7 @@ export async function successorsOf(
   const now = await lookedAt(deps, onlooker, successors, (one) => hasEnded(one, jobID))
   const open = now.filter((one) => !hasEnded(one, jobID))
   const failed = now.filter((one) => hasEnded(one, jobID) && one.status?.phase === 'DeleteFailed')
-  // Each goes by a job of its own then, or has failed to: there is no order to keep.
+  // Without a parent each sibling has its own job, or has failed: their order does not matter.
   if (open.length > 0 && (await isOrphan(deps, onlooker, installation))) return NOBODY
   return {
     unfinished: shortList(open.map(({ metadata }) => metadata.name)),
@@ -71,7 +71,7 @@ function hasEnded({ status }: Installation, jobID: string): boolean {
   return status?.jobIDFinished === jobID
 }
 
-/** It is under deletion, and had not begun to make anything in this job: it uninstalls, in this job or in a later one. */
+/** The sibling is being deleted and had not started to create anything in this job: it uninstalls, now or in a later job. */
 function goesInstead(one: Installation, jobID: string): boolean {
   return isLeaving(one) && !(one.status?.jobID === jobID && isMaking(one))
 }
@@ -94,7 +94,7 @@ async function siblingsOf(
   return all.filter((one) => one.metadata.uid !== uid)
 }
 
-/** Nobody hands out its jobs any more. Its parent's end wakes it (workflows/landscaper/installation/routes.ts). */
+/** No parent starts its jobs any more. The parent's end wakes it (workflows/landscaper/installation/routes.ts). */
 async function isOrphan(deps: LandscaperDeps, { by }: Onlooker, { metadata }: Installation): Promise<boolean> {
   const { namespace } = metadata
   const parent = parentOf({ metadata })
@@ -102,7 +102,7 @@ async function isOrphan(deps: LandscaperDeps, { by }: Onlooker, { metadata }: In
   return (await readSubject(deps, installationKind, { ...parent, namespace }, by)) === undefined
 }
 
-/** Those that are not what is waited for are waited for, and looked at again (S1); one that has gone meanwhile is left out. */
+/** Subscribes to siblings for which `isOver` is false, and reads them again (S1); leaves out deleted ones. */
 async function lookedAt(
   deps: LandscaperDeps,
   onlooker: Onlooker,
@@ -120,16 +120,16 @@ async function lookedAt(
   return siblings.flatMap((one) => (isOver(one) ? [one] : (now.get(one.metadata.uid) ?? [])))
 }
 
-// As many GETs cost the server less than a list of all.
-const MOST_READS = 5
+// Up to this number, GETs cost the server less than a list.
+const MAX_READS = 5
 
-/** As the server has them now, by uid. */
+/** The current siblings on the server, by uid. */
 async function readAgain(
   deps: LandscaperDeps,
   siblings: readonly Installation[],
 ): Promise<ReadonlyMap<string, Installation>> {
-  const listed = siblings.length > MOST_READS ? await listSiblings(deps, siblings) : new Map<string, Installation>()
-  // One that a hand has taken the label from is in no list.
+  const listed = siblings.length > MAX_READS ? await listSiblings(deps, siblings) : new Map<string, Installation>()
+  // A list by label misses siblings whose label a user has removed.
   const unlisted = siblings.filter(({ metadata }) => !listed.has(metadata.uid))
   const read = await inParallel(unlisted, PARALLEL_READS, async ({ metadata: { namespace, name, uid } }) => {
     const now = await readObject(deps, installationKind, namespace, name)
@@ -145,6 +145,6 @@ async function listSiblings(
   const parent = first && parentOf(first)
   if (first === undefined || parent === undefined) return new Map()
   const labelSelector = `${ENCOMPASSED_BY_LABEL}=${parent.name}`
-  const found = await listNow(deps, installationKind, first.metadata.namespace, labelSelector)
+  const found = await listFromServer(deps, installationKind, first.metadata.namespace, labelSelector)
   return new Map(found.map((one) => [one.metadata.uid, one]))
 }

@@ -1,4 +1,4 @@
-// The spec of an Installation as the API server has stored it: the CRD has checked types and required fields, nothing else.
+// Checks the spec of an Installation beyond the CRD's types and required fields.
 
 import { problemText } from '../../../workflows/kit/index.ts'
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
@@ -8,7 +8,9 @@ import { finalFailure } from '../../kube/errors.ts'
 
 export type InstallationSpec = Installation['spec']
 
-/** The component that it is of; undefined: of none. Landscaper leaves an empty one in sub-installations of none (v0.127.0). */
+/**
+ * The component of the Installation; undefined without component. Landscaper leaves an empty one in sub-installations without component (v0.127.0).
+ */
 export function componentOf({
   componentDescriptor,
 }: Pick<InstallationSpec, 'componentDescriptor'>): InstallationSpec['componentDescriptor'] {
@@ -16,12 +18,12 @@ export function componentOf({
   return ref === undefined && inline === undefined ? undefined : componentDescriptor
 }
 
-const MOST_PROBLEMS = 20
+const MAX_PROBLEMS = 20
 
-/** Checks what the webhook checks, for objects that no webhook has checked; the imports are checked where they are read (import-sources.ts). @throws `ERR_CONFIGURATION_PROBLEM` */
+/** Applies the webhook's rules to objects that bypassed the webhook. import-sources.ts checks the imports. @throws `ERR_CONFIGURATION_PROBLEM` */
 export function checkSpec({ spec }: Pick<Installation, 'spec'>): void {
   const problems = [...sourceProblems(fieldsOf(spec)), ...exportProblems(fieldsOf(spec.exports))].map(problemText)
-  const more = problems.length > MOST_PROBLEMS ? [`and ${problems.length - MOST_PROBLEMS} more`] : []
+  const more = problems.length > MAX_PROBLEMS ? [`and ${problems.length - MAX_PROBLEMS} more`] : []
   if (problems.length > 0)
-    throw finalFailure('ERR_CONFIGURATION_PROBLEM', [...problems.slice(0, MOST_PROBLEMS), ...more].join('; '))
+    throw finalFailure('ERR_CONFIGURATION_PROBLEM', [...problems.slice(0, MAX_PROBLEMS), ...more].join('; '))
 }

@@ -1,8 +1,7 @@
-// The beginning of an Installation's job: what is there, and the job's first two writes, status and then metadata. Two endpoints, so a crash between
-// them must lead to exactly one job: the first write claims it, the second is repeated until it is done.
-// Source: docs/architecture.md "A root's new job".
+// Starts an Installation's job: observes it and makes the job's first two writes, status and then metadata. A crash between the two requests must
+// lead to exactly one job: the first write claims the job, the second is repeated until it succeeds. Source: docs/architecture.md "A root's new job".
 
-import { type AskingTarget, type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
+import { type NewJobTarget, type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
 import { beginActivities } from '../../run/begin-job.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { adoptActivities, isToBeAdopted } from './adopt.ts'
@@ -13,14 +12,14 @@ export interface StartInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
-  /** As in the run's input: the job begins on it without a read. */
-  readonly asked?: AskingTarget | undefined
+  /** From the run's input; the job begins on this state without a read. */
+  readonly asked?: NewJobTarget | undefined
 }
 
 export interface StartedInstallation extends InstallationObservation {
   /**
-   * `begun`: both writes are made, and `target` is as they left it. `superseded`: the object or another run came before.
-   * Undefined: the job had begun, or nothing asks for it.
+   * `begun`: both writes succeeded, and `target` is their result. `superseded`: the object or another run was newer. Undefined: the job had already
+   * begun, or no job is requested.
    */
   readonly start: 'begun' | 'superseded' | undefined
 }
@@ -35,14 +34,14 @@ export const startActivities = (deps: LandscaperDeps) => {
     return isToBeAdopted(own, true) ? await act.adoptInstallation({ ...input, target: own, isFresh: true }) : own
   }
 
-  /** The answer to the first write has the whole object, so that the look need not read it. */
-  async function beginUnread(input: StartInput, asked: AskingTarget): Promise<StartedInstallation> {
+  /** The result of the first write contains the whole object, so the observation need not read it. */
+  async function beginUnread(input: StartInput, asked: NewJobTarget): Promise<StartedInstallation> {
     const { by, subject, jobID } = input
     const begun = await act.beginJob({ ...input, target: asked })
     const seen = await act.observeInstallation({ by, subject, known: {} })
     if (begun === undefined) return { ...seen, start: 'superseded' }
     const { target } = seen
-    // What an earlier try of it has begun, or others have changed since, is looked at by the first step.
+    // The first step handles a job that an earlier attempt began, or that others have changed.
     if (!begun.wrote || target?.jobID !== jobID) return { ...seen, start: undefined }
     const adopted = isToBeAdopted(target, true)
       ? await act.adoptInstallation({ ...input, target, isFresh: true })
@@ -52,7 +51,7 @@ export const startActivities = (deps: LandscaperDeps) => {
 
   return {
     /**
-     * Reads an Installation as `observeInstallation` does; an idle one that asks for a job has this one then.
+     * Observes an Installation like `observeInstallation`, and begins this job if the Installation is idle and requests one.
      *
      * @throws as `observeInstallation` and `beginJob`.
      */

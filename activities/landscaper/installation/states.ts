@@ -1,7 +1,8 @@
-// What executions keep from job to job, e.g. passwords that they generated: a Secret per execution. Source: spec/landscaper.md 1.15, 3.6.
+// Reads and writes the states that executions keep between jobs, e.g. generated passwords: one Secret per execution. Source: spec/landscaper.md 1.15,
+// 3.6.
 //
-//   T1. A state is kept before what was rendered with it, so that a crash in between renders the same again.
-//   T2. The state of an earlier Installation of the same name is not ours.
+//   T1. A state is written before the objects that were rendered with it, so a rendering after a crash gives the same objects.
+//   T2. The state of an earlier Installation with the same name is ignored.
 
 import { JOB_ID_LABEL } from '../../../workflows/landscaper/contract.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
@@ -12,11 +13,11 @@ import { PARALLEL_READS, type WriteDataInput } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { isOwnedBy, ownerReference } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
-import { entriesOf, secretResource } from '../../kube/secrets.ts'
-import { ownerOf } from '../../kube/views.ts'
+import { entriesOf, secretResource } from '../../kube/core-kinds.ts'
+import { ownerOf } from '../../kube/object-views.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
-import type { TemplateExecutor } from '../render/blueprint.ts'
-import { titleOf } from '../render/blueprint-definition.ts'
+import type { TemplateExecutor } from '../render/blueprint/blueprint.ts'
+import { titleOf } from '../render/blueprint/blueprint-definition.ts'
 import type { ExecutionStates } from '../render/executor.ts'
 import { stateSecretName } from '../render/names.ts'
 import { YamlError } from '../../yaml/read-yaml.ts'
@@ -25,7 +26,7 @@ export type StateUse = 'deploy' | 'export'
 
 const STATE_KEY = 'config'
 
-/** The states as they were kept last, by executor name. @throws `ERR_CONFIGURATION_PROBLEM` (final) for one that is no YAML. */
+/** The states of the previous job by executor name. @throws `ERR_CONFIGURATION_PROBLEM` (final) for a state that is not YAML. */
 export async function loadStates(
   deps: LandscaperDeps,
   subject: Subject,
@@ -61,7 +62,7 @@ async function stateIn(deps: LandscaperDeps, secret: KubeObject, executor: Templ
   }
 }
 
-/** What to write of the rendered states, for `writeDataObjects`: those that differ from the loaded ones. */
+/** The input of `writeDataObjects`: the rendered states that differ from the loaded ones. */
 export function stateSecrets(
   subject: Subject,
   jobID: string,

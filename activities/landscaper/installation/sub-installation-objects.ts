@@ -1,4 +1,4 @@
-// Sub-installations as objects: what they shall be, by the parent's blueprint. Source: spec/landscaper.md 1.13, 1.15, 2.5.
+// Builds the objects of sub-installations from the parent's blueprint. Source: spec/landscaper.md 1.13, 1.15, 2.5.
 
 import { writeJson } from '../../../workflows/kit/index.ts'
 import {
@@ -11,28 +11,28 @@ import {
 import { createHash } from 'node:crypto'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { mergePatch } from '../../kube/merge.ts'
+import { mergePatch } from '../../kube/merge-patch.ts'
 import { ownerReference } from '../../kube/owners.ts'
 import type { Patch } from '../../kube/write.ts'
-import type { SubinstallationTemplate } from '../render/subinstallation-template.ts'
+import type { SubinstallationTemplate } from '../render/subinstallation-templates.ts'
 import { pathBelow } from './nesting.ts'
 import { componentOf } from './spec.ts'
 
 const SUFFIX_LENGTH = 5
 
-/** The template that an object was made of; undefined: none. */
+/** The template of a sub-installation; undefined for other objects. */
 export function templateOf({ metadata }: KubeObject): string | undefined {
   return metadata.annotations?.[SUBINSTALLATION_NAME_ANNOTATION]
 }
 
-/** Which name in which job: where somebody else's object has one, the next attempt has another. */
+/** The inputs of a name; each attempt gives another name, for when objects of other owners have the previous ones. */
 export interface Naming {
   readonly jobID: string
-  /** From 0. */
+  /** Starts at 0. */
   readonly attempt: number
 }
 
-/** The same in every try of a job, another one in another job. Source: docs/architecture.md "Created names". */
+/** Deterministic in a job, and different in another job. Source: docs/architecture.md "Created names". */
 export function subInstallationName({ metadata }: Installation, template: string, { jobID, attempt }: Naming): string {
   const hash = createHash('sha256')
     .update(writeJson([metadata.uid, template, jobID, ...(attempt === 0 ? [] : [attempt])]))
@@ -62,7 +62,10 @@ export function newSubInstallation(
   }
 }
 
-/** What of it is otherwise; undefined: nothing. Labels and annotations of others go, a request for the job before among them. */
+/**
+ * The difference to the desired object; undefined without difference. Labels and annotations of others are removed, including the request for the
+ * previous job.
+ */
 export function subInstallationPatch(
   parent: Installation,
   template: SubinstallationTemplate,

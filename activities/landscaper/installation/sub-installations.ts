@@ -1,15 +1,15 @@
-// The Installation's hand on its sub-installations that are there: their job handed down, asked to end it, deleted. How they are made:
-// apply-sub-installations.ts. Source: spec/landscaper.md 2.3 "CleanupOrphaned", "ObjectsCreated", 2.4, 2.11.
+// Actions on existing sub-installations: assigns jobs, interrupts, pauses and deletes them. apply-sub-installations.ts creates them. Source:
+// spec/landscaper.md 2.3 "CleanupOrphaned", "ObjectsCreated", 2.4, 2.11.
 
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { jobStatus } from '../../../workflows/landscaper/job-status.ts'
 import { PAUSED_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
-import { handedDown, pauseReason } from '../../../workflows/landscaper/pause.ts'
+import { handedDownValue, pauseReason } from '../../../workflows/landscaper/pause.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { retryableFailure } from '../../kube/errors.ts'
-import { isReleased } from '../../kube/views.ts'
+import { isDeletedWithoutFinalizers } from '../../kube/object-views.ts'
 import { type Write, writeAll } from '../../kube/write.ts'
 import {
   addRequest,
@@ -35,26 +35,26 @@ export interface SubsInput {
   readonly subInstallations: readonly ObservedSub[]
 }
 
-/** What became of sub-installations. */
+/** The results of writes to sub-installations. */
 export interface SubsResult {
-  /** As they are now. */
+  /** The current views. */
   readonly changed: readonly InstallationView[]
-  /** uids */
+  /** The uids of sub-installations that do not exist any more. */
   readonly gone: readonly string[]
 }
 
 export const subInstallationActivities = (deps: LandscaperDeps) => ({
   /**
-   * Hands the job down; one that has it stays as it is. An interrupt that is there before was meant for an earlier job, and goes.
+   * Assigns the job to sub-installations that do not have it. Removes an interrupt first, which was meant for an earlier job.
    *
-   * @throws retryable failures, `SubInstallationBusy` among them.
+   * @throws retryable failures, including `SubInstallationBusy`.
    */
   async triggerSubInstallations({
     ignoresSuccessors,
     ...input
   }: SubsInput & { readonly ignoresSuccessors: boolean }): Promise<SubsResult> {
     const step = 'triggerSubInstallations'
-    const fields = jobStatus.handedDown(deps.now().toISOString())
+    const fields = jobStatus.onHandDown(deps.now().toISOString())
     const write = async (subInstallations: readonly ObservedSub[], writeOf: (sub: Child) => SubWrite) =>
       await send(deps, { ...input, subInstallations }, step, writeOf)
     const subs = input.subInstallations
@@ -66,17 +66,17 @@ export const subInstallationActivities = (deps: LandscaperDeps) => ({
     return joined(prepared, await write(withChanges(subs, prepared), trigger))
   },
 
-  /** Has them end the job that they run. */
+  /** Requests that the sub-installations end the job that they run. */
   async interruptSubInstallations(input: SubsInput): Promise<SubsResult> {
     const isMeant = (current: Parameters<typeof isRunning>[0]) => isRunning(current, input.jobID)
     return await send(deps, input, 'interruptSubInstallations', (sub) => addRequest(sub, INTERRUPT, isMeant))
   },
 
   /**
-   * Holds back those that run the job, or lets them go on.
+   * Pauses or resumes the sub-installations that run the job.
    *
-   * @param pausedBy who has paused the one that hands it down, as it is told.
-   * @param isPaused false: what any job has handed down to them is taken off; what others have put there stays.
+   * @param pausedBy the user who paused the parent, for the message.
+   * @param isPaused false: removes pauses that a parent's job has set; pauses set by others stay.
    * @throws retryable failures.
    */
   async holdSubInstallations({
@@ -85,7 +85,7 @@ export const subInstallationActivities = (deps: LandscaperDeps) => ({
     ...input
   }: SubsInput & { readonly isPaused: boolean; readonly pausedBy?: string }): Promise<SubsResult> {
     const { jobID } = input
-    const held = { annotation: PAUSED_ANNOTATION, value: handedDown(jobID, pausedBy) }
+    const held = { annotation: PAUSED_ANNOTATION, value: handedDownValue(jobID, pausedBy) }
     const isFree = (current: KubeObject) => isRunning(current, jobID) && pauseReason(current) === undefined
     return await send(deps, input, 'holdSubInstallations', (sub) =>
       isPaused
@@ -94,7 +94,7 @@ export const subInstallationActivities = (deps: LandscaperDeps) => ({
     )
   },
 
-  /** Deletes them; the finalizer of each holds it until its own job has taken away what is its. */
+  /** Deletes sub-installations; the finalizer of each stays until its own job has removed its objects. */
   async deleteSubInstallations({
     withoutUninstall,
     ...input
@@ -103,7 +103,7 @@ export const subInstallationActivities = (deps: LandscaperDeps) => ({
     return await askAndRemove(deps, input, 'deleteSubInstallations', WITHOUT_UNINSTALL)
   },
 
-  /** The siblings that import what this Installation exports; their end wakes the job. */
+  /** The siblings that import from this Installation; their end wakes the job. */
   async lookForSuccessors(input: {
     readonly by: By
     readonly subject: Subject
@@ -116,7 +116,7 @@ export const subInstallationActivities = (deps: LandscaperDeps) => ({
 
 export type SubWrite = Write<typeof installationKind>
 
-/** The request first: who is deleted looks for it. */
+/** Adds the request first, because the deletion job reads it. */
 export async function askAndRemove(
   deps: LandscaperDeps,
   input: SubsInput,
@@ -155,7 +155,7 @@ async function send(
   return { changed, gone: gone.map((name) => names.get(name) ?? name) }
 }
 
-/** @returns in `gone` names. @throws the first failure, once all were tried. */
+/** @returns names in `gone`. @throws the first failure, after all writes were tried. */
 export async function sent(
   deps: LandscaperDeps,
   { by, subject }: Pick<SubsInput, 'by' | 'subject'>,
@@ -170,7 +170,7 @@ export async function sent(
     const { name = '' } = writes[index] ?? {}
     if (answer.result === 'failed') throw answer.error
     if (answer.result === 'superseded') throw busy(subject, name)
-    if (answer.result === 'gone' || isReleased(answer.object)) gone.push(name)
+    if (answer.result === 'gone' || isDeletedWithoutFinalizers(answer.object)) gone.push(name)
     else changed.push(subInstallationView(answer.object))
   }
   return { changed, gone }

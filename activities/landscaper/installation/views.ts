@@ -1,4 +1,4 @@
-// What the Installation's workflow sees: states and flags. Blueprints and values stay here.
+// The views of an Installation that workflows receive: states and flags, no blueprints or values.
 
 import {
   OPERATION_ANNOTATION,
@@ -17,7 +17,7 @@ import { type Execution, executionKind } from '../../../workflows/landscaper/exe
 import { isHandedDown, type PausableView } from '../../../workflows/landscaper/pause.ts'
 import type { Subject, TargetView } from '../../../workflows/kit/index.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
-import { targetView } from '../../kube/views.ts'
+import { targetView } from '../../kube/object-views.ts'
 import { dataOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { type ExecutionView, executionView } from '../execution/views.ts'
@@ -28,45 +28,45 @@ import { hasRequest } from '../../run/children.ts'
 import { parentOf } from './parent.ts'
 import { templateOf } from './sub-installation-objects.ts'
 
-/** Of a sub-installation with what it failed of. */
+/** For a sub-installation the view includes the error of its last job. */
 export interface InstallationView extends TargetView, Failure, PausableView {
   readonly uid: string
   readonly name: string
-  /** Why an idle Installation shall start a job; undefined when it shall not. */
+  /** The reason to start a job when the Installation is idle; undefined without reason. */
   readonly trigger: string | undefined
   readonly reconcileRequested: boolean
   readonly interruptRequested: boolean
   readonly hasContext: boolean
   /** The status refers to an Execution: the blueprint has rendered items. */
   readonly hasExecution: boolean
-  /** Something is to be exported. */
+  /** The spec lists exports. */
   readonly exports: boolean
   readonly withoutUninstall: boolean
-  /** Of the last job that imported anything: copies of imports may be there. */
+  /** The hash of the last job with imports: copies of imports may exist. */
   readonly importsHash: string | undefined
-  /** For whom it waits, as its status says. */
+  /** The siblings for which it waits, from its status. */
   readonly siblingWait?: string | undefined
-  /** The Context that it waits for, as its status says. */
+  /** The Context for which it waits, from its status. */
   readonly contextWait?: string | undefined
-  /** It is a sub-installation: its jobs come from its parent. */
+  /** True for a sub-installation: its parent starts its jobs. */
   readonly hasParent: boolean
-  /** Of a sub-installation: the template that it was made of. */
+  /** The template of a sub-installation. */
   readonly template?: string | undefined
-  /** It exports what siblings may import. */
+  /** It has exports that siblings may import. */
   readonly gives?: boolean
-  /** Siblings that import its exports have to go before it does. */
+  /** Siblings that import its exports must be deleted before it. */
   readonly awaitsSuccessors: boolean
-  /** The objects of the current blueprint's sub-installations, as the status says. */
+  /** The objects of the current blueprint's sub-installations, from the status. */
   readonly activeSubs: readonly string[]
-  /** What a parent has handed down to hold it back, in this job or another. */
+  /** The pause annotation that a parent has set, in this job or another. */
   readonly heldBy?: string
-  /** The end of an earlier job has left dependents to be asked. */
+  /** An earlier job ended before it had requested jobs of all dependents. */
   readonly hasLeftDependents?: true
 }
 
-/** What the last job of a child failed of; nothing while it runs, and when it did not fail. */
+/** The error of a child's last job; empty while it runs, or if it succeeded. */
 interface Failure {
-  /** Cut short. */
+  /** Shortened. */
   readonly error?: string | undefined
   readonly codes?: readonly string[] | undefined
 }
@@ -74,11 +74,11 @@ interface Failure {
 /** The Execution as its Installation hosts it. */
 export interface ChildExecution extends ExecutionView, Failure {
   readonly uid: string
-  /** What its items were rendered from. */
+  /** The input from which its items were rendered. */
   readonly renderedFrom: RenderedFrom | undefined
 }
 
-/** @param trust for the subject of a run: without it no name is told as proven. */
+/** @param trust for the subject of a run; without it all user names count as not verified. */
 export function installationView(object: Installation, trust = NO_TRUST): InstallationView {
   const { spec, status, metadata } = object
   return {
@@ -106,7 +106,7 @@ export function installationView(object: Installation, trust = NO_TRUST): Instal
   }
 }
 
-/** A sub-installation as its parent sees it: without what only its own run needs, because there may be hundreds. */
+/** A sub-installation for its parent, without fields that only its own run needs, because a parent may have hundreds. */
 export function subInstallationView(object: Installation): InstallationView {
   const view = installationView(object)
   return { ...view, finalizers: [], lastError: undefined, activeSubs: [], ...failureOf(view, object) }
@@ -136,13 +136,13 @@ function failureOf(
   const hasFailed = phase === 'Failed' || phase === 'DeleteFailed'
   if (!hasFailed || lastError === undefined) return {}
   const codes = status?.lastError?.codes ?? []
-  return { error: lastError.message.slice(0, LONGEST_ERROR), ...(codes.length > 0 && { codes }) }
+  return { error: lastError.message.slice(0, MAX_ERROR_LENGTH), ...(codes.length > 0 && { codes }) }
 }
 
-// The whole of it stands in the Execution's own status.
-const LONGEST_ERROR = 1000
+// The Execution's own status has the whole message.
+const MAX_ERROR_LENGTH = 1000
 
-/** The Execution of this Installation; undefined for one of the same name that belongs to somebody else. */
+/** The Execution of this Installation; undefined if the Execution with its name has another owner. */
 export async function childExecution(
   deps: LandscaperDeps,
   object: Execution | undefined,
@@ -158,13 +158,13 @@ export async function childExecution(
   }
 }
 
-/** What the items of an Execution were rendered from. */
+/** The input from which the items of an Execution were rendered. */
 export interface RenderedFrom {
   readonly generation: number
   readonly importsHash: string | undefined
 }
 
-/** As an annotation's value. */
+/** The annotation's value. */
 export function writtenRenderedFrom({ generation, importsHash }: RenderedFrom): string {
   return importsHash === undefined ? `${generation}` : `${generation} ${importsHash}`
 }
@@ -175,7 +175,7 @@ function readRenderedFrom({ metadata }: Execution): RenderedFrom | undefined {
   return generation === undefined ? undefined : { generation: Number(generation), importsHash }
 }
 
-/** The Execution of an Installation for a write: it has the Installation's name. */
+/** The Execution of an Installation as the object of a write: it has the Installation's name. */
 export function executionOf({ namespace, name }: Pick<Subject, 'namespace' | 'name'>, execution: ChildExecution) {
   return { ...execution, watched: executionKind, namespace, name }
 }

@@ -1,4 +1,4 @@
-// The exports of an Installation whose job fails go before its failure can be read: nobody takes what an earlier job has exported for current.
+// Deletes the exports of an Installation before its job's failure is visible, so that no importer uses exports of an earlier job as current ones.
 // Source: spec/landscaper.md 2.3 "Init" 1, docs/adr/0046.
 
 import { SOURCE_LABEL, SOURCE_TYPE_LABEL } from '../../../workflows/landscaper/contract.ts'
@@ -9,12 +9,12 @@ import type { Subject } from '../../../workflows/kit/index.ts'
 import type { ComingEnd } from '../../deps.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { labelValue } from '../label-value.ts'
-import { isHeldBy } from '../../kube/owners.ts'
-import { listNow } from '../../kube/read-family.ts'
+import { isOnlyOwnedBy } from '../../kube/owners.ts'
+import { listFromServer } from '../../kube/read-family.ts'
 import { type Write, writeAll } from '../../kube/write.ts'
 import { installationContext } from '../render/names.ts'
 
-/** Deletes what the Installation has exported, when its job is to end as failed; what somebody else owns stays. @throws KubeError */
+/** Deletes the exports when the job ends as failed; objects of other owners stay. @throws KubeError */
 export async function withdrawExports(lasting: LandscaperDeps, { by, subject, phase, kube }: ComingEnd): Promise<void> {
   if (phase !== 'Failed') return
   const deps = { ...lasting, kube }
@@ -31,9 +31,9 @@ async function exportsOf(
   const { namespace, name: installation } = subject
   const source = labelValue(installationContext(installation))
   const labelSelector = `${SOURCE_LABEL}=${source},${SOURCE_TYPE_LABEL}=export`
-  const found = await listNow(deps, watched, namespace, labelSelector)
+  const found = await listFromServer(deps, watched, namespace, labelSelector)
   return found
-    .filter((one) => isHeldBy(one, installationKind, subject))
+    .filter((one) => isOnlyOwnedBy(one, installationKind, subject))
     .map(({ metadata: { name, uid, resourceVersion: version } }) => {
       return { verb: 'delete', watched, namespace, name, uid, version }
     })

@@ -1,4 +1,4 @@
-// The Execution of an Installation, made to hold the rendered items. Source: spec/landscaper.md 1.3, 2.3 "Init" 9.
+// Writes the rendered items to the Execution of an Installation. Source: spec/landscaper.md 1.3, 2.3 "Init" 9.
 
 import {
   CACHE_HELM_CHARTS_ANNOTATION,
@@ -12,12 +12,12 @@ import { type By, ownerOfKind, type Subject } from '../../../workflows/kit/index
 import type { LandscaperDeps } from '../deps.ts'
 import { subscribe } from '../../journal/write/subscriptions.ts'
 import { finalFailure } from '../../kube/errors.ts'
-import { additivePatch, mergePatch, wantedTexts } from '../../kube/merge.ts'
+import { additivePatch, mergePatch, withoutUndefined } from '../../kube/merge-patch.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { isOwnedBy, ownerReference } from '../../kube/owners.ts'
-import { ownerOf, targetView } from '../../kube/views.ts'
+import { ownerOf, targetView } from '../../kube/object-views.ts'
 import { type Patch, type Write, writeAll, type Writer } from '../../kube/write.ts'
-import type { ExecutionSpec, RenderedExecution } from '../render/execution-spec.ts'
+import type { ExecutionSpec, RenderedExecution } from '../render/executions.ts'
 import { readItemsOf } from './observe.ts'
 import { type ChildExecution, childExecution, writtenRenderedFrom } from './views.ts'
 
@@ -29,29 +29,29 @@ export interface WriteExecutionInput {
 
 export type WriteExecutionResult =
   | { readonly result: 'applied'; readonly execution: ChildExecution | undefined }
-  /** Items of this job have begun: nothing was written. */
+  /** Items have started in this job: nothing was written. */
   | { readonly result: 'stands'; readonly execution: Execution }
-  /** The orphaned Execution of an earlier Installation of this name has this one as its owner now; nothing else was written. */
+  /** The Installation became the owner of the orphaned Execution of an earlier Installation with this name; nothing else was written. */
   | { readonly result: 'adopted' }
-  /** An Execution of an earlier Installation of this name is still being deleted; its end will wake this job. */
+  /** An Execution of an earlier Installation with this name is still being deleted; its end wakes this job. */
   | { readonly result: 'waiting'; readonly reason: string }
 
 export interface Rendered extends Pick<RenderedExecution, 'spec' | 'hasItems'> {
-  /** Undefined: nothing is imported. */
+  /** Undefined if nothing is imported. */
   readonly importsHash: string | undefined
 }
 
 interface WantedExecution {
   readonly spec: ExecutionSpec
-  /** Undefined: there is to be none. */
+  /** An undefined annotation must not exist. */
   readonly annotations: Readonly<Record<string, string | undefined>>
 }
 
 /**
- * Creates or updates the Execution; writes nothing when it holds the items already, or when it stands (`stands`).
+ * Creates or updates the Execution; writes nothing if it has the items, or if items have started (`stands`).
  *
- * @param existing as it was read before the items were rendered.
- * @throws `NameTaken` (final) when the name is somebody else's; `Changed` when it was replaced meanwhile; KubeError when the write fails.
+ * @param existing the Execution as read before rendering.
+ * @throws `NameTaken` (final) when the Execution has another owner; `Changed` when it was replaced meanwhile; KubeError when the write fails.
  */
 export async function writeExecution(
   deps: LandscaperDeps,
@@ -68,7 +68,7 @@ export async function writeExecution(
   const [answer] = await writeAll(deps, writer, [creation(installation, wanted)])
   switch (answer?.result) {
     case 'ok':
-      // One that was there is from a try that ended before its answer was journaled; it may hold the items of that try.
+      // An existing Execution is from an attempt that crashed before its answer was journaled; it may hold the items of that attempt.
       if (answer.wrote) return { result: 'applied', execution: await childExecution(deps, answer.object, subject) }
       return stands(answer.object, await readItemsOf(deps, by, answer.object, {}), jobID)
         ? { result: 'stands', execution: answer.object }
@@ -85,8 +85,8 @@ export async function writeExecution(
 }
 
 /**
- * Whether an item of this job has begun: then what the items were rendered from stands, for templates may be random and imports may have been edited.
- * The pass may have looked before: a run that was lost repeats what it had not recorded, not its look.
+ * Whether an item of this job has started. Then the items must not be rendered again, because templates may be random and imports may have changed.
+ * The pass's observation may be older: a repeated activity call uses the recorded observation.
  */
 export function stands({ metadata }: Execution, items: readonly DeployItem[], jobID: string): boolean {
   return metadata.deletionTimestamp === undefined && items.some(({ status }) => status?.jobID === jobID)
@@ -108,7 +108,7 @@ async function bringUpToDate(
   return { result: 'applied', execution: await childExecution(deps, answer.object, subject) }
 }
 
-/** An Installation wrote the Execution, and it has no owner reference: `kubectl delete --cascade=orphan` of that Installation has kept it. */
+/** The Execution of an earlier Installation without an owner reference, left by `kubectl delete --cascade=orphan`. */
 function isOrphan({ metadata: { annotations, deletionTimestamp, ownerReferences = [] } }: Execution): boolean {
   const isWritten = annotations?.[RENDERED_FROM_ANNOTATION] !== undefined
   return isWritten && deletionTimestamp === undefined && ownerReferences.length === 0
@@ -155,13 +155,13 @@ async function waitForOther(
   const { group, kind } = executionKind
   const at = { cluster: deps.cluster, group, kind, namespace: subject.namespace, name: subject.name }
   await subscribe(deps.db, { ...at, controller: 'installation', uid: subject.uid, job_id: jobID }, deps.now())
-  // Its end may have been journaled before anybody waited for it (subscriptions.ts, S1).
+  // Its end may have been journaled before the subscription (subscriptions.ts, S1).
   const current = await readObject(deps, executionKind, subject.namespace, subject.name)
   if (current?.metadata.uid !== existing.metadata.uid) throw replaced(subject, jobID)
   return { result: 'waiting', reason: `waiting for ${name} of an earlier installation to be gone` }
 }
 
-/** @param renderedFrom as the annotation says it. */
+/** @param renderedFrom the annotation's value. */
 function annotationsOf({ metadata }: Installation, renderedFrom: string): WantedExecution['annotations'] {
   return {
     [RENDERED_FROM_ANNOTATION]: renderedFrom,
@@ -179,13 +179,13 @@ function creation({ metadata }: Installation, { spec, annotations }: WantedExecu
     body: {
       apiVersion: executionKind.apiVersion,
       kind: executionKind.kind,
-      // With its finalizer, as items are created with theirs: one write less than if the Execution's own job put it on.
+      // Created with its finalizer, which saves a write of the Execution's own job.
       metadata: {
         name,
         namespace,
         ownerReferences: [ownerReference(installationKind, metadata)],
         finalizers: [FINALIZER],
-        annotations: wantedTexts(annotations),
+        annotations: withoutUndefined(annotations),
       },
       spec,
     },
@@ -204,7 +204,7 @@ function update(existing: Execution, wanted: WantedExecution): Write<typeof exec
     version: existing.metadata.resourceVersion,
     patch,
     reapply: (current) => {
-      // Another job of it means that ours is over, and its items are old.
+      // If it has another job, our job has ended and the rendered items are outdated.
       const isSame =
         current.metadata.uid === existing.metadata.uid && targetView(current).jobID === targetView(existing).jobID
       return isSame ? (difference(current, wanted) ?? 'done') : 'superseded'

@@ -5,7 +5,12 @@
 //   I2. Names of objects stand in errors, what a server has issued never does. What it sends is looked at before it is used.
 
 import { finalFailure, KubeError, retryableFailure } from '../../kube/errors.ts'
-import type { KubeconfigAsk, IssuedKubeconfig, KubeconfigSource, TokenAsk } from '../render/wanted-kubeconfigs.ts'
+import type {
+  KubeconfigSpec,
+  IssuedKubeconfig,
+  KubeconfigSource,
+  TokenSpec,
+} from '../render/engine/kubeconfig-requests.ts'
 import type { Tenant } from '../bounded/thread-pool.ts'
 import { configurationProblem, toDeployError } from '../deploy/run/deploy-errors.ts'
 import { DeployError } from '../deploy/run/deployer.ts'
@@ -18,7 +23,7 @@ import type { TargetAccess, TargetCluster } from '../deploy/target/target-cluste
 import { isObjectName } from '../deploy/target/target-config.ts'
 
 const OPERATION = 'IssueKubeconfig'
-const LONGEST_REQUEST_MS = 15_000
+const REQUEST_TIMEOUT_MS = 15_000
 
 export interface IssuerDeps {
   readonly targets: TargetAccess
@@ -31,7 +36,7 @@ export function kubeconfigIssuer(deps: IssuerDeps, { namespace, signal }: Tenant
   return {
     async issue({ key, ask }) {
       try {
-        const until = AbortSignal.timeout(LONGEST_REQUEST_MS)
+        const until = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
         const limit = signal === undefined ? until : AbortSignal.any([signal, until])
         const cluster = await deps.targets.open(namespace, ask.target, limit)
         const whose = { cluster, of: [job, key], nowMs: deps.now().getTime() }
@@ -44,7 +49,7 @@ export function kubeconfigIssuer(deps: IssuerDeps, { namespace, signal }: Tenant
   }
 }
 
-async function issueFrom(cluster: TargetCluster, ask: KubeconfigAsk, signal: AbortSignal): Promise<IssuedKubeconfig> {
+async function issueFrom(cluster: TargetCluster, ask: KubeconfigSpec, signal: AbortSignal): Promise<IssuedKubeconfig> {
   const { kube } = cluster
   switch (ask.kind) {
     case 'oidc':
@@ -62,7 +67,7 @@ async function issueFrom(cluster: TargetCluster, ask: KubeconfigAsk, signal: Abo
   }
 }
 
-function accountOf({ name, namespace, expirationSeconds }: TokenAsk) {
+function accountOf({ name, namespace, expirationSeconds }: TokenSpec) {
   for (const [field, text] of Object.entries({ name, namespace })) {
     if (isObjectName(text)) continue
     throw configurationProblem(OPERATION, 'KubeconfigNotIssued', `${field} is no name of an object; expected one`)
@@ -73,7 +78,7 @@ function accountOf({ name, namespace, expirationSeconds }: TokenAsk) {
 // Source: spec/landscaper.md 3.7 `getOidcKubeconfig`; arguments of kubelogin.
 function oidcKubeconfig(
   connection: Omit<ClusterAccess, 'credentials'>,
-  { issuerURL, clientID }: Extract<KubeconfigAsk, { kind: 'oidc' }>,
+  { issuerURL, clientID }: Extract<KubeconfigSpec, { kind: 'oidc' }>,
 ): string {
   const scopes = ['email', 'profile', 'offline_access'].map((scope) => `--oidc-extra-scope=${scope}`)
   const args = [
@@ -90,7 +95,7 @@ function inBase64(text: string): string {
   return Buffer.from(text, 'utf8').toString('base64')
 }
 
-function describeAsk(ask: KubeconfigAsk): string {
+function describeAsk(ask: KubeconfigSpec): string {
   const by = `by target ${shown(ask.target)}`
   if (ask.kind === 'oidc') return `kubeconfig with OIDC ${by}`
   const of = ask.kind === 'shoot' ? 'Shoot' : 'service account'

@@ -3,10 +3,10 @@
 
 import { createHash } from 'node:crypto'
 import type { TargetCluster } from '../deploy/target/target-cluster.ts'
-import type { IssuedKubeconfig } from '../render/wanted-kubeconfigs.ts'
+import type { IssuedKubeconfig } from '../render/engine/kubeconfig-requests.ts'
 
 const REMEMBERED_MS = 5 * 60_000
-const MOST_REMEMBERED = 100
+const MAX_REMEMBERED = 100
 
 interface Remembered {
   readonly issued: IssuedKubeconfig
@@ -32,7 +32,7 @@ export class LatelyIssued {
     lately.delete(key)
     lately.set(key, { issued, atMs: nowMs })
     const [oldest] = lately.keys()
-    if (lately.size > MOST_REMEMBERED && oldest !== undefined) lately.delete(oldest)
+    if (lately.size > MAX_REMEMBERED && oldest !== undefined) lately.delete(oldest)
     return issued
   }
 }

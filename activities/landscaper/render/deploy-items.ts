@@ -1,10 +1,9 @@
-// Deploy items as templates produce them: decoding, targets, and what must hold of a list before it becomes an Execution.
-// Source: spec/landscaper.md 1.3, 3.6 and 5.3.
+// Decodes the deploy items that templates render, resolves their targets, and validates the list before it becomes an Execution. Source:
+// spec/landscaper.md 1.3, 3.6 and 5.3.
 
 import { type NodeDefect, nodeDefects } from '../../../workflows/kit/index.ts'
 import { itemProblems, shownName } from '../item-rules.ts'
 import { readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
-import type { TargetShape } from './target-shape.ts'
 import type { YamlPath } from '../../yaml/read-yaml.ts'
 
 export interface TargetReference {
@@ -12,10 +11,10 @@ export interface TargetReference {
   readonly namespace: string
 }
 
-/** A target import: the objects that were imported, not copies. */
+/** A target import: references to the imported objects, not copies. */
 export type ImportedTarget = TargetShape<TargetReference>
 
-/** An item of an Execution, in its wire format. */
+/** An item of an Execution in its wire format. */
 export interface DeployItemTemplate {
   readonly name: string
   readonly type: string
@@ -23,7 +22,7 @@ export interface DeployItemTemplate {
   readonly target?: TargetReference
   readonly labels?: Readonly<Record<string, string>>
   readonly dependsOn?: readonly string[]
-  /** Go duration or `none`. */
+  /** A Go duration or `none`. */
   readonly timeout?: string
   readonly updateOnChangeOnly?: boolean
   readonly onDelete?: { readonly skipUninstallIfClusterRemoved?: boolean }
@@ -34,7 +33,7 @@ export interface TargetScope {
   readonly imports: Readonly<Record<string, ImportedTarget>>
 }
 
-/** Decodes the `deployItems` of one document; keys are matched as Go does, without regard to case. */
+/** Decodes the `deployItems` of one document; keys are matched without regard to case, as Go does. */
 export function decodeDeployItems(document: Fields, scope: TargetScope, report: ReportProblem): DeployItemTemplate[] {
   const items = readFields(document, [], report, 'fold').list('deployItems') ?? []
   return items.map((item, index) => {
@@ -57,7 +56,7 @@ export function decodeDeployItems(document: Fields, scope: TargetScope, report: 
   })
 }
 
-// An absent config is a problem of the list (checkDeployItems), as for an Execution written by hand.
+// checkDeployItems reports an absent config, as for an Execution written by hand.
 function configOf(fields: FieldReader): Fields {
   return fields.fields('config') ?? {}
 }
@@ -68,7 +67,7 @@ function withoutAbsent<T extends object>(value: T): Present<T> {
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Present<T>
 }
 
-/** By import, with index or key for a list or map; or, as older blueprints do, by name. Targets of other namespaces are refused. */
+/** Resolves a target by import, with index or key for a list or map, or by name, as older blueprints do. Refuses targets of other namespaces. */
 function targetOf(
   item: FieldReader,
   path: YamlPath,
@@ -79,7 +78,7 @@ function targetOf(
   if (value === undefined) return undefined
   const at = [...path, 'target']
   const fields = readFields(value, at, report, 'fold')
-  const found = fields.text('import') === undefined ? byName(fields, scope) : byImport(fields, scope)
+  const found = fields.text('import') === undefined ? targetByName(fields, scope) : targetByImport(fields, scope)
   if (typeof found === 'string') {
     report(at, found)
     return undefined
@@ -89,14 +88,14 @@ function targetOf(
   return undefined
 }
 
-function byName(fields: FieldReader, scope: TargetScope): TargetReference | string {
+function targetByName(fields: FieldReader, scope: TargetScope): TargetReference | string {
   const name = fields.text('name') ?? ''
   return name === ''
     ? 'found neither import nor name'
     : { name, namespace: fields.text('namespace') ?? scope.namespace }
 }
 
-function byImport(fields: FieldReader, scope: TargetScope): TargetReference | string {
+function targetByImport(fields: FieldReader, scope: TargetScope): TargetReference | string {
   const name = fields.text('import') ?? ''
   const imported = Object.hasOwn(scope.imports, name) ? scope.imports[name] : undefined
   if (imported === undefined) return `found no target import ${name}`
@@ -113,7 +112,7 @@ function byImport(fields: FieldReader, scope: TargetScope): TargetReference | st
   )
 }
 
-/** What is wrong with a list of items, in words; empty when nothing is. Cycles are not looked for. */
+/** All problems of a list of items except cycles, in words. */
 export function checkDeployItems(items: readonly Partial<DeployItemTemplate>[]): string[] {
   const defects = nodeDefects(items.map(({ name = '', dependsOn = [] }) => ({ name, dependsOn })))
   return items.flatMap((item, index) => {
@@ -129,4 +128,29 @@ function problemsOf(item: Partial<DeployItemTemplate>, defects: readonly NodeDef
     one.defect === 'unknown dependency' ? [`depends on ${shownName(one.name)}, but there is no item of that name`] : [],
   )
   return [...(twice ? ['the name occurs twice, expected unique names'] : []), ...itemProblems(item), ...lost]
+}
+
+// The shapes of a target import: one Target, a list or a map; of names, references or objects.
+
+export type TargetShape<One> =
+  { readonly target: One } | { readonly list: readonly One[] } | { readonly map: Readonly<Record<string, One>> }
+
+/** All targets in order. */
+export function targetsIn<One>(shape: TargetShape<One>): readonly One[] {
+  if ('target' in shape) return [shape.target]
+  return 'list' in shape ? shape.list : Object.values(shape.map)
+}
+
+/** The same shape with each target converted. */
+export function mapTargets<From, To>(shape: TargetShape<From>, convert: (one: From) => To): TargetShape<To> {
+  if ('target' in shape) return { target: convert(shape.target) }
+  if ('list' in shape) return { list: shape.list.map((one) => convert(one)) }
+  // fromEntries defines own properties, also for a key such as __proto__.
+  return { map: Object.fromEntries(Object.entries(shape.map).map(([key, one]) => [key, convert(one)])) }
+}
+
+/** The bare target, list or map, without the field that names the shape. */
+export function unwrapTargets<One>(shape: TargetShape<One>): One | readonly One[] | Readonly<Record<string, One>> {
+  if ('target' in shape) return shape.target
+  return 'list' in shape ? shape.list : shape.map
 }

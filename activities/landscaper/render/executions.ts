@@ -1,15 +1,17 @@
-// Runs the executions of a blueprint: what templates see, and what becomes of what they render. Source: spec/landscaper.md 3.6.
+// Runs the executions of a blueprint: builds the bindings of their templates and decodes the results. Source: spec/landscaper.md 3.6.
 
-import type { Blueprint } from './blueprint.ts'
-import { titleOf } from './blueprint-definition.ts'
-import { BlueprintError, joinProblems } from './blueprint-error.ts'
-import { componentBinding } from './component-scope.ts'
+import type { Blueprint } from './blueprint/blueprint.ts'
+import { titleOf } from './blueprint/blueprint-definition.ts'
+import { BlueprintError, joinProblems } from './render-errors.ts'
+import { componentBinding } from './blueprint/component-scope.ts'
 import { checkDeployItems, decodeDeployItems, type DeployItemTemplate, type ImportedTarget } from './deploy-items.ts'
-import { renderExecutor, renderInTurn, reportInto, type ExecutionStates } from './executor.ts'
+import { renderExecutor, renderAll, reportInto, type ExecutionStates } from './executor.ts'
 import { countProblem } from '../item-rules.ts'
 import { mergeExports } from './exports.ts'
 import { readFields, typeName, type Fields } from './field-reader.ts'
-import type { TemplateEngine } from './template-engine.ts'
+import type { TemplateEngine } from './engine/template-engine.ts'
+import { gzipSync } from 'node:zlib'
+import { canonicalJson } from '../../../workflows/kit/index.ts'
 
 export { checkDeployItems } from './deploy-items.ts'
 export type { DeployItemTemplate, ImportedTarget, TargetReference } from './deploy-items.ts'
@@ -25,40 +27,40 @@ export interface ExecutionBindings {
 }
 
 export interface DeployBindings extends ExecutionBindings {
-  /** The Installation's; targets of items must lie in it. */
+  /** The Installation's namespace; targets of items must be in it. */
   readonly namespace: string
-  /** Which Target objects were imported, for `target.import` of items. */
+  /** The imported Target objects, for `target.import` of items. */
   readonly targets?: Readonly<Record<string, ImportedTarget>>
-  /** As they were kept last. */
+  /** The states of the previous job. */
   readonly states?: ExecutionStates
 }
 
 export interface ExportBindings extends ExecutionBindings {
-  /** By item name. */
+  /** Exports by item name. */
   readonly deployitems: unknown
-  /** Of the Installation's own scope, by their key. */
+  /** The DataObjects and Targets of the Installation's own scope, by their key. */
   readonly dataobjects: Fields
   readonly targets: Fields
-  /** As they were kept last. */
+  /** The states of the previous job. */
   readonly states?: ExecutionStates
 }
 
 export interface RenderedItems {
   readonly items: readonly DeployItemTemplate[]
-  /** New states, of the executors that have one. */
+  /** The new states of executors that have one. */
   readonly states: ExecutionStates
 }
 
 export interface RenderedExports {
   readonly exports: Fields
-  /** New states, of the executors that have one. */
+  /** The new states of executors that have one. */
   readonly states: ExecutionStates
 }
 
 /**
- * Renders all deploy executions in order and joins their items. Cycles are let through: the Execution runs what can run and then fails.
+ * Renders all deploy executions in order and joins their items. Cycles are accepted: the Execution runs all items outside of cycles and then fails.
  *
- * @throws BlueprintError for whatever the author can mend; TemplateError `TemplateCrashed`, which a retry may not meet again.
+ * @throws BlueprintError for mistakes of the author; TemplateError `TemplateCrashed`, which may be retried.
  */
 export async function renderDeployItems(
   engine: TemplateEngine,
@@ -73,21 +75,21 @@ export async function renderDeployItems(
     binding: commonBinding(blueprint, bindings),
     states: bindings.states,
   }
-  const states = await renderInTurn(engine, blueprint, turn, (document, executor) => {
+  const states = await renderAll(engine, blueprint, turn, (document, executor) => {
     for (const item of decodeDeployItems(document, scope, reportInto(problems, executor))) items.push(item)
     const excess = countProblem(items.length)
     if (excess !== undefined) problems.push(`template "${titleOf(executor)}": ${excess}`)
     return excess === undefined
   })
-  // A list that was not understood would only repeat itself here.
+  // A list that could not be decoded would only cause the same problems again.
   const found = problems.length > 0 ? problems : checkDeployItems(items)
   if (found.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', joinProblems(found))
   return { items, states }
 }
 
 /**
- * Renders all export executions in order and merges what they export; of equal keys the later wins, maps are merged. What the blueprint
- * defines is checked by `finishExports`.
+ * Renders all export executions in order and merges their exports: maps are merged, of other values the later one wins. `finishExports` validates the
+ * result.
  *
  * @throws as renderDeployItems
  */
@@ -102,7 +104,7 @@ export async function renderExports(
   let exports: Fields = {}
   const binding = { ...commonBinding(blueprint, bindings), ...values, values }
   const turn = { executors: blueprint.exportExecutions, binding, states: bindings.states }
-  const states = await renderInTurn(engine, blueprint, turn, (document, executor) => {
+  const states = await renderAll(engine, blueprint, turn, (document, executor) => {
     const fields = readFields(document, [], reportInto(problems, executor), 'fold')
     exports = mergeExports(exports, fields.fields('exports') ?? {})
     return true
@@ -112,10 +114,10 @@ export async function renderExports(
 }
 
 /**
- * Runs all import executions in order. Each sees what the ones before it bound.
+ * Runs all import executions in order. Each sees the bindings of the previous ones.
  *
- * @returns the imports with the bindings of all.
- * @throws BlueprintError `ImportExecutionFailed` with the errors that an execution reports; else as renderDeployItems.
+ * @returns the imports with all bindings.
+ * @throws BlueprintError `ImportExecutionFailed` with the errors that an execution reports; otherwise as renderDeployItems.
  */
 export async function runImportExecutions(
   engine: TemplateEngine,
@@ -131,14 +133,14 @@ export async function runImportExecutions(
     const errors = fields.list('errors') ?? []
     const bound = fields.fields('bindings') ?? {}
     if (problems.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', joinProblems(problems))
-    if (errors.length > 0) throw reported(titleOf(executor), errors)
+    if (errors.length > 0) throw reportedErrors(titleOf(executor), errors)
     imports = Object.fromEntries([...Object.entries(imports), ...Object.entries(bound)])
   }
   return imports
 }
 
-/** The words of the blueprint's author for the Installation's. */
-function reported(name: string, errors: readonly unknown[]): BlueprintError {
+/** The errors that the blueprint's author reports to the Installation's author. */
+function reportedErrors(name: string, errors: readonly unknown[]): BlueprintError {
   const texts = errors.slice(0, MAX_ERRORS).map((error) => {
     if (typeof error !== 'string') return `found ${typeName(error)}, expected a text`
     return error.length > MAX_ERROR_LENGTH ? `${error.slice(0, MAX_ERROR_LENGTH)}...` : error
@@ -147,10 +149,42 @@ function reported(name: string, errors: readonly unknown[]): BlueprintError {
   return new BlueprintError('ImportExecutionFailed', `import execution ${name}: ${[...texts, ...more].join('; ')}`)
 }
 
-/** What every execution's template sees. @throws BlueprintError when the blueprint wants a schema of components that there is not. */
+/** The binding that all executions share. @throws BlueprintError for an unknown schema version of components. */
 export function commonBinding(
   { component, annotations }: Blueprint,
   { blueprint, imports }: ExecutionBindings,
 ): Fields {
   return { imports, blueprint, blueprintDef: blueprint, ...componentBinding(component, annotations ?? {}) }
+}
+
+export interface ExecutionSpec {
+  /** The items as compressed JSON; equal items have equal texts. */
+  readonly context: string
+  /** The items as compressed JSON; equal items are equal texts. */
+  readonly deployItemsCompressed: string
+}
+
+export interface RenderedExecution {
+  /** Set for a blueprint without items, too: it empties an existing Execution. */
+  readonly spec: ExecutionSpec
+  readonly hasItems: boolean
+  /** The new states of executors that have one. */
+  readonly states: ExecutionStates
+}
+
+/**
+ * Renders the spec of the Execution from a blueprint and its imports. Source: spec/landscaper.md 1.3, 2.3 "Init" 9, 3.6. @throws as renderDeployItems
+ */
+export async function renderExecution(
+  engine: TemplateEngine,
+  blueprint: Blueprint,
+  { context, ...bindings }: DeployBindings & Pick<ExecutionSpec, 'context'>,
+): Promise<RenderedExecution> {
+  const { items, states } = await renderDeployItems(engine, blueprint, bindings)
+  return { spec: executionSpec(context, items), hasItems: items.length > 0, states }
+}
+
+// Always compressed, because of the size limit of objects. Source: spec/landscaper.md 1.3. Canonical JSON, so equal items have equal bytes.
+function executionSpec(context: string, items: readonly DeployItemTemplate[]): ExecutionSpec {
+  return { context, deployItemsCompressed: gzipSync(canonicalJson(items)).toString('base64') }
 }

@@ -1,36 +1,36 @@
-// Runs one execution of a blueprint: which template, in which language, with which state. Source: spec/landscaper.md 3.2, 3.6-3.8.
+// Runs one execution of a blueprint: selects template, language and state, and renders. Source: spec/landscaper.md 3.2, 3.6-3.8.
 
 import { writeJson } from '../../../workflows/kit/index.ts'
-import { titleOf } from './blueprint-definition.ts'
-import { BlueprintError } from './blueprint-error.ts'
-import type { Blueprint, TemplateExecutor } from './blueprint.ts'
+import { titleOf } from './blueprint/blueprint-definition.ts'
+import { BlueprintError } from './render-errors.ts'
+import type { Blueprint, TemplateExecutor } from './blueprint/blueprint.ts'
 import { printPath, readFields, typeName, type Fields, type ReportProblem } from './field-reader.ts'
-import { renderAsking } from './render-asking.ts'
-import { decodeDocument, explainFailure, refuseMissingValues } from './rendered-output.ts'
-import type { TemplateEngine, TemplateLanguage, TemplateRequest } from './template-engine.ts'
+import { renderWithRequests } from './render-with-requests.ts'
+import { decodeDocument, explainFailure, refuseMissingValues, decodeValue } from './rendered-output.ts'
+import type { TemplateEngine, TemplateLanguage, TemplateRequest } from './engine/template-engine.ts'
 
-/** By executor name: what its template keeps from job to job. */
+/** The states that templates keep between jobs, by executor name. */
 export type ExecutionStates = Readonly<Record<string, unknown>>
 
 export interface ExecutorInput {
-  /** What the template sees, its state not included. */
+  /** The template's binding without its state. */
   readonly binding: Fields
-  /** Absent: the execution has none. */
+  /** Absent if the execution has no states. */
   readonly states?: ExecutionStates
-  /** Whether the text `<no value>` may stand in the output. */
+  /** Whether the output may contain `<no value>`. */
   readonly mayMissValues: boolean
 }
 
 export interface ExecutorOutput {
   readonly document: Fields
-  /** To be kept for the next job; absent when the template has none, and then an earlier one stays as it is. */
+  /** The state for the next job. Absent if the template sets none; an earlier state then stays unchanged. */
   readonly state?: unknown
 }
 
 /**
  * Renders one executor's template and decodes its output.
  *
- * @throws BlueprintError for whatever the author can mend; TemplateError `TemplateCrashed`, which a retry may not meet again.
+ * @throws BlueprintError for mistakes of the author; TemplateError `TemplateCrashed`, which may be retried.
  */
 export async function renderExecutor(
   engine: TemplateEngine,
@@ -47,7 +47,7 @@ export async function renderExecutor(
     ...templateOf(blueprint, executor),
     files: blueprint.files,
   }
-  // A Spiff template has its state in nodes of its own, which a variable would hide.
+  // A Spiff template has its state in nodes, which a variable would hide.
   const isGo = language === 'GoTemplate'
   const request: TemplateRequest =
     isGo && states !== undefined
@@ -61,16 +61,16 @@ export async function renderExecutor(
 }
 
 /**
- * Renders executors one after the other, each with the states that those before it have left.
+ * Renders executors in order; each sees the states of the previous ones.
  *
- * @param take what becomes of each document; false: no more.
- * @returns the new states, of the executors that have one.
+ * @param take receives each document; returns false to stop.
+ * @returns the new states of executors that have one.
  * @throws as `renderExecutor`.
  */
-export async function renderInTurn(
+export async function renderAll(
   engine: TemplateEngine,
   blueprint: Blueprint,
-  { executors, binding, states: loaded = {} }: InTurn,
+  { executors, binding, states: loaded = {} }: ExecutorSequence,
   take: (document: Fields, executor: TemplateExecutor) => boolean,
 ): Promise<ExecutionStates> {
   const kept = new Map<string, unknown>()
@@ -87,22 +87,22 @@ export async function renderInTurn(
   return Object.fromEntries(kept)
 }
 
-export interface InTurn {
+export interface ExecutorSequence {
   readonly executors: readonly TemplateExecutor[]
-  /** What the templates see, their states not included. */
+  /** The binding of the templates without their states. */
   readonly binding: Fields
-  /** As they were kept last; absent: none. */
+  /** The states of the previous job; absent if there are none. */
   readonly states?: ExecutionStates | undefined
 }
 
-/** Problems in what an executor rendered, named by the executor and the place. */
+/** Collects problems in an executor's output, with executor and path. */
 export function reportInto(problems: string[], executor: TemplateExecutor): ReportProblem {
   return (path, problem) => problems.push(`template "${titleOf(executor)}": ${printPath(path)}: ${problem}`)
 }
 
 async function renderOrExplain(engine: TemplateEngine, request: TemplateRequest, scope: Blueprint['component']) {
   try {
-    return await renderAsking(engine, request, scope)
+    return await renderWithRequests(engine, request, scope)
   } catch (error) {
     throw explainFailure(error, request)
   }
@@ -119,7 +119,7 @@ function templateOf(blueprint: Blueprint, executor: TemplateExecutor): Pick<Temp
   const title = titleOf(executor)
   if (file === undefined) {
     if (typeof template === 'string') return { template }
-    if (type === 'Spiff') return { template: jsonOf(title, template), form: 'json' }
+    if (type === 'Spiff') return { template: serializeTemplate(title, template), form: 'json' }
     throw invalid(`template "${title}": found ${typeName(template)}, expected text for a GoTemplate`)
   }
   const path = file
@@ -131,7 +131,7 @@ function templateOf(blueprint: Blueprint, executor: TemplateExecutor): Pick<Temp
   return { template: content }
 }
 
-function jsonOf(title: string, template: unknown): string {
+function serializeTemplate(title: string, template: unknown): string {
   try {
     return writeJson(template)
   } catch (error) {
@@ -142,4 +142,43 @@ function jsonOf(title: string, template: unknown): string {
 
 function invalid(message: string): BlueprintError {
   return new BlueprintError('ERR_CONFIGURATION_PROBLEM', message)
+}
+
+/** Limits the total time: each mapping may take as long as one template. */
+export const MAX_MAPPINGS = 1000
+
+/**
+ * Renders importDataMappings or exportDataMappings: each mapping is a separate Spiff document that does not see the results of others. Mappings have
+ * only Spiff's functions, and no files. Source: spec/landscaper.md 3.9.
+ *
+ * @param field for messages, e.g. `importDataMappings`.
+ * @param variables for the expressions, by name.
+ * @throws BlueprintError `TemplatingFailed`, and `ERR_CONFIGURATION_PROBLEM` for too many mappings.
+ */
+export async function renderMappings(
+  engine: TemplateEngine,
+  field: string,
+  mappings: Fields,
+  variables: Fields,
+): Promise<Fields> {
+  const count = Object.keys(mappings).length
+  if (count > MAX_MAPPINGS) {
+    const problem = `spec.${field}: found ${count} entries, expected at most ${MAX_MAPPINGS}`
+    throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', problem)
+  }
+  const results: [string, unknown][] = []
+  for (const [name, mapping] of Object.entries(mappings)) {
+    const source = { engine: 'Spiff', form: 'json', name: `${field}.${name}`, files: {} } as const
+    const request: TemplateRequest = { ...source, template: writeJson(mapping), binding: variables }
+    results.push([name, await renderValue(engine, request)])
+  }
+  return Object.fromEntries(results)
+}
+
+async function renderValue(engine: TemplateEngine, request: TemplateRequest): Promise<unknown> {
+  try {
+    return decodeValue(request, (await engine.render(request)).output)
+  } catch (error) {
+    throw explainFailure(error, request)
+  }
 }

@@ -1,14 +1,14 @@
-// Exports of an Installation: merging what several executions produced, holding it against the blueprint's definitions, mapping it.
+// Exports of an Installation: merges the results of several executions, validates them against the blueprint's definitions, and applies mappings.
 // Source: spec/landscaper.md 3.4, 3.6 and 3.9.
 
-import type { Blueprint } from './blueprint.ts'
-import { BlueprintError, joinProblems } from './blueprint-error.ts'
+import type { Blueprint } from './blueprint/blueprint.ts'
+import { BlueprintError, joinProblems } from './render-errors.ts'
 import { isFields, typeName, type Fields } from './field-reader.ts'
-import { findViolations } from './json-schema.ts'
-import { renderMappings } from './mappings.ts'
-import type { TemplateEngine } from './template-engine.ts'
+import { findViolations } from './schema/validation.ts'
+import { renderMappings } from './executor.ts'
+import type { TemplateEngine } from './engine/template-engine.ts'
 
-/** Merges maps key by key, at any depth; of everything else the later value wins. Neither argument is changed. */
+/** Merges maps key by key at any depth; of other values the later one wins. The arguments stay unchanged. */
 export function mergeExports(earlier: Fields, later: Fields): Fields {
   const keys = new Set([...Object.keys(earlier), ...Object.keys(later)])
   // fromEntries defines own properties, also for a key such as __proto__.
@@ -22,20 +22,20 @@ export function mergeExports(earlier: Fields, later: Fields): Fields {
 }
 
 export interface ExportInput {
-  /** By name, from all export executions. */
+  /** Values by name, from all export executions. */
   readonly produced: Fields
   /** The Installation's `exportDataMappings`. */
   readonly mappings: Fields
-  /** Names that the Installation lists in `spec.exports`. */
+  /** The names in the Installation's `spec.exports`. */
   readonly requested: readonly string[]
 }
 
 /**
- * What an Installation may publish: of what was produced that which the blueprint defines, and over it the results of the mappings,
- * which are not held against a definition.
+ * The values that an Installation may publish: produced values that the blueprint defines, overridden by the results of the mappings, which are not
+ * validated.
  *
- * @throws BlueprintError `SchemaValidationFailed` with every mismatch, `ExportNotProduced` with every requested name that is missing or null, or
- * what a mapping fails with.
+ * @throws BlueprintError `SchemaValidationFailed` with every mismatch, `ExportNotProduced` with every requested name that is missing or null, or the
+ * error of a mapping.
  */
 export async function finishExports(
   engine: TemplateEngine,
@@ -58,7 +58,7 @@ export async function finishExports(
   throw new BlueprintError('ExportNotProduced', joinProblems(problems))
 }
 
-/** Quoted where it would not be seen as a name. */
+/** Quotes a name that is not obviously a name. */
 function shown(name: string): string {
   return /^[\w.-]+$/.test(name) ? name : JSON.stringify(name)
 }

@@ -1,16 +1,16 @@
-// Reads fields out of untyped maps as Go's JSON decoder does: absent and null are the zero value, unknown keys are ignored,
-// a value of another type is a problem. All problems are reported, none quotes a value.
+// Reads fields of untyped maps as Go's JSON decoder does: absent and null are the zero value, unknown keys are ignored, a value of another type is a
+// problem. It reports all problems and quotes no value.
 
 import type { YamlPath } from '../../yaml/read-yaml.ts'
 
 export type ReportProblem = (path: YamlPath, problem: string) => void
 export type Fields = Readonly<Record<string, unknown>>
 
-/** How keys are compared: as written, or as Go's JSON decoder does, ignoring case unless one fits exactly. */
+/** `exact` compares keys as written; `fold` ignores case unless a key matches exactly, as Go's JSON decoder does. */
 export type KeyMatch = 'exact' | 'fold'
 
 export interface FieldReader {
-  /** The value, whatever it is; undefined for absent and null. */
+  /** Any value; undefined for absent and null. */
   raw(key: string): unknown
   text(key: string): string | undefined
   integer(key: string): number | undefined
@@ -25,7 +25,7 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A word for a value's type, as a user of YAML would say it. */
+/** The type of a value in the words of a YAML user. */
 export function typeName(value: unknown): string {
   if (value === null || value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'a list'
@@ -33,7 +33,7 @@ export function typeName(value: unknown): string {
   return typeof value === 'boolean' ? 'true or false' : `a ${typeof value}`
 }
 
-/** Reads the fields of `value`, which lies at `path`; anything but a map is reported and read as an empty one. */
+/** A reader for the fields of `value` at `path`. Reports anything else than a map, and reads it as an empty map. */
 export function readFields(value: unknown, path: YamlPath, report: ReportProblem, match: KeyMatch): FieldReader {
   const expect = <T>(isRight: (found: unknown) => found is T, expected: string) => {
     return (found: unknown, at: YamlPath): T | undefined => {
@@ -80,7 +80,7 @@ function keyOf(owner: Fields, key: string, match: KeyMatch): string {
   return Object.keys(owner).find((candidate) => candidate.toLowerCase() === key.toLowerCase()) ?? key
 }
 
-/** `spec.items[2].name` for people. */
+/** Formats a path, for example `spec.items[2].name`. */
 export function printPath(path: YamlPath): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`

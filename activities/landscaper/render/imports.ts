@@ -1,23 +1,28 @@
-// The imports of an Installation: from what it gives to what its blueprint declares. Values come from the caller; nothing is read here.
-// Source: spec/landscaper.md 3.3 and 3.9.
+// Builds the imports of an Installation from its values and its blueprint's definitions. It reads nothing from the cluster. Source:
+// spec/landscaper.md 3.3 and 3.9.
 //
-//   I1. Of data, a mapping goes before an import of the same name, and that before the default.
-//   I2. What has no value is absent, not null.
-//   I3. No message holds a value.
+//   I1. For data, a mapping overrides an import of the same name, and an import overrides the default.
+//   I2. An import without a value is absent, not null.
+//   I3. No message contains a value.
 
 import type { Target } from '../../../workflows/landscaper/target/kind.ts'
-import { BlueprintError, joinProblems } from './blueprint-error.ts'
-import type { ImportDefinition } from './blueprint-imports.ts'
-import type { Blueprint } from './blueprint.ts'
-import type { ImportedTarget, TargetReference } from './deploy-items.ts'
+import { BlueprintError, joinProblems } from './render-errors.ts'
+import type { ImportDefinition } from './blueprint/blueprint-definition.ts'
+import type { Blueprint } from './blueprint/blueprint.ts'
+import {
+  type ImportedTarget,
+  type TargetReference,
+  unwrapTargets,
+  mapTargets,
+  type TargetShape,
+} from './deploy-items.ts'
 import { runImportExecutions } from './executions.ts'
 import type { Fields } from './field-reader.ts'
-import { findViolations, type ValueCheck } from './json-schema.ts'
-import { renderMappings } from './mappings.ts'
-import { contentOf, mapTargets, type TargetShape } from './target-shape.ts'
-import type { TemplateEngine } from './template-engine.ts'
+import { findViolations, type ValueCheck } from './schema/validation.ts'
+import { renderMappings } from './executor.ts'
+import type { TemplateEngine } from './engine/template-engine.ts'
 
-/** A Target as it is in the cluster: templates see metadata and spec. */
+/** A Target as in the cluster: templates see metadata and spec. */
 export interface TargetObject {
   readonly metadata: { readonly name: string; readonly namespace?: string; readonly [field: string]: unknown }
   readonly spec: Target['spec']
@@ -26,18 +31,18 @@ export interface TargetObject {
 
 export type TargetImport = TargetShape<TargetObject>
 
-/** By the Installation's import names. */
+/** By the import names of the Installation. */
 export interface LoadedImports {
   readonly data: Fields
   readonly targets: Readonly<Record<string, TargetImport>>
 }
 
 export interface ConstructedImports {
-  /** What templates see as `imports`: data values, Target objects, lists, maps; with the bindings of import executions. */
+  /** The value of `imports` in templates: data, Target objects, lists and maps, with the bindings of import executions. */
   readonly bindings: Fields
   /** For `target.import` of deploy items. */
   readonly targets: Readonly<Record<string, ImportedTarget>>
-  /** By blueprint import name: what is copied into the installation's own scope. Without bindings of executions. */
+  /** By the blueprint's import names: the data that is copied into the installation's own scope, without bindings of executions. */
   readonly data: Fields
   readonly targetObjects: Readonly<Record<string, TargetImport>>
 }
@@ -51,9 +56,9 @@ export interface ImportInput {
 }
 
 /**
- * Maps, completes and checks what the Installation imports, then runs the blueprint's import executions.
+ * Maps, completes and validates the imports of an Installation, then runs the blueprint's import executions.
  *
- * @throws BlueprintError `ImportNotSatisfied`, `SchemaValidationFailed`, `InvalidDefaultValue`, `ImportExecutionFailed`, or what a template fails with.
+ * @throws BlueprintError `ImportNotSatisfied`, `SchemaValidationFailed`, `InvalidDefaultValue`, `ImportExecutionFailed`, or the error of a template.
  */
 export async function constructImports(
   engine: TemplateEngine,
@@ -61,15 +66,15 @@ export async function constructImports(
   { blueprintSpec, loaded, mappings }: ImportInput,
 ): Promise<ConstructedImports> {
   const { data: given, targets: givenTargets } = loaded
-  const variables = joined(given, mapValues(givenTargets, contentOf))
+  const variables = merge(given, mapValues(givenTargets, unwrapTargets))
   const mapped = await renderMappings(engine, 'importDataMappings', mappings, variables)
-  const found = resolve(blueprint.imports, { given: joined(given, mapped), givenTargets })
+  const found = resolve(blueprint.imports, { given: merge(given, mapped), givenTargets })
   if (found.problems.length > 0) throw new BlueprintError('ImportNotSatisfied', joinProblems(found.problems))
   const violations = [...found.mismatches, ...(await findViolations(engine, blueprint, found.checks))]
   if (violations.length > 0) throw new BlueprintError('SchemaValidationFailed', joinProblems(violations))
   const data = Object.fromEntries(found.data)
   const targetObjects = Object.fromEntries(found.targets)
-  const imports = joined(data, mapValues(targetObjects, contentOf))
+  const imports = merge(data, mapValues(targetObjects, unwrapTargets))
   return {
     bindings: await runImportExecutions(engine, blueprint, { blueprint: blueprintSpec, imports }),
     targets: mapValues(targetObjects, referencesOf),
@@ -78,7 +83,7 @@ export async function constructImports(
   }
 }
 
-interface Given {
+interface InputValues {
   readonly given: Fields
   readonly givenTargets: Readonly<Record<string, TargetImport>>
 }
@@ -87,13 +92,13 @@ interface Resolved {
   readonly data: [string, unknown][]
   readonly targets: [string, TargetImport][]
   readonly checks: ValueCheck[]
-  /** Imports without a value, or with one of another kind. */
+  /** Imports without a value, or with a value of another kind. */
   readonly problems: string[]
   /** Targets of another type. */
   readonly mismatches: string[]
 }
 
-function resolve(definitions: readonly ImportDefinition[], given: Given): Resolved {
+function resolve(definitions: readonly ImportDefinition[], given: InputValues): Resolved {
   const resolved: Resolved = { data: [], targets: [], checks: [], problems: [], mismatches: [] }
   const pending = [...definitions]
   for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
@@ -103,7 +108,7 @@ function resolve(definitions: readonly ImportDefinition[], given: Given): Resolv
   return resolved
 }
 
-function resolveData(definition: ImportDefinition, { given, givenTargets }: Given, resolved: Resolved): boolean {
+function resolveData(definition: ImportDefinition, { given, givenTargets }: InputValues, resolved: Resolved): boolean {
   const { name, schema, required } = definition
   const what = `import ${name}`
   const isGiven = Object.hasOwn(given, name)
@@ -126,7 +131,11 @@ const FORMS = {
   targetMap: { key: 'map', words: 'a map of targets' },
 } as const
 
-function resolveTarget(definition: ImportDefinition, { given, givenTargets }: Given, resolved: Resolved): boolean {
+function resolveTarget(
+  definition: ImportDefinition,
+  { given, givenTargets }: InputValues,
+  resolved: Resolved,
+): boolean {
   const { name, type, required, targetType = '' } = definition
   if (type === 'data') return false
   const form = FORMS[type]
@@ -142,7 +151,7 @@ function resolveTarget(definition: ImportDefinition, { given, givenTargets }: Gi
     return false
   }
   resolved.targets.push([name, value])
-  const others = placesOf(value).filter(([, target]) => target.spec.type !== targetType)
+  const others = withPlaces(value).filter(([, target]) => target.spec.type !== targetType)
   resolved.mismatches.push(
     ...others.map(([place]) => `import ${name}${place}: found a target of another type, expected type ${targetType}`),
   )
@@ -150,7 +159,7 @@ function resolveTarget(definition: ImportDefinition, { given, givenTargets }: Gi
 }
 
 /** Each Target with its place in the import. */
-function placesOf(value: TargetImport): [string, TargetObject][] {
+function withPlaces(value: TargetImport): [string, TargetObject][] {
   if ('target' in value) return [['', value.target]]
   if ('list' in value) return value.list.map((target, index) => [`[${index}]`, target])
   return Object.entries(value.map).map(([key, target]) => [`[${key}]`, target])
@@ -169,7 +178,7 @@ function mapValues<From, To>(record: Readonly<Record<string, From>>, convert: (v
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, convert(value)]))
 }
 
-/** Of equal keys the later wins. */
-function joined(earlier: Fields, later: Fields): Fields {
+/** Of equal keys the later one wins. */
+function merge(earlier: Fields, later: Fields): Fields {
   return Object.fromEntries([...Object.entries(earlier), ...Object.entries(later)])
 }

@@ -16,7 +16,7 @@ export function installationContext(name: string): string {
   return `Inst.${name}`
 }
 
-/** The scope that an Installation takes its imports from and exports into. @param parent its name; undefined: it is a root. */
+/** The scope of an Installation's imports and exports. @param parent its name; undefined for a root. */
 export function surroundingContext(parent: string | undefined): string {
   return parent === undefined ? ROOT_CONTEXT : installationContext(parent)
 }
@@ -27,8 +27,8 @@ export function executionContext(name: string): string {
 }
 
 /**
- * The object name of a DataObject or Target for a name in a scope. `#x` means the object `x` itself, whatever the scope; so does a name in the
- * root scope that can be an object name; any other is hashed.
+ * The object name of a DataObject or Target for a name in a scope. `#x` is the object `x` in any scope. A valid object name in the root scope is used
+ * unchanged; any other name is hashed.
  */
 export function dataObjectName(context: string, name: string): string {
   if (name.startsWith('#')) return name.slice(1)
@@ -41,14 +41,14 @@ export function elementName(name: string, element: number | string): string {
   return `${name}[${element}]`
 }
 
-/** The Secret that keeps the state of an execution. Deploy and sub-installation executions share a prefix, as in the original. */
+/** The Secret with the state of an execution. Deploy and sub-installation executions share a prefix, as in Landscaper. */
 export function stateSecretName(installation: string, use: 'deploy' | 'export', executor: string): string {
   return hashedName(`${installation}/${use}${executor}`)
 }
 
 export interface DataLabels {
   readonly context: string
-  /** The import's or export's name; empty for an Execution's exports. */
+  /** The name of the import or export; empty for an Execution's exports. */
   readonly key: string
   readonly sourceType: 'import' | 'export'
   /** The producer, `Inst.<name>` or `Exec.<name>`. */
@@ -59,7 +59,7 @@ export interface DataLabels {
 /** The labels of a DataObject or Target that Pawl writes. */
 export function dataLabels({ context, key, sourceType, source, jobID }: DataLabels): Record<string, string> {
   return {
-    // Of roots absent, as by the original.
+    // Absent for roots, as in Landscaper.
     ...(context === ROOT_CONTEXT ? {} : { [`${DATA_DOMAIN}/context`]: context }),
     [`${DATA_DOMAIN}/sourceType`]: sourceType,
     [`${DATA_DOMAIN}/key`]: key,
@@ -72,7 +72,7 @@ function hashedName(text: string): string {
   return base32(createHash('sha1').update(text).digest())
 }
 
-/** Lower-case and without padding, because it becomes an object name. */
+/** Lower-case and without padding, because the result is an object name. */
 function base32(bytes: Buffer): string {
   const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('')
   const groups = bits.match(new RegExp(`.{1,${BASE32_BITS}}`, 'g')) ?? []

@@ -1,13 +1,12 @@
-// What a template made, and what is wrong with it in words that its author can use: the lines around the fault, without the values
-// that were rendered into them, and the shape of what the template was given. Source: spec/landscaper.md 3.7.
+// Decodes the output of templates and explains failures to the author: the lines around the fault without rendered values, and the shape of the
+// input. Source: spec/landscaper.md 3.7.
 
 import { readJson } from '../../../workflows/kit/index.ts'
-import { BlueprintError } from './blueprint-error.ts'
-import { shownText } from './file-content.ts'
+import { BlueprintError, TemplateError } from './render-errors.ts'
+import { displayText } from './file-content.ts'
 import { isFields, typeName, type Fields } from './field-reader.ts'
-import { dumpShape, redactOutput } from './redact.ts'
-import { TemplateError } from './template-error.ts'
-import type { TemplateEngine, TemplateRequest } from './template-engine.ts'
+import { dumpShape, redactOutput } from './engine/redact.ts'
+import type { TemplateEngine, TemplateRequest } from './engine/template-engine.ts'
 import { YamlError } from '../../yaml/read-yaml.ts'
 
 const NO_VALUE = '<no value>'
@@ -17,7 +16,7 @@ const MAX_LINE_LENGTH = 160
 const MAX_DEPTH = 200
 
 /**
- * The document that a template rendered; nothing counts as an empty one.
+ * The document that a template rendered; an empty output is an empty document.
  *
  * @throws BlueprintError `TemplatingFailed` when it is not YAML, or not a map.
  */
@@ -32,9 +31,9 @@ export async function decodeDocument(
   throw failed(`template "${request.name}": rendered ${typeName(value)}, expected a map`)
 }
 
-/** What Spiff rendered. @throws BlueprintError `TemplatingFailed` when it is nested too deeply to be worked with. */
+/** Decodes the output of Spiff. @throws BlueprintError `TemplatingFailed` when it is nested too deeply. */
 export function decodeValue(request: TemplateRequest, output: string): unknown {
-  // Written by our own engine.
+  // The output was written by the template engine.
   const value: unknown = readJson(output)
   if (!isDeeperThan(value, MAX_DEPTH)) return value
   throw failed(`template "${request.name}": rendered more than ${MAX_DEPTH} levels, expected fewer`)
@@ -59,40 +58,40 @@ async function parseOutput(data: TemplateEngine['data'], request: TemplateReques
   }
 }
 
-/** @throws BlueprintError `TemplatingFailed` for text that holds `<no value>`. */
+/** @throws BlueprintError `TemplatingFailed` for text that contains `<no value>`. */
 export function refuseMissingValues(request: TemplateRequest, output: string): void {
   if (!output.includes(NO_VALUE)) return
   const lines = output.split('\n').flatMap((line, index) => (line.includes(NO_VALUE) ? [index + 1] : []))
-  const shown = redactOutput(output, { ...request, template: `${shownText(request.template)} ${NO_VALUE}` })
+  const shown = redactOutput(output, { ...request, template: `${displayText(request.template)} ${NO_VALUE}` })
   const places = lines.slice(0, MAX_SHOWN_PLACES).map((line) => excerpt(shown, line))
   const what = `template "${request.name}": rendered "no value" in line ${lines.slice(0, 20).join(', ')}, expected values`
   throw failed([what, ...places, inputOf(request)].join('\n'))
 }
 
 /**
- * A failure to render, in the words of its author: the lines of the template around the fault. A crash of the engine is nobody's
- * mistake and comes back as it is.
+ * Converts a failure to render into a BlueprintError with the lines of the template around the fault. A crash of the engine is not the author's
+ * mistake and is returned unchanged.
  */
 export function explainFailure(error: unknown, request: TemplateRequest): unknown {
   if (!(error instanceof TemplateError) || error.code === 'TemplateCrashed') return error
   if (error.code !== 'TemplateFailed') return failed(error.message, error)
-  // Spiff's messages name the expression and its place in the document, not the template.
+  // Spiff's messages name the expression and its path, but not the template.
   if (request.engine === 'Spiff') {
     return failed(`template "${request.name}": ${error.message}\n${inputOf(request)}`, error)
   }
-  const place = faultOf(error.message, request)
+  const place = locateFault(error.message, request)
   const around = place === undefined ? [] : [`${place.file}:`, excerpt(place.source, place.line)]
   return failed([error.message, ...around, inputOf(request)].join('\n'), error)
 }
 
-// The innermost place whose source is known: the message names the including template first.
-function faultOf(
+// The innermost place with known source: the message names the including template first.
+function locateFault(
   message: string,
   request: TemplateRequest,
 ): { file: string; source: string; line: number } | undefined {
   const places = [...message.matchAll(/template: (\S+?):(\d+)[: ]/g)].flatMap(([, file = '', line = '']) => {
     const source = file === request.name ? request.template : request.files[file]
-    return source === undefined ? [] : [{ file, source: shownText(source), line: Number(line) }]
+    return source === undefined ? [] : [{ file, source: displayText(source), line: Number(line) }]
   })
   return places.at(-1)
 }
@@ -101,7 +100,7 @@ function inputOf(request: TemplateRequest): string {
   return `input: ${dumpShape(request.binding)}`
 }
 
-/** Five lines before and after, numbered, the line itself marked. */
+/** Five lines before and after, numbered; the faulty line is marked. */
 function excerpt(text: string, line: number): string {
   const lines = text.split('\n')
   const first = Math.max(1, line - LINES_AROUND)

@@ -1,38 +1,36 @@
-// The sub-installations of a blueprint: those that it lists, then those that its executions render. Source: spec/landscaper.md 2.5, 3.5, 3.6.
+// The sub-installations of a blueprint: listed ones first, then those that its executions render. Source: spec/landscaper.md 2.5, 3.5, 3.6.
 
-import { BlueprintError, joinProblems } from './blueprint-error.ts'
-import { MOST_SUBINSTALLATIONS, type TemplateExecutor } from './blueprint-definition.ts'
-import type { ImportDefinition } from './blueprint-imports.ts'
-import type { Blueprint, BlueprintData } from './blueprint.ts'
-import { exportProblems, ringProblem } from '../../../workflows/landscaper/data-flow.ts'
+import { BlueprintError, joinProblems } from './render-errors.ts'
+import { MAX_SUBINSTALLATIONS, type TemplateExecutor, type ImportDefinition } from './blueprint/blueprint-definition.ts'
+import type { Blueprint, BlueprintData } from './blueprint/blueprint.ts'
+import { exportProblems, cycleProblem } from '../../../workflows/landscaper/data-flow.ts'
 import { commonBinding, type ExecutionBindings } from './executions.ts'
-import { renderInTurn, type ExecutionStates } from './executor.ts'
+import { renderAll, type ExecutionStates } from './executor.ts'
 import { readFields, type Fields } from './field-reader.ts'
 import type { ConstructedImports } from './imports.ts'
-import { listedTemplates } from './listed-subinstallations.ts'
-import { readTemplate, type SubinstallationTemplate } from './subinstallation-template.ts'
-import type { TemplateEngine } from './template-engine.ts'
+import { readListedTemplates, readTemplate, type SubinstallationTemplate } from './subinstallation-templates.ts'
+import type { TemplateEngine } from './engine/template-engine.ts'
 
 export interface SubinstallationBindings extends ExecutionBindings {
-  /** As they were kept last. */
+  /** The states of the previous job. */
   readonly states?: ExecutionStates
 }
 
 export interface RenderedSubinstallations {
   readonly templates: readonly SubinstallationTemplate[]
-  /** New states, of the executors that have one. */
+  /** The new states of executors that have one. */
   readonly states: ExecutionStates
 }
 
-/** What the parent hands on. */
+/** The imports that the parent passes on. */
 type ParentImports = Pick<ConstructedImports, 'data' | 'targetObjects'>
 
 /**
- * All templates of a blueprint, checked against each other and against what the parent imports.
+ * All templates of a blueprint, validated against each other and against the parent's imports.
  *
- * @param imports of the parent, as they were constructed: optional data that it does not have is no import of the sub-installation either.
- * @throws BlueprintError `ERR_CONFIGURATION_PROBLEM` with all problems; where there are none but a ring, `ERR_CYCLIC_DEPENDENCIES` with its path;
- * what a template fails with.
+ * @param imports of the parent. Optional data that the parent lacks is removed from the imports of sub-installations.
+ * @throws BlueprintError `ERR_CONFIGURATION_PROBLEM` with all problems; `ERR_CYCLIC_DEPENDENCIES` with the path if the only problem is a cycle; the
+ * error of a template.
  */
 export async function renderSubinstallations(
   engine: TemplateEngine & { readonly data: BlueprintData },
@@ -41,24 +39,24 @@ export async function renderSubinstallations(
   imports: ParentImports,
 ): Promise<RenderedSubinstallations> {
   const problems: string[] = []
-  const listed = await listedTemplates(engine.data, blueprint, problems)
-  const { rendered, states } = await executed(engine, blueprint, bindings, problems)
+  const listed = await readListedTemplates(engine.data, blueprint, problems)
+  const { rendered, states } = await renderExecutions(engine, blueprint, bindings, problems)
   const templates = [...listed, ...rendered]
-  if (templates.length > MOST_SUBINSTALLATIONS)
-    problems.push(`found ${templates.length} sub-installations, expected at most ${MOST_SUBINSTALLATIONS}`)
+  if (templates.length > MAX_SUBINSTALLATIONS)
+    problems.push(`found ${templates.length} sub-installations, expected at most ${MAX_SUBINSTALLATIONS}`)
   problems.push(...nameProblems(templates))
-  // What was not understood would only repeat itself here.
+  // Templates that could not be read would only cause the same problems again.
   if (problems.length === 0) problems.push(...scopeProblems(blueprint.imports, templates))
   if (problems.length === 0)
     problems.push(...exportProblems(templates).map((problem) => `subinstallations: ${problem}`))
   if (problems.length > 0) throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', joinProblems(problems))
-  const ring = ringProblem(templates)
+  const ring = cycleProblem(templates)
   if (ring !== undefined) throw new BlueprintError('ERR_CYCLIC_DEPENDENCIES', `subinstallations: ${ring}`)
-  const absent = absentData(blueprint.imports, imports)
+  const absent = missingOptionalData(blueprint.imports, imports)
   return { templates: templates.map((template) => withoutImports(template, absent)), states }
 }
 
-async function executed(
+async function renderExecutions(
   engine: TemplateEngine,
   blueprint: Blueprint,
   bindings: SubinstallationBindings,
@@ -67,9 +65,9 @@ async function executed(
   const rendered: SubinstallationTemplate[] = []
   const executors = blueprint.subinstallationExecutions
   const turn = { executors, binding: commonBinding(blueprint, bindings), states: bindings.states }
-  const states = await renderInTurn(engine, blueprint, turn, (document, executor) => {
+  const states = await renderAll(engine, blueprint, turn, (document, executor) => {
     rendered.push(...templatesIn(document, executor, blueprint.component, problems))
-    return rendered.length <= MOST_SUBINSTALLATIONS
+    return rendered.length <= MAX_SUBINSTALLATIONS
   })
   return { rendered, states }
 }
@@ -83,8 +81,8 @@ function templatesIn(
   const place = `template "${name}"`
   const report = (_: unknown, problem: string) => problems.push(`${place}: subinstallations: ${problem}`)
   const list = readFields(document, [], report, 'fold').list('subinstallations') ?? []
-  if (list.length > MOST_SUBINSTALLATIONS) {
-    problems.push(`${place}: found ${list.length} sub-installations, expected at most ${MOST_SUBINSTALLATIONS}`)
+  if (list.length > MAX_SUBINSTALLATIONS) {
+    problems.push(`${place}: found ${list.length} sub-installations, expected at most ${MAX_SUBINSTALLATIONS}`)
     return []
   }
   return list.map((one, index) =>
@@ -98,7 +96,7 @@ function nameProblems(templates: readonly SubinstallationTemplate[]): readonly s
   return [...twice].map((name) => `sub-installation ${name}: the name occurs twice, expected unique names`)
 }
 
-// Every import comes from the parent or from a sibling, and nobody exports what the parent imports.
+// Each import must come from the parent or a sibling, and no sub-installation may export a name that the parent imports.
 function scopeProblems(
   definitions: readonly ImportDefinition[],
   templates: readonly SubinstallationTemplate[],
@@ -127,7 +125,7 @@ function scopeProblems(
     ]
     const taken = exported.filter((name) => imported.has(name))
     return [
-      ...unsatisfied(template, scope).map((place) =>
+      ...unsatisfiedImports(template, scope).map((place) =>
         say(`${place}, which neither the parent imports nor a sibling exports`),
       ),
       ...taken.map((name) => say(`exports ${name}, which the parent imports; expected another name`)),
@@ -142,7 +140,10 @@ interface Scope {
   readonly maps: ReadonlySet<string>
 }
 
-function unsatisfied({ imports }: SubinstallationTemplate, { data, targets, lists, maps }: Scope): readonly string[] {
+function unsatisfiedImports(
+  { imports }: SubinstallationTemplate,
+  { data, targets, lists, maps }: Scope,
+): readonly string[] {
   const isThere = (name: string, names: ReadonlySet<string>) => name.startsWith('#') || names.has(name)
   const isTarget = (name: string) =>
     isThere(name, targets) || [...elementOwners(name)].some((one) => lists.has(one) || maps.has(one))
@@ -166,7 +167,7 @@ function unsatisfied({ imports }: SubinstallationTemplate, { data, targets, list
   return [...ofData, ...ofTargets]
 }
 
-/** Of `clusters[2]` and `clusters[eu]`: `clusters`. */
+/** `clusters` for `clusters[2]` and `clusters[eu]`. */
 function elementOwners(name: string): readonly string[] {
   const [, owner] = /^(.+)\[[^[\]]*\]$/.exec(name) ?? []
   return owner === undefined ? [] : [owner]
@@ -180,8 +181,8 @@ function allDefinitions(definitions: readonly ImportDefinition[]): readonly Impo
   return definitions.flatMap((one) => [one, ...allDefinitions(one.imports)])
 }
 
-// Only data: an optional target that the parent does not have is the business of whoever renders the template.
-function absentData(definitions: readonly ImportDefinition[], { data }: ParentImports): ReadonlySet<string> {
+// Only data: a missing optional target is up to the author of the template.
+function missingOptionalData(definitions: readonly ImportDefinition[], { data }: ParentImports): ReadonlySet<string> {
   const absent = allDefinitions(definitions).filter(({ name, type }) => type === 'data' && !Object.hasOwn(data, name))
   return new Set(absent.map(({ name }) => name))
 }

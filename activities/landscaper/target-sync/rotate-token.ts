@@ -4,7 +4,7 @@
 
 import type { TargetSync } from '../../../workflows/landscaper/target-sync/kind.ts'
 import { readObject } from '../../kube/read-family.ts'
-import { entriesOf, secretResource } from '../../kube/secrets.ts'
+import { entriesOf, secretResource } from '../../kube/core-kinds.ts'
 import { writeAll } from '../../kube/write.ts'
 import { dataOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
@@ -39,7 +39,7 @@ export async function rotateToken(
       watched: secretResource,
       namespace,
       name,
-      conceals: [after, token],
+      redacted: [after, token],
       version: secret?.metadata.resourceVersion ?? '',
       patch: { data: { [key]: after } },
       // A kubeconfig that another client has written meanwhile wins.

@@ -6,14 +6,14 @@
 
 import type { TargetSync } from '../../../workflows/landscaper/target-sync/kind.ts'
 import { resourcePath } from '../../kube/resource-path.ts'
-import { entriesOf } from '../../kube/secrets.ts'
+import { entriesOf } from '../../kube/core-kinds.ts'
 import { tenantOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { listed } from '../deploy/target/answers.ts'
 import { shootResource } from '../deploy/target/gardener.ts'
 import type { TargetCluster } from '../deploy/target/target-cluster.ts'
 import { isObjectName } from '../deploy/target/target-config.ts'
-import { TemplateError } from '../render/template-error.ts'
+import { TemplateError } from '../render/render-errors.ts'
 
 /** Per namespace. */
 const MOST_ENTRIES = 1000

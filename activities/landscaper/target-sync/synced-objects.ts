@@ -1,9 +1,8 @@
 // Reads, writes and removes the Targets and Secrets of a TargetSync.
 //
 //   T1. An object belongs to a TargetSync if it has the label and no other owner: another object of that name is reported and unchanged.
-//   T2. A Target is created after its Secret, so that each Target has its Secret, and removed after it: Secrets are not listed, so they are found
-//       by their
-//       Targets, and the next synchronization repeats an interrupted removal. If the Target cannot be written, the Secret is removed again.
+//   T2. A Target is created after its Secret, so that each Target has its Secret, and removed after it: Secrets are not listed, so they are found by
+//       their Targets, and the next synchronization repeats an interrupted removal. If the Target cannot be written, the Secret is removed again.
 //   T3. Unchanged objects are not written. Values of Secrets go from one API server to the other, and nowhere else.
 
 import {
@@ -15,10 +14,10 @@ import { type Target, targetKind } from '../../../workflows/landscaper/target/ki
 import { targetSyncKind } from '../../../workflows/landscaper/target-sync/kind.ts'
 import { groupKindOf, isSameGroupKind, type Subject, type WatchedKind } from '../../../workflows/kit/index.ts'
 import type { KubeObject, OwnerReference } from '../../kube/client.ts'
-import { mergePatch } from '../../kube/merge.ts'
-import { listNow, readObject } from '../../kube/read-family.ts'
-import { secretResource } from '../../kube/secrets.ts'
-import { ownerOf } from '../../kube/views.ts'
+import { mergePatch } from '../../kube/merge-patch.ts'
+import { listFromServer, readObject } from '../../kube/read-family.ts'
+import { secretResource } from '../../kube/core-kinds.ts'
+import { ownerOf } from '../../kube/object-views.ts'
 import { type Patch, type Write, type Writer, writeAll } from '../../kube/write.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { KUBERNETES_TARGET_TYPE } from '../deploy/target/open-target.ts'
@@ -37,7 +36,7 @@ export async function syncedTargets(
   deps: LandscaperDeps,
   { subject }: Pick<Syncing, 'subject'>,
 ): Promise<ReadonlyMap<string, Target>> {
-  const found = await listNow(deps, targetKind, subject.namespace, `${TARGET_SYNC_LABEL}=ok`)
+  const found = await listFromServer(deps, targetKind, subject.namespace, `${TARGET_SYNC_LABEL}=ok`)
   return new Map(found.filter((one) => isSynced(one)).map((one) => [one.metadata.name, one]))
 }
 

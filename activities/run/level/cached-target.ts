@@ -10,7 +10,7 @@ import type { Deps } from '../../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { versionOf } from '../../kube/object-cache.ts'
 import { readObject } from '../../kube/read-family.ts'
-import { isSecret } from '../../kube/secrets.ts'
+import { isSecret } from '../../kube/core-kinds.ts'
 import { followedKind } from './kinds.ts'
 
 export interface TargetRequest {

@@ -6,7 +6,7 @@
 
 import { asyncLocalStorage } from '@temporalio/activity'
 
-import { CUT_OFF } from '../../../workflows/kit/index.ts'
+import { DEADLINE_EXCEEDED } from '../../../workflows/kit/index.ts'
 import { finalFailure } from '../../kube/errors.ts'
 
 /** The longest time of a timer in Node; longer deadlines are ignored. */
@@ -47,5 +47,5 @@ export async function withinCallDeadline<T>(work: (signal: AbortSignal | undefin
 }
 
 function deadlineError(): Error {
-  return finalFailure(CUT_OFF, 'the time of the call is over')
+  return finalFailure(DEADLINE_EXCEEDED, 'the time of the call is over')
 }

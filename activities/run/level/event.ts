@@ -3,7 +3,7 @@
 import type { EventInput, ObservedObject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import { type Involved, writeEvent } from '../../kube/events.ts'
-import { fieldManagerOf } from '../../kube/field-manager.ts'
+import { fieldManagerOf } from '../../kube/managed-fields.ts'
 import { controllerOf } from '../controllers.ts'
 import { startNotifications } from './notifications.ts'
 

@@ -8,7 +8,7 @@ import { type By, type SecretGap, type SecretKey, type Subject } from '../../../
 import type { Deps } from '../../deps.ts'
 import { finalFailure, retryableFailure } from '../../kube/errors.ts'
 import { readObject } from '../../kube/read-family.ts'
-import { entriesOf, isSecret } from '../../kube/secrets.ts'
+import { entriesOf, isSecret } from '../../kube/core-kinds.ts'
 import { followedKind, nameOf } from './kinds.ts'
 import { subscribeTo } from './send.ts'
 

@@ -9,14 +9,14 @@ import {
   type EventInput,
   isObjectName,
   type LevelTarget,
-  type NoticeActivities,
-  NOTICE_RUN,
+  type NotificationActivities,
+  NOTIFICATION_RUN,
   type Subject,
 } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import { KubeError, retryableFailure } from '../../kube/errors.ts'
-import { identityHash, PATIENCE, writeEvent } from '../../kube/events.ts'
-import { hurried } from '../../kube/hurried-client.ts'
+import { identityHash, EVENT_DEADLINE, writeEvent } from '../../kube/events.ts'
+import { withDeadline } from '../../kube/client-with-deadline.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { controllerOf } from '../controllers.ts'
 import type { Notifier, Receiver, NotifiedEvent } from '../notifier.ts'
@@ -24,7 +24,7 @@ import { followedKind } from './kinds.ts'
 import { isCancellation, toFailure } from './own-calls.ts'
 
 const MAX_REMEMBERED = 10_000
-// Shorter than SILENCE_MS of workflows/kit/run/loop/notice.ts.
+// Shorter than SILENCE_MS of workflows/kit/run/loop/run-notification.ts.
 const HEARTBEAT_MS = 2500
 
 interface EventToNotify {
@@ -79,7 +79,7 @@ async function read(deps: Deps, target: LevelTarget, { namespace, name, uid }: S
   const known = deps.objects.get(uid)
   if (known !== undefined) return known
   try {
-    const kube = hurried(deps.kube, PATIENCE)
+    const kube = withDeadline(deps.kube, EVENT_DEADLINE)
     const object = await readObject({ kube }, followedKind(deps, target), namespace, name)
     return object?.metadata.uid === uid ? object : undefined
   } catch (error) {
@@ -92,7 +92,7 @@ async function read(deps: Deps, target: LevelTarget, { namespace, name, uid }: S
 function idOf(hash: string, notifier: string, receiver: string): string {
   const isShort = receiver.length <= 64 && isObjectName(receiver)
   const place = isShort ? receiver : createHash('sha256').update(receiver).digest('hex').slice(0, 16)
-  return [NOTICE_RUN, hash, notifier, place].join('/')
+  return [NOTIFICATION_RUN, hash, notifier, place].join('/')
 }
 
 function remember(known: Set<string>, hash: string): void {
@@ -101,7 +101,7 @@ function remember(known: Set<string>, hash: string): void {
   known.add(hash)
 }
 
-export const noticeActivities = (deps: Deps): NoticeActivities => ({
+export const noticeActivities = (deps: Deps): NotificationActivities => ({
   /** Sends a notification. @throws the notifier's error; `UnknownNotifier` (retryable) if the worker's configuration has no such notifier. */
   async sendNotice(notice) {
     const { controller, notifier: name } = notice

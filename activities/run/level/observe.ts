@@ -1,4 +1,4 @@
-// Observes the target of a controller in level mode and all its states. Queries: workflows/kit/run/query.ts (Q1-Q3).
+// Observes the target of a controller in level mode and all its states. Queries: workflows/kit/run/level/query.ts (Q1-Q3).
 //
 //   O1. Subscriptions are written before the reads, so that a change during the reads wakes the subject.
 //   O2. Lists are at least as new as the journal. Single objects, and lists under a new subscription, are read from etcd: an event that is being
@@ -12,10 +12,10 @@ import {
   groupKindOf,
   isSameGroupKind,
   type By,
-  eachOnce,
+  uniqueSelections,
   type JsonValue,
-  mayBeMarked,
-  narrowedTo,
+  mayOwnByLabel,
+  narrowSelections,
   type LevelActivities,
   type LevelQuery,
   type LevelResource,
@@ -30,13 +30,13 @@ import {
   type WrittenKind,
 } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
-import { replaceSubscriptions } from '../../journal/write/level-runs.ts'
+import { replaceSubscriptions } from '../../journal/write/subscriptions.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { controllerOf } from '../controllers.ts'
-import { ownerOf } from '../../kube/views.ts'
+import { ownerOf } from '../../kube/object-views.ts'
 import { isRetry } from '../attempt.ts'
 import { withinCallDeadline } from './call-deadline.ts'
 import { dropLargeStates, refuseTooLarge } from './fit-states.ts'
@@ -60,7 +60,7 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
     const controller = controllerOf(input.by)
     deps.observerOf?.(controller)?.passBegan?.({ controller, workflowID: input.by.workflowID })
     // The deadline is measured from here (O4).
-    await withinCallDeadline(() => deps.journal.touch(input.by))
+    await withinCallDeadline(() => deps.journal.countPass(input.by))
     const found = await readObject(deps, followedKind(deps, input.target), input.subject.namespace, input.subject.name)
     if (found?.metadata.uid === input.subject.uid) {
       cacheTarget(deps, found)
@@ -86,7 +86,7 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
       )
     const settings = settingsFor(deps, by)
     const seen = redactObject(target, kind)
-    const selections = narrowedTo(selected(query, seen, settings), narrowed)
+    const selections = narrowSelections(selected(query, seen, settings), narrowed)
     const writes = writesIn(deps, by, query, seen)
     // A lazy state may have a subscription of this pass (O2).
     const fromStore = query.query.lazy === true
@@ -174,7 +174,7 @@ function selected(query: LevelQuery, target: object, settings: JsonValue | undef
   const selections = selectionsOf(query.query, target, settings)
   if (query.withoutNamespace !== true) return selections
   // Selections that differ only in the namespace are the same.
-  return eachOnce(selections.map((selection) => ({ ...selection, namespace: undefined })))
+  return uniqueSelections(selections.map((selection) => ({ ...selection, namespace: undefined })))
 }
 
 function subscriptionsFor({ query, selections }: StateRequest): readonly LevelSubscription[] {
@@ -223,8 +223,12 @@ function isOwned(
   { query, kind, subject, writes }: Pick<StateRequest, 'query' | 'kind' | 'subject' | 'writes'>,
 ): boolean {
   if (query.query.owned !== 'label') return isOwnedBy(object, kind, subject)
-  const place = { ...groupKindOf(query), namespace: object.metadata.namespace ?? '', home: subject.namespace }
-  return isMarkedBy({ subject, target: kind }, object) && mayBeMarked(writes, place)
+  const place = {
+    ...groupKindOf(query),
+    namespace: object.metadata.namespace ?? '',
+    targetNamespace: subject.namespace,
+  }
+  return isMarkedBy({ subject, target: kind }, object) && mayOwnByLabel(writes, place)
 }
 
 /** The writes that the run's controller declares, with templates filled; needed only for objects that are owned by label. */

@@ -5,15 +5,15 @@
 
 import {
   type CreateInput,
-  MADE_FOR,
-  madeFor,
-  marksOf,
-  OWNER_UID,
+  OWNER_ANNOTATION,
+  ownerAnnotation,
+  ownershipLabelsOf,
+  OWNER_UID_LABEL,
   type Ownership,
 } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
-import { ownerOf } from '../../kube/views.ts'
+import { ownerOf } from '../../kube/object-views.ts'
 import type { Patch } from '../../kube/write.ts'
 import { nameOf } from './kinds.ts'
 
@@ -41,7 +41,7 @@ export function obstacleOf(input: OwnedInput & { readonly adopt?: true }, found:
     const message = `${where} is owned by ${controller.kind} ${controller.name}; expected nobody, or ${who}`
     return { code: 'OwnedByAnother', message }
   }
-  const { uid, madeFor: marked } = marksOf(found)
+  const { uid, madeFor: marked } = ownershipLabelsOf(found)
   const own = markOf(input)
   if (uid !== undefined && (uid !== subject.uid || marked !== own)) {
     const message = `${where} is owned by ${marked ?? `uid ${uid}`}; expected nobody, or ${who}`
@@ -54,7 +54,7 @@ export function obstacleOf(input: OwnedInput & { readonly adopt?: true }, found:
 
 /** Whether label and annotation name the target as the owner. */
 export function isMarkedBy(input: Pick<OwnedInput, 'subject' | 'target'>, found: KubeObject): boolean {
-  const { uid, madeFor: marked } = marksOf(found)
+  const { uid, madeFor: marked } = ownershipLabelsOf(found)
   return uid === input.subject.uid && marked === markOf(input)
 }
 
@@ -66,17 +66,17 @@ export function ownedMetadata(input: OwnedInput, found: KubeObject['metadata'] |
   const references = found?.ownerReferences ?? []
   const others = references.filter((one) => one.uid !== uid)
   const reference = { apiVersion: target.apiVersion, kind: subject.kind, name: subject.name, uid, controller: true }
-  const isLabelled = found?.labels?.[OWNER_UID] === uid
+  const isLabelled = found?.labels?.[OWNER_UID_LABEL] === uid
   if (ownership === 'target')
     return {
       ...(!isReferredTo(input, found) && { ownerReferences: [...others, reference] }),
-      ...(isLabelled && { labels: { [OWNER_UID]: null } }),
+      ...(isLabelled && { labels: { [OWNER_UID_LABEL]: null } }),
     }
   const label = ownership === 'label' ? uid : isLabelled ? null : undefined
   return {
     ...(others.length < references.length && { ownerReferences: others }),
-    ...(label !== undefined && { labels: { [OWNER_UID]: label } }),
-    annotations: { [MADE_FOR]: markOf(input) },
+    ...(label !== undefined && { labels: { [OWNER_UID_LABEL]: label } }),
+    annotations: { [OWNER_ANNOTATION]: markOf(input) },
   }
 }
 
@@ -86,5 +86,5 @@ function isReferredTo({ subject, target }: OwnedInput, found: KubeObject['metada
 
 function markOf({ subject, target }: Pick<OwnedInput, 'subject' | 'target'>): string {
   const { kind, namespace, name } = subject
-  return madeFor({ apiVersion: target.apiVersion, kind, namespace, name })
+  return ownerAnnotation({ apiVersion: target.apiVersion, kind, namespace, name })
 }

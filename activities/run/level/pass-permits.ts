@@ -2,7 +2,7 @@
 
 import type { By, LevelJournal, Subject } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
-import { giveTurnBack, takeTurn } from '../../journal/write/pass-turns.ts'
+import { acquirePermit, releasePermit } from '../../journal/write/pass-permits.ts'
 import { controllerOf } from '../controllers.ts'
 
 export const turnActivities = (deps: Deps): Pick<LevelJournal, 'takeTurn'> => ({
@@ -12,15 +12,15 @@ export const turnActivities = (deps: Deps): Pick<LevelJournal, 'takeTurn'> => ({
     // No limit in this build: the run was started by a worker of the previous build.
     if (most === undefined) return true
     const { uid, namespace, name } = subject
-    const taker = { cluster: deps.cluster, controller: controllerOf(by), uid, namespace, name }
-    return await takeTurn(deps.db, { ...taker, workflowID: by.workflowID }, most, deps.now())
+    const request = { cluster: deps.cluster, controller: controllerOf(by), uid, namespace, name }
+    return await acquirePermit(deps.db, { ...request, workflowID: by.workflowID }, most, deps.now())
   },
 })
 
 /** Releases the permit of a pass. */
-export async function releasePermit(deps: Deps, by: By, { uid }: Pick<Subject, 'uid'>): Promise<void> {
+export async function releasePassPermit(deps: Deps, by: By, { uid }: Pick<Subject, 'uid'>): Promise<void> {
   if (maxPasses(deps, by) === undefined) return
-  await giveTurnBack(deps.db, { cluster: deps.cluster, controller: controllerOf(by), uid })
+  await releasePermit(deps.db, { cluster: deps.cluster, controller: controllerOf(by), uid })
 }
 
 function maxPasses({ controllers }: Pick<Deps, 'controllers'>, by: By): number | undefined {

@@ -1,4 +1,4 @@
-// Emits the Events that are piggybacked on an activity call (workflows/kit/run/loop/along.ts), before the call does its work.
+// Emits the Events that are piggybacked on an activity call (workflows/kit/run/loop/level-acts.ts), before the call does its work.
 
 import type { LevelInput } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'

@@ -5,7 +5,7 @@
 
 import type { JsonObject, LevelResource } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { isSecret } from '../../kube/secrets.ts'
+import { isSecret } from '../../kube/core-kinds.ts'
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 

@@ -12,7 +12,7 @@ import {
   type Selection,
 } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
-import { newestVersion, newestVersionAnywhere } from '../../journal/read/objects.ts'
+import { newestVersion, newestVersionAnywhere } from '../../journal/read/subjects.ts'
 import { activitySignal } from '../../kube/activity-signal.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { resourcePath } from '../../kube/resource-path.ts'

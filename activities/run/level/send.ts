@@ -4,7 +4,7 @@ import { type By, groupKindOf, type Subject, type WatchedKind } from '../../../w
 import type { Deps } from '../../deps.ts'
 import { subscribe } from '../../journal/write/subscriptions.ts'
 import { KubeError } from '../../kube/errors.ts'
-import { fieldManagerOf } from '../../kube/field-manager.ts'
+import { fieldManagerOf } from '../../kube/managed-fields.ts'
 import { type Write, type WriteAnswer, writeAll, type Writer } from '../../kube/write.ts'
 import { controllerOf } from '../controllers.ts'
 import { withinCallDeadline } from './call-deadline.ts'

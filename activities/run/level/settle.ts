@@ -8,7 +8,7 @@ import { endRun } from '../end-run.ts'
 import { recordPass } from '../record-pass.ts'
 import { emitEventsAtEnd } from './piggybacked-events.ts'
 import { startNotifications } from './notifications.ts'
-import { releasePermit } from './pass-permits.ts'
+import { releasePassPermit } from './pass-permits.ts'
 
 export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' | 'endLevel'> => ({
   /**
@@ -31,7 +31,7 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
       fault,
       passes: by.pass,
     })
-    await releasePermit(deps, by, subject)
+    await releasePassPermit(deps, by, subject)
     const controller = controllerOf(by)
     deps.observerOf?.(controller)?.passEnded?.({ controller, workflowID: by.workflowID })
     if (told === undefined) return
@@ -50,6 +50,6 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
     await emitEventsAtEnd(deps, { by, subject, target, told })
     const run = { workflowID: by.workflowID, runID: firstRunID, passes: by.pass }
     await endRun(deps, { ...run, subject, jobID: '', cause }, outcome)
-    await releasePermit(deps, by, subject)
+    await releasePassPermit(deps, by, subject)
   },
 })

@@ -1,4 +1,4 @@
-// What a process of the wing goes by: its file, its flags and its environment.
+// The configuration of a process of the wing: its file, its flags and its environment.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -20,23 +20,23 @@ describe('the nodes of the controller', () => {
   const nodesIn = (controller: object, nodeName?: string) =>
     passConfig(configFor({ 'chaos-config': configFile(folder, { controller }) }, { nodeName })).controller.ownNodes
 
-  it('are those of the file, and that of the environment', () => {
+  it('come from the file and the environment', () => {
     expect(nodesIn({ ownNode: 'a' })).toEqual(['a'])
     expect(nodesIn({ ownNode: ['a', 'b'] }, 'c')).toEqual(['a', 'b', 'c'])
     expect(nodesIn({ ownNode: 'a' }, 'a')).toEqual(['a'])
     expect(configFor({}, { nodeName: 'c' }).controller.ownNodes).toEqual(['c'])
   })
 
-  it('are none where nobody says them', () => {
+  it('are empty by default', () => {
     expect(nodesIn({ ownNode: '' })).toBeUndefined()
     expect(configFor({}, {}).controller).not.toHaveProperty('ownNodes')
   })
 
-  it('are refused where they are no names', () => {
+  it('must be names', () => {
     expect(() => nodesIn({ ownNode: 3 })).toThrow(/controller\.ownNode: found 3, expected a text or a list of texts$/)
   })
 
-  it('are told by the variable that chaos-controller has for it', () => {
+  it("come from chaos-controller's variable", () => {
     expect(readConfig({ CONTROLLER_NODE_NAME: 'node-1' }).nodeName).toBe('node-1')
     expect(readConfig({ CONTROLLER_NODE_NAME: '' }).nodeName).toBeUndefined()
   })

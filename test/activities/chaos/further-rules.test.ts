@@ -1,17 +1,17 @@
-// The rules that need the operators' configuration or a look at the cluster, over an API server that answers what is planted.
+// The admission rules that need the configuration or the cluster, with an API server that returns prepared objects.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { openFurtherRules } from '../../../activities/chaos/further-rules.ts'
+import { openAsyncRules } from '../../../activities/chaos/further-rules.ts'
 import { DURATION_MUTATION } from '../../../workflows/chaos/disruption/rules/timing.ts'
 import { disruptionKind } from '../../../workflows/chaos/disruption/kind.ts'
 import { disruptionRolloutKind } from '../../../workflows/chaos/disruption-rollout/kind.ts'
 import { disruptionCronKind } from '../../../workflows/chaos/disruption-cron/kind.ts'
-import { TOLERANCE_MUTATION } from '../../../workflows/chaos/disruption-cron/rules/defaults.ts'
-import type { AdmissionRequest, FurtherRules, Kind, ObjectReader, Problem } from '../../../workflows/kit/index.ts'
+import { TOLERANCE_MUTATION } from '../../../workflows/chaos/disruption-cron/rules/cron.ts'
+import type { AdmissionRequest, AsyncRules, Kind, ObjectReader, Problem } from '../../../workflows/kit/index.ts'
 import { configFile } from '../../support/chaos/config-file.ts'
 import { disrupting, DROP } from '../../workflows/chaos/disruption/spec-cases.ts'
 
@@ -21,7 +21,7 @@ const STOP = 'chaos.datadoghq.com/emergency-stop'
 
 let folder: string
 let asked: string[]
-/** By path, what the API server has; lists by how many objects they have. */
+/** The objects of the API server by path; for lists, an array. */
 let there: Record<string, unknown>
 
 beforeEach(() => {
@@ -51,8 +51,8 @@ const kube: ObjectReader = {
   },
 }
 
-function rulesBy(config?: object, nodeName?: string): FurtherRules {
-  return openFurtherRules({
+function rulesBy(config?: object, nodeName?: string): AsyncRules {
+  return openAsyncRules({
     kube,
     ...(nodeName !== undefined && { nodeName }),
     warn: () => undefined,
@@ -83,8 +83,8 @@ async function told(
 const ALL_NODES = { level: 'node', count: '100%' }
 const safeMode = (safe: object) => ({ controller: { safeMode: safe } })
 
-describe('a Disruption that is created', () => {
-  it('passes where nobody has anything against it', async () => {
+describe('the creation of a Disruption', () => {
+  it('is admitted without a violated rule', async () => {
     expect(await told(HOSTS)).toEqual([])
   })
 
@@ -115,7 +115,7 @@ describe('a Disruption that is created', () => {
     expect(asked).toEqual([])
   })
 
-  it('is refused where everything has to stop, here or in the whole cluster, with why', async () => {
+  it('is rejected during an emergency stop of the namespace or the cluster, with the reason', async () => {
     there['/api/v1/namespaces/shop'] = { metadata: { name: 'shop', annotations: { [STOP]: 'too many alerts' } } }
     there['/api/v1/namespaces/chaos-engineering'] = {
       metadata: { name: 'chaos-engineering', annotations: { [STOP]: 'true' } },
@@ -124,7 +124,7 @@ describe('a Disruption that is created', () => {
     expect(await told(HOSTS)).toEqual([`${found('shop')}: too many alerts`, found('chaos-engineering')])
   })
 
-  it('is about Services that are there', async () => {
+  it('needs existing Services', async () => {
     there['/api/v1/namespaces/other/services/db'] = { spec: { ports: [{ port: 5432 }] } }
     const services = (...names: string[]) => ({
       network: { drop: 10, services: names.map((name) => ({ name, namespace: 'other', ports: [{ port: 5432 }] })) },
@@ -147,7 +147,7 @@ describe('safety nets', () => {
     expect(await told({ ...HOSTS, ...spec })).toEqual(problems)
   })
 
-  it('do not count nodes on which Pawl runs, unless there are no safeguards', async () => {
+  it("do not count nodes of Pawl's processes, unless safeguards are disabled", async () => {
     const of = async (controller: object, nodeName?: string) => {
       const object = { metadata: { name: 'game', namespace: 'shop' }, spec: disrupting({ ...HOSTS, ...ALL_NODES }) }
       return fields(
@@ -174,12 +174,12 @@ describe('safety nets', () => {
     ])
   })
 
-  it('say nothing without safe mode, and read nothing', async () => {
+  it('are off without safe mode, and then read nothing', async () => {
     expect(await told({ ...DROP, count: 9 }, safeMode({ enable: false }))).toEqual([])
     expect(asked).toEqual(['/api/v1/namespaces/shop', '/api/v1/namespaces/chaos-engineering'])
   })
 
-  it('are asked of a changed count alone of what is there', async () => {
+  it('check an update only if the count changes', async () => {
     const config = safeMode({ permittedUserGroups: ['ops'] })
     const operation = 'UPDATE'
     expect(await told({ ...HOSTS, count: 9 }, config, { operation })).toEqual(['spec.count 9 of 10 in the namespace'])
@@ -187,7 +187,7 @@ describe('safety nets', () => {
     expect(asked.some((path) => path.startsWith('/api/v1/namespaces/shop '))).toBe(false)
   })
 
-  it('count by one object each, and what is selected in chunks', async () => {
+  it('count all objects with one object each, and list selected objects in chunks', async () => {
     there['/api/v1/namespaces/shop/pods'] = pods(1200)
     there['/api/v1/pods'] = pods(5000)
     expect(await told({ ...HOSTS, count: '50%' })).toEqual([])
@@ -198,7 +198,7 @@ describe('safety nets', () => {
   })
 })
 
-describe('what operators have switched off', () => {
+describe('a cron or rollout that operators have disabled', () => {
   const warningsOf = async (kind: Kind, config?: object) =>
     await rulesBy(config).warnings?.({
       kind,
@@ -210,7 +210,7 @@ describe('what operators have switched off', () => {
       object: {},
     })
 
-  it('is taken with a warning', async () => {
+  it('is admitted with a warning', async () => {
     const config = { controller: { disruptionCronEnabled: false, disruptionRolloutEnabled: false } }
     expect(await warningsOf(disruptionCronKind, config)).toEqual([
       'controller.disruptionCronEnabled is false: no Disruption is made',
@@ -240,13 +240,13 @@ describe('the finalizer of a Disruption', () => {
   const path = '/api/v1/namespaces/chaos-engineering/pods'
   const labels = 'chaos.datadoghq.com/disruption-name=game,chaos.datadoghq.com/disruption-namespace=shop'
 
-  it('stays while chaos pods are there (A16)', async () => {
+  it('must stay while chaos pods exist (A16)', async () => {
     there[path] = pods(1)
     expect(await off(held([]))).toEqual(['metadata.finalizers a finalizer taken off'])
     expect(asked).toEqual([`${path} ${labels} 11`])
   })
 
-  it('stays while they are there where the Disruption has begun', async () => {
+  it('must stay while chaos pods exist in the recorded namespace', async () => {
     const begun = '/api/v1/namespaces/disturbers/pods'
     there[begun] = pods(1)
     const object = { ...held([]), status: { chaosNamespace: 'disturbers' } }
@@ -255,12 +255,12 @@ describe('the finalizer of a Disruption', () => {
     expect(asked).toEqual([`${begun} ${labels} 11`])
   })
 
-  it('goes with the last of them', async () => {
+  it('may be removed after the last chaos pod', async () => {
     there[path] = []
     expect(await off(held([]))).toEqual([])
   })
 
-  it('costs nothing where it stays, and of other kinds', async () => {
+  it('causes no request if it stays, or for other kinds', async () => {
     there[path] = pods(1)
     expect([...(await off(HELD)), ...(await off(held([]), disruptionCronKind))]).toEqual([])
     expect(asked).toEqual([])
@@ -268,7 +268,7 @@ describe('the finalizer of a Disruption', () => {
 })
 
 describe('a DisruptionCron', () => {
-  it('is held to what operators allow', async () => {
+  it("must meet the operators' rules", async () => {
     const template = disrupting(DROP)
     const object = { metadata: { name: 'nightly' }, spec: { schedule: '*/5 * * * *', disruptionTemplate: template } }
     const config = { controller: { defaultDuration: '4m30s', safeMode: { permittedUserGroups: ['ops'] } } }
@@ -280,7 +280,7 @@ describe('a DisruptionCron', () => {
 })
 
 describe('the operators’ configuration', () => {
-  it('says what is the default of durations', () => {
+  it('sets the default durations', () => {
     const rules = rulesBy({ controller: { defaultDuration: '5m', defaultCronDelayedStartTolerance: '15m' } })
     const request = { operation: 'CREATE', object: {}, old: undefined, user: { name: 'x', groups: [] } } as const
     expect([
@@ -294,17 +294,17 @@ describe('the operators’ configuration', () => {
     ])
   })
 
-  it('keeps the webhook from starting where it is wrong', () => {
+  it('keeps the webhook from starting if it is invalid', () => {
     expect(() => rulesBy({ controller: { deleteOnly: 'perhaps' } })).toThrow(/controller\.deleteOnly: found "perhaps"/)
   })
 
-  it('keeps it from starting where metrics are to be sent and nobody says where', () => {
+  it('keeps the webhook from starting if metrics have no destination', () => {
     const open = (flags: object, statsd: object) =>
-      openFurtherRules({
+      openAsyncRules({
         kube,
         warn: () => undefined,
         flags: { 'chaos-config': undefined, ...flags },
-        metrics: { source: { hear: () => undefined }, statsd },
+        metrics: { source: { addObserver: () => undefined }, statsd },
       })
     const sink = { 'metrics-sink': 'datadog' }
     expect(() => open(sink, {})).toThrow('controller.metricsSink): found neither STATSD_URL nor DD_AGENT_HOST')

@@ -1,7 +1,7 @@
 // Builders of kinds, objects and events for tests of the journal.
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
-import type { EventType, SeenEvent } from '../../../activities/journal/write/incoming.ts'
+import type { EventType, ObjectEvent } from '../../../activities/journal/write/incoming-events.ts'
 import type { SubjectRules } from '../../../activities/journal/write/jobs.ts'
 import {
   annotation,
@@ -77,7 +77,7 @@ export function task({
   }
 }
 
-export function seen(type: EventType, options: TaskOptions, watched: WatchedKind = taskKind): SeenEvent {
+export function seen(type: EventType, options: TaskOptions, watched: WatchedKind = taskKind): ObjectEvent {
   return { watched, type, object: task(options) }
 }
 

@@ -5,7 +5,7 @@ import type { Database } from '../../../activities/journal/database.ts'
 import { closeRun } from '../../../activities/journal/write/close-runs.ts'
 import { findOpenJobs, type Job, type NewJob, openJobs } from '../../../activities/journal/write/jobs.ts'
 import type { GroupKind } from '../../../workflows/kit/index.ts'
-import type { JournaledObject } from '../../../activities/journal/read/objects.ts'
+import type { JournaledObject } from '../../../activities/journal/read/subjects.ts'
 import { rules } from './build-events.ts'
 import { acknowledgeWakes, type Wake } from '../../../activities/journal/write/wakes.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isWrittenByOthers } from '../../../activities/kube/field-owners.ts'
+import { isWrittenByOthers } from '../../../activities/kube/managed-fields.ts'
 
 const entry = (manager: string, field: string) => ({ manager, fieldsV1: { 'f:status': { [`f:${field}`]: {} } } })
 const by = (...managedFields: readonly object[]) => ({ metadata: { managedFields } })

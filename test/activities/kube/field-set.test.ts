@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hasElements, isWhole, ownedFields } from '../../../activities/kube/field-set.ts'
+import { hasElements, isWhole, ownedFields } from '../../../activities/kube/managed-fields.ts'
 
 const entry = (manager: string, fieldsV1: object) => ({ manager, operation: 'Update', fieldsV1 }) as never
 const all = () => true

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { refusedField } from '../../../activities/kube/refused-field.ts'
+import { refusedField } from '../../../activities/kube/redact-message.ts'
 
 describe('what the API server says about a field', () => {
   it.each([

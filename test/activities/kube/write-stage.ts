@@ -6,7 +6,7 @@ import { createKubeClient, type KubeClient } from '../../../activities/kube/clie
 import { ObjectCache } from '../../../activities/kube/object-cache.ts'
 import { createGroupedJournal } from '../../../activities/journal/write/grouped-journal.ts'
 import { InFlightRuns } from '../../../activities/run/in-flight-runs.ts'
-import { builtIn } from '../../../worker/server/registry.ts'
+import { builtInRegistry } from '../../../worker/server/registry.ts'
 import { createLogger } from '../../../worker/server/log.ts'
 import { unexpected } from '../journal/unexpected.ts'
 import { createTestDatabase, type TestDatabase } from '../journal/test-database.ts'
@@ -40,9 +40,9 @@ export function useWriteStage(databaseUrl: string): () => WriteStage {
     const log = createLogger('test', 'silent')
     const { db } = database
     const inFlightRuns = new InFlightRuns(now)
-    const { route, subjectKinds, modes, hosts, controllers } = builtIn
+    const { route, subjectKinds, modes, hosts, controllers } = builtInRegistry
     const routing = { route, subjectKinds, modes, hosts, controllers, contentKey: undefined, now, inFlightRuns }
-    const journal = createGroupedJournal({ db, lax: db, report: unexpected }, 'local', routing)
+    const journal = createGroupedJournal({ db, asyncCommitDb: db, report: unexpected }, 'local', routing)
     const parts = { cluster: 'local', kube, log, db, journal, objects: new ObjectCache() }
     stage = { database, api, deps: landscaperDeps({ ...parts, ...routing }) }
   })

@@ -10,11 +10,14 @@ import {
 } from '../../../activities/landscaper/deploy/objects/readiness/readiness-config.ts'
 import { readExports } from '../../../activities/landscaper/deploy/objects/resource-exports.ts'
 import { MOST_ITEMS } from '../../../activities/landscaper/item-rules.ts'
-import { MOST_EXECUTIONS, readDefinition } from '../../../activities/landscaper/render/blueprint-definition.ts'
-import { MOST_DEFINITIONS } from '../../../activities/landscaper/render/blueprint-imports.ts'
+import {
+  MAX_EXECUTIONS,
+  readDefinition,
+  MAX_DEFINITIONS,
+} from '../../../activities/landscaper/render/blueprint/blueprint-definition.ts'
 import { renderDeployItems } from '../../../activities/landscaper/render/executions.ts'
-import { MOST_MAPPINGS, renderMappings } from '../../../activities/landscaper/render/mappings.ts'
-import type { TemplateEngine } from '../../../activities/landscaper/render/template-engine.ts'
+import { MAX_MAPPINGS, renderMappings } from '../../../activities/landscaper/render/executor.ts'
+import type { TemplateEngine } from '../../../activities/landscaper/render/engine/template-engine.ts'
 import { compileJsonPath } from '../../../activities/landscaper/deploy/objects/json-path.ts'
 import { config, deployItem } from './deploy/manifest/manifests.ts'
 import { blueprintOf, bindings, rejection } from './render/execution-builders.ts'
@@ -25,9 +28,9 @@ const many = <T>(count: number, one: (index: number) => T): T[] =>
 
 describe('a blueprint', () => {
   it.each([
-    ['deployExecutions', MOST_EXECUTIONS, '{ name: a, type: GoTemplate, template: "" }'],
-    ['importExecutions', MOST_EXECUTIONS, '{ name: a, type: GoTemplate, template: "" }'],
-    ['exportExecutions', MOST_EXECUTIONS, '{ name: a, type: GoTemplate, template: "" }'],
+    ['deployExecutions', MAX_EXECUTIONS, '{ name: a, type: GoTemplate, template: "" }'],
+    ['importExecutions', MAX_EXECUTIONS, '{ name: a, type: GoTemplate, template: "" }'],
+    ['exportExecutions', MAX_EXECUTIONS, '{ name: a, type: GoTemplate, template: "" }'],
   ])('has no more %s than %i', (key, most, entry) => {
     const definition = (count: number) => `${key}:\n${many(count, () => `- ${entry}`).join('\n')}`
     expect(readDefinition(definition(most))).toHaveProperty(`${key}.length`, most)
@@ -37,11 +40,11 @@ describe('a blueprint', () => {
   })
 
   it('has no more imports and exports than are held against schemas', () => {
-    const exports = many(MOST_DEFINITIONS + 1, (index) => `- { name: e${index}, schema: {} }`)
+    const exports = many(MAX_DEFINITIONS + 1, (index) => `- { name: e${index}, schema: {} }`)
     expect(() => readDefinition(`exports:\n${exports.join('\n')}`)).toThrow(
       /exports: found 2001 entries, expected at most 2000$/,
     )
-    const inner = many(MOST_DEFINITIONS, (index) => `  - { name: i${index}, schema: {} }`)
+    const inner = many(MAX_DEFINITIONS, (index) => `  - { name: i${index}, schema: {} }`)
     const imports = ['imports:', '- name: a', '  required: false', '  schema: {}', '  imports:', ...inner].join('\n')
     expect(() => readDefinition(imports)).toThrow('found 2001 imports, expected at most 2000, those in others counted')
   })
@@ -68,12 +71,12 @@ describe('a blueprint', () => {
 
 describe('an Installation', () => {
   it('has no more mappings', async () => {
-    const mappings = Object.fromEntries(many(MOST_MAPPINGS + 1, (index) => [`m${index}`, 1]))
+    const mappings = Object.fromEntries(many(MAX_MAPPINGS + 1, (index) => [`m${index}`, 1]))
     // Not one is rendered.
     const engine = undefined as unknown as TemplateEngine
     await expect(renderMappings(engine, 'importDataMappings', mappings, {})).rejects.toMatchObject({
       code: 'ERR_CONFIGURATION_PROBLEM',
-      message: `spec.importDataMappings: found ${MOST_MAPPINGS + 1} entries, expected at most ${MOST_MAPPINGS}`,
+      message: `spec.importDataMappings: found ${MAX_MAPPINGS + 1} entries, expected at most ${MAX_MAPPINGS}`,
     })
   })
 })

@@ -3,12 +3,12 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
 
-import { openFurtherRules } from '../../../activities/landscaper/further-rules.ts'
+import { openAsyncRules } from '../../../activities/landscaper/further-rules.ts'
 import { problemText } from '../../../workflows/kit/index.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 
-const rules = openFurtherRules()
+const rules = openAsyncRules()
 afterAll(() => rules.close())
 
 async function problems(kind: typeof executionKind | typeof installationKind, spec: object, metadata: object = {}) {

@@ -8,7 +8,7 @@ import type { LandscaperDeps, LandscaperParts } from '../../../activities/landsc
 import { createProtection } from '../../../activities/landscaper/deploy/target/protection.ts'
 import { createTargetAccess } from '../../../activities/landscaper/deploy/target/open-target.ts'
 import { LatelyIssued } from '../../../activities/landscaper/kubeconfigs/lately-issued.ts'
-import { createTemplateEngine } from '../../../activities/landscaper/render/template-engine.ts'
+import { createTemplateEngine } from '../../../activities/landscaper/render/engine/template-engine.ts'
 import { landscaperActivities, landscaperEnds, landscaperReleases } from '../../../activities/landscaper/wing.ts'
 
 /** Its threads start with the first work that needs them. */

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { pausableView } from '../../../activities/landscaper/pauses.ts'
 import { createTrust, type Trust } from '../../../activities/landscaper/trust.ts'
-import { handedDown } from '../../../workflows/landscaper/pause.ts'
+import { handedDownValue } from '../../../workflows/landscaper/pause.ts'
 
 const PAUSED = 'landscaper.gardener.cloud/pawl-paused'
 const RECORD = 'landscaper.gardener.cloud/pawl-steered-by'
@@ -52,7 +52,7 @@ describe('a name that the webhook has recorded', () => {
 })
 
 describe('the name that a parent hands down', () => {
-  const value = handedDown('j', 'alice@example.com')
+  const value = handedDownValue('j', 'alice@example.com')
 
   it('is proven where this worker has written it, and nowhere else', async () => {
     const trust = await createTrust({ kube: answering(WORKER), log }, true)()
@@ -75,8 +75,8 @@ describe('the name that a parent hands down', () => {
   })
 
   it('is no more proven than above', () => {
-    expect(by(paused(handedDown('j', 'alice (not verified)'), WORKER), VOUCHED)).toBe('alice (not verified)')
-    expect(by(paused(handedDown('j'), WORKER), VOUCHED)).toBe('its parent')
+    expect(by(paused(handedDownValue('j', 'alice (not verified)'), WORKER), VOUCHED)).toBe('alice (not verified)')
+    expect(by(paused(handedDownValue('j'), WORKER), VOUCHED)).toBe('its parent')
   })
 })
 

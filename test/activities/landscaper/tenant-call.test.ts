@@ -4,7 +4,7 @@ import { asyncLocalStorage, type Context } from '@temporalio/activity'
 import { afterAll, expect, describe, it } from 'vitest'
 import type { LandscaperDeps } from '../../../activities/landscaper/deps.ts'
 import { forNamespace } from '../../../activities/landscaper/tenant-call.ts'
-import { createTemplateEngine } from '../../../activities/landscaper/render/template-engine.ts'
+import { createTemplateEngine } from '../../../activities/landscaper/render/engine/template-engine.ts'
 
 const ENDLESS = '{{ range until 60000 }}{{ range until 60000 }}{{ end }}{{ end }}'
 const LONG_MS = 600_000
@@ -66,6 +66,6 @@ describe('a check against a schema', () => {
     setTimeout(() => activity.abort('cancelled'), 500)
     await expect(check).rejects.toBe('cancelled')
     const report = await ofNamespace().checkSchema({ ...endless, value: 'aaa' })
-    expect(report).toEqual({ problems: [], wanted: [] })
+    expect(report).toEqual({ problems: [], missing: [] })
   })
 })

@@ -70,7 +70,7 @@ describe('what a process counts', () => {
   it('is told to who hears of it when it changes, with details that are no labels', async () => {
     const [counted, told]: [Metrics, unknown[]] = [metrics(), []]
     counted.count('starts')
-    counted.hear({
+    counted.addObserver({
       counted: (name, labels, by) => told.push([name, labels, by]),
       observed: (name, labels, seconds) => told.push([name, labels, seconds]),
     })

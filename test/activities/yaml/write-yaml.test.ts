@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { createTemplateEngine } from '../../../activities/landscaper/render/template-engine.ts'
+import { createTemplateEngine } from '../../../activities/landscaper/render/engine/template-engine.ts'
 import { readYaml } from '../../../activities/yaml/read-yaml.ts'
 import { writeYaml } from '../../../activities/yaml/write-yaml.ts'
 

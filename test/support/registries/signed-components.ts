@@ -8,7 +8,7 @@ import {
   normalForms,
   type Normalisation,
 } from '../../../activities/landscaper/components/normalise.ts'
-import { readComponent } from '../../../activities/landscaper/render/component-descriptor.ts'
+import { readComponent } from '../../../activities/landscaper/render/blueprint/component-descriptor.ts'
 
 export const SIGNATURE = 'acme-release'
 export const RSA = 'application/vnd.ocm.signature.rsa'

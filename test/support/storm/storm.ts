@@ -20,7 +20,7 @@ export interface StormOptions {
   readonly abreast: number
   /** Milliseconds between two faults, on the average. */
   readonly everyMs: number
-  readonly say: (line: string) => void
+  readonly log: (line: string) => void
 }
 
 export interface StormResult {
@@ -43,7 +43,7 @@ interface Place {
 }
 
 export async function storm(servers: TestServers, options: StormOptions): Promise<StormResult> {
-  const { name, faults, seed, lanes, abreast, say } = options
+  const { name, faults, seed, lanes, abreast, log } = options
   const places: Place[] = []
   const ending = new AbortController()
   try {
@@ -54,7 +54,7 @@ export async function storm(servers: TestServers, options: StormOptions): Promis
     const living = places.map(async ({ lives }) => await lives.run(abreast, ending.signal))
     await blow(places, options)
     await Promise.all(places.map(async ({ lane }) => await lane.calm()))
-    say(`storm: ${faults} faults have struck; waiting for calm`)
+    log(`storm: ${faults} faults have struck; waiting for calm`)
     ending.abort()
     await Promise.all(living)
     return await judge(places)
@@ -64,7 +64,7 @@ export async function storm(servers: TestServers, options: StormOptions): Promis
   }
 }
 
-async function blow(places: readonly Place[], { faults, seed, everyMs, say }: StormOptions): Promise<void> {
+async function blow(places: readonly Place[], { faults, seed, everyMs, log }: StormOptions): Promise<void> {
   const random = diceOf(seed + 2000)
   const struck = () => places.reduce((total, { lane }) => total + lane.struck, 0)
   for (let said = 0; struck() < faults;) {
@@ -73,7 +73,7 @@ async function blow(places: readonly Place[], { faults, seed, everyMs, say }: St
     if (struck() < said + NEWS_EVERY) continue
     said += NEWS_EVERY
     const failures = places.reduce((total, { lives }) => total + lives.failures.length, 0)
-    say(`storm: ${struck()} of ${faults} faults, ${failures} failures`)
+    log(`storm: ${struck()} of ${faults} faults, ${failures} failures`)
   }
 }
 

@@ -69,17 +69,17 @@ export const parcelAdmission: Admission = {
   kind: parcelKind,
   operations: ['CREATE', 'UPDATE'],
   validate: ({ object }) => ((object as Parcel).spec.size < 0 ? [{ field: 'spec.size', found: 'a debt', expected: 'things' }] : []),
-  further: () => import('../../../activities/zoo/further-rules.ts'),
+  asyncRules: () => import('../../../activities/zoo/further-rules.ts'),
   metadata: {
-    asked: { finalizersGone: [SEALED] },
+    filter: { finalizersRemoved: [SEALED] },
     validate: ({ user }) => (user.name === 'keeper' ? [] : [{ field: 'metadata.finalizers', found: 'no seal', expected: SEALED }]),
   },
   warnings: ({ object }) => ((object as Parcel).spec.size === 0 ? ['nothing is in it'] : []),
   mutations: [
     {
       name: 'label',
-      asked: { spec: true },
-      whenAway: 'failure-policy',
+      filter: { spec: true },
+      whenUnavailable: 'failure-policy',
       mutate: ({ object }) => ((object as Parcel).spec.label === undefined ? [{ path: ['spec', 'label'], value: 'fragile' }] : []),
     },
   ],
@@ -89,14 +89,14 @@ export const parcelAdmission: Admission = {
   [
     'activities/zoo/further-rules.ts',
     `
-import type { FurtherContext, FurtherRules } from '../../workflows/kit/index.ts'
+import type { AsyncRulesContext, AsyncRules } from '../../workflows/kit/index.ts'
 import type { Parcel } from '../../workflows/zoo/parcel/kind.ts'
 
 interface Forbidden {
   readonly data?: { readonly label?: string }
 }
 
-export function openFurtherRules({ kube, flags }: FurtherContext): FurtherRules {
+export function openAsyncRules({ kube, flags }: AsyncRulesContext): AsyncRules {
   return {
     async validate({ object, namespace, signal }) {
       const { size, label } = (object as Parcel).spec
@@ -125,7 +125,7 @@ import {
   type RoutedEvent,
   type Routing,
   valueAt,
-  type WantedRun,
+  type RunRequest,
 } from '../../kit/index.ts'
 import { parcelKind } from './kind.ts'
 import { parcelPlan } from './plan.ts'
@@ -140,18 +140,18 @@ export const parcelController: JobModeController = {
   routes: { controller: 'parcel', byKind: { [groupKindText(parcelKind)]: fromParcel } },
   status: {
     finalizer: 'zoo.pawl.dev/parcel',
-    first: () => 'Weighing',
-    begun: () => ({ trouble: null }),
-    handedDown: () => ({}),
-    needsBefore: () => false,
-    settled: ({ lastError }) => ({ trouble: lastError ?? null }),
+    firstPhase: () => 'Weighing',
+    onBegin: () => ({ trouble: null }),
+    onHandDown: () => ({}),
+    needsCurrentStatus: () => false,
+    onSettle: ({ lastError }) => ({ trouble: lastError ?? null }),
   },
-  wantedRun: parcelRun,
-  triggers: [{ at: path('metadata.generation'), when: 'edited' }],
+  requestedRun: parcelRun,
+  triggers: [{ path: path('metadata.generation'), when: 'edited' }],
   fields: { controller: 'parcel', fields: { Parcel: [path('status')] }, makes: [] },
 }
 
-function parcelRun(parcel: object): WantedRun {
+function parcelRun(parcel: object): RunRequest {
   const ids = jobIDsOf(parcel)
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'unfinished job' }
   const isEdited = valueAt(parcel, path('metadata.generation')) !== valueAt(parcel, path('status.observedGeneration'))
@@ -232,7 +232,7 @@ import type { zooWing } from '../../workflows/zoo/wing.ts'
 import { parcelKind } from '../../workflows/zoo/parcel/kind.ts'
 import type { Deps } from '../deps.ts'
 import { readSubject, recordObservation } from '../kube/read-family.ts'
-import { targetView } from '../kube/views.ts'
+import { targetView } from '../kube/object-views.ts'
 import type { ActivityWing } from '../wing.ts'
 
 export const zoo: ActivityWing<typeof zooWing.flags, ReturnType<typeof zooActivities>> = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 
-import type { AskedEvent, AskedWrite } from '../../../activities/journal/read/asked-events.ts'
-import type { PlacedObject } from '../../../activities/journal/read/places.ts'
-import type { Questions } from '../../../activities/journal/read/questions.ts'
+import type { EventRecord, WriteRecord } from '../../../activities/journal/read/event-queries.ts'
+import type { LocatedObject } from '../../../activities/journal/read/object-locations.ts'
+import type { JournalQueries } from '../../../activities/journal/read/queries.ts'
 import { groupKindText } from '../../../workflows/kit/index.ts'
 import type { ObjectPlaces, Permissions } from '../../../worker/api/permissions.ts'
 import { authorizedQuestions, MAX_NAMESPACES } from '../../../worker/api/authorized-questions.ts'
@@ -17,7 +17,7 @@ const item = { ...object('DeployItem', 'item'), namespace: 'team-a' }
 const secret = { ...object('Secret', `${CANARY}-secret`), group: '', namespace: 'team-a' }
 const theirs = { ...object('Installation', `${CANARY}-theirs`), namespace: `${CANARY}-ns` }
 const ALL = [own, item, secret, theirs]
-const RUNS: Readonly<Record<string, PlacedObject>> = {
+const RUNS: Readonly<Record<string, LocatedObject>> = {
   'installation/team-a/own/uid-own/j1': own,
   [`installation/${CANARY}-ns/theirs/u/j9`]: theirs,
 }
@@ -129,7 +129,7 @@ describe('a user with permissions in one namespace', () => {
   })
 
   it('gets the readable rows of a job, and the number of rows that were left out', async () => {
-    const row = (place: PlacedObject, more: object = {}) => {
+    const row = (place: LocatedObject, more: object = {}) => {
       const { group, kind, namespace, name, uid } = place
       return { api_group: group, kind, namespace, name, uid, ...more }
     }
@@ -203,7 +203,11 @@ describe('a list in all namespaces of a large cluster', () => {
   })
 })
 
-function asked(rights: Permissions, answers: Partial<Questions>, more: Partial<ObjectPlaces> = {}): Questions {
+function asked(
+  rights: Permissions,
+  answers: Partial<JournalQueries>,
+  more: Partial<ObjectPlaces> = {},
+): JournalQueries {
   const ground: ObjectPlaces = {
     placesOf: (uids) => answer(new Map(ALL.filter(({ uid }) => uids.includes(uid)).map((one) => [one.uid, one]))),
     placesOfRuns: (ids) => answer(new Map(Object.entries(RUNS).filter(([id]) => ids.includes(id)))),
@@ -211,7 +215,7 @@ function asked(rights: Permissions, answers: Partial<Questions>, more: Partial<O
     ...more,
   }
   // A question that a test does not expect fails.
-  return authorizedQuestions(answers as Questions, ground, rights)
+  return authorizedQuestions(answers as JournalQueries, ground, rights)
 }
 
 function rightsTo(...texts: readonly string[]): Permissions {
@@ -221,7 +225,7 @@ function rightsTo(...texts: readonly string[]): Permissions {
   }
 }
 
-function event(writer: string | null = null): AskedEvent {
+function event(writer: string | null = null): EventRecord {
   return {
     seq: 1,
     at: BEGIN,
@@ -236,7 +240,7 @@ function event(writer: string | null = null): AskedEvent {
   }
 }
 
-function write(of = `Secret/team-a/${CANARY}`): AskedWrite {
+function write(of = `Secret/team-a/${CANARY}`): WriteRecord {
   return {
     pass: 1,
     step: 's',

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { type QuestionName, questionsTo } from '../../../activities/journal/read/questions.ts'
+import { type QueryName, queriesOf } from '../../../activities/journal/read/queries.ts'
 import { inputOf } from '../../../worker/api/input.ts'
 import { answerIn, answerText, isQuestion, WIRE_FORMATS } from '../../../worker/api/wire.ts'
 import { apiQuestions } from '../../../worker/cli/query/open-journal.ts'
 import { BEGIN, job, object } from '../cli/query/build-node.ts'
 
-const over = (name: QuestionName, answer: unknown) => answerIn(name, JSON.parse(answerText(answer)))
+const over = (name: QueryName, answer: unknown) => answerIn(name, JSON.parse(answerText(answer)))
 
 describe('an answer', () => {
   it('survives the conversion to JSON and back', () => {
@@ -52,7 +52,7 @@ describe('a question', () => {
   })
 
   it('exists in the wire format exactly if the journal has it', () => {
-    const names = Object.keys(questionsTo({ db: undefined as never, cluster: 'local' }))
+    const names = Object.keys(queriesOf({ db: undefined as never, cluster: 'local' }))
     expect(Object.keys(WIRE_FORMATS).sort()).toEqual(names.sort())
     expect(isQuestion('constructor')).toBe(false)
   })

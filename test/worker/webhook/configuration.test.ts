@@ -18,10 +18,10 @@ const ASKED: WebhookClient = {
   bundle: 'PEM',
 }
 
-function wanted(asked: Partial<WebhookClient> = {}) {
+function wanted(filter: Partial<WebhookClient> = {}) {
   const names = WINGS['landscaper']?.admission
   if (names === undefined) throw new Error('the wing says no names')
-  return validatingConfiguration(names, ADMISSIONS['landscaper'] ?? [], { ...ASKED, ...asked })
+  return validatingConfiguration(names, ADMISSIONS['landscaper'] ?? [], { ...ASKED, ...filter })
 }
 
 describe('the validating configuration', () => {
@@ -101,8 +101,8 @@ describe('the validating configuration', () => {
 
 describe('the mutating configuration', () => {
   const names = WINGS['landscaper']?.admission
-  const changes = (asked: Partial<WebhookClient> = {}) =>
-    names && mutatingConfiguration(names, ADMISSIONS['landscaper'] ?? [], { ...ASKED, ...asked })
+  const changes = (filter: Partial<WebhookClient> = {}) =>
+    names && mutatingConfiguration(names, ADMISSIONS['landscaper'] ?? [], { ...ASKED, ...filter })
 
   it('has one entry for set and one for removed annotations of steered kinds', () => {
     const { kind, name, webhooks = [] } = changes() ?? {}
@@ -142,7 +142,7 @@ describe('the entry for metadata rules', () => {
   it('is separate and has failurePolicy Ignore', () => {
     const [names, [rules]] = [WINGS['landscaper']?.admission, ADMISSIONS['landscaper'] ?? []]
     if (names === undefined || rules === undefined) throw new Error('the wing has no rules')
-    const metadata = { asked: { finalizersGone: ['a/b'] }, validate: () => [] }
+    const metadata = { filter: { finalizersRemoved: ['a/b'] }, validate: () => [] }
     const { webhooks } = validatingConfiguration(names, [{ ...rules, metadata }], ASKED)
     expect(webhooks.map(({ name, failurePolicy }) => [name, failurePolicy])).toEqual([
       ['deployitems.validation.landscaper.gardener.cloud', 'Fail'],
@@ -183,7 +183,12 @@ describe('the entry for defaults', () => {
   it('selects new and changed objects with the failurePolicy of validation', () => {
     const [names, [rules]] = [WINGS['landscaper']?.admission, ADMISSIONS['landscaper'] ?? []]
     if (names === undefined || rules === undefined) throw new Error('the wing has no rules')
-    const label: Mutation = { name: 'label', asked: { spec: true }, whenAway: 'failure-policy', mutate: () => [] }
+    const label: Mutation = {
+      name: 'label',
+      filter: { spec: true },
+      whenUnavailable: 'failure-policy',
+      mutate: () => [],
+    }
     const [entry] = mutatingConfiguration(names, [{ ...rules, mutations: [label] }], ASKED)?.webhooks ?? []
     expect(entry).toMatchObject({
       name: 'deployitems.label.mutation.landscaper.gardener.cloud',

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import pino from 'pino'
 import { once } from 'node:events'
 
-import { type FurtherOptions, openFurtherRules, type OpenFurtherRules } from '../../../worker/webhook/further-rules.ts'
-import type { Admission, FurtherRules, FurtherRulesModule } from '../../../workflows/kit/index.ts'
+import { type FurtherOptions, openAsyncRules, type OpenFurtherRules } from '../../../worker/webhook/further-rules.ts'
+import type { Admission, AsyncRules, AsyncRulesModule } from '../../../workflows/kit/index.ts'
 import { KubeError } from '../../../activities/kube/errors.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
@@ -23,11 +23,11 @@ afterEach(async () => {
   await opened?.close()
 })
 
-const admission = (kind: Admission['kind'], module?: FurtherRulesModule): Admission => ({
+const admission = (kind: Admission['kind'], module?: AsyncRulesModule): Admission => ({
   kind,
   operations: ['CREATE'],
   validate: () => [],
-  ...(module && { further: () => Promise.resolve(module) }),
+  ...(module && { asyncRules: () => Promise.resolve(module) }),
 })
 
 async function open(
@@ -36,14 +36,14 @@ async function open(
   kube: FurtherOptions['kube'] = { request: () => Promise.reject(new Error('nothing is read')) },
 ): Promise<OpenFurtherRules> {
   const log = pino({}, { write: (line: string) => lines.push(line) })
-  opened = await openFurtherRules([{ admissions, flags: { unit: 'stone' } }], { kube, limitMs: 50, log })
+  opened = await openAsyncRules([{ admissions, flags: { unit: 'stone' } }], { kube, limitMs: 50, log })
   return opened
 }
 
 describe('the further rules of two kinds', () => {
   it('are opened once per module and called with the kind', async () => {
     const seen: string[] = []
-    const rules: FurtherRules = {
+    const rules: AsyncRules = {
       validate: async ({ kind, namespace }) => {
         seen.push(`${namespace}/${kind.kind}`)
         return await Promise.resolve([PROBLEM])
@@ -55,7 +55,7 @@ describe('the further rules of two kinds', () => {
     }
     let opens = 0
     const module = {
-      openFurtherRules: () => {
+      openAsyncRules: () => {
         opens += 1
         return rules
       },
@@ -75,7 +75,7 @@ describe('the further rules of two kinds', () => {
     expect(await ask(none, ASKED)).toEqual(NOTHING)
   })
 
-  it.each<readonly [string, FurtherRules['validate']]>([
+  it.each<readonly [string, AsyncRules['validate']]>([
     ['fail', () => Promise.reject(new Error('a thread is gone'))],
     [
       'take too long',
@@ -85,7 +85,7 @@ describe('the further rules of two kinds', () => {
       },
     ],
   ])('allow the object when they %s, and log that without its content', async (_, validate) => {
-    const one = admission(executionKind, { openFurtherRules: () => ({ validate, close: () => Promise.resolve() }) })
+    const one = admission(executionKind, { openAsyncRules: () => ({ validate, close: () => Promise.resolve() }) })
     const lines: string[] = []
     const { validate: ask } = await open([one], lines)
     expect(await ask(one, { ...ASKED, object: { spec: { secret: 'planted' } } })).toEqual(NOTHING)
@@ -103,7 +103,7 @@ describe('the further rules of two kinds', () => {
       },
     }
     const one = admission(executionKind, {
-      openFurtherRules: ({ kube: reader, flags }) => ({
+      openAsyncRules: ({ kube: reader, flags }) => ({
         validate: async () => {
           const there = await reader.get<{ data: object }>('/maps/there', { query: { limit: '1' } })
           const found = JSON.stringify([there, (await reader.get('/maps/none')) === undefined, flags])
@@ -125,18 +125,18 @@ describe('the further rules of two kinds', () => {
   it('warn about allowed objects', async () => {
     const warnings = () => Promise.resolve(['it is large'])
     const rules = { validate: () => Promise.resolve([]), warnings, close: () => Promise.resolve() }
-    const one = admission(executionKind, { openFurtherRules: () => rules })
+    const one = admission(executionKind, { openAsyncRules: () => rules })
     const { validate: ask } = await open([one])
     expect(await ask(one, ASKED)).toEqual({ problems: [], warnings: ['it is large'] })
   })
 
   it('validate metadata only for kinds with such rules', async () => {
-    const rules: FurtherRules = {
+    const rules: AsyncRules = {
       validate: () => Promise.reject(new Error('asked about what may be stored')),
       metadata: ({ kind, namespace }) => Promise.resolve([{ ...PROBLEM, found: `${namespace}/${kind.kind}` }]),
       close: () => Promise.resolve(),
     }
-    const [one, none] = [admission(executionKind, { openFurtherRules: () => rules }), admission(targetKind)]
+    const [one, none] = [admission(executionKind, { openAsyncRules: () => rules }), admission(targetKind)]
     const { validate: ask } = await open([one, none])
     expect(await ask(one, ASKED, 'metadata')).toEqual({
       problems: [{ ...PROBLEM, found: 'n/Execution' }],
@@ -147,7 +147,7 @@ describe('the further rules of two kinds', () => {
 
   it('mutate by the flags of their wing; a mutation that throws changes nothing', async () => {
     const one = admission(executionKind, {
-      openFurtherRules: ({ flags }) => ({
+      openAsyncRules: ({ flags }) => ({
         validate: () => Promise.resolve([]),
         mutate(mutation, { kind }) {
           if (mutation === 'broken') throw new Error('planted')

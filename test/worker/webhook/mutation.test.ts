@@ -9,10 +9,10 @@ interface Answer {
   readonly response: { readonly allowed: boolean; readonly patchType?: string; readonly patch?: string }
 }
 
-const asks = (name: string, asked: Mutation['asked'], mutate: NonNullable<Mutation['mutate']>): Mutation => ({
+const asks = (name: string, filter: Mutation['filter'], mutate: NonNullable<Mutation['mutate']>): Mutation => ({
   name,
-  asked,
-  whenAway: 'pass',
+  filter,
+  whenUnavailable: 'pass',
   mutate,
 })
 
@@ -24,7 +24,7 @@ const RULES: Admission = {
     asks('first', { annotationsSet: ['a', { annotation: 'op', value: 'go' }] }, ({ user }) => [
       { path: ['metadata', 'annotations', 'who'], value: user.name },
     ]),
-    asks('then', { annotationsSet: ['who'], annotationsGone: ['a'] }, ({ object }) => [
+    asks('then', { annotationsSet: ['who'], annotationsRemoved: ['a'] }, ({ object }) => [
       { path: ['metadata', 'labels', 'saw'], value: JSON.stringify(object).length > 0 ? 'it' : '' },
     ]),
   ],
@@ -101,7 +101,10 @@ describe('a mutation', () => {
   })
 
   it('may be implemented by further rules', () => {
-    const rules: Admission = { ...RULES, mutations: [{ name: 'size', asked: { spec: true }, whenAway: 'pass' }] }
+    const rules: Admission = {
+      ...RULES,
+      mutations: [{ name: 'size', filter: { spec: true }, whenUnavailable: 'pass' }],
+    }
     const request = {
       uid: 'u-1',
       kind: { group: targetKind.group, kind: targetKind.kind },

@@ -133,7 +133,7 @@ describe('the metadata rules of a review', () => {
     operations: ['CREATE', 'UPDATE'],
     validate: ({ object }) => ('bad' in (object as { spec: object }).spec ? wrong('spec') : []),
     metadata: {
-      asked: { finalizersGone: ['example.org/kept'], annotationsSet: ['example.org/asks'] },
+      filter: { finalizersRemoved: ['example.org/kept'], annotationsSet: ['example.org/asks'] },
       validate: () => wrong('metadata'),
     },
     warnings: () => ['it is\nlarge', 'x'.repeat(500), ...Array.from({ length: 30 }, () => 'more')],
@@ -167,7 +167,7 @@ describe('the metadata rules of a review', () => {
     }
     const lenient: Admission = {
       ...rules,
-      metadata: { asked: { finalizersGone: ['example.org/kept'] }, validate: () => [] },
+      metadata: { filter: { finalizersRemoved: ['example.org/kept'] }, validate: () => [] },
     }
     const request = {
       uid: 'u-1',

@@ -16,7 +16,7 @@ const parent = (
 })
 
 describe('the Disruption of a cron', () => {
-  it('has its name, its time, and the pods of the target', () => {
+  it('has the fixed name, the scheduled time, and the pods of the target', () => {
     const child = childDisruption(parent(), { matchLabels: { app: 'shop' } }, AT_MS)
     expect(child).toEqual({
       metadata: {
@@ -31,7 +31,7 @@ describe('the Disruption of a cron', () => {
     expect(scheduledAtMs(child)).toBe(AT_MS)
   })
 
-  it('has the annotations of the cron, and who made it', () => {
+  it('has the annotations of the cron, and its creator', () => {
     const annotations = {
       'chaos.datadoghq.com/environment': 'staging',
       'kubectl.kubernetes.io/last-applied-configuration': '{}',
@@ -45,12 +45,12 @@ describe('the Disruption of a cron', () => {
     })
   })
 
-  it.each(['', 'ada', '[]', 'null', '{"username":1}'])('has no user where the annotation says none: %s', (UserInfo) => {
+  it.each(['', 'ada', '[]', 'null', '{"username":1}'])('has no user if the annotation is invalid: %s', (UserInfo) => {
     const { annotations } = childDisruption(parent({ annotations: { UserInfo } }), {}, AT_MS).metadata
     expect(Object.keys(annotations)).toEqual(['chaos.datadoghq.com/scheduled-at'])
   })
 
-  it('disturbs of the pods of the target those that the template selects', () => {
+  it('selects the pods of the target that also match the template', () => {
     const advancedSelector = [{ key: 'canary', operator: 'Exists' }]
     const selector = {
       matchLabels: { app: 'shop' },
@@ -64,7 +64,7 @@ describe('the Disruption of a cron', () => {
     })
   })
 
-  it('disturbs none where the template contradicts the target', () => {
+  it('selects no pod if the template contradicts the target', () => {
     const { spec } = childDisruption(parent({}, { selector: { app: 'till' } }), { matchLabels: { app: 'shop' } }, AT_MS)
     expect(spec.selector).toEqual({ app: 'shop' })
     expect(spec.advancedSelector).toEqual([{ key: 'app', operator: 'In', values: ['till'] }])
@@ -72,14 +72,14 @@ describe('the Disruption of a cron', () => {
 })
 
 describe('the Disruption of a rollout', () => {
-  it('is called and labelled after it', () => {
+  it('has the name and the label of the rollout', () => {
     const rollout: Parent<DisruptionSpec> = { ...parent(), kind: 'DisruptionRollout' }
     const { metadata } = childDisruption(rollout, {}, AT_MS)
     expect([metadata.name, childName(rollout)]).toEqual(['disruption-rollout-game', 'disruption-rollout-game'])
     expect(metadata.labels).toEqual({ 'chaos.datadoghq.com/disruption-rollout-name': 'game' })
   })
 
-  it('says no time that is none', () => {
+  it('has no time if the annotation is invalid', () => {
     expect(scheduledAtMs({ metadata: { annotations: { 'chaos.datadoghq.com/scheduled-at': 'soon' } } })).toBeUndefined()
     expect(scheduledAtMs({ metadata: {} })).toBeUndefined()
   })

@@ -10,8 +10,8 @@ const published = new Map<Cloud, ReturnType<typeof rangesIn>>([
   ['datadog', rangesIn('datadog', DATADOG)],
 ])
 
-describe('a list that a cloud publishes', () => {
-  it('has of each service its ranges of IPv4, each once', () => {
+describe('the published list of a cloud', () => {
+  it('contains the IPv4 ranges of each service once', () => {
     expect(Object.fromEntries(published.get('aws') ?? [])).toEqual({
       S3: ['3.5.140.0/22', '52.219.0.0/20'],
       EC2: ['3.5.140.0/22'],
@@ -36,7 +36,7 @@ describe('a list that a cloud publishes', () => {
 })
 
 describe('services of clouds', () => {
-  it('are hosts, disturbed as the spec says', () => {
+  it('resolve to hosts with the packet fields of the spec', () => {
     const aws = [{ service: 'EC2', protocol: 'tcp' as const, flow: 'egress' as const, connState: 'new' as const }]
     expect(cloudHosts({ aws, gcp: [{ service: 'Google' }] }, published, 3)).toEqual({
       hosts: [
@@ -48,14 +48,14 @@ describe('services of clouds', () => {
     expect([hasCloud(undefined), hasCloud({ aws: [] }), hasCloud({ aws })]).toEqual([false, false, true])
   })
 
-  it('are refused by name, with those that there are', () => {
+  it('are rejected by name if they are unknown, with the known services', () => {
     const found = cloudHosts({ aws: [{ service: 'S3' }, { service: 's4' }] }, published, 9)
     expect('problem' in found && problemText(found.problem)).toBe(
       'spec.network.cloud.aws[1].service: found "s4", expected one of S3, EC2',
     )
   })
 
-  it('are counted before they are made', () => {
+  it('are rejected by their number before the hosts are created', () => {
     const found = cloudHosts({ aws: Array.from({ length: 5 }, () => ({ service: 'S3' })) }, published, 4)
     expect('problem' in found && problemText(found.problem)).toBe(
       'spec.network.cloud: found services of more than 4 addresses, expected at most 4, together with hosts and Services',

@@ -10,7 +10,7 @@ import { readChaosConfig } from '../../../workflows/chaos/read-config.ts'
 
 const NOT_READ = { controller: { deleteOnly: false, defaultDuration: '5m' }, injector: { labels: { a: '1' } } }
 
-/** As a person gives them. */
+/** The values as a user gives them. */
 function given(...args: readonly string[]) {
   const command = withFlags(new Command('worker'), CONFIG_FLAGS).exitOverride()
   return optionsOf(command.parse([...args], { from: 'user' }))
@@ -23,7 +23,7 @@ function read(document: unknown, ...args: readonly string[]) {
 }
 
 describe('a flag of the manager', () => {
-  it('counts before the file, and leaves the rest of it', () => {
+  it('overrides one field of the file', () => {
     const config = read(NOT_READ, '--delete-only', '--max-duration', '2h', '--safemode-namespace-threshold=50')
     expect(config.controller).toMatchObject({ deleteOnly: true, defaultDurationMs: 300_000, maxDurationMs: 7_200_000 })
     expect(config.controller.safeMode).toMatchObject({ enable: true, namespaceThreshold: 50 })
@@ -31,7 +31,7 @@ describe('a flag of the manager', () => {
     expect(NOT_READ.controller.deleteOnly).toBe(false)
   })
 
-  it('needs no file', () => {
+  it('works without a file', () => {
     const config = read(
       undefined,
       ...['--enable-safeguards=false', '--expired-disruption-gc-delay', '-1m', '--cloud-providers-disable-all'],
@@ -48,7 +48,7 @@ describe('a flag of the manager', () => {
     expect(config.cloudProviders.urls).toEqual({})
   })
 
-  it('changes nothing where it is not given', () => {
+  it('changes nothing when it is missing', () => {
     expect(read(NOT_READ)).toEqual(readChaosConfig(NOT_READ).config)
     expect(withConfigFlags(undefined, readFlags(CONFIG_FLAGS, {}))).toBeUndefined()
   })
@@ -62,7 +62,7 @@ describe('a flag of the manager', () => {
     expect(() => readFlags(CONFIG_FLAGS, given(arg))).toThrow(message)
   })
 
-  it.each(Object.keys(CONFIG_FLAGS))('stands for a field that is read: --%s', (name) => {
+  it.each(Object.keys(CONFIG_FLAGS))('sets a field of the file: --%s', (name) => {
     const usual = readChaosConfig(undefined).config
     const found = ['true', 'false', '7', '7m', 'http://a.example', 'a=b', 'a'].some((text) => {
       const document = withConfigFlags(undefined, { [name]: text })
@@ -72,7 +72,7 @@ describe('a flag of the manager', () => {
     expect(found).toBe(true)
   })
 
-  it('leaves a document that is wrong to who reads it', () => {
+  it('leaves an invalid document unchanged for its reader', () => {
     const { problems } = readChaosConfig(withConfigFlags({ controller: 3 }, { 'delete-only': 'true' }))
     expect(problems).toMatchObject([{ field: 'controller', found: '3' }])
     expect(withConfigFlags('text', { 'delete-only': 'true' })).toBe('text')

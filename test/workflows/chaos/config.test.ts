@@ -7,7 +7,7 @@ import { problemText } from '../../../workflows/kit/index.ts'
 const problems = (document: unknown) => readChaosConfig(document).problems.map(problemText)
 
 describe("the operators' configuration", () => {
-  it('is the default where nothing is said', () => {
+  it('has defaults for an empty file', () => {
     for (const document of [undefined, null, {}, { controller: {}, injector: null, handler: {} }]) {
       const { config, problems: found } = readChaosConfig(document)
       expect(found).toEqual([])
@@ -15,7 +15,7 @@ describe("the operators' configuration", () => {
     }
   })
 
-  it('says where clouds publish their addresses', () => {
+  it('has the default URLs of cloud lists', () => {
     const aws = { enabled: true, ipRangesURL: 'http://mirror.example.com/aws.json' }
     const { config, problems: found } = readChaosConfig({
       cloudProviders: { pullInterval: '1h', aws, gcp: { enabled: false } },
@@ -30,7 +30,7 @@ describe("the operators' configuration", () => {
     ])
   })
 
-  it('has the names that users of chaos-controller know, and passes over what Pawl does not have', () => {
+  it('accepts the names of chaos-controller, and ignores unknown fields', () => {
     const { config, problems: found } = readChaosConfig({
       controller: {
         metricsBindAddr: '127.0.0.1:8080',
@@ -68,18 +68,18 @@ describe("the operators' configuration", () => {
     })
   })
 
-  it('takes a negative delay as none, and no longest duration for 0', () => {
+  it('treats a negative delay as no deletion, and a maximum duration of 0 as unlimited', () => {
     const { config } = readChaosConfig({ controller: { expiredDisruptionGCDelay: '-1m', maxDuration: '0' } })
     expect(config.controller.expiredDisruptionGCDelayMs).toBeUndefined()
     expect(config.controller.maxDurationMs).toBeUndefined()
   })
 
-  it('says where chaos pods are', () => {
+  it('has the namespace of chaos pods', () => {
     const { config } = readChaosConfig({ injector: { chaosNamespace: 'disturbers' } })
     expect(config.injector.chaosNamespace).toBe('disturbers')
   })
 
-  it('is told where it is wrong, all at once', () => {
+  it('reports all invalid fields at once', () => {
     expect(problems('text')).toEqual(['found "text", expected fields'])
     expect(
       problems({

@@ -5,14 +5,14 @@ import { disruptionKind } from '../../../workflows/chaos/disruption/kind.ts'
 import { openApiSchema } from '../../../workflows/kit/index.ts'
 
 describe('the kinds of a Disruption', () => {
-  it('come in the order in which chaos pods are made, whatever the order of the spec', () => {
+  it('have the order of chaos pod creation, independent of the spec', () => {
     const spec = { podReplacement: {}, dns: {}, cpuPressure: {}, diskFailure: null, network: {} }
     expect(kindNamesOf(spec)).toEqual(['network-disruption', 'cpu-pressure', 'dns-disruption', 'pod-replacement'])
     expect(kindFieldsOf(spec)).toEqual(['network', 'cpuPressure', 'dns', 'podReplacement'])
     expect(kindNamesOf({})).toEqual([])
   })
 
-  it('leave something to clean, but for those that end something', () => {
+  it('need a clean-up, except those that end their target', () => {
     const names = ['node-failure', 'container-failure', 'pod-replacement']
     expect(names.filter(leavesNothing)).toEqual(names)
     expect(['network-disruption', 'dns-disruption', 'other'].filter(leavesNothing)).toEqual([])
@@ -27,7 +27,7 @@ describe('the schema of Disruptions', () => {
     expect(kindFieldsOf(all)).toHaveLength(10)
   })
 
-  it('takes a count as a number or a share', () => {
+  it('accepts a count as a number or a percentage', () => {
     expect(spec?.required).toEqual(['count'])
     expect(spec?.properties?.['count']).toMatchObject({ 'x-kubernetes-int-or-string': true, minimum: 1 })
   })

@@ -78,11 +78,11 @@ describe('a duration', () => {
     ])
   })
 
-  it('in milliseconds has what is less as a fraction', () => {
+  it('has fractions of milliseconds', () => {
     expect(['1h', '1.5ms', '1us', 2_000_000].map(durationMs)).toEqual([3_600_000, 1.5, 0.001, 2])
   })
 
-  it('is read from what is written', () => {
+  it('is parsed from its formatted text', () => {
     fc.assert(
       fc.property(fc.bigInt(LEAST, MOST), (ns) => {
         expect(parseGoDuration(formatGoDuration(ns))).toBe(ns)

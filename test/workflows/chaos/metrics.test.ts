@@ -6,7 +6,7 @@ import { chaosWing } from '../../../workflows/chaos/wing.ts'
 import { reviewMetrics } from '../../../worker/webhook/review-metrics.ts'
 
 describe('the metrics of Disruptions', () => {
-  it('are those of the page, with their types and labels', async () => {
+  it('match the documented ones in type and labels', async () => {
     const page = await readFile(new URL('../../../docs/chaos.md', import.meta.url), 'utf8')
     const rows = [...page.matchAll(/^\| `(chaos_\w+)` \| (\w+)((?:, `\w+`)*) \|/gm)].map(([, name, type, labels]) => ({
       name,

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-
 import {
   authorOf,
   httpDocument,
-  isAllowed,
+  reachesMinimum,
   notificationType,
   type Occurrence,
+  slackMessage,
+  datadogEvent,
 } from '../../../workflows/chaos/notification.ts'
-import { slackMessage } from '../../../workflows/chaos/slack-message.ts'
 
 function occurrence(more: Partial<Occurrence> = {}): Occurrence {
   return {
@@ -37,15 +37,15 @@ describe('a notification', () => {
     expect(notificationType({ type, reason })).toBe(expected)
   })
 
-  it('is for those who want to hear as little as it is, from Success on where nothing is said', () => {
-    expect(isAllowed('Info', '')).toBe(false)
-    expect(isAllowed('Success', undefined)).toBe(true)
-    expect(isAllowed('Info', 'Info')).toBe(true)
-    expect(isAllowed('Completion', 'Warning')).toBe(false)
-    expect(isAllowed('Warning', 'Warning')).toBe(true)
+  it('reaches receivers with the same or a lower minimum type, which is Success by default', () => {
+    expect(reachesMinimum('Info', '')).toBe(false)
+    expect(reachesMinimum('Success', undefined)).toBe(true)
+    expect(reachesMinimum('Info', 'Info')).toBe(true)
+    expect(reachesMinimum('Completion', 'Warning')).toBe(false)
+    expect(reachesMinimum('Warning', 'Warning')).toBe(true)
   })
 
-  it('names who made it, or the cron of which it is, and an address only where the name is one', () => {
+  it('names the creator of the Disruption or of its cron, and an address only if the name is one', () => {
     const by = (annotations: object) => authorOf({ metadata: { annotations } })
     const UserInfo = JSON.stringify({ username: 'ann@example.com', groups: ['dev'] })
     expect(by({ UserInfo })).toEqual({ username: 'ann@example.com', email: 'ann@example.com', groups: ['dev'] })
@@ -53,13 +53,13 @@ describe('a notification', () => {
     const worker = JSON.stringify({ username: 'system:serviceaccount:pawl:pawl-worker', groups: [] })
     for (const cron of [copied, { ...copied, UserInfo: worker }])
       expect(by(cron)).toEqual({ username: 'bob', email: '', groups: ['ops'] })
-    // A person may write what the worker writes of a cron's children.
+    // A user may write the annotations of a cron's children.
     expect(by({ ...copied, UserInfo })).toMatchObject({ username: 'ann@example.com', groups: ['dev'] })
     expect(by({ UserInfo: 'no JSON' })).toEqual({ username: '', email: '', groups: [] })
     expect(authorOf(undefined)).toEqual({ username: '', email: '', groups: [] })
   })
 
-  it('is a document of JSON:API with the whole object', () => {
+  it('is a JSON:API document with the whole object', () => {
     const object = {
       apiVersion: 'chaos.datadoghq.com/v1beta1',
       metadata: {
@@ -99,7 +99,7 @@ describe('a notification', () => {
     })
   })
 
-  it('leaves out of a long object what is said of each target, and of one that is longer still all but its name', () => {
+  it('shortens a long object by the fields of targets, and a longer one to its identity', () => {
     const long = (more: object) => ({ metadata: { name: 'slow' }, spec: {}, status: { runCount: 1, ...more } })
     const manifest = (object: object) => {
       const { data } = httpDocument(occurrence({ object }), '')
@@ -112,7 +112,7 @@ describe('a notification', () => {
     })
   })
 
-  it('is told to Slack in blocks, where no text of a user mentions anybody', () => {
+  it('consists of Slack blocks, in which texts of users mention nobody', () => {
     const object = { spec: { reporting: { purpose: 'to see <!channel> & more' } } }
     const { text, blocks } = slackMessage(occurrence({ object, message: '<@U1> went' }), '')
     expect(text).toBe("Disruption 'slow' is over.")
@@ -120,5 +120,45 @@ describe('a notification', () => {
     expect(told).toContain('*Purpose:*\\nto see &lt;!channel&gt; &amp; more')
     expect(told).toContain('*Cluster:*\\nn/a')
     expect(told).toContain('> Disruption `slow` emitted the event `Finished`: &lt;@U1&gt; went')
+  })
+})
+
+const told = (more: Partial<Occurrence>): Occurrence => ({
+  kind: 'Disruption',
+  namespace: 'shop',
+  name: 'slow',
+  uid: 'u',
+  type: 'Normal',
+  reason: 'Injected',
+  message: 'all of it',
+  atMs: 0,
+  object: undefined,
+  ...more,
+})
+
+describe('the Datadog event of an Event', () => {
+  it('has title, text and tags, including the tags from the selector', () => {
+    const selector = { team: 'a-team', app: 'web', tier: 'front' }
+    expect(datadogEvent(told({ object: { spec: { selector } } }))).toEqual({
+      title: "Disruption 'slow' received a notification.",
+      text: "Disruption 'slow' emitted the event Injected: all of it",
+      alertType: 'info',
+      tags: { team: 'a-team', app: 'web', disruption_name: 'slow' },
+    })
+    expect(datadogEvent(told({ kind: 'DisruptionCron', name: 'daily' })).tags).toEqual({ disruptioncron_name: 'daily' })
+  })
+
+  it.each([
+    ['warning', { type: 'Warning', reason: 'CreateFailed' }],
+    ['success', { reason: 'RecoveredWarningStateInTargetPod' }],
+    ['info', { reason: 'Finished' }],
+    ['info', { reason: 'Created' }],
+  ] as const)('is of type %s: %j', (alertType, more) => {
+    expect(datadogEvent(told(more)).alertType).toBe(alertType)
+  })
+
+  it('fits into a datagram', () => {
+    const { title, text } = datadogEvent(told({ name: 'n'.repeat(300), message: 'm'.repeat(10_000) }))
+    expect([title.length, text.length]).toEqual([100, 4000])
   })
 })

@@ -7,7 +7,7 @@ const read = (notifiers: object) => readNotifierConfig({ controller: { notifiers
 const problems = (notifiers: object) => read(notifiers).problems.map(problemText)
 
 describe('the configuration of notifiers', () => {
-  it('tells nobody where none is switched on', () => {
+  it('enables nothing by default', () => {
     expect(readNotifierConfig(undefined)).toEqual({
       config: { clusterName: '', attempts: 12, retryMs: 1000, noop: false, datadog: false },
       problems: [],
@@ -16,7 +16,7 @@ describe('the configuration of notifiers', () => {
     expect(read(off).config).toEqual(readNotifierConfig(undefined).config)
   })
 
-  it('is read by the names that users know', () => {
+  it('accepts the names of chaos-controller', () => {
     const { config, problems: wrong } = read({
       common: { clusterName: 'one', attempts: 3, retryInterval: '2s' },
       http: {
@@ -48,16 +48,16 @@ describe('the configuration of notifiers', () => {
     })
   })
 
-  it('takes one URL for Disruptions as it was written before there were crons', () => {
+  it('accepts one URL for Disruptions in the older format', () => {
     expect(read({ http: { enabled: true, url: 'http://one' } }).config.http?.disruptionURL).toBe('http://one')
   })
 
-  it('takes Datadog, which needs nothing but to be switched on', () => {
+  it('enables Datadog with a single flag', () => {
     expect(read({ datadog: { enabled: true } })).toMatchObject({ config: { datadog: true }, problems: [] })
     expect(read({}).config.datadog).toBe(false)
   })
 
-  it('says what is missing or wrong, and repeats nothing that may be a secret', () => {
+  it('reports missing and invalid fields without values that may be secret', () => {
     const found = problems({
       common: { attempts: 0 },
       http: {

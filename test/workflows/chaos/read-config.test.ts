@@ -9,7 +9,7 @@ import { problemText } from '../../../workflows/kit/index.ts'
 
 const problems = (document: unknown) => readChaosConfig(document).problems.map(problemText)
 
-/** What it leaves empty is nothing. */
+/** Empty values count as missing. */
 const RENDERED = `
 controller:
   healthProbeBindAddr: "0.0.0.0:8081"
@@ -64,7 +64,7 @@ handler:
 `
 
 describe("a file as chaos-controller's chart renders it", () => {
-  it('is taken as it is meant', () => {
+  it('is accepted', () => {
     const { config, problems: found } = readChaosConfig(parse(RENDERED))
     expect(found).toEqual([])
     expect(config.injector.imagePullSecret).toBeUndefined()
@@ -83,8 +83,8 @@ describe("a file as chaos-controller's chart renders it", () => {
   })
 })
 
-describe('what may stand in two places', () => {
-  it('counts where chaos-controller has it, field by field', () => {
+describe('a setting with two places in the file', () => {
+  it("uses chaos-controller's place first, for each field", () => {
     const inner = { aws: { ipRangesURL: 'http://inner.example.com/' }, datadog: { enabled: false } }
     const outer = { pullInterval: '1h', aws: { enabled: false, ipRangesURL: 'http://outer.example.com/' } }
     const cloudsOf = (cloudProviders: object, own?: object) =>
@@ -102,7 +102,7 @@ describe('what may stand in two places', () => {
     expect(cloudsOf({ disableAll: false }, { disableAll: true }).urls).toHaveProperty('aws')
   })
 
-  it('is told with the place where it is wrong, once', () => {
+  it('is reported once, with the place of the invalid value', () => {
     expect(
       problems({
         controller: { cloudProviders: { aws: { ipRangesURL: 'file:///etc' }, gcp: { enabled: 'no' } } },
@@ -119,7 +119,7 @@ describe('what may stand in two places', () => {
     ])
   })
 
-  it('is what a handler needs', () => {
+  it('configures the handler', () => {
     const handlerOf = (handler: object) => readChaosConfig({ handler }).config.handler
     const resources = { cpu: '50m', memory: '50Mi' }
     expect(handlerOf({ resources })).toMatchObject(resources)
@@ -184,15 +184,15 @@ describe('hosts that operators allow', () => {
     )
   })
 
-  it('are a list', () => {
+  it('must be a list', () => {
     expect(problems({ injector: { networkDisruption: { allowedHosts: '10.0.0.0/8' } } })).toEqual([
       'injector.networkDisruption.allowedHosts: found "10.0.0.0/8", expected a list',
     ])
   })
 })
 
-describe('the Secret that images are pulled with', () => {
-  it('is none for false and for an empty text', () => {
+describe('the image pull secret', () => {
+  it('is unset for false and for an empty text', () => {
     const secretOf = (imagePullSecrets: unknown) =>
       readChaosConfig({ injector: { imagePullSecrets } }).config.injector.imagePullSecret
     expect([false, '', null, 'registry'].map(secretOf)).toEqual([undefined, undefined, undefined, 'registry'])

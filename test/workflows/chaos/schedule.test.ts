@@ -44,7 +44,7 @@ describe('a schedule', () => {
     expect(iso(readSchedule(text)?.after(at(from)))).toBe(expected)
   })
 
-  // Refused by ParseStandard of the same module.
+  // ParseStandard of the same module rejects these.
   it.each(
     [
       ['', '* * * *', '* * * * * *', '60 * * * *', '* 24 * * *', '* * 0 * *', '* * * 13 *', '* * * * 7', '5-3 * * * *'],
@@ -66,11 +66,11 @@ describe('a schedule', () => {
     expect(readSchedule(text)).toBeUndefined()
   })
 
-  it('of more than 1000 characters is refused', () => {
+  it('with more than 1000 characters is rejected', () => {
     expect(readSchedule(`${'0,'.repeat(500)}0 * * * *`)).toBeUndefined()
   })
 
-  it('knows the last time of a span, its end included and its beginning not', () => {
+  it('finds the last time of a span, which includes its end and excludes its start', () => {
     const last = (since: string, until: string) => iso(readSchedule('*/10 * * * *')?.lastIn(at(since), at(until)))
     expect(last('2026-01-01T00:00:00Z', '2026-01-01T00:35:00Z')).toBe('2026-01-01T00:30:00.000Z')
     expect(last('2026-01-01T00:00:00Z', '2026-01-01T00:10:00Z')).toBe('2026-01-01T00:10:00.000Z')

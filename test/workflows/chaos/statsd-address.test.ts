@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { statsdAddress, statsdAddressIn } from '../../../workflows/chaos/statsd-address.ts'
 
-describe('where an agent of StatsD is', () => {
+describe('the StatsD address', () => {
   it.each([
     ['agent:8126', { host: 'agent', port: 8126 }],
     ['udp://10.0.0.1:8125', { host: '10.0.0.1', port: 8125 }],
@@ -24,7 +24,7 @@ describe('where an agent of StatsD is', () => {
     expect(statsdAddress(text)).toBeUndefined()
   })
 
-  it('is told by STATSD_URL before the agent of the node, and else what is wrong is said', () => {
+  it('comes from STATSD_URL or else from the agent of the node, or its problem is reported', () => {
     const agent = { agentHost: '10.1.2.3' }
     expect(statsdAddressIn({ url: 'a:1', ...agent })).toEqual({ address: { host: 'a', port: 1 } })
     expect(statsdAddressIn(agent)).toEqual({ address: { host: '10.1.2.3', port: 8125 } })

@@ -14,7 +14,7 @@ function recorded(operation: 'CREATE' | 'UPDATE', object: object, old?: object):
   return changes[0]?.map(({ path, value }) => [path.join('/'), value]) ?? []
 }
 
-describe('who has made a Disruption', () => {
+describe('the recorded creator of a Disruption', () => {
   it.each([
     ['nothing', by()],
     ['that it was another', by('{"username":"bob","groups":[]}')],
@@ -22,11 +22,11 @@ describe('who has made a Disruption', () => {
     expect(recorded('CREATE', object)).toEqual([['metadata/annotations/UserInfo', RECORD]])
   })
 
-  it('stays where an update leaves it out', () => {
+  it('is kept by an update without it', () => {
     expect(recorded('UPDATE', by(), by('bob'))).toEqual([['metadata/annotations/UserInfo', 'bob']])
   })
 
-  it('is not made up for one that nobody has recorded', () => {
+  it('is not added by an update if none was recorded', () => {
     expect(recorded('UPDATE', by(), by())).toEqual([])
   })
 })

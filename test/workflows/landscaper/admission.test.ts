@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 
 import { ADMISSIONS } from '../../../workflows/admission.gen.ts'
 import { type AdmissionOperation, openApiSchema, problemText } from '../../../workflows/kit/index.ts'
-import { MOST_ITEMS } from '../../../workflows/landscaper/item-rules.ts'
+import { MAX_ITEMS } from '../../../workflows/landscaper/item-rules.ts'
 import { expectCpuBelow } from '../../support/costs/cpu-limit.ts'
 import { strangeJson } from '../../support/fuzz/strange.ts'
 import { validValue } from '../../support/fuzz/valid-values.ts'
@@ -145,12 +145,12 @@ describe('the rules of a large Execution', () => {
 
   it('take no longer for each of its mistakes than for one of a small', () => {
     // Minutes when each looks through all items anew.
-    const found = expectCpuBelow(10_000, () => problems(EXECUTION, { deployItems: large(MOST_ITEMS) }))
-    expect(found).toHaveLength(MOST_ITEMS * 20)
+    const found = expectCpuBelow(10_000, () => problems(EXECUTION, { deployItems: large(MAX_ITEMS) }))
+    expect(found).toHaveLength(MAX_ITEMS * 20)
   }, 300_000)
 
   it('refuse more items than a job can have, and look at none of them', () => {
-    expect(problems(EXECUTION, { deployItems: large(MOST_ITEMS + 1) })).toEqual([
+    expect(problems(EXECUTION, { deployItems: large(MAX_ITEMS + 1) })).toEqual([
       'spec.deployItems: found 5001 deploy items, expected at most 5000',
     ])
   })

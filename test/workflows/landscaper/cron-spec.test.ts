@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-
-import { cronProblem } from '../../../workflows/landscaper/cron-spec.ts'
+import { cronProblem } from '../../../workflows/landscaper/cron.ts'
 
 describe('a cron specification', () => {
   it.each([

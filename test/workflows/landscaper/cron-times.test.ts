@@ -1,7 +1,7 @@
 // Which moment a cron specification means next. Source: robfig/cron v3.
 
 import { describe, expect, it } from 'vitest'
-import { nextTime } from '../../../workflows/landscaper/cron-times.ts'
+import { nextTime } from '../../../workflows/landscaper/cron.ts'
 
 const FROM = Date.parse('2026-01-31T10:00:30Z')
 const after = (spec: string) => {

@@ -5,9 +5,9 @@ import {
   flowGraph,
   importedNames,
   readFlow,
-  ringThrough,
+  shortestCycle,
   exportProblems,
-  ringProblem,
+  cycleProblem,
   isSuccessor,
   type DataFlow,
 } from '../../../workflows/landscaper/data-flow.ts'
@@ -57,7 +57,7 @@ describe('siblings', () => {
       { name: 'app', ...imports('address') },
       { name: 'db', ...exports('address') },
     ]
-    expect([exportProblems(chain), ringProblem(chain)]).toEqual([[], undefined])
+    expect([exportProblems(chain), cycleProblem(chain)]).toEqual([[], undefined])
   })
 
   it('are told who exports the same', () => {
@@ -76,7 +76,7 @@ describe('siblings', () => {
           ...imports(`e${index}`),
           ...exports(`e${(index + 1) % length}`),
         }))
-        const problem = ringProblem(ring) ?? ''
+        const problem = cycleProblem(ring) ?? ''
         expect(problem.split(' -> ')).toHaveLength(length + 1)
       }),
     )
@@ -92,9 +92,9 @@ describe('a ring through a sibling', () => {
       { name: 'x', dependsOn: ['y'] },
       { name: 'y', dependsOn: ['x'] },
     ]
-    expect(ringThrough('a', graph)).toEqual(['a', 'c', 'a'])
-    expect(ringThrough('b', graph)).toEqual(['b', 'c', 'a', 'b'])
-    expect(ringThrough('z', [...graph, { name: 'z', dependsOn: ['a'] }])).toBeUndefined()
+    expect(shortestCycle('a', graph)).toEqual(['a', 'c', 'a'])
+    expect(shortestCycle('b', graph)).toEqual(['b', 'c', 'a', 'b'])
+    expect(shortestCycle('z', [...graph, { name: 'z', dependsOn: ['a'] }])).toBeUndefined()
   })
 })
 

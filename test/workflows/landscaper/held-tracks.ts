@@ -1,9 +1,9 @@
-// Tracks that run when the test says so.
+// BackgroundActivities that run when the test says so.
 
-import type { Change, Tracks } from '../../../workflows/kit/index.ts'
+import type { StateChange, BackgroundActivities } from '../../../workflows/kit/index.ts'
 
-export class HeldTracks<State> implements Tracks<State> {
-  readonly held = new Map<string, () => Promise<Change<State>>>()
+export class HeldTracks<State> implements BackgroundActivities<State> {
+  readonly held = new Map<string, () => Promise<StateChange<State>>>()
   /** As the last pass said; undefined while none did. */
   retained: ReadonlySet<string> | undefined
 
@@ -11,7 +11,7 @@ export class HeldTracks<State> implements Tracks<State> {
     return this.held.has(key)
   }
 
-  start(key: string, work: () => Promise<Change<State>>): void {
+  start(key: string, work: () => Promise<StateChange<State>>): void {
     this.held.set(key, work)
   }
 

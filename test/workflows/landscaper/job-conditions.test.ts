@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-
 import type { Condition } from '../../../workflows/landscaper/contract.ts'
-import { firstConditions, type JobStage, nextConditions } from '../../../workflows/landscaper/job-conditions.ts'
+import { firstConditions, type JobStage, nextConditions } from '../../../workflows/landscaper/job-status.ts'
 import { hasCondition, kstatusOf, type ReadCondition } from '../../support/cluster/kstatus.ts'
 
 const [EARLY, LATE] = ['2026-01-01T00:00:00Z', '2026-01-01T00:01:00Z']

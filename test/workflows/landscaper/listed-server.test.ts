@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-
-import { type ListedServer, readListedServer } from '../../../workflows/landscaper/listed-server.ts'
+import { type ListedServer, readListedServer } from '../../../workflows/landscaper/flag-values.ts'
 
 const server = (host: string, port?: number): ListedServer => ({ host, port })
 const ipv4 = (address: string, prefix: number): ListedServer => ({ address, prefix, family: 'ipv4' })

@@ -9,7 +9,7 @@ import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { executionRoutes, executionRun } from '../../../workflows/landscaper/execution/routes.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { installationRoutes, installationRun } from '../../../workflows/landscaper/installation/routes.ts'
-import { type ControllerRoutes, type Kind, routeEvent, type WantedRun } from '../../../workflows/kit/index.ts'
+import { type ControllerRoutes, type Kind, routeEvent, type RunRequest } from '../../../workflows/kit/index.ts'
 
 const OPERATION = 'landscaper.gardener.cloud/operation'
 const IDLE = { status: { jobID: 'job', jobIDFinished: 'job', phase: 'Succeeded' } }
@@ -20,7 +20,7 @@ const object = (value?: string) => ({
   metadata: { finalizers: [FINALIZER], annotations: value === undefined ? {} : { [OPERATION]: value } },
 })
 
-const KINDS: readonly [Kind, ControllerRoutes, (subject: object) => WantedRun, known: string][] = [
+const KINDS: readonly [Kind, ControllerRoutes, (subject: object) => RunRequest, known: string][] = [
   [installationKind, installationRoutes, (subject) => installationRun(subject), 'interrupt'],
   [executionKind, executionRoutes, (subject) => executionRun(subject, false), 'reconcile'],
   [deployItemKind, deployRoutes, (subject) => deployItemRun(subject, false), 'retry'],

@@ -1,18 +1,17 @@
 // What holds objects back, and what their status tells of it. That it is so on servers: test/e2e/paused.test.ts.
 
 import { describe, expect, it } from 'vitest'
-
 import { done, stop } from '../../../workflows/kit/index.ts'
-import { awaitResume as awaitExecution } from '../../../workflows/landscaper/execution/await-resume.ts'
+import { awaitResume as awaitExecution } from '../../../workflows/landscaper/execution/begin-execution.ts'
 import { cleanUpOrphans } from '../../../workflows/landscaper/execution/clean-up-orphans.ts'
 import { executionRun } from '../../../workflows/landscaper/execution/routes.ts'
-import { triggerDeletion } from '../../../workflows/landscaper/execution/trigger-deletion.ts'
+import { triggerDeletion } from '../../../workflows/landscaper/execution/delete-items.ts'
 import { triggerDeployItems } from '../../../workflows/landscaper/execution/trigger-deploy-items.ts'
-import { awaitResume } from '../../../workflows/landscaper/installation/await-resume.ts'
+import { awaitResume } from '../../../workflows/landscaper/installation/interrupt-installation.ts'
 import { beginInstallation } from '../../../workflows/landscaper/installation/begin-installation.ts'
 import { installationRun } from '../../../workflows/landscaper/installation/routes.ts'
 import { triggerSubInstallations } from '../../../workflows/landscaper/installation/sub-installations.ts'
-import { handedDown, pauseReason } from '../../../workflows/landscaper/pause.ts'
+import { handedDownValue, pauseReason } from '../../../workflows/landscaper/pause.ts'
 import { executionPass, leaving as deleted, pending, succeeded } from './execution/execution-pass.ts'
 import { IDLE, installationPass, JOB, SUB } from './installation/installation-pass.ts'
 
@@ -34,10 +33,10 @@ describe('the annotation', () => {
   })
 
   it('holds for its job alone where a parent has handed it down', () => {
-    const value = handedDown('j')
+    const value = handedDownValue('j')
     for (const by of [undefined, 'alice', 'x'.repeat(500)])
-      expect(pauseReason(of(handedDown('j', by), { jobID: 'j' }))).toBe(value)
-    expect(pauseReason(of(handedDown('j2', 'alice'), { jobID: 'j' }))).toBeUndefined()
+      expect(pauseReason(of(handedDownValue('j', by), { jobID: 'j' }))).toBe(value)
+    expect(pauseReason(of(handedDownValue('j2', 'alice'), { jobID: 'j' }))).toBeUndefined()
     for (const status of [{ jobID: 'k' }, { jobID: 'j', jobIDFinished: 'j' }, {}])
       expect(pauseReason(of(value, status))).toBeUndefined()
   })
@@ -92,7 +91,7 @@ describe('a paused installation', () => {
     const held = installationPass({ target: { paused }, state: { subInstallations } })
     await awaitResume(held.pass)
     expect(held.calls).toEqual(['hold runs'])
-    const left = [{ ...running, heldBy: handedDown(JOB) }, own, ended]
+    const left = [{ ...running, heldBy: handedDownValue(JOB) }, own, ended]
     const free = installationPass({ state: { subInstallations: left } })
     await awaitResume(free.pass)
     expect(free.calls).toEqual(['let go on runs'])

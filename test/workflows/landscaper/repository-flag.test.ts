@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-
-import { readRepositoryContext, replacing } from '../../../workflows/landscaper/repository-flag.ts'
+import { readRepositoryContext, replacementPatch } from '../../../workflows/landscaper/flag-values.ts'
 
 describe('a repository context in a flag', () => {
   it('is an object in JSON that says its type', () => {
@@ -10,12 +9,12 @@ describe('a repository context in a flag', () => {
   })
 
   it('takes the place of what is there, with what is below, and of nothing when it is so', () => {
-    expect(replacing(undefined, { type: 'a' })).toEqual({ type: 'a' })
-    expect(replacing({ type: 'a', old: 1, deep: { x: 1, y: 2 } }, { type: 'b', deep: { x: 1 } })).toEqual({
+    expect(replacementPatch(undefined, { type: 'a' })).toEqual({ type: 'a' })
+    expect(replacementPatch({ type: 'a', old: 1, deep: { x: 1, y: 2 } }, { type: 'b', deep: { x: 1 } })).toEqual({
       type: 'b',
       old: null,
       deep: { y: null },
     })
-    expect(replacing({ deep: { x: [1] }, type: 'a' }, { type: 'a', deep: { x: [1] } })).toBeUndefined()
+    expect(replacementPatch({ deep: { x: [1] }, type: 'a' }, { type: 'a', deep: { x: [1] } })).toBeUndefined()
   })
 })

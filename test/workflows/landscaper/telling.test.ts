@@ -3,10 +3,10 @@
 import { describe, expect, it } from 'vitest'
 import { criticalProblemsKind } from '../../../workflows/landscaper/critical-problems/kind.ts'
 import { lsHealthCheckKind } from '../../../workflows/landscaper/ls-health-check/kind.ts'
-import { telling } from '../../../workflows/landscaper/telling.ts'
+import { selfReports } from '../../../workflows/landscaper/self-reports.ts'
 
 const AT = '2030-01-01T00:00:00.000Z'
-const { health, problems } = telling
+const { health, problems } = selfReports
 
 describe('the health of the engine', () => {
   it('is addressed as its kind', () => {

@@ -22,7 +22,7 @@ export async function objectNames(kind: string, values: Given): Promise<readonly
   if (flags.apiUrl === undefined && flags.apiService === undefined)
     await Promise.all([
       import('../../../activities/journal/read/reader.ts'),
-      import('../../../activities/journal/read/questions.ts'),
+      import('../../../activities/journal/read/queries.ts'),
     ])
   return (await inTime(fromJournal(kind, flags))) ?? (await inTime(fromCluster(kind, flags))) ?? []
 }

@@ -3,7 +3,7 @@
 import { type Journal, openReader } from '../../../activities/journal/read/reader.ts'
 import { readYaml } from '../../../activities/yaml/read-yaml.ts'
 import { writeYaml } from '../../../activities/yaml/write-yaml.ts'
-import { type ForeseenJob, writeJson } from '../../../workflows/kit/index.ts'
+import { type DryRunJob, writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { type JournalFlags, failureText, journalURL } from '../query/open-journal.ts'
 import { ansiPaint, plainPaint, isGood } from '../query/format.ts'
@@ -13,7 +13,7 @@ import { secretTexts } from './object-changes.ts'
 import { readDocuments } from './documents.ts'
 import { previewDocuments } from './preview.ts'
 import { planText, exitCodeOf, createPlan } from './plan-text.ts'
-import { jobsOf, objectsNamed } from '../../../activities/journal/read/asked-objects.ts'
+import { jobsOf, objectsNamed } from '../../../activities/journal/read/object-queries.ts'
 
 export interface PlanFilesFlags extends JournalFlags {
   readonly filename: readonly string[]
@@ -69,7 +69,7 @@ function parsed(text: string): unknown {
 /** Undefined if there is no journal, or if the journal does not answer, which is reported on stderr. */
 async function durationsOf(
   flags: JournalFlags,
-  jobs: readonly ForeseenJob[],
+  jobs: readonly DryRunJob[],
 ): Promise<ReadonlyMap<string, number> | undefined> {
   const url = await journalURL(flags, readConfig()).catch(() => undefined)
   if (url === undefined) return undefined
@@ -93,7 +93,7 @@ async function durationsOf(
 
 const MOST_ASKED = 100
 
-function withNestedJobs(job: ForeseenJob): readonly ForeseenJob[] {
+function withNestedJobs(job: DryRunJob): readonly DryRunJob[] {
   return [job, ...job.jobs.flatMap(withNestedJobs)]
 }
 

@@ -2,7 +2,7 @@
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import type { DryWrite } from '../../../activities/kube/dry-run.ts'
-import type { ForeseenJob } from '../../../workflows/kit/index.ts'
+import type { DryRunJob } from '../../../workflows/kit/index.ts'
 import { formatDuration, type Paint, singleLine } from '../query/format.ts'
 import { type Change, changesOf, maskSecrets, type DisplayRules } from './object-changes.ts'
 import type { Preview } from './preview.ts'
@@ -24,7 +24,7 @@ interface PlannedJob {
   readonly kind: string
   readonly namespace: string
   readonly name: string
-  readonly end: ForeseenJob['end']
+  readonly end: DryRunJob['end']
   readonly told?: string
   readonly expectedMs?: number
   readonly items: readonly {
@@ -60,7 +60,7 @@ export function createPlan(preview: Preview, secrets: readonly string[], expecte
   const states = new Map(own.map((one) => [`${one.namespace}/${one.name}`, one.state]))
   const itemPreviews = new Map(preview.works.map((one) => [`${one.namespace}/${one.name}`, one]))
   const inJobs = new Set<string>()
-  const plannedJob = ({ subject, end, told, items, jobs }: ForeseenJob): PlannedJob => {
+  const plannedJob = ({ subject, end, told, items, jobs }: DryRunJob): PlannedJob => {
     const { kind, namespace, name } = subject
     const expectedMs = expected.get(`${namespace}/${name}`)
     return {

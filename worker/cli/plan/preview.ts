@@ -8,7 +8,7 @@
 import { ApplicationFailure } from '@temporalio/common'
 
 import { createActivities, openWing, type OpenWing } from '../../../activities/index.ts'
-import { noJournal } from '../../../activities/journal/no-journal.ts'
+import { createEmptyJournal } from '../../../activities/journal/empty-journal.ts'
 import type { KubeClient, KubeObject } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { type DryRun, dryRun, type DryWrite } from '../../../activities/kube/dry-run.ts'
@@ -18,7 +18,7 @@ import { InFlightRuns } from '../../../activities/run/in-flight-runs.ts'
 import type { ItemPreview } from '../../../activities/run/preview.ts'
 import {
   done,
-  type ForeseenJob,
+  type DryRunJob,
   groupKindOf,
   isSameGroupKind,
   type JobModeController,
@@ -26,8 +26,8 @@ import {
   type Subject,
 } from '../../../workflows/kit/index.ts'
 import type { GivenFlags } from '../../server/flags.ts'
-import { builtIn, wingOf } from '../../server/registry.ts'
-import { readWingFlags, wingsOn } from '../../server/wings.ts'
+import { builtInRegistry, wingOf } from '../../server/registry.ts'
+import { readWingFlags, enabledWings } from '../../server/wings.ts'
 import { CLI_USER_AGENT } from '../user.ts'
 import type { Document } from './documents.ts'
 import { isNotFound } from '../../../activities/kube/kube-error.ts'
@@ -45,7 +45,7 @@ export interface Preview {
   readonly applied: readonly AppliedDocument[]
   /** On the cluster of the objects. */
   readonly writes: readonly DryWrite[]
-  readonly jobs: readonly ForeseenJob[]
+  readonly jobs: readonly DryRunJob[]
   /** The deployers' previews, by namespace and name of the item's object. */
   readonly works: readonly (ItemPreview & { readonly namespace: string })[]
   /** Secrets that were read, and Secrets in the documents. */
@@ -69,7 +69,7 @@ export async function previewDocuments(
   const wings = openWings(dryRunClient, fields)
   try {
     const applied = await applyAll(dryRunClient, documents, namespace)
-    const jobs: ForeseenJob[] = []
+    const jobs: DryRunJob[] = []
     const itemPreviews: (ItemPreview & { readonly namespace: string })[] = []
     for (const one of applied) {
       if (one.refused !== undefined) continue
@@ -114,7 +114,7 @@ export async function previewDocuments(
 }
 
 /** The items of a job and of its nested jobs, without items that are uninstalled. */
-function itemsIn({ items, jobs }: ForeseenJob): readonly string[] {
+function itemsIn({ items, jobs }: DryRunJob): readonly string[] {
   return [...items.filter(({ uninstalls }) => !uninstalls).map(({ name }) => name), ...jobs.flatMap(itemsIn)]
 }
 
@@ -126,11 +126,11 @@ interface PlanningWing {
 
 function openWings(dryRunClient: DryRun, fields: GivenFlags): ReadonlyMap<string, PlanningWing> {
   const now = () => new Date()
-  const { controllers, subjectKinds, modes, route } = builtIn
+  const { controllers, subjectKinds, modes, route } = builtInRegistry
   const deps = {
     cluster: 'local',
     kube: dryRunClient.client,
-    ...noJournal(),
+    ...createEmptyJournal(),
     objects: new ObjectCache(),
     inFlightRuns: new InFlightRuns(now),
     controllers,
@@ -141,7 +141,7 @@ function openWings(dryRunClient: DryRun, fields: GivenFlags): ReadonlyMap<string
     now,
     log: { info: () => undefined, warn: () => undefined },
   }
-  const flags = readWingFlags(wingsOn(undefined), fields)
+  const flags = readWingFlags(enabledWings(undefined), fields)
   return new Map(
     [...flags].flatMap(([name, values]) => {
       const opened = openWing(name, deps, values)
@@ -183,7 +183,7 @@ async function applyAll(
 
 function controllerOf({ apiVersion = '', kind = '' }: KubeObject): JobModeController | undefined {
   const asked = groupKindOf({ apiVersion, kind })
-  const found = [...builtIn.controllers.values()].find((one) => isSameGroupKind(groupKindOf(one.target), asked))
+  const found = [...builtInRegistry.controllers.values()].find((one) => isSameGroupKind(groupKindOf(one.target), asked))
   return found?.mode === 'job' ? found : undefined
 }
 
@@ -191,17 +191,17 @@ function controllerOf({ apiVersion = '', kind = '' }: KubeObject): JobModeContro
 async function previewJob(
   dryRunClient: DryRun,
   activities: object,
-  { name, foresee, target }: JobModeController,
+  { name, dryRun: previewPlan, target }: JobModeController,
   subject: Subject,
-): Promise<ForeseenJob | undefined> {
-  if (foresee === undefined) return undefined
+): Promise<DryRunJob | undefined> {
+  if (previewPlan === undefined) return undefined
   const by = { workflowID: `${name}/${JOB_ID}`, runID: JOB_ID, pass: 1 }
   const pretendStatus = async ({ namespace, name: of }: Subject, status: object) => {
     await dryRunClient.pretend(resourcePath(target, namespace, of), { status })
   }
   // The types of the plan's activities are known to the controller only; createActivities provides all of them.
   const act = { ...activities, pretendStatus } as never
-  return await foresee(act, { by, subject, jobID: JOB_ID, runtime: PREVIEW_RUNTIME })
+  return await previewPlan(act, { by, subject, jobID: JOB_ID, runtime: PREVIEW_RUNTIME })
 }
 
 /** Runs a pass outside of Temporal: it never waits, and failures become faults. */

@@ -1,37 +1,37 @@
 // Finds the chain of causes of a job: the event that triggered it, the run that wrote the event's version, the job of
 // this run, and so on up to a write by a client other than Pawl.
 
-import type { AskedEvent, AskedRun, AskedWrite } from '../../../activities/journal/read/asked-events.ts'
-import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
-import type { Questions } from '../../../activities/journal/read/questions.ts'
+import type { EventRecord, RunRecord, WriteRecord } from '../../../activities/journal/read/event-queries.ts'
+import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
+import type { JournalQueries } from '../../../activities/journal/read/queries.ts'
 import { groupKindText } from '../../../workflows/kit/index.ts'
 import { jobIDIn } from './format.ts'
 
 /** A job and the event that triggered it. */
 export interface Cause {
-  readonly object: AskedObject
-  readonly job: AskedJob | undefined
+  readonly object: ObjectRecord
+  readonly job: JobRecord | undefined
   /** Undefined if the journal no longer has the event. */
-  readonly trigger: AskedEvent | undefined
+  readonly trigger: EventRecord | undefined
   /** The version before the trigger. */
-  readonly before: AskedEvent | undefined
+  readonly before: EventRecord | undefined
   /** The run that wrote the trigger's version. */
-  readonly run: AskedRun | undefined
+  readonly run: RunRecord | undefined
   /** The write of this run. */
-  readonly write: AskedWrite | undefined
+  readonly write: WriteRecord | undefined
 }
 
 const MOST_HOPS = 16
 
 /** The nearest cause first. */
 export async function readCauses(
-  journal: Questions,
-  object: AskedObject,
-  job: AskedJob | undefined,
+  journal: JournalQueries,
+  object: ObjectRecord,
+  job: JobRecord | undefined,
 ): Promise<readonly Cause[]> {
   const causes: Cause[] = []
   const seen = new Set<string>()
-  let current: { readonly object: AskedObject; readonly job: AskedJob | undefined } | undefined = { object, job }
+  let current: { readonly object: ObjectRecord; readonly job: JobRecord | undefined } | undefined = { object, job }
   while (current !== undefined && causes.length < MOST_HOPS && !seen.has(current.object.uid)) {
     seen.add(current.object.uid)
     const cause: Cause = await readCause(journal, current.object, current.job)
@@ -41,7 +41,7 @@ export async function readCauses(
   return causes
 }
 
-async function subjectOf(journal: Questions, run: AskedRun) {
+async function subjectOf(journal: JournalQueries, run: RunRecord) {
   const object = await journal.objectOf(run.uid)
   if (object === undefined) return undefined
   const [job] = await journal.jobsOf(run.uid, { workflowID: run.workflowID })
@@ -49,7 +49,7 @@ async function subjectOf(journal: Questions, run: AskedRun) {
   return job === undefined ? undefined : { object, job }
 }
 
-async function readCause(journal: Questions, object: AskedObject, job: AskedJob | undefined): Promise<Cause> {
+async function readCause(journal: JournalQueries, object: ObjectRecord, job: JobRecord | undefined): Promise<Cause> {
   const versions = versionsIn(await journal.eventsOf(object.uid))
   const trigger = triggerOf(versions, job)
   const before = trigger === undefined ? undefined : versions[versions.indexOf(trigger) - 1]
@@ -61,12 +61,12 @@ async function readCause(journal: Questions, object: AskedObject, job: AskedJob 
 }
 
 /** The object's name in rows of writes. */
-export function actionName(object: AskedObject): string {
+export function actionName(object: ObjectRecord): string {
   return `${groupKindText(object)}/${object.namespace}/${object.name}`
 }
 
 /** The events that changed stored fields. */
-export function versionsIn(events: readonly AskedEvent[]): readonly AskedEvent[] {
+export function versionsIn(events: readonly EventRecord[]): readonly EventRecord[] {
   return events.filter(
     ({ projection, type, outcome }) =>
       outcome !== 'stale' && (type === 'DELETED' || Object.keys(projection).length > 0),
@@ -77,7 +77,7 @@ export function versionsIn(events: readonly AskedEvent[]): readonly AskedEvent[]
  * The event that triggered a job. A hosted job is triggered by the event that assigned its job ID. A root assigns its
  * own ID, so the last foreign event before that triggered it.
  */
-export function triggerOf(versions: readonly AskedEvent[], job: AskedJob | undefined): AskedEvent | undefined {
+export function triggerOf(versions: readonly EventRecord[], job: JobRecord | undefined): EventRecord | undefined {
   if (job === undefined) return versions.at(-1)
   const handed = versions.findIndex(({ projection }) => job.jobID !== '' && jobIDIn(projection) === job.jobID)
   const isOwn = versions[handed]?.writer === job.workflowID && job.cause !== 'hosted'

@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 
 import { writeJson } from '../../../workflows/kit/index.ts'
-import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
+import type { JobRecord } from '../../../activities/journal/read/object-queries.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { actionName, versionsIn } from './causes.ts'
 import { nodesOf } from './draw-job-tree.ts'
@@ -51,7 +51,7 @@ export function objectAndJobs(words: readonly string[]): readonly [readonly stri
   return [words.slice(0, length), jobs]
 }
 
-type ObjectWithJob = FoundJob & { readonly job: AskedJob }
+type ObjectWithJob = FoundJob & { readonly job: JobRecord }
 
 /** The two jobs, the earlier one first. */
 async function pairOf(

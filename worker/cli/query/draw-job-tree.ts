@@ -1,7 +1,7 @@
 // Draws the tree of a job as text: one line per object with its phase, its duration, a bar on the time line of the
 // whole job, and its phases. Pure.
 
-import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
+import type { JobRecord } from '../../../activities/journal/read/object-queries.ts'
 import { path, textAt } from '../../../workflows/kit/index.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
 import { formatSpan, colourOf, formatDuration, errorText, isGood, nameOf, type Paint, singleLine } from './format.ts'
@@ -36,7 +36,7 @@ export function drawJobTree(root: JobNode, now: Date, paint: Paint): string {
   return [head, ...body].join('')
 }
 
-function beginText(job: AskedJob | undefined): string {
+function beginText(job: JobRecord | undefined): string {
   return job === undefined
     ? '; the journal has none of this object'
     : `, begun ${job.startedAt.toISOString()}: ${singleLine(job.cause)}`
@@ -60,7 +60,7 @@ interface Span {
   readonly isGuess: boolean
 }
 
-export function spanOf(node: JobNode, whole: AskedJob | undefined, now: Date): Span | undefined {
+export function spanOf(node: JobNode, whole: JobRecord | undefined, now: Date): Span | undefined {
   const { job, object } = node
   if (job !== undefined) return { from: job.startedAt, to: job.finishedAt ?? now, isGuess: false }
   const handed = textAt(object.projection, path('status.jobIDGenerationTime'))
@@ -70,7 +70,7 @@ export function spanOf(node: JobNode, whole: AskedJob | undefined, now: Date): S
 }
 
 /** The position of this job on the time line of the whole job. */
-function barOf(part: Span | undefined, whole: AskedJob | undefined, now: Date): string {
+function barOf(part: Span | undefined, whole: JobRecord | undefined, now: Date): string {
   if (part === undefined || whole === undefined) return '·'.repeat(BAR)
   const start = whole.startedAt.getTime()
   const span = Math.max(1, (whole.finishedAt ?? now).getTime() - start)
@@ -86,7 +86,7 @@ function countOf({ children }: JobNode): string {
 }
 
 /** The duration of each phase: `Init 0.1s, Progressing 3.0s`. */
-export function phasesText(job: AskedJob | undefined, now: Date): string {
+export function phasesText(job: JobRecord | undefined, now: Date): string {
   if (job === undefined) return ''
   const { phases, finishedAt } = job
   return phases

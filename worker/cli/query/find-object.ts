@@ -1,6 +1,6 @@
 // Finds the object that a command line names, and its job, in the journal.
 
-import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
+import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import type { JournalSession } from './open-journal.ts'
 import { objectNamed } from './object-name.ts'
 import { isOver } from './job-tree.ts'
@@ -10,7 +10,7 @@ import { jobIDIn, nameOf } from './format.ts'
 export async function findObjects(
   journal: JournalSession,
   words: readonly string[],
-): Promise<readonly [AskedObject, ...AskedObject[]]> {
+): Promise<readonly [ObjectRecord, ...ObjectRecord[]]> {
   const { namespace, cluster } = journal
   const { kind, name } = objectNamed(words, journal.kinds)
   const of = { group: kind.group, kind: kind.kind, name }
@@ -25,8 +25,8 @@ export async function findObjects(
 }
 
 export interface FoundJob {
-  readonly object: AskedObject
-  readonly job: AskedJob | undefined
+  readonly object: ObjectRecord
+  readonly job: JobRecord | undefined
 }
 
 /**
@@ -35,9 +35,9 @@ export interface FoundJob {
  */
 async function current(
   journal: JournalSession,
-  object: AskedObject,
-  newest: AskedJob | undefined,
-): Promise<AskedJob | undefined> {
+  object: ObjectRecord,
+  newest: JobRecord | undefined,
+): Promise<JobRecord | undefined> {
   if (newest === undefined || object.deleted || !isOver(object, newest)) return newest
   const jobID = jobIDIn(object.projection)
   if (jobID === undefined) return newest

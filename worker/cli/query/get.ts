@@ -2,7 +2,7 @@
 
 import { Command } from 'commander'
 
-import type { AskedObject, AskedJob, AskedName } from '../../../activities/journal/read/asked-objects.ts'
+import type { ObjectRecord, JobRecord, ObjectName } from '../../../activities/journal/read/object-queries.ts'
 import { MOST_LISTED } from '../../../activities/journal/read/limits.ts'
 import { type GroupKind, valueAt, writeJson } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
@@ -28,8 +28,8 @@ import {
   singleLine,
 } from './format.ts'
 import { readQueuePositions, queueText, pausedText } from './waiting.ts'
-import type { Awaited } from '../../../activities/journal/read/asked-events.ts'
-import type { Waiting } from '../../../activities/journal/read/waiting.ts'
+import type { AwaitedObject } from '../../../activities/journal/read/event-queries.ts'
+import type { QueuePosition } from '../../../activities/journal/read/wake-queue.ts'
 
 const FORMATS = ['table', 'wide', 'json', 'yaml', 'name'] as const
 
@@ -100,7 +100,7 @@ async function listAll<Row>(
   return listed
 }
 
-async function withJobs(journal: JournalSession, objects: readonly AskedObject[]): Promise<readonly ListedObject[]> {
+async function withJobs(journal: JournalSession, objects: readonly ObjectRecord[]): Promise<readonly ListedObject[]> {
   const uids = objects.map(({ uid }) => uid)
   const newest = await journal.newestJobs(uids)
   // Jobs of hosted items are not in the journal, so the newest row may belong to an earlier job.
@@ -117,7 +117,7 @@ async function withJobs(journal: JournalSession, objects: readonly AskedObject[]
     busy.map(({ uid }) => uid),
   )
   const children = await journal.childrenOf(busy, new Date())
-  const unfinished = new Map<string, AskedObject[]>()
+  const unfinished = new Map<string, ObjectRecord[]>()
   for (const child of children) {
     const isThrough = child.deleted || (!isBusy(child.projection) && isGood(phaseIn(child.projection) ?? 'Succeeded'))
     if (!isThrough) unfinished.set(child.owner, [...(unfinished.get(child.owner) ?? []), child])
@@ -158,7 +158,7 @@ export function labelsOf(selector: string | undefined): ReadonlyMap<string, stri
 }
 
 export function hasLabels(
-  { projection }: Pick<AskedObject, 'projection'>,
+  { projection }: Pick<ObjectRecord, 'projection'>,
   labels: ReadonlyMap<string, string>,
 ): boolean {
   return [...labels].every(([name, value]) => valueAt(projection, ['metadata', 'labels', name]) === value)
@@ -167,13 +167,13 @@ export function hasLabels(
 // An object with its newest job.
 
 interface ListedObject {
-  readonly object: AskedObject
-  readonly job: AskedJob | undefined
-  readonly awaited: readonly Awaited[]
+  readonly object: ObjectRecord
+  readonly job: JobRecord | undefined
+  readonly awaited: readonly AwaitedObject[]
   /** Children that have not finished, if the object has not finished. */
-  readonly unfinished: readonly AskedObject[]
+  readonly unfinished: readonly ObjectRecord[]
   /** Set if the object's next job has not started. */
-  readonly queuePosition?: Waiting | undefined
+  readonly queuePosition?: QueuePosition | undefined
 }
 
 interface TableOptions {
@@ -211,7 +211,7 @@ function rowOf(rows: ListedObject, { now, wide, withNamespace, withKind }: Table
   ]
 }
 
-function wideCells(job: AskedJob | undefined): readonly Cell[] {
+function wideCells(job: JobRecord | undefined): readonly Cell[] {
   if (job === undefined) return ['-', '-', '-', '-']
   return [job.startedAt.toISOString(), job.outcome ?? '-', job.cause, job.workflowID]
 }
@@ -236,7 +236,7 @@ function unfinishedText(rows: ListedObject): string {
   return deletionText(object) ?? (job?.outcome === null ? error : undefined) ?? ''
 }
 
-function deletionText({ projection }: AskedObject): string | undefined {
+function deletionText({ projection }: ObjectRecord): string | undefined {
   const deletion = deletionIn(projection)
   return deletion === undefined ? undefined : `to be gone: ${deletion.finalizers.join(', ') || 'no finalizers'}`
 }
@@ -261,12 +261,12 @@ function getData(rows: readonly ListedObject[]): readonly object[] {
   }))
 }
 
-function jobData(job: AskedJob): object {
+function jobData(job: JobRecord): object {
   const { jobID, workflowID, controller, cause, phase, phases, outcome, lastError, startedAt, finishedAt } = job
   return { jobID, workflowID, controller, cause, phase, phases, outcome, lastError, startedAt, finishedAt }
 }
 
-function getNames(objects: readonly (GroupKind & AskedName)[]): string {
+function getNames(objects: readonly (GroupKind & ObjectName)[]): string {
   return objects
     .map(({ group, kind, name }) => `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}/${name}\n`)
     .join('')

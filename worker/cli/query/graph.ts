@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 
 import { groupKindOf, groupKindText, type JobModeController } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { type LiveRead, readLive } from '../live-objects.ts'
 import type { UserFlags } from '../user.ts'
 import { nodesOf } from './draw-job-tree.ts'
@@ -54,7 +54,7 @@ function withoutDeleted(node: JobNode): JobNode {
 function siblingRules() {
   const rules = new Map<string, SiblingRules>()
   const apis = new Map<string, { readonly apiVersion: string; readonly plural: string }>()
-  for (const controller of builtIn.controllers.values()) {
+  for (const controller of builtInRegistry.controllers.values()) {
     if (controller.mode !== 'job') continue
     const { siblings, target }: JobModeController = controller
     if (siblings === undefined) continue

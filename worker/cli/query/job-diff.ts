@@ -1,7 +1,7 @@
 // Compares two jobs of an object and formats the differences. Pure.
 
-import type { AskedWrite } from '../../../activities/journal/read/asked-events.ts'
-import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
+import type { WriteRecord } from '../../../activities/journal/read/event-queries.ts'
+import type { JobRecord } from '../../../activities/journal/read/object-queries.ts'
 import { groupKindText, type Projection } from '../../../workflows/kit/index.ts'
 import { changesBetween, type VersionChange, historyData } from './versions.ts'
 import { nodesOf, spanOf } from './draw-job-tree.ts'
@@ -21,10 +21,10 @@ import { MOST_WRITES } from '../../../activities/journal/read/limits.ts'
 
 export interface JobSide {
   readonly tree: JobNode
-  readonly job: AskedJob
+  readonly job: JobRecord
   /** By uid: the stored fields at the object's last event in the job. */
   readonly projections: ReadonlyMap<string, Projection>
-  readonly writes: readonly AskedWrite[]
+  readonly writes: readonly WriteRecord[]
   readonly passes: number | undefined
 }
 
@@ -87,7 +87,7 @@ function partsOf({ tree, projections: kept }: JobSide): ReadonlyMap<string, JobN
   )
 }
 
-function stateOf(node: JobNode, whole: AskedJob): ObjectState {
+function stateOf(node: JobNode, whole: JobRecord): ObjectState {
   const span = spanOf(node, whole, new Date())
   return {
     phase: phaseOf(node),
@@ -101,7 +101,7 @@ function projectionChanges(before: Projection | undefined, after: Projection | u
   return changesBetween(before, after).filter((change) => !change.startsWith('status.'))
 }
 
-function writesDiff(before: readonly AskedWrite[], after: readonly AskedWrite[]): readonly WriteDiff[] {
+function writesDiff(before: readonly WriteRecord[], after: readonly WriteRecord[]): readonly WriteDiff[] {
   const [old, now] = [counted(before), counted(after)]
   return [...new Set([...old.keys(), ...now.keys()])].sort().flatMap((write) => {
     const [one, other] = [old.get(write) ?? 0, now.get(write) ?? 0]
@@ -109,7 +109,7 @@ function writesDiff(before: readonly AskedWrite[], after: readonly AskedWrite[])
   })
 }
 
-function counted(writes: readonly AskedWrite[]): ReadonlyMap<string, number> {
+function counted(writes: readonly WriteRecord[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const { verb, object, error } of writes) {
     const write = singleLine(`${verb} ${object}${error === null ? '' : ', refused'}`)

@@ -1,17 +1,17 @@
 // Reads a job with the jobs of its children from the journal: hosted children and children with their own runs.
 
-import type { Awaited } from '../../../activities/journal/read/asked-events.ts'
-import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
-import type { Questions } from '../../../activities/journal/read/questions.ts'
+import type { AwaitedObject } from '../../../activities/journal/read/event-queries.ts'
+import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
+import type { JournalQueries } from '../../../activities/journal/read/queries.ts'
 import { groupKindOf, groupKindText } from '../../../workflows/kit/index.ts'
 import { isRedacted } from '../../api/redaction.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { isBad, isBusy, isGood, jobIDIn, phaseIn, singleLine } from './format.ts'
 
 export interface JobNode {
-  readonly object: AskedObject
-  readonly job: AskedJob | undefined
-  readonly awaited: readonly Awaited[]
+  readonly object: ObjectRecord
+  readonly job: JobRecord | undefined
+  readonly awaited: readonly AwaitedObject[]
   readonly children: readonly JobNode[]
 }
 
@@ -21,19 +21,19 @@ const LONGEST_PHASE = 60
 const DEEPEST = 24
 
 export async function readJobTree(
-  journal: Questions,
-  object: AskedObject,
-  job: AskedJob | undefined,
+  journal: JournalQueries,
+  object: ObjectRecord,
+  job: JobRecord | undefined,
 ): Promise<JobNode> {
   const { jobs, below, seen } = await readBelow(journal, object, job)
   const isEnded = job !== undefined && isOver(object, job)
   const controllers = [...new Set([...jobs.values()].map(({ controller }) => controller))]
-  const awaited = isEnded ? new Map<string, readonly Awaited[]>() : await journal.awaitedByAll(controllers, seen)
+  const awaited = isEnded ? new Map<string, readonly AwaitedObject[]>() : await journal.awaitedByAll(controllers, seen)
   const jobless = seen.filter((uid) => !jobs.has(uid))
   const lastEvents = isEnded
     ? await journal.lastEventsIn(jobless, { jobID: job.jobID, since: job.startedAt })
     : undefined
-  const nodeOf = (one: AskedObject): JobNode => ({
+  const nodeOf = (one: ObjectRecord): JobNode => ({
     object: lastEvents === undefined || jobs.has(one.uid) ? one : stateAtEnd(one, lastEvents.get(one.uid)),
     job: jobs.get(one.uid),
     awaited: awaited.get(one.uid) ?? [],
@@ -44,10 +44,10 @@ export async function readJobTree(
 }
 
 /** The descendants whose jobs started during this job, each once. */
-async function readBelow(journal: Questions, object: AskedObject, job: AskedJob | undefined) {
+async function readBelow(journal: JournalQueries, object: ObjectRecord, job: JobRecord | undefined) {
   const time = { from: job?.startedAt ?? object.updatedAt, to: job?.finishedAt ?? null }
-  const jobs = new Map<string, AskedJob>(job === undefined ? [] : [[object.uid, job]])
-  const below = new Map<string, AskedObject[]>()
+  const jobs = new Map<string, JobRecord>(job === undefined ? [] : [[object.uid, job]])
+  const below = new Map<string, ObjectRecord[]>()
   const seen = new Set([object.uid])
   let found = await journal.childrenOf([object], time.from)
   for (let depth = 1; depth <= DEEPEST; depth++) {
@@ -72,15 +72,15 @@ async function readBelow(journal: Questions, object: AskedObject, job: AskedJob 
 }
 
 /** True if the object has had another job since, so that its status belongs to that job. */
-export function isOver({ projection }: Pick<AskedObject, 'projection'>, job: AskedJob): boolean {
+export function isOver({ projection }: Pick<ObjectRecord, 'projection'>, job: JobRecord): boolean {
   return job.outcome !== null && job.jobID !== '' && jobIDIn(projection) !== job.jobID
 }
 
 /** A child as it was at the end of an ended job, if the journal still has that version. */
 export function stateAtEnd(
-  child: AskedObject,
-  lastEvents: { readonly at: Date; readonly type: string; readonly projection: AskedObject['projection'] } | undefined,
-): AskedObject {
+  child: ObjectRecord,
+  lastEvents: { readonly at: Date; readonly type: string; readonly projection: ObjectRecord['projection'] } | undefined,
+): ObjectRecord {
   if (lastEvents !== undefined)
     return {
       ...child,
@@ -97,7 +97,7 @@ const UNKNOWN_PHASE = 'unknown'
 
 /** Kinds with jobs. An item that waits for others may have no phase yet. */
 const JOB_KINDS: ReadonlySet<string> = new Set(
-  [...builtIn.controllers.values()].flatMap(({ mode, target }) =>
+  [...builtInRegistry.controllers.values()].flatMap(({ mode, target }) =>
     mode === 'job' ? [groupKindText(groupKindOf(target))] : [],
   ),
 )
@@ -130,6 +130,6 @@ export function isOpen({ object, job }: Pick<JobNode, 'object' | 'job'>): boolea
 }
 
 /** True if an ended job succeeded. */
-export function endedWell(job: AskedJob): boolean {
+export function endedWell(job: JobRecord): boolean {
   return isGood(job.outcome ?? undefined) || (job.outcome === 'Finished' && !isBad(job.phase ?? undefined))
 }

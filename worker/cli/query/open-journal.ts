@@ -5,12 +5,12 @@ import type { Command } from 'commander'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import type { Questions, QuestionName } from '../../../activities/journal/read/questions.ts'
+import type { JournalQueries, QueryName } from '../../../activities/journal/read/queries.ts'
 import type { Journal } from '../../../activities/journal/read/reader.ts'
 import { readState } from '../../dev/state.ts'
 import { findPlans } from '../../plans/find-plans.ts'
 import { type Config, readConfig } from '../../server/config.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { DATA_DIR_OPTION, devFolder, findDev } from '../dev-folder.ts'
 import { apiAddressOf, type ApiAddress, apiOfCluster, openApi, addressText } from '../api-place.ts'
@@ -28,7 +28,7 @@ export interface JournalFlags extends ContextFlags {
 }
 
 /** An open journal. `db` exists only if a database answers. */
-export interface JournalSession extends Journal, Questions {
+export interface JournalSession extends Journal, JournalQueries {
   readonly namespace: string
   readonly kinds: readonly QueryableKind[]
   /** The kinds with a controller of Pawl. */
@@ -56,7 +56,7 @@ export async function withJournal<Answer>(
   const config = readConfig()
   const namespace = await namespaceOf(flags, config)
   const session = await openFound(await findJournal(flags, config), flags, config)
-  const own = findPlans(builtIn).map(({ kind }) => kind)
+  const own = findPlans(builtInRegistry).map(({ kind }) => kind)
   try {
     const followed = await session.firstAnswer(session.questions.followedKinds())
     return await use({
@@ -77,7 +77,7 @@ export async function withJournal<Answer>(
 }
 
 interface Opened {
-  readonly questions: Questions
+  readonly questions: JournalQueries
   /** @throws UsageError if `pawl api` answers. */
   readonly db: () => Journal['db']
   readonly firstAnswer: <Answer>(answer: Promise<Answer>) => Promise<Answer>
@@ -87,13 +87,13 @@ interface Opened {
 async function openFound(found: FoundJournal, flags: JournalFlags, config: Config): Promise<Opened> {
   if ('url' in found) {
     // Commands that use `pawl api` do not load the database client.
-    const [{ openReader }, { questionsTo }] = await Promise.all([
+    const [{ openReader }, { queriesOf }] = await Promise.all([
       import('../../../activities/journal/read/reader.ts'),
-      import('../../../activities/journal/read/questions.ts'),
+      import('../../../activities/journal/read/queries.ts'),
     ])
     const db = openReader(found.url)
     return {
-      questions: questionsTo({ db, cluster: flags.cluster }),
+      questions: queriesOf({ db, cluster: flags.cluster }),
       db: () => db,
       firstAnswer: async (answer) => await firstAnswer(answer, found.url),
       close: async () => await db.destroy(),
@@ -166,14 +166,14 @@ export async function journalURL(flags: JournalFlags, config: Config): Promise<s
 }
 
 /** Sends the input of a question to `pawl api` and returns the body of the answer. */
-type ApiCall = (name: QuestionName, input: unknown) => Promise<unknown>
+type ApiCall = (name: QueryName, input: unknown) => Promise<unknown>
 
-export function apiQuestions(use: ApiCall): Questions {
-  const names = Object.keys(WIRE_FORMATS) as QuestionName[]
+export function apiQuestions(use: ApiCall): JournalQueries {
+  const names = Object.keys(WIRE_FORMATS) as QueryName[]
   const entries = names.map((name) => {
     // The arguments match the question's type.
     const input = WIRE_FORMATS[name].input as (...args: readonly unknown[]) => unknown
     return [name, async (...args: readonly unknown[]) => answerIn(name, await use(name, input(...args)))]
   })
-  return Object.fromEntries(entries) as Questions
+  return Object.fromEntries(entries) as JournalQueries
 }

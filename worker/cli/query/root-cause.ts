@@ -1,6 +1,6 @@
 // Follows a job down its tree to the object that causes the wait or the failure, and explains it in sentences. Pure.
 
-import type { AskedObject } from '../../../activities/journal/read/asked-objects.ts'
+import type { ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import { type GroupKind, groupKindText, path, textAt } from '../../../workflows/kit/index.ts'
 import { isRedacted } from '../../api/redaction.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
@@ -47,7 +47,7 @@ export function reasonsOf(node: JobNode, context: RootCauseContext): readonly st
 }
 
 /** The status message, if the kind lets the journal store it. */
-function statusMessage(object: AskedObject): readonly string[] {
+function statusMessage(object: ObjectRecord): readonly string[] {
   const message = textAt(object.projection, MESSAGE)
   return message === undefined || message === '' ? [] : [`${nameOf(object)} says: ${message}.`]
 }

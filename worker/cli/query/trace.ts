@@ -3,7 +3,7 @@
 import { Command } from 'commander'
 import { setTimeout } from 'node:timers/promises'
 
-import type { AskedJob } from '../../../activities/journal/read/asked-objects.ts'
+import type { JobRecord } from '../../../activities/journal/read/object-queries.ts'
 import { drawJobTree, changedLines } from './draw-job-tree.ts'
 import { findJob } from './find-object.ts'
 import { follow } from './follow.ts'
@@ -73,7 +73,7 @@ async function trace(journal: JournalSession, words: readonly string[], flags: T
  */
 export function endOf(
   tree: Pick<JobNode, 'object' | 'job'>,
-  found: AskedJob | undefined,
+  found: JobRecord | undefined,
   followedJobID: string | undefined,
 ): 'well' | 'badly' | undefined {
   const { deleted, projection } = tree.object

@@ -1,21 +1,21 @@
 // Formats the versions of an object in the journal, and the changes between them, as text and as JSON. Pure.
 
-import type { AskedEvent } from '../../../activities/journal/read/asked-events.ts'
+import type { EventRecord } from '../../../activities/journal/read/event-queries.ts'
 import { type Paint, singleLine } from './format.ts'
 import { writeJson, type Projection } from '../../../workflows/kit/index.ts'
 
 /** A version and the fields that it changed. */
 export interface VersionChange {
-  readonly event: AskedEvent
+  readonly event: EventRecord
   readonly changes: readonly string[]
 }
 
 /** @param versions of one object, in the order of the journal. */
-export function versionChanges(versions: readonly AskedEvent[]): readonly VersionChange[] {
+export function versionChanges(versions: readonly EventRecord[]): readonly VersionChange[] {
   return versions.map((event, index) => ({ event, changes: changesIn(versions[index - 1], event) }))
 }
 
-function changesIn(before: AskedEvent | undefined, event: AskedEvent): readonly string[] {
+function changesIn(before: EventRecord | undefined, event: EventRecord): readonly string[] {
   if (event.type === 'DELETED') return ['gone']
   return changesBetween(before?.projection, event.projection)
 }
@@ -36,11 +36,11 @@ export function historyText(known: readonly VersionChange[], paint: Paint): stri
     .join('')
 }
 
-function sourceText({ source }: AskedEvent): string {
+function sourceText({ source }: EventRecord): string {
   return { watch: 'seen by watch', relist: 'seen in a list', write: 'answer to a write' }[source]
 }
 
-function writerText({ writer }: AskedEvent): string {
+function writerText({ writer }: EventRecord): string {
   return writer === null ? "by somebody beside Pawl's runs" : `by run ${singleLine(writer)}`
 }
 

@@ -9,16 +9,16 @@ import {
   textAt,
   valueAt,
 } from '../../../workflows/kit/index.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { nameOf, singleLine } from './format.ts'
-import type { AskedRun } from '../../../activities/journal/read/asked-events.ts'
-import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
-import type { Questions } from '../../../activities/journal/read/questions.ts'
+import type { RunRecord } from '../../../activities/journal/read/event-queries.ts'
+import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
+import type { JournalQueries } from '../../../activities/journal/read/queries.ts'
 import { MOST_AHEAD } from '../../../activities/journal/read/limits.ts'
-import type { Waiting } from '../../../activities/journal/read/waiting.ts'
+import type { QueuePosition } from '../../../activities/journal/read/wake-queue.ts'
 
 const STEERING = new Map(
-  [...builtIn.controllers.values()].flatMap((controller) => {
+  [...builtInRegistry.controllers.values()].flatMap((controller) => {
     if (controller.mode !== 'job' || controller.steering === undefined) return []
     return [[groupKindText(groupKindOf(controller.target)), controller.steering] as const]
   }),
@@ -34,7 +34,7 @@ export function pausedText({ group, kind, projection }: PausableObject): string 
   const { pause: pausing, skip } = STEERING.get(groupKindText({ group, kind })) ?? {}
   if (skip !== undefined) return skippedText(textAt(projection, annotation(skip)))
   if (pausing === undefined) return undefined
-  if (valueAt(projection, pausing.told) !== undefined) return statusPauseText(projection, pausing.told)
+  if (valueAt(projection, pausing.statusPath) !== undefined) return statusPauseText(projection, pausing.statusPath)
   const value = textAt(projection, annotation(pausing.annotation)) ?? ''
   return value === '' || value === 'false' ? undefined : `paused: ${singleLine(value, 200)}`
 }
@@ -61,16 +61,16 @@ export function pauseSentences(object: PausableObject): readonly string[] {
 
 // Objects with their newest jobs.
 
-type ObjectsWithJobs = readonly { readonly object: AskedObject; readonly job: AskedJob | undefined }[]
+type ObjectsWithJobs = readonly { readonly object: ObjectRecord; readonly job: JobRecord | undefined }[]
 
 /** In level mode an object waits for its next pass, not for a job. */
-const JOB_CONTROLLERS = Object.entries(builtIn.modes).flatMap(([name, mode]) => (mode === 'job' ? [name] : []))
+const JOB_CONTROLLERS = Object.entries(builtInRegistry.modes).flatMap(([name, mode]) => (mode === 'job' ? [name] : []))
 
 /** The queue positions of objects without an open job, by uid. */
 export async function readQueuePositions(
-  journal: Questions,
+  journal: JournalQueries,
   asking: ObjectsWithJobs,
-): Promise<ReadonlyMap<string, Waiting>> {
+): Promise<ReadonlyMap<string, QueuePosition>> {
   const idle = asking.filter(({ object, job }) => !object.deleted && job?.outcome !== null)
   return await journal.waitingOf(
     JOB_CONTROLLERS,
@@ -79,11 +79,11 @@ export async function readQueuePositions(
 }
 
 /** A few words. */
-export function queueText({ ahead }: Waiting): string {
+export function queueText({ ahead }: QueuePosition): string {
   return ahead === 0 ? 'its turn' : `its turn, ${countOf(ahead)} before it`
 }
 
-export function queueSentence(object: AskedObject, { due, ahead }: Waiting): string {
+export function queueSentence(object: ObjectRecord, { due, ahead }: QueuePosition): string {
   const before = `${ahead === 0 ? 'none' : countOf(ahead)} of its namespace ${ahead === 1 ? 'comes' : 'come'} before it`
   return `${nameOf(object)} waits for its turn since ${due.toISOString()}: ${before}, and namespaces take turns.`
 }
@@ -93,7 +93,11 @@ function countOf(ahead: number): string {
 }
 
 /** For a job with its own run that no worker has started. */
-export function notStartedSentences(object: AskedObject, job: AskedJob, run: AskedRun | undefined): readonly string[] {
+export function notStartedSentences(
+  object: ObjectRecord,
+  job: JobRecord,
+  run: RunRecord | undefined,
+): readonly string[] {
   if (job.outcome !== null || run === undefined || run.passes > 0) return []
   return [
     `${nameOf(object)} waits for its turn: its run was started ${job.startedAt.toISOString()}, and no worker has begun it yet.`,

@@ -1,8 +1,8 @@
 // Formats the causes of a job and its current state as sentences, the oldest first. Pure.
 
-import type { AskedEvent, AskedWrite } from '../../../activities/journal/read/asked-events.ts'
+import type { EventRecord, WriteRecord } from '../../../activities/journal/read/event-queries.ts'
 import { MOST_WRITES } from '../../../activities/journal/read/limits.ts'
-import type { AskedJob, AskedObject } from '../../../activities/journal/read/asked-objects.ts'
+import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import type { Cause } from './causes.ts'
 import { changesBetween } from './versions.ts'
 import { phasesText } from './draw-job-tree.ts'
@@ -13,11 +13,11 @@ import { formatSpan, errorText, nameOf, singleLine } from './format.ts'
 interface WhyInput {
   readonly causes: readonly Cause[]
   /** Writes of the job's run, in order. */
-  readonly writes: readonly AskedWrite[]
+  readonly writes: readonly WriteRecord[]
   readonly passes: number | undefined
   /** The run's page in Temporal's UI, if the UI's address is known. */
   readonly page?: string | undefined
-  readonly newest: AskedEvent | undefined
+  readonly newest: EventRecord | undefined
   /** From the object to the root cause. */
   readonly path: readonly JobNode[]
   readonly reasons: readonly string[]
@@ -55,12 +55,12 @@ function causeSentences(cause: Cause, byHand: ForeignWrite | undefined): readonl
   ]
 }
 
-function beginSentence(job: AskedJob, object: AskedObject): string {
+function beginSentence(job: JobRecord, object: ObjectRecord): string {
   const run = job.cause === 'hosted' ? `hosted by run ${job.workflowID}` : `${job.cause}; run ${job.workflowID}`
   return `${job.startedAt.toISOString()} job ${idOf(job)} of ${nameOf(object)} began (${run}).`
 }
 
-function idOf({ jobID }: AskedJob): string {
+function idOf({ jobID }: JobRecord): string {
   return jobID === '' ? '(level mode)' : jobID
 }
 
@@ -78,7 +78,7 @@ function writerOf({ trigger, run, write }: Cause, byHand: ForeignWrite | undefin
   return write === undefined ? who : `${who}, in pass ${write.pass}, step ${write.step},`
 }
 
-function verbOf({ type }: AskedEvent): string {
+function verbOf({ type }: EventRecord): string {
   return { ADDED: 'created', MODIFIED: 'changed', DELETED: 'removed' }[type]
 }
 
@@ -92,7 +92,7 @@ function changesText({ trigger, before }: Cause): string {
   return `: ${changes.slice(0, MOST_CHANGES).join('; ')}${rest > 0 ? `; and ${rest} fields more` : ''}`
 }
 
-function jobSentences(job: AskedJob, { writes, passes, page, now }: WhyInput): readonly string[] {
+function jobSentences(job: JobRecord, { writes, passes, page, now }: WhyInput): readonly string[] {
   const phases = phasesText(job, now)
   const refused = writes.filter(({ error }) => error !== null)
   const last = writes.at(-1)
@@ -116,11 +116,11 @@ function writesText(count: number): string {
   return count === 1 ? '1 write' : `${count < MOST_WRITES ? count : `at least ${count}`} writes`
 }
 
-function writeText({ pass, step, verb, object, version, at }: AskedWrite): string {
+function writeText({ pass, step, verb, object, version, at }: WriteRecord): string {
   return `${at.toISOString()} pass ${pass}, step ${step}, ${verb} ${object}${version === null ? '' : ` (version ${version})`}`
 }
 
-function newestEventSentence(event: AskedEvent, object: AskedObject): string {
+function newestEventSentence(event: EventRecord, object: ObjectRecord): string {
   const what =
     event.outcome === 'wake' ? 'woke a run' : `${event.outcome}${event.reason === null ? '' : `: ${event.reason}`}`
   const who = event.writer === null ? "somebody beside Pawl's runs" : `run ${event.writer}`

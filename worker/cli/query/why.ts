@@ -2,10 +2,10 @@
 
 import type { Command } from 'commander'
 
-import type { AskedObject } from '../../../activities/journal/read/asked-objects.ts'
+import type { ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import { groupKindOf, groupKindText, writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { readLive, type ForeignWrite, foreignWriteAt } from '../live-objects.ts'
 import { withUserClient, type UserFlags } from '../user.ts'
 import { type PageFlags, runPage, UI_OPTION } from '../temporal-address.ts'
@@ -73,7 +73,7 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
 /** Read from the API server with the user's permissions: the journal has no field managers. */
 async function foreignWrites(causes: readonly Cause[], flags: UserFlags): Promise<ReadonlyMap<string, ForeignWrite>> {
   const apis = new Map(
-    [...builtIn.controllers.values()].map(({ target }) => [groupKindText(groupKindOf(target)), target]),
+    [...builtInRegistry.controllers.values()].map(({ target }) => [groupKindText(groupKindOf(target)), target]),
   )
   const foreign = causes.flatMap(({ object, trigger }) => {
     const api = apis.get(groupKindText(object))
@@ -94,7 +94,7 @@ async function foreignWrites(causes: readonly Cause[], flags: UserFlags): Promis
 const MAX_EVENTS = 2
 
 /** The newest Events of an object that is being deleted; controllers explain there what the deletion waits for. */
-async function deletionEvents(object: AskedObject, flags: UserFlags): Promise<readonly string[]> {
+async function deletionEvents(object: ObjectRecord, flags: UserFlags): Promise<readonly string[]> {
   if (object.deleted || deletionIn(object.projection) === undefined) return []
   try {
     const { newestEvents } = await import('../live-objects.ts')

@@ -9,7 +9,7 @@
 //   C3. A call is compared by its whole input. An activity's own reads and writes are in no history.
 //   C4. A build that does not record passes is compared by its calls only.
 
-import type { Recorded } from '../../../workflows/kit/index.ts'
+import type { ReplayEntry } from '../../../workflows/kit/index.ts'
 import { nameOf } from '../query/format.ts'
 import { entriesOfPasses } from './passes.ts'
 import type { Recording } from './record.ts'
@@ -66,7 +66,7 @@ export function compare(base: Recording, other: Recording): Comparison {
 }
 
 /** The acts of each pass, in order; only the calls if one build does not record passes (C4). */
-function passActs(entries: readonly Recorded[], tellsPasses: boolean): readonly (readonly Act[])[] {
+function passActs(entries: readonly ReplayEntry[], tellsPasses: boolean): readonly (readonly Act[])[] {
   const toActs = createActReader()
   return tellsPasses
     ? entriesOfPasses(entries).map((own) => own.flatMap(toActs))
@@ -74,8 +74,8 @@ function passActs(entries: readonly Recorded[], tellsPasses: boolean): readonly 
 }
 
 /** The input of a call contains its pass; other entries belong to the previous pass. */
-function groupByCalls(entries: readonly Recorded[]): readonly (readonly Recorded[])[] {
-  const passes: Recorded[][] = []
+function groupByCalls(entries: readonly ReplayEntry[]): readonly (readonly ReplayEntry[])[] {
+  const passes: ReplayEntry[][] = []
   let current = 1
   for (const entry of entries) {
     if (entry.told === 'call') {
@@ -92,7 +92,7 @@ function groupByCalls(entries: readonly Recorded[]): readonly (readonly Recorded
 }
 
 /** Later entries refer to the object that the plan's first entry names. */
-function createActReader(): (entry: Recorded) => readonly Act[] {
+function createActReader(): (entry: ReplayEntry) => readonly Act[] {
   const objects = new Map<number, string | undefined>()
   return (entry) => {
     switch (entry.told) {

@@ -1,7 +1,7 @@
 // Reads facts from a history in JSON: the run's IDs, its last event, its encryption keys, and its replayable part.
 // Pure.
 
-import type { Recorded } from '../../../workflows/kit/index.ts'
+import type { ReplayEntry } from '../../../workflows/kit/index.ts'
 
 /** An event as `historyJson` returns it. */
 export type HistoryEvent = {
@@ -67,7 +67,7 @@ const ENDED_BY_OPERATOR: Readonly<Record<string, string>> = {
 }
 
 /** The phase of the job, such as `Succeeded` or `Superseded`, `goes on`, or how the run was ended. */
-export function howEnded(entries: readonly Recorded[], events: readonly HistoryEvent[]): string {
+export function howEnded(entries: readonly ReplayEntry[], events: readonly HistoryEvent[]): string {
   const byHand = ENDED_BY_OPERATOR[lastEvent(events)]
   if (byHand !== undefined) return byHand
   const end = entries.findLast((entry) => entry.told === 'ended')
@@ -77,7 +77,7 @@ export function howEnded(entries: readonly Recorded[], events: readonly HistoryE
 }
 
 /** The last status phase or run outcome that the run wrote. */
-function lastResult(entries: readonly Recorded[]): string | undefined {
+function lastResult(entries: readonly ReplayEntry[]): string | undefined {
   const calls = entries.flatMap((entry) => (entry.told === 'call' ? [entry] : []))
   for (const { name, input } of calls.toReversed()) {
     const { outcome, change } = (input ?? {}) as {

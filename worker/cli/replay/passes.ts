@@ -5,7 +5,7 @@
 //   P2. Writes are rows of the journal. Writes that the journal no longer has are not shown, without a note in the
 //       pass.
 
-import type { Recorded, RecordedCall, RecordedFailure, Subject, TracedStep } from '../../../workflows/kit/index.ts'
+import type { ReplayEntry, ReplayCall, ReplayFailure, Subject, TracedStep } from '../../../workflows/kit/index.ts'
 import type { JobRows, RowOfWrite, RowOfEvent } from './job-rows.ts'
 
 export interface ReplayedPlan {
@@ -23,7 +23,7 @@ export interface ReplayedCall {
   /** True for local activities. */
   readonly isLocal: boolean
   /** Undefined if the history has no answer. */
-  readonly answer: 'done' | { readonly failure: RecordedFailure } | undefined
+  readonly answer: 'done' | { readonly failure: ReplayFailure } | undefined
   readonly saw: readonly SeenObject[]
 }
 
@@ -42,9 +42,9 @@ export interface ReplayedPass {
 }
 
 /** The entries of each pass, in order. */
-export function entriesOfPasses(entries: readonly Recorded[]): readonly (readonly Recorded[])[] {
-  const passes: Recorded[][] = []
-  let next: Recorded[] = []
+export function entriesOfPasses(entries: readonly ReplayEntry[]): readonly (readonly ReplayEntry[])[] {
+  const passes: ReplayEntry[][] = []
+  let next: ReplayEntry[] = []
   let isSettled = false
   for (const entry of entries) {
     if (entry.told === 'pass') {
@@ -67,18 +67,18 @@ const SETTLES: ReadonlySet<string> = new Set(['settle', 'settleLevel'])
 const ENDS: ReadonlySet<string> = new Set(['endRun', 'endLevel'])
 
 /** True for the answer of the call that settles the pass. */
-function isSettle(entry: Recorded, current: readonly Recorded[]): boolean {
+function isSettle(entry: ReplayEntry, current: readonly ReplayEntry[]): boolean {
   if (entry.told !== 'answer') return false
   return current.some((one) => one.told === 'call' && one.call === entry.call && SETTLES.has(one.name))
 }
 
-function isEnd(entry: Recorded): boolean {
+function isEnd(entry: ReplayEntry): boolean {
   return entry.told === 'call' && ENDS.has(entry.name)
 }
 
 /** @param runID rows of other runs with the same workflow ID are ignored. */
 export function passesOf(
-  entries: readonly Recorded[],
+  entries: readonly ReplayEntry[],
   rows: JobRows | undefined,
   runID: string,
 ): readonly ReplayedPass[] {
@@ -101,9 +101,9 @@ export function passesOf(
   })
 }
 
-type Told<What extends Recorded['told']> = Extract<Recorded, { readonly told: What }>
+type Told<What extends ReplayEntry['told']> = Extract<ReplayEntry, { readonly told: What }>
 
-function plansOf(own: readonly Recorded[]): readonly ReplayedPlan[] {
+function plansOf(own: readonly ReplayEntry[]): readonly ReplayedPlan[] {
   const traces = new Map(own.flatMap((entry) => (entry.told === 'planned' ? [[entry.plan, entry.trace] as const] : [])))
   return own.flatMap((entry) =>
     entry.told === 'plan' ? [{ subject: entry.subject, phase: entry.phase, trace: traces.get(entry.plan) }] : [],
@@ -111,7 +111,7 @@ function plansOf(own: readonly Recorded[]): readonly ReplayedPlan[] {
 }
 
 function callOf(
-  { call, name, summary = name, action, isLocal, input }: RecordedCall,
+  { call, name, summary = name, action, isLocal, input }: ReplayCall,
   answers: ReadonlyMap<number, Told<'answer'>>,
 ): ReplayedCall {
   const answer = answers.get(call)
@@ -205,11 +205,11 @@ function text(value: unknown): string | undefined {
 interface WakeContext {
   readonly rows: JobRows | undefined
   /** The previous pass. */
-  readonly before: readonly Recorded[] | undefined
+  readonly before: readonly ReplayEntry[] | undefined
 }
 
 /** @param own the entries of the pass, including those before its start. */
-function wakeTexts(own: readonly Recorded[], around: WakeContext): readonly string[] {
+function wakeTexts(own: readonly ReplayEntry[], around: WakeContext): readonly string[] {
   const begin = own.findIndex((entry) => entry.told === 'pass')
   const told = own.slice(0, begin).flatMap((entry): readonly string[] => {
     switch (entry.told) {
@@ -253,7 +253,7 @@ function eventText({ object, type, version, phase, writer, at }: RowOfEvent): st
 }
 
 /** Wakes that the previous pass's settle returned. */
-function settleTexts(before: readonly Recorded[], rows: JobRows | undefined): readonly string[] {
+function settleTexts(before: readonly ReplayEntry[], rows: JobRows | undefined): readonly string[] {
   const answer = before.findLast((entry) => entry.told === 'answer')
   const { woken, wokenBy, result } = (answer?.result ?? {}) as {
     readonly woken?: unknown

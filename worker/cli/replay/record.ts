@@ -7,9 +7,9 @@
 import proto from '@temporalio/proto'
 import { DefaultLogger, type InjectedSinks, type ReplayWorkerOptions, Runtime, Worker } from '@temporalio/worker'
 
-import { REPLAY_QUEUE, type Recorded, type RecordingSinks, type RunSinks } from '../../../workflows/kit/index.ts'
+import { REPLAY_QUEUE, type ReplayEntry, type ReplaySinks, type RunSinks } from '../../../workflows/kit/index.ts'
 import { nondeterminismIn } from '../../../activities/run/failure-reports.ts'
-import { EXACT_PAYLOADS, payloadConverter, readPayloadKeys } from '../../reconciler/temporal/payload-codec.ts'
+import { EXACT_PAYLOADS, dataConverterOptions, readPayloadKeys } from '../../reconciler/temporal/payload-codec.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { replayable, encryptionKeysIn } from './history-events.ts'
 import type { RecordedRun } from './load.ts'
@@ -19,7 +19,7 @@ const { History } = proto.temporal.api.history.v1
 /** The entries of one build for one history. */
 export interface Recording {
   readonly workflowId: string
-  readonly entries: readonly Recorded[]
+  readonly entries: readonly ReplayEntry[]
   /** Why the replay did not reach the end of the history. */
   readonly error?: string | undefined
 }
@@ -37,7 +37,7 @@ export async function* recordRuns(
   runs: AsyncIterable<RecordedRun> | Iterable<RecordedRun>,
 ): AsyncGenerator<Recording> {
   silenceSdkLogs()
-  let entries: Recorded[] = []
+  let entries: ReplayEntry[] = []
   const options: ReplayWorkerOptions = {
     ...replayOptions({ code, payloadKeyPath }),
     replayName: REPLAY_QUEUE,
@@ -58,7 +58,7 @@ export function replayOptions({ code, payloadKeyPath }: RecordOptions): ReplayWo
     // Failures of the replay itself are not encrypted.
     dataConverter: {
       payloadConverterPath: EXACT_PAYLOADS,
-      payloadCodecs: payloadConverter(payloadKeyPath).dataConverter.payloadCodecs ?? [],
+      payloadCodecs: dataConverterOptions(payloadKeyPath).dataConverter.payloadCodecs ?? [],
     },
     workflowBundle: { code },
   }
@@ -86,9 +86,9 @@ export function requireKeys({ workflowId, events }: RecordedRun, payloadKeyPath:
   )
 }
 
-function recordingSinks(onEntry: (entry: Recorded) => void): InjectedSinks<RecordingSinks & RunSinks> {
+function recordingSinks(onEntry: (entry: ReplayEntry) => void): InjectedSinks<ReplaySinks & RunSinks> {
   return {
-    replay: { told: { fn: (_info, entry) => onEntry(JSON.parse(entry) as Recorded), callDuringReplay: true } },
+    replay: { told: { fn: (_info, entry) => onEntry(JSON.parse(entry) as ReplayEntry), callDuringReplay: true } },
     // Bugs that a run reports are in its recording as well.
     runs: { threw: { fn: () => undefined, callDuringReplay: true } },
   }

@@ -5,7 +5,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { writeJson } from '../../../workflows/kit/index.ts'
-import { pastRuns, MOST_PAST_RUNS } from '../../../activities/journal/read/past-runs.ts'
+import { pastRuns, MOST_PAST_RUNS } from '../../../activities/journal/read/job-queries.ts'
 import type { TemporalTarget } from '../../server/temporal.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { type JournalSession, withJournal, type JournalFlags } from '../query/open-journal.ts'

@@ -68,7 +68,7 @@ function managerOf({ metadata }: KubeObject, finalizer: string): string | undefi
 
 /** True if the status says that the object is paused. */
 function isPaused({ kind: { steering }, object }: LiveNode): boolean {
-  return steering.pause !== undefined && valueAt(object, steering.pause.told) !== undefined
+  return steering.pause !== undefined && valueAt(object, steering.pause.statusPath) !== undefined
 }
 
 function waitsIn(object: KubeObject): readonly string[] {
@@ -108,13 +108,13 @@ export function remedies(root: LiveNode, blockers: readonly Blocker[], words: st
   const { steering } = root.kind
   const isFailed = isBad(phaseIn(root.object))
   const isLeft =
-    steering.leave !== undefined &&
-    Object.entries(steering.leave).every(([key, value]) => root.object.metadata.annotations?.[key] === value)
+    steering.orphan !== undefined &&
+    Object.entries(steering.orphan).every(([key, value]) => root.object.metadata.annotations?.[key] === value)
   return [
     'ways out, when what is wrong above is mended, or shall not be:',
     ...(isPaused(root) ? [`  pawl resume ${words}: lets it go on`] : []),
     ...(isFailed && steering.reconcile !== undefined ? [`  pawl reconcile ${words}: tries the deletion again`] : []),
-    ...(steering.leave === undefined || isLeft
+    ...(steering.orphan === undefined || isLeft
       ? []
       : [`  pawl delete ${words} --without-uninstall: lets it go, and what it deployed stays`]),
     `  pawl delete ${words} --force --reason TEXT: takes all finalizers off, also those of others; what was deployed stays, and nobody knows of it any more`,

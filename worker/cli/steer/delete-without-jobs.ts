@@ -6,7 +6,7 @@ import { isNotFound } from '../../../activities/kube/kube-error.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { groupKindOf, groupKindText, isSameGroupKind, type LevelTarget } from '../../../workflows/kit/index.ts'
 import type { NamedKind } from '../../plans/find-plans.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { nameOf } from '../query/format.ts'
 import { newestEvents } from '../live-objects.ts'
@@ -70,7 +70,9 @@ export async function deleteWithoutJobs(kind: NamedKind, name: string, flags: Fl
 
 /** @throws UsageError for a kind that another program owns, such as Namespace. */
 function targetOf(kind: NamedKind): LevelTarget {
-  const controller = [...builtIn.controllers.values()].find(({ target }) => isSameGroupKind(groupKindOf(target), kind))
+  const controller = [...builtInRegistry.controllers.values()].find(({ target }) =>
+    isSameGroupKind(groupKindOf(target), kind),
+  )
   const target: LevelTarget = controller?.target ?? kind
   if (target.isReadOnly === true) throw new UsageError(`${kind.kind}: not a kind of Pawl; delete it with kubectl`)
   return target

@@ -107,13 +107,13 @@ async function requestDeletion(target: TargetObject): Promise<void> {
 
 /** Keeps what the object deployed; restarts a deletion that failed. */
 async function leaveDeployed(target: TargetObject): Promise<void> {
-  const { leave, reconcile = {} } = target.kind.steering
-  if (leave === undefined)
+  const { orphan, reconcile = {} } = target.kind.steering
+  if (orphan === undefined)
     throw new UsageError(
       `--without-uninstall is for roots, found a ${target.kind.kind}; expected that of which it is a part`,
     )
   await annotate(target, 'delete without uninstalling', (present) => {
     const hasFailed = present.metadata.deletionTimestamp !== undefined && isBad(phaseIn(present))
-    return { ...leave, ...(hasFailed ? reconcile : {}) }
+    return { ...orphan, ...(hasFailed ? reconcile : {}) }
   })
 }

@@ -60,7 +60,7 @@ async function removeFinalizers(target: TargetObject, { kind, object }: LiveNode
     const present = await readObject(kube, kind, namespace, name)
     const { finalizers = [], resourceVersion } = present?.metadata ?? {}
     if (present?.metadata.uid !== uid || finalizers.length === 0) return []
-    const annotations = { [kind.steering.record]: recordText(target, 'force the deletion', new Date()) }
+    const annotations = { [kind.steering.auditAnnotation]: recordText(target, 'force the deletion', new Date()) }
     try {
       await kube.request('PATCH', resourcePath(kind.api, namespace, name), {
         body: { metadata: { uid, resourceVersion, finalizers: null, annotations } }, // F3

@@ -30,14 +30,14 @@ function below(node: LiveNode, act: ItemCommand, before: readonly string[]): Ite
   return node.children.flatMap((child) => {
     const { kind, object } = child
     if (isItem(kind, act)) return [{ kind, object, path: [...before, nameWithin(child)].join('/') }]
-    const isCalled = kind.steering.calledAt !== undefined
+    const isCalled = kind.steering.nameInParent !== undefined
     return below(child, act, isCalled ? [...before, nameWithin(child)] : before)
   })
 }
 
 function nameWithin({ kind, object }: LiveNode): string {
-  const { calledAt } = kind.steering
-  return (calledAt && textAt(object, calledAt)) ?? object.metadata.name
+  const { nameInParent } = kind.steering
+  return (nameInParent && textAt(object, nameInParent)) ?? object.metadata.name
 }
 
 const depthOf = (called: string): number => called.split('/').length

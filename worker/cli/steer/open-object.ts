@@ -15,7 +15,7 @@ import {
   writeJson,
 } from '../../../workflows/kit/index.ts'
 import { findPlans, type NamedKind } from '../../plans/find-plans.ts'
-import { builtIn } from '../../server/registry.ts'
+import { builtInRegistry } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { queryableKinds, objectNamed } from '../query/object-name.ts'
 import { nameOf, singleLine } from '../query/format.ts'
@@ -138,7 +138,7 @@ export async function formatResults(
 
 /** The kinds with jobs; their objects can be steered. */
 export function steeredKinds(): readonly SteeredKind[] {
-  return [...builtIn.controllers.values()].flatMap((controller): readonly SteeredKind[] => {
+  return [...builtInRegistry.controllers.values()].flatMap((controller): readonly SteeredKind[] => {
     if (controller.mode !== 'job' || controller.steering === undefined) return []
     const { target, steering } = controller
     return [{ ...groupKindOf(target), api: { apiVersion: target.apiVersion, plural: target.plural }, steering }]
@@ -147,7 +147,7 @@ export function steeredKinds(): readonly SteeredKind[] {
 
 /** Finds a kind of Pawl's controllers, with or without jobs. @throws UsageError if the words do not name an object of such a kind. */
 export function findControlledKind(words: readonly string[]): { readonly kind: NamedKind; readonly name: string } {
-  const controlled = findPlans(builtIn).map(({ kind }) => kind)
+  const controlled = findPlans(builtInRegistry).map(({ kind }) => kind)
   const { kind, name } = objectNamed(words, queryableKinds(controlled, []))
   const found = controlled.find((one) => isSameGroupKind(one, kind))
   if (found === undefined) throw new Error(`kind ${groupKindText(kind)} has no controller`)

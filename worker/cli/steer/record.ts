@@ -36,7 +36,7 @@ export async function annotate(
     const values = annotationsOf(object)
     if (values === undefined) return 'asked before'
     const { uid, resourceVersion } = object.metadata
-    const annotations = { ...values, [kind.steering.record]: recordText(target, what, new Date()) }
+    const annotations = { ...values, [kind.steering.auditAnnotation]: recordText(target, what, new Date()) }
     try {
       await kube.request('PATCH', resourcePath(kind.api, namespace, name), {
         body: { metadata: { uid, resourceVersion, annotations } },

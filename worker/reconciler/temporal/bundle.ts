@@ -1,4 +1,4 @@
-// The workflows' bundle: Pawl's own workflows, and when a worker runs controllers of its user one for each of these, under its name.
+// Builds the workflow bundle: the built-in workflows and, for controllers of users, one workflow for each, under the controller's name.
 
 import { createHash } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -7,34 +7,31 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { bundleWorkflowCode, type Logger } from '@temporalio/worker'
 
-import { type FreshBundle, keptBundle, maker } from './bundle-cache.ts'
-import { EXACT_PAYLOADS, SEALED_FAILURES } from './payload-codec.ts'
+import { type BuiltBundle, cachedBundle, toolVersions } from './bundle-cache.ts'
+import { EXACT_PAYLOADS, ENCRYPTED_FAILURES } from './payload-codec.ts'
 import { modulePath } from '../../server/config.ts'
 
-/** How folders begin whose names stand in bundles. */
+/** The prefix of temporary folders whose names appear in bundles. */
 export const BUNDLE_FOLDER = 'pawl-bundle-'
 
-interface Sealing {
-  /** The module that seals failures, if payloads are sealed. */
+interface FailureEncryption {
+  /** The module that encrypts failures; present if payloads are encrypted. */
   readonly failureConverterPath?: string
 }
 
 export interface BundleOptions {
-  readonly sealing?: Sealing
-  /** Whose workflows; default: ours. */
+  readonly failureEncryption?: FailureEncryption
+  /** The modules of the bundle; default: the built-in ones. */
   readonly source?: BundleSource
-  /**
-   * Where whole bundles are kept for the next time, and with controllers what was compiled of their modules; of those that have changed since nothing is
-   * taken. Undefined: nowhere.
-   */
+  /** The cache folder of whole bundles and, for controllers of users, of compiled modules. Changed files are compiled again. Undefined: no cache. */
   readonly cacheDir?: string | undefined
 }
 
-/** Absolute paths of the modules that a bundle of Pawl is made of. */
+/** Absolute paths of the entry modules of a bundle. */
 export interface BundleSource {
   readonly workflows: string
   readonly loop: string
-  /** What tells a replay of a run; it is in every bundle, and sleeps in a worker. Source: docs/adr/0050. */
+  /** The module that records a run for `pawl replay`; it is in every bundle and inactive in a worker. Source: docs/adr/0050. */
   readonly recording: string
 }
 
@@ -44,10 +41,10 @@ const OWN: BundleSource = {
   recording: modulePath('../workflows/kit/run/loop/recording.ts'),
 }
 
-/** Bundles Pawl's own workflows. */
+/** Bundles the built-in workflows. */
 export async function bundleWorkflows(
   logger: Logger,
-  options: Pick<BundleOptions, 'sealing' | 'cacheDir'> = {},
+  options: Pick<BundleOptions, 'failureEncryption' | 'cacheDir'> = {},
 ): Promise<Bundle> {
   return await bundleEntry(OWN.workflows, logger, { ...options, shared: [OWN.workflows] })
 }
@@ -58,8 +55,8 @@ export interface Bundle {
 
 export interface EntryOptions extends BundleOptions {
   /**
-   * Modules that all runs of a thread share, with what these import: they say nothing of a run outside of its own calls. Each run would evaluate them anew,
-   * 8 ms of CPU and half a megabyte for ours.
+   * Modules that all runs of a thread share, with their imports: they keep no state of a run. Otherwise each run would evaluate them again, which costs
+   * 8 ms of CPU and half a megabyte.
    */
   readonly shared?: readonly string[]
 }
@@ -68,44 +65,49 @@ export interface EntryOptions extends BundleOptions {
 export async function bundleEntry(
   workflowsPath: string,
   logger: Logger,
-  { sealing = {}, cacheDir, source: { recording } = OWN, shared = [] }: EntryOptions = {},
+  { failureEncryption = {}, cacheDir, source: { recording } = OWN, shared = [] }: EntryOptions = {},
 ): Promise<Bundle> {
-  const asked = { workflowsPath, workflowInterceptorModules: [recording], preloadModules: [...shared], ...sealing }
-  const make = async () => await bundled({ ...asked, logger, webpackConfigHook: hook })
+  const key = {
+    workflowsPath,
+    workflowInterceptorModules: [recording],
+    preloadModules: [...shared],
+    ...failureEncryption,
+  }
+  const make = async () => await buildBundle({ ...key, logger, webpackConfigHook: webpackHook })
   if (cacheDir === undefined) return { code: (await make()).code }
-  return { code: await keptBundle({ folder: cacheDir, asked, failed: tellsOf(logger) }, make) }
+  return { code: await cachedBundle({ folder: cacheDir, key, onError: cacheErrorLogger(logger) }, make) }
 }
 
-function tellsOf(logger: Logger): (error: unknown) => void {
-  return (error) => void logger.warn('the bundle of the workflows cannot be kept', { error })
+function cacheErrorLogger(logger: Logger): (error: unknown) => void {
+  return (error) => void logger.warn('the bundle of the workflows cannot be cached', { error })
 }
 
-type Wanted = Parameters<typeof bundleWorkflowCode>[0] & { readonly webpackConfigHook: Hook }
+type BuildOptions = Parameters<typeof bundleWorkflowCode>[0] & { readonly webpackConfigHook: Hook }
 
-/** A bundle, and what it was made of. */
-async function bundled({ webpackConfigHook, ...wanted }: Wanted): Promise<FreshBundle> {
-  const madeOf = { files: new Set<string>(), missing: new Set<string>() }
-  const telling: NonNullable<Configuration['plugins']>[number] = {
+/** Builds a bundle and collects its inputs. */
+async function buildBundle({ webpackConfigHook, ...options }: BuildOptions): Promise<BuiltBundle> {
+  const inputs = { files: new Set<string>(), missing: new Set<string>() }
+  const inputPlugin: NonNullable<Configuration['plugins']>[number] = {
     apply(compiler) {
       compiler.hooks.done.tap('pawl', ({ compilation: { fileDependencies, missingDependencies } }) => {
-        for (const file of fileDependencies) madeOf.files.add(file)
-        for (const file of missingDependencies) madeOf.missing.add(file)
+        for (const file of fileDependencies) inputs.files.add(file)
+        for (const file of missingDependencies) inputs.missing.add(file)
       })
     },
   }
   const { code } = await bundleWorkflowCode({
-    ...wanted,
+    ...options,
     payloadConverterPath: EXACT_PAYLOADS,
-    webpackConfigHook: (given) => {
-      const config = webpackConfigHook(given)
-      return { ...config, plugins: [...(config.plugins ?? []), telling] }
+    webpackConfigHook: (defaults) => {
+      const config = webpackConfigHook(defaults)
+      return { ...config, plugins: [...(config.plugins ?? []), inputPlugin] }
     },
   })
-  return { code, madeOf }
+  return { code, inputs }
 }
 
 /**
- * Bundles the workflows with those of the controllers.
+ * Bundles the built-in workflows and the workflows of the controllers.
  *
  * @param files absolute paths of the modules that export `controllers`.
  * @param names of the controllers in them.
@@ -114,26 +116,28 @@ export async function bundleControllers(
   files: readonly string[],
   names: readonly string[],
   logger: Logger,
-  { sealing = {}, cacheDir, source = OWN }: BundleOptions = {},
+  { failureEncryption = {}, cacheDir, source = OWN }: BundleOptions = {},
 ): Promise<Bundle> {
   const scratch = await mkdtemp(join(tmpdir(), BUNDLE_FOLDER))
   try {
     const workflowsPath = join(scratch, 'workflows.js')
-    await writeFile(workflowsPath, entry(files, names, source))
-    const parts = cacheDir === undefined ? {} : cachedIn(cacheDir, sealing)
+    await writeFile(workflowsPath, entrySource(files, names, source))
+    const parts = cacheDir === undefined ? {} : webpackCache(cacheDir, failureEncryption)
     const make = async () =>
-      await bundled({
+      await buildBundle({
         workflowsPath,
         workflowInterceptorModules: [source.recording],
         logger,
-        // Those of the controllers may keep what they like: they are theirs, and each run has its own.
+        // Modules of controllers are not shared: they may keep state, so each run has its own.
         preloadModules: [source.workflows, source.loop],
-        webpackConfigHook: (config) => ({ ...hook(config), ...parts }),
-        ...sealing,
+        webpackConfigHook: (config) => ({ ...webpackHook(config), ...parts }),
+        ...failureEncryption,
       })
     if (cacheDir === undefined) return { code: (await make()).code }
-    const asked = { files, names, source, ...sealing, temporary: tmpdir() }
-    return { code: await keptBundle({ folder: cacheDir, asked, scratch, failed: tellsOf(logger) }, make) }
+    const key = { files, names, source, ...failureEncryption, temporary: tmpdir() }
+    return {
+      code: await cachedBundle({ folder: cacheDir, key, scratch, onError: cacheErrorLogger(logger) }, make),
+    }
   } finally {
     await rm(scratch, { recursive: true })
   }
@@ -144,10 +148,10 @@ type Configuration = ReturnType<Hook>
 type Rule = NonNullable<NonNullable<Configuration['module']>['rules']>[number]
 
 /**
- * The entry may lie outside of every package: what it needs of Temporal is ours. What is imported by a call is no part of the sandbox: so modules of
- * activities are named (`activitiesOf`), and the worker alone loads them.
+ * The entry may lie outside of every package, so Temporal's packages are resolved from Pawl's. Dynamic imports are not bundled: `activitiesOf` names modules of
+ * activities by a dynamic import, and only the worker loads them.
  */
-const hook: Hook = (config) => {
+const webpackHook: Hook = (config) => {
   const workflowPackage = createRequire(import.meta.url).resolve('@temporalio/workflow/package.json')
   const ours = dirname(dirname(dirname(workflowPackage)))
   const { parser, rules = [] } = config.module ?? {}
@@ -156,14 +160,14 @@ const hook: Hook = (config) => {
     resolve: { ...config.resolve, modules: [...(config.resolve?.modules ?? []), ours] },
     module: {
       ...config.module,
-      rules: rules.map(asWritten),
+      rules: rules.map(withoutDownleveling),
       parser: { ...parser, javascript: { ...parser?.['javascript'], import: false } },
     },
   }
 }
 
-/** The SDK has TypeScript compiled for engines of 2017, where each spread of an object is a loop of its own. */
-function asWritten(rule: Rule): Rule {
+/** The SDK compiles TypeScript for ES2017, where each object spread becomes a loop. */
+function withoutDownleveling(rule: Rule): Rule {
   if (typeof rule !== 'object' || rule === null || typeof rule.use !== 'object' || !('options' in rule.use)) return rule
   const { options } = rule.use
   if (typeof options !== 'object' || !('jsc' in options)) return rule
@@ -171,26 +175,29 @@ function asWritten(rule: Rule): Rule {
   return { ...rule, use: { ...rule.use, options: { ...options, jsc } } }
 }
 
-// What a bundle uses is new again. The rest is of no more use: 3 MB for each bundle.
+// The bundler renews the age of entries that it uses. Older entries are useless: 3 MB for each bundle.
 const UNUSED_MS = 60_000
 
 /**
- * Of packages, too, the files count and not the version: Pawl itself is installed anew under the same one. How a bundle is made is said by
- * its maker, so what these have made before is not taken when they are others.
+ * Packages are compared by file content, not by version: a development build of Pawl keeps its version. The cache version contains the tools, so a cache of
+ * other tools is not used.
  */
-function cachedIn(cacheDirectory: string, { failureConverterPath = '' }: Sealing): Partial<Configuration> {
+function webpackCache(
+  cacheDirectory: string,
+  { failureConverterPath = '' }: FailureEncryption,
+): Partial<Configuration> {
   return {
     cache: {
       type: 'filesystem',
       cacheDirectory,
-      version: `${maker()} ${failureConverterPath}`,
+      version: `${toolVersions()} ${failureConverterPath}`,
       maxAge: UNUSED_MS,
     },
     snapshot: { managedPaths: [], immutablePaths: [] },
   }
 }
 
-function entry(files: readonly string[], names: readonly string[], { workflows, loop }: BundleSource): string {
+function entrySource(files: readonly string[], names: readonly string[], { workflows, loop }: BundleSource): string {
   const from = (path: string) => JSON.stringify(path)
   return [
     `export * from ${from(workflows)}`,
@@ -198,13 +205,13 @@ function entry(files: readonly string[], names: readonly string[], { workflows, 
     ...files.map((file, index) => `import { controllers as of${index} } from ${from(file)}`),
     `const controllers = [${files.map((_, index) => `...of${index}`).join(', ')}]`,
     'const named = (name) => controllers.find((controller) => controller.name === name)',
-    // Under an alias, because a name may be a word of the language.
+    // Exported under an alias, because a name may be a reserved word.
     ...names.map((name, index) => `const run${index} = async (input) => await runLevel(named('${name}'), input)`),
     ...names.map((name, index) => `export { run${index} as ${name} }`),
   ].join('\n')
 }
 
-// The workflows of a worker, and by which name their code is known: two workers of one build do the same in every pass.
+// The workflow code of a worker and its build name. Two workers of one build behave the same in every pass.
 
 export interface Build {
   /** A hash of the code. */
@@ -213,13 +220,13 @@ export interface Build {
 }
 
 export interface BuildSource {
-  /** A bundle that was made before. */
+  /** A prebuilt bundle. */
   readonly workflowBundle: string | undefined
   /** Modules of controllers. */
   readonly controllerFiles: readonly string[]
-  /** Undefined: payloads are not sealed. */
+  /** Undefined: payloads are not encrypted. */
   readonly payloadKeyPath: string | undefined
-  /** Where bundles are kept; undefined: one is made each time. */
+  /** The cache folder of bundles; undefined: no cache. */
   readonly bundleCacheDir?: string | undefined
 }
 
@@ -234,16 +241,16 @@ async function codeOf(
   names: readonly string[],
   logger: Logger,
 ): Promise<string> {
-  const sealing = payloadKeyPath === undefined ? {} : { failureConverterPath: SEALED_FAILURES }
+  const failureEncryption = payloadKeyPath === undefined ? {} : { failureConverterPath: ENCRYPTED_FAILURES }
   if (workflowBundle !== undefined) return await readFile(workflowBundle, 'utf8')
-  if (files.length > 0) return (await bundleControllers(files, names, logger, { sealing, cacheDir })).code
-  return (await bundleWorkflows(logger, { sealing, cacheDir })).code
+  if (files.length > 0) return (await bundleControllers(files, names, logger, { failureEncryption, cacheDir })).code
+  return (await bundleWorkflows(logger, { failureEncryption, cacheDir })).code
 }
 
 const SOURCE_MAP = '\n//# sourceMappingURL=data:'
 const FOLDERS = new RegExp(`${BUNDLE_FOLDER}\\w+`, 'g')
 
-/** The same for the same code, wherever and whenever it was bundled on machines of one image. */
+/** Equal for equal code, independent of place and time of the build, on machines of one image. */
 export function buildName(code: string): string {
   const map = code.lastIndexOf(SOURCE_MAP)
   const own = (map < 0 ? code : code.slice(0, map)).replace(FOLDERS, '')

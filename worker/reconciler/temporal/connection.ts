@@ -1,83 +1,86 @@
-// The connection to Temporal: at the start of the process, when Temporal may still be on its way, and later, when it may have fallen silent.
+// The connection to Temporal: connects at the start of the process, refreshes the API key, and detects a silent server.
 
 import { NativeConnection } from '@temporalio/worker'
 
-import { createBackoff, pause, persist } from '../../server/backoff.ts'
+import { createBackoff, pause, retryUntilStopped } from '../../server/backoff.ts'
 import type { Logger } from '../../server/log.ts'
 import { connectionOptions, readApiKey, type TemporalTarget } from '../../server/temporal.ts'
-import type { Troubles } from '../../server/health.ts'
+import type { ReadinessChecks } from '../../server/health.ts'
 
 const DELAYS = { first: 200, longest: 5000 }
 
-/** Tries until Temporal answers; /readyz says so meanwhile. Undefined when the process is told to stop before that. */
+/** Retries until Temporal answers; /readyz reports the error meanwhile. Undefined if the process is stopped before that. */
 export async function connectToTemporal(
   target: TemporalTarget,
-  { log, troubles }: { log: Logger; troubles: Troubles },
+  { log, checks }: { log: Logger; checks: ReadinessChecks },
   signal: AbortSignal,
 ): Promise<NativeConnection | undefined> {
   const connect = async () => await NativeConnection.connect(connectionOptions(target))
-  const failed = (error: unknown, delayMs: number) => {
-    troubles.report('temporal', error)
+  const onFailure = (error: unknown, delayMs: number) => {
+    checks.report('temporal', error)
     log.warn({ temporal: target.address, err: error, delayMs }, 'no connection to temporal; connecting again')
   }
-  const connection = await persist(connect, failed, { backoff: createBackoff(DELAYS, Math.random), signal })
-  if (connection !== undefined) troubles.report('temporal', undefined)
+  const connection = await retryUntilStopped(connect, onFailure, {
+    backoff: createBackoff(DELAYS, Math.random),
+    signal,
+  })
+  if (connection !== undefined) checks.report('temporal', undefined)
   return connection
 }
 
 const READ_KEY_EVERY_MS = 30_000
 
-/** Takes up an API key that has changed in its file, until the signal. */
-export async function followApiKey(
+/** Reads the API key file periodically and applies a changed key, until the signal is aborted. */
+export async function refreshApiKey(
   connection: Pick<NativeConnection, 'setApiKey'>,
   { apiKey }: TemporalTarget,
   { log, everyMs = READ_KEY_EVERY_MS }: { readonly log: Logger; readonly everyMs?: number },
   signal: AbortSignal,
 ): Promise<void> {
   if (apiKey === undefined || !('path' in apiKey)) return
-  let known: string | undefined
+  let currentKey: string | undefined
   while (!signal.aborted) {
     try {
       const key = readApiKey(apiKey)
-      if (key !== known) await connection.setApiKey(key)
-      known = key
+      if (key !== currentKey) await connection.setApiKey(key)
+      currentKey = key
     } catch (error) {
-      log.warn({ err: error }, "temporal's API key could not be read again; the former one counts")
+      log.warn({ err: error }, "temporal's API key could not be read again; the previous one is used")
     }
     await pause(everyMs, signal)
   }
 }
 
-const ASK_EVERY_MS = 10_000
+const PROBE_EVERY_MS = 10_000
 const ANSWER_MS = 10_000
-// A part of its own: what the dispatcher says of Temporal, it also says where it did not need to ask it.
+// A separate check on /readyz: the dispatcher also reports Temporal, and would reset the result of the probe.
 const SILENCE = 'temporal-silence'
 
-interface Watching {
+interface ProbeOptions {
   readonly log: Logger
   readonly report: (part: typeof SILENCE, error: unknown) => void
-  /** Milliseconds between two questions, and how long an answer is waited for (10,000 each). */
-  readonly askEveryMs?: number
+  /** Milliseconds between two probes, and how long to wait for the answer (10,000 each). */
+  readonly probeEveryMs?: number
   readonly answerMs?: number
 }
 
 /**
- * Asks Temporal now and then, until the signal. Who only waits for tasks would not notice that nobody is there any more, and the SDK, which takes no setting
- * for it, makes the connection anew 45 s after the last byte: others shall not count on this worker until then.
+ * Probes Temporal periodically, until the signal is aborted. A worker that only polls for tasks does not notice a dead connection, and the SDK reconnects only
+ * 45 s after the last byte, which is not configurable. /readyz must fail earlier.
  */
-export async function watchTemporal(
+export async function probeTemporal(
   connection: Pick<NativeConnection, 'withDeadline' | 'workflowService'>,
-  { log, report, askEveryMs = ASK_EVERY_MS, answerMs = ANSWER_MS }: Watching,
+  { log, report, probeEveryMs = PROBE_EVERY_MS, answerMs = ANSWER_MS }: ProbeOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const ask = async () =>
+  const probe = async () =>
     await connection.withDeadline(Date.now() + answerMs, async () => await connection.workflowService.getSystemInfo({}))
   let isSilent = false
   for (;;) {
-    await pause(askEveryMs, signal)
+    await pause(probeEveryMs, signal)
     if (signal.aborted) return
     try {
-      await inTime(ask(), answerMs, signal)
+      await withTimeout(probe(), answerMs, signal)
       if (isSilent) report(SILENCE, undefined)
       isSilent = false
     } catch (error) {
@@ -88,8 +91,8 @@ export async function watchTemporal(
   }
 }
 
-/** The SDK tries again what has failed, so its deadline alone is none. */
-async function inTime(answer: Promise<unknown>, ms: number, signal: AbortSignal): Promise<void> {
+/** A deadline alone is not enough, because the SDK retries failed calls. */
+async function withTimeout(answer: Promise<unknown>, ms: number, signal: AbortSignal): Promise<void> {
   const over = new AbortController()
   const silence = pause(ms, AbortSignal.any([signal, over.signal])).then(() => {
     if (!over.signal.aborted && !signal.aborted) throw new Error(`no answer in ${ms} ms`)

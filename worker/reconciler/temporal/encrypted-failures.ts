@@ -1,6 +1,6 @@
-// Texts and stacks of failures go through the codec as well. In the bundle of the workflows of a worker with a payload key, and in that worker.
+// Encrypts messages and stacks of failures with the payload codec. Part of the workflow bundle and of the worker if a payload key is configured.
 
 import { DefaultFailureConverter } from '@temporalio/common'
 
-/** The name is what Temporal looks for. */
+/** Temporal requires this name. */
 export const failureConverter = new DefaultFailureConverter({ encodeCommonAttributes: true })

@@ -1,5 +1,5 @@
-// Numbers of user data keep their digits on the way to runs and back. In the bundle of the workflows, in the worker and in its client.
-// The text is the JSON that Temporal's own converter writes, so former histories replay and other clients read it.
+// The payload converter that keeps all digits of numbers in user data. Part of the workflow bundle, of the worker and of its client.
+// It writes the same JSON as Temporal's own converter, so old histories replay, and other clients can read it.
 
 import {
   BinaryPayloadConverter,
@@ -35,7 +35,7 @@ class ExactJsonConverter implements PayloadConverterWithEncoding {
   }
 }
 
-/** The name is what Temporal looks for. */
+/** Temporal requires this name. */
 export const payloadConverter = new CompositePayloadConverter(
   new UndefinedPayloadConverter(),
   new BinaryPayloadConverter(),

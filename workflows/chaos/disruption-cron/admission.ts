@@ -1,5 +1,5 @@
-// What a DisruptionCron must be to be stored, whatever the configuration: activities/chaos/further-rules.ts asks what depends on that. Source:
-// spec/chaos.md 2.12.
+// Admission rules for DisruptionCrons that need no configuration; activities/chaos/further-rules.ts checks the others.
+// Source: spec/chaos.md 2.12.
 
 import type { Admission } from '../../kit/index.ts'
 import { dnsListMutation } from '../disruption/rules/dns.ts'
@@ -7,8 +7,7 @@ import { networkWarnings } from '../disruption/rules/network.ts'
 import { fieldsOf } from '../json-fields.ts'
 import { USER_INFO_MUTATIONS, USER_INFO_RULES } from '../user-info.ts'
 import { disruptionCronKind } from './kind.ts'
-import { cronProblems } from './rules/cron.ts'
-import { TOLERANCE_MUTATION } from './rules/defaults.ts'
+import { cronProblems, TOLERANCE_MUTATION } from './rules/cron.ts'
 
 export const disruptionCronAdmission: Admission = {
   kind: disruptionCronKind,
@@ -17,10 +16,10 @@ export const disruptionCronAdmission: Admission = {
   metadata: USER_INFO_RULES,
   warnings: ({ object }) =>
     networkWarnings(fieldsOf(fieldsOf(object)['spec'])['disruptionTemplate'], 'spec.disruptionTemplate'),
-  further: () => import('../../../activities/chaos/further-rules.ts'),
+  asyncRules: () => import('../../../activities/chaos/further-rules.ts'),
   mutations: [
     ...USER_INFO_MUTATIONS,
     dnsListMutation(['spec', 'disruptionTemplate']),
-    { name: TOLERANCE_MUTATION, asked: { spec: true }, whenAway: 'pass' },
+    { name: TOLERANCE_MUTATION, filter: { spec: true }, whenUnavailable: 'pass' },
   ],
 }

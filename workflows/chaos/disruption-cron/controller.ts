@@ -1,12 +1,11 @@
-// DisruptionCron in level mode, as one value. Source: spec/chaos.md 2.12.
+// The DisruptionCron controller in level mode, as one value. Source: spec/chaos.md 2.12.
 
 import { defineLevel } from '../../kit/index.ts'
 import { FINALIZER } from '../contract.ts'
 import { disruptionKind } from '../disruption/kind.ts'
 import { CHILD_KIND } from '../parent-pass.ts'
 import { type DisruptionCron, disruptionCronKind } from './kind.ts'
-import { cronQueries, type CronState } from './pass.ts'
-import { endCron, followSchedule } from './plan.ts'
+import { cronQueries, type CronState, endCron, followSchedule } from './plan.ts'
 
 export const disruptionCronController = defineLevel<CronState, DisruptionCron>({
   name: 'disruptionCron',
@@ -16,7 +15,7 @@ export const disruptionCronController = defineLevel<CronState, DisruptionCron>({
   eventSource: 'disruptioncron-controller',
   finalizer: FINALIZER,
   onDelete: endCron,
-  // Only workers with the wing ask it: others lack its configuration.
+  // Only workers with this wing poll the queue: others lack its configuration.
   settings: { queue: 'chaos', events: 'along' },
   plurals: { [CHILD_KIND]: disruptionKind.plural },
   writes: [

@@ -1,24 +1,25 @@
-// Whether it is time for a Disruption. Pure. Milliseconds since the epoch. Source: spec/chaos.md 2.12 "Flow".
+// Decides whether a Disruption is due. Pure. Milliseconds since the epoch. Source: spec/chaos.md 2.12 "Flow".
 //
-//   D1. Of the times that were missed the last one alone counts.
-//   D2. What the children say (`scheduled-at`) heals a status that was not written any more.
-//   D3. A time at which there was a Disruption still, or no target, is passed over, and not made up for when that has changed: who deletes a Disruption has
-//       peace until the next time.
-//   D4. Times before the last edit of the schedule start nothing, and an interval is counted from the edit.
+// D1. Of several missed times only the last one counts.
+// D2. The annotations of children (`scheduled-at`) restore a status that was not written.
+// D3. A time at which a child still existed or the target was missing is skipped and never made up for: after deleting
+//   a Disruption, users have peace until the next time.
+// D4. Times before the last edit of the schedule start nothing, and intervals are counted from the edit.
 
 import type { Schedule } from '../schedule.ts'
-import { type DisruptionCronStatus, MOST_HISTORY } from './kind.ts'
+import { type DisruptionCronStatus, MAX_HISTORY } from './kind.ts'
+import { timestampMs, timestampText } from '../timestamp.ts'
 
 export interface CronState {
   readonly schedule: Schedule
   readonly createdMs: number
-  /** When the schedule was edited last; undefined: never (D4). */
+  /** The time of the last edit of the schedule; undefined: never edited (D4). */
   readonly editedMs: number | undefined
   /** `status.lastScheduleTime` */
   readonly lastMs: number | undefined
   /** `status.lastSkippedTime` (D3) */
   readonly skippedMs: number | undefined
-  /** For which times the children that are there were made. */
+  /** The scheduled times of the existing children. */
   readonly children: readonly (number | undefined)[]
   readonly nowMs: number
   readonly toleranceMs: number
@@ -27,9 +28,9 @@ export interface CronState {
 }
 
 export type CronDecision = {
-  /** For the status, where it is known. */
+  /** The value for the status, if known. */
   readonly lastMs: number | undefined
-  /** When to look again; undefined for never. */
+  /** The time of the next pass; undefined: never. */
   readonly nextMs: number | undefined
 } & (
   | { readonly run: 'now' | 'target missing' | 'still there' | 'too late'; readonly forMs: number }
@@ -50,16 +51,34 @@ export function cronDecision(state: CronState): CronDecision {
   return { run: 'now', forMs, ...rest, lastMs: forMs }
 }
 
-/** The history with one more Disruption; the oldest go. */
+/** Appends a Disruption to the history and drops the oldest entries. */
 export function withHistory(
   history: DisruptionCronStatus['history'] = [],
   name: string,
   createdAt: string,
 ): NonNullable<DisruptionCronStatus['history']> {
-  return [...history, { name, kind: 'Disruption', createdAt }].slice(-MOST_HISTORY)
+  return [...history, { name, kind: 'Disruption', createdAt }].slice(-MAX_HISTORY)
 }
 
 function latest(times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((time) => time !== undefined)
   return known.length === 0 ? undefined : Math.max(...known)
+}
+
+export interface MissingTarget {
+  /** For `status.targetResourcePreviouslyMissing`; undefined: the target exists. */
+  readonly since: string | undefined
+  /** The target has been missing for longer than the threshold. */
+  readonly isGivenUp: boolean
+}
+
+export function missingTarget(
+  isThere: boolean,
+  known: string | undefined,
+  { nowMs, thresholdMs }: { readonly nowMs: number; readonly thresholdMs: number },
+): MissingTarget {
+  if (isThere) return { since: undefined, isGivenUp: false }
+  const sinceMs = timestampMs(known)
+  if (known === undefined || sinceMs === undefined) return { since: timestampText(nowMs), isGivenUp: false }
+  return { since: known, isGivenUp: nowMs - sinceMs > thresholdMs }
 }

@@ -1,4 +1,4 @@
-// What the controller of DisruptionCrons writes, and nobody else (docs/concepts.md "One controller per field").
+// The fields that only the DisruptionCron controller writes (docs/concepts.md "One controller per field").
 
 import { type OwnedFields, path } from '../../kit/index.ts'
 import { DISRUPTION_CRON_NAME_LABEL, FINALIZER, SCHEDULED_AT_ANNOTATION } from '../contract.ts'
@@ -19,7 +19,7 @@ export const disruptionCronFields: OwnedFields = {
       path('status.targetResourcePreviouslyMissing'),
       path('status.history'),
     ],
-    // Of the one that it makes; what it copies of its own annotations is whatever its author has put there.
+    // Fields of the child. The annotations that are copied from the parent belong to the parent's author.
     Disruption: [
       path('metadata.ownerReferences'),
       path('spec'),

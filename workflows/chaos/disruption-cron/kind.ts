@@ -1,4 +1,4 @@
-// DisruptionCron: makes a Disruption at every time of a schedule. Wire format: spec/chaos.md 2.12.
+// The kind DisruptionCron: creates a Disruption at every time of a schedule. Wire format: spec/chaos.md 2.12.
 
 import {
   defineKind,
@@ -18,7 +18,7 @@ import { reportingField, templateField } from '../disruption/schema/spec.ts'
 import { targetResourceField, toleranceField } from '../target-resource.ts'
 
 /** Source: spec/chaos.md 2.12. */
-export const MOST_HISTORY = 5
+export const MAX_HISTORY = 5
 
 const specField = record('What is disturbed when.', {
   schedule: required(
@@ -57,7 +57,7 @@ const statusField = record('What was made.', {
       kind: text('Always Disruption.'),
       createdAt: timestamp('When it was made.'),
     }),
-    { maxItems: MOST_HISTORY },
+    { maxItems: MAX_HISTORY },
   ),
 })
 

@@ -1,4 +1,4 @@
-// What a DisruptionRollout must be to be stored. Source: spec/chaos.md 2.13.
+// Admission rules for DisruptionRollouts. Source: spec/chaos.md 2.13.
 
 import type { Admission, Problem } from '../../kit/index.ts'
 import { dnsListMutation } from '../disruption/rules/dns.ts'
@@ -9,15 +9,15 @@ import { parentNameProblems, targetResourceProblems, toleranceProblems } from '.
 import { USER_INFO_MUTATIONS, USER_INFO_RULES } from '../user-info.ts'
 import { disruptionRolloutKind } from './kind.ts'
 
-/** Behind `disruption-rollout-`, of the 63 characters of a label. */
-const LONGEST_NAME = 44
+/** With the prefix `disruption-rollout-`, the name must fit the 63 characters of a label. */
+const MAX_NAME_LENGTH = 44
 
-/** What is wrong with it, whatever the configuration. */
+/** The problems that need no configuration. */
 export function rolloutProblems(object: unknown): readonly Problem[] {
   const { metadata, spec: given } = fieldsOf(object)
   const spec = fieldsOf(given)
   return [
-    ...parentNameProblems(metadata, LONGEST_NAME),
+    ...parentNameProblems(metadata, MAX_NAME_LENGTH),
     ...toleranceProblems(spec, 'spec'),
     ...targetResourceProblems(spec['targetResource'], 'spec.targetResource'),
     ...specProblems(spec['disruptionTemplate'], { at: 'spec.disruptionTemplate', isTemplate: true }),
@@ -29,7 +29,7 @@ export const disruptionRolloutAdmission: Admission = {
   operations: ['CREATE', 'UPDATE'],
   validate: ({ object }) => rolloutProblems(object),
   metadata: USER_INFO_RULES,
-  further: () => import('../../../activities/chaos/further-rules.ts'),
+  asyncRules: () => import('../../../activities/chaos/further-rules.ts'),
   warnings: ({ object }) =>
     networkWarnings(fieldsOf(fieldsOf(object)['spec'])['disruptionTemplate'], 'spec.disruptionTemplate'),
   mutations: [...USER_INFO_MUTATIONS, dnsListMutation(['spec', 'disruptionTemplate'])],

@@ -1,13 +1,14 @@
-// Whether the containers of a target have changed, and whether that change is to be disturbed. Pure. Source: spec/chaos.md 2.13.
+// Decides whether the containers of a target have changed and whether the change starts a Disruption. Pure. Source:
+// spec/chaos.md 2.13.
 //
-//   H1. What is seen first is no change.
-//   H2. A container's whole spec counts, and nothing else of the pod: no number of replicas, no label.
+// H1. The first observation is not a change.
+// H2. The whole spec of a container counts, but nothing else of the pod, such as replicas or labels.
 
 import { contentHash } from '../../kit/index.ts'
-import { instantMs } from '../instant.ts'
+import { timestampMs } from '../timestamp.ts'
 import type { DisruptionRolloutStatus } from './kind.ts'
 
-/** The part of a pod template that is compared. */
+/** The compared part of a pod template. */
 export interface PodContainers {
   readonly containers: readonly { readonly name: string }[]
   readonly initContainers?: readonly { readonly name: string }[] | undefined
@@ -17,18 +18,21 @@ export type ContainerHashes = Required<
   Pick<DisruptionRolloutStatus, 'latestInitContainersHash' | 'latestContainersHash'>
 >
 
-type Seen = Pick<
+type RecordedContainers = Pick<
   DisruptionRolloutStatus,
   'latestInitContainersHash' | 'latestContainersHash' | 'lastContainerChangeTime'
 >
 
-/** H2. What of the containers is compared; nothing else of them is kept anywhere, such as the values of their environment. */
+/** H2. Only hashes are stored, never the containers' fields such as environment variables. */
 export function containerHashes({ containers, initContainers = [] }: PodContainers): ContainerHashes {
   return { latestInitContainersHash: hashesOf(initContainers), latestContainersHash: hashesOf(containers) }
 }
 
-/** The status after a look at the target; the very same values where nothing has changed. @param at now, as Kubernetes writes times. */
-export function seenContainers(before: Seen, now: ContainerHashes, at: string): Seen {
+/**
+ * The status after an observation; unchanged values if no container has changed. @param at the current time as a
+ * Kubernetes timestamp.
+ */
+export function updatedContainers(before: RecordedContainers, now: ContainerHashes, at: string): RecordedContainers {
   const { latestInitContainersHash, latestContainersHash, lastContainerChangeTime } = before
   const isFirst = latestContainersHash === undefined
   const isSame =
@@ -61,7 +65,7 @@ export function rolloutDecision({
   nowMs,
   toleranceMs,
 }: RolloutState): RolloutDecision {
-  const [changedMs, testedMs] = [instantMs(status.lastContainerChangeTime), instantMs(status.lastScheduleTime)]
+  const [changedMs, testedMs] = [timestampMs(status.lastContainerChangeTime), timestampMs(status.lastScheduleTime)]
   if (!isTargetThere) return { run: 'target missing' }
   if (changedMs === undefined) return { run: 'never changed' }
   if (testedMs !== undefined && changedMs <= testedMs) return { run: 'already tested' }

@@ -1,4 +1,5 @@
-// DisruptionRollout: makes a Disruption when the containers of a Deployment or StatefulSet have changed. Wire format: spec/chaos.md 2.13.
+// The kind DisruptionRollout: creates a Disruption when the containers of a Deployment or StatefulSet change. Wire
+// format: spec/chaos.md 2.13.
 
 import {
   defineKind,

@@ -1,17 +1,48 @@
-// What a pass over a DisruptionRollout does. Source: spec/chaos.md 2.13.
+// The plan of a DisruptionRollout. Source: spec/chaos.md 2.13.
 //
-//   R1. When the containers changed stands in the status before a Disruption is made for it, so a repeated pass means the same change.
-//   R2. What a Disruption says that it was made for (`scheduled-at`) heals a status that was not written any more.
-//   R3. Times are whole seconds, so a change in the very second of the last Disruption counts as one of the next: it is a later one.
+// R1. The status contains the time of the change before a Disruption is created for it, so a repeated pass refers to
+//   the same change.
+// R2. The annotation of the child (`scheduled-at`) restores a status that was not written.
+// R3. Timestamps have whole seconds. A change in the same second as the last Disruption is later than it, so it counts
+//   for the next second.
 
 import { action, done, fail, type Outcome, sequential } from '../../kit/index.ts'
-import { scheduledAtMs } from '../child-disruption.ts'
+import { scheduledAtMs, type PodSelector } from '../child-disruption.ts'
 import { specProblemsText } from '../disruption/rules/spec.ts'
-import { instantMs, instantText } from '../instant.ts'
-import { endChildren, isHeldBack, makeChild, obeySwitch, toleranceMsOf } from '../parent-pass.ts'
+import { timestampMs, timestampText } from '../timestamp.ts'
+import {
+  deleteChildren,
+  isBlocked,
+  createChild,
+  requireEnabled,
+  toleranceMsOf,
+  type ParentPass,
+  parentQueries,
+  type ParentState,
+} from '../parent-pass.ts'
 import { rolloutProblems } from './admission.ts'
-import { rolloutDecision, seenContainers } from './changes.ts'
-import { type RolloutPass, targetIn } from './pass.ts'
+import { rolloutDecision, updatedContainers, containerHashes, type ContainerHashes } from './changes.ts'
+import type { Deployment, StatefulSet } from '../../kit/kind/kubernetes/apps/v1.ts'
+import type { DisruptionRollout } from './kind.ts'
+
+/** The observed part of the target resource: its pod selector and the hashes of its containers. */
+export interface RolloutTarget {
+  readonly selector: PodSelector
+  readonly hashes: ContainerHashes
+}
+
+export function rolloutTargetView({ spec }: Deployment | StatefulSet): RolloutTarget {
+  return { selector: spec?.selector ?? {}, hashes: containerHashes(spec?.template.spec ?? { containers: [] }) }
+}
+
+export type RolloutPassState = ParentState<RolloutTarget>
+export type RolloutPass = ParentPass<RolloutTarget, DisruptionRollout>
+
+export const rolloutQueries = parentQueries('DisruptionRollout', rolloutTargetView)
+
+export function targetIn({ state }: Pick<RolloutPass, 'state'>): RolloutTarget | undefined {
+  return state.deployment ?? state.statefulSet
+}
 
 const SECOND_MS = 1000
 
@@ -20,17 +51,17 @@ const checkSpec = action<RolloutPass>('checkSpec', ({ target }): Outcome => {
   return problems.length === 0 ? done : fail('InvalidSpec', specProblemsText(problems))
 })
 
-const seeContainers = action<RolloutPass>('seeContainers', async (pass): Promise<Outcome> => {
+const recordContainers = action<RolloutPass>('seeContainers', async (pass): Promise<Outcome> => {
   const { target, status, now } = pass
   const found = targetIn(pass)
   const { targetResourcePreviouslyMissing: missing, ...before } = target.status ?? {}
-  status.targetResourcePreviouslyMissing = found === undefined ? (missing ?? instantText(now.getTime())) : null
+  status.targetResourcePreviouslyMissing = found === undefined ? (missing ?? timestampText(now.getTime())) : null
   if (found === undefined) return done
   const { kind, name } = target.spec.targetResource
   const whose = `${kind}/${name}`
   // R3
-  const at = instantText(Math.max(now.getTime(), (instantMs(before.lastScheduleTime) ?? 0) + SECOND_MS))
-  const seen = seenContainers(before.latestTargetResource === whose ? before : {}, found.hashes, at)
+  const at = timestampText(Math.max(now.getTime(), (timestampMs(before.lastScheduleTime) ?? 0) + SECOND_MS))
+  const seen = updatedContainers(before.latestTargetResource === whose ? before : {}, found.hashes, at)
   Object.assign(status, { ...seen, lastContainerChangeTime: seen.lastContainerChangeTime ?? null })
   status.latestTargetResource = whose
   // R1
@@ -38,11 +69,11 @@ const seeContainers = action<RolloutPass>('seeContainers', async (pass): Promise
   return done
 })
 
-const disturbChange = action<RolloutPass>('disturbChange', async (pass): Promise<Outcome> => {
+const createForChange = action<RolloutPass>('disturbChange', async (pass): Promise<Outcome> => {
   const { target, state, status, now, log } = pass
   // R2
-  const testedMs = latest([instantMs(target.status?.lastScheduleTime), ...state.children.map(scheduledAtMs)])
-  const lastScheduleTime = testedMs === undefined ? undefined : instantText(testedMs)
+  const testedMs = latest([timestampMs(target.status?.lastScheduleTime), ...state.children.map(scheduledAtMs)])
+  const lastScheduleTime = testedMs === undefined ? undefined : timestampText(testedMs)
   if (lastScheduleTime !== undefined) status.lastScheduleTime = lastScheduleTime
   const found = targetIn(pass)
   const decision = rolloutDecision({
@@ -53,24 +84,24 @@ const disturbChange = action<RolloutPass>('disturbChange', async (pass): Promise
     toleranceMs: toleranceMsOf(pass),
   })
   if (decision.run === 'too late') {
-    // The change stands there as long as none follows it: it is passed over once.
-    const skipped = instantText(decision.forMs)
+    // The status keeps the change until the next one: each change is skipped once.
+    const skipped = timestampText(decision.forMs)
     if (target.status?.lastSkippedTime !== skipped)
       log.info('a Disruption is not made', { rollout: target.metadata.name, why: 'too late' })
     status.lastSkippedTime = skipped
   }
-  if (decision.run !== 'now' || found === undefined || (await isHeldBack(pass))) return done
-  const made = await makeChild(pass, found.selector, decision.forMs)
+  if (decision.run !== 'now' || found === undefined || (await isBlocked(pass))) return done
+  const made = await createChild(pass, found.selector, decision.forMs)
   if ('fault' in made) return made.fault
-  status.lastScheduleTime = instantText(Math.max(now.getTime(), decision.forMs))
+  status.lastScheduleTime = timestampText(Math.max(now.getTime(), decision.forMs))
   return done
 })
 
-const obeyRolloutSwitch = obeySwitch<RolloutPass>('disruptionRolloutEnabled')
+const requireRolloutsEnabled = requireEnabled<RolloutPass>('disruptionRolloutEnabled')
 
-export const followContainers = sequential(obeyRolloutSwitch, checkSpec, seeContainers, disturbChange)
+export const followContainers = sequential(requireRolloutsEnabled, checkSpec, recordContainers, createForChange)
 
-const endDisruption = action<RolloutPass>('endDisruption', endChildren)
+const endDisruption = action<RolloutPass>('endDisruption', deleteChildren)
 
 export const endRollout = sequential(endDisruption)
 

@@ -21,8 +21,8 @@ export const disruptionAdmission: Admission = {
     yield* specProblems(spec)
     if (old !== undefined) yield* changeProblems(old, object)
   },
-  metadata: { ...USER_INFO_RULES, asked: { ...USER_INFO_RULES.asked, finalizersGone: [FINALIZER] } },
-  further: () => import('../../../activities/chaos/further-rules.ts'),
+  metadata: { ...USER_INFO_RULES, filter: { ...USER_INFO_RULES.filter, finalizersRemoved: [FINALIZER] } },
+  asyncRules: () => import('../../../activities/chaos/further-rules.ts'),
   *warnings({ object }) {
     const spec = fieldsOf(fieldsOf(object)['spec'])
     yield* networkWarnings(spec, 'spec')
@@ -33,6 +33,6 @@ export const disruptionAdmission: Admission = {
   mutations: [
     ...USER_INFO_MUTATIONS,
     dnsListMutation(['spec']),
-    { name: DURATION_MUTATION, asked: { spec: true }, whenAway: 'pass' },
+    { name: DURATION_MUTATION, filter: { spec: true }, whenUnavailable: 'pass' },
   ],
 }

@@ -21,7 +21,7 @@ import type { ChaosPod } from './observed.ts'
 import { configOf, type DisruptionPass, injectionStatusIn, statusIn } from './pass.ts'
 import { recordChaosNamespace, takeOver } from './first-steps.ts'
 import { updateInjectionStatus } from './injection-status.ts'
-import { instantMs, instantText } from '../instant.ts'
+import { timestampMs, timestampText } from '../timestamp.ts'
 
 const deleteAll = action<DisruptionPass>('deleteChaosPods', async (pass): Promise<Outcome> => {
   await deleteChaosPods(
@@ -47,7 +47,7 @@ const awaitChaosPods = action<DisruptionPass>('awaitChaosPods', async (pass): Pr
   if (left.length === 0) return done
   const { target, now } = pass
   await reportOverdue(pass, left, {
-    since: instantMs(target.metadata.deletionTimestamp) ?? now.getTime(),
+    since: timestampMs(target.metadata.deletionTimestamp) ?? now.getTime(),
     cause: 'deletion',
   })
   return again(RECHECK_MS)
@@ -56,10 +56,10 @@ const awaitChaosPods = action<DisruptionPass>('awaitChaosPods', async (pass): Pr
 const finish = action<DisruptionPass>('finish', async (pass): Promise<Outcome> => {
   const { status, act, now } = pass
   const { finalizerDeletionDelayMs: delayMs } = configOf(pass).controller
-  const cleaned = instantMs(statusIn(pass).cleanedAt)
+  const cleaned = timestampMs(statusIn(pass).cleanedAt)
   if (cleaned === undefined) {
     updateInjectionStatus(pass)
-    status.cleanedAt = instantText(now.getTime())
+    status.cleanedAt = timestampText(now.getTime())
     if (statusIn(pass).isStuckOnRemoval === true) status.isStuckOnRemoval = false
     await act.event({ type: 'Normal', reason: 'Cleaned', message: 'no chaos pod is left' })
   }

@@ -7,8 +7,7 @@
 //   target exists. Source: spec/chaos.md 2.9, B20.
 
 import { action, done, later, again, type Outcome } from '../../kit/index.ts'
-import { CHAOS_POD_FINALIZER, leavesNothing } from '../contract.ts'
-import { removeFinalizerCommand } from '../let-go-command.ts'
+import { CHAOS_POD_FINALIZER, leavesNothing, removeFinalizerCommand } from '../contract.ts'
 import { isOnPreviousNode } from './moved-targets.ts'
 import type { ChaosPod, Target } from './observed.ts'
 import { type DisruptionPass, type EndingPass, statusIn } from './pass.ts'

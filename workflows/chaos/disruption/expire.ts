@@ -7,13 +7,13 @@
 //   (`LevelPass.latest`). The Event names the clock if they differ.
 
 import { action, again, done, joinOutcomes, later, type Outcome } from '../../kit/index.ts'
-import { instantText } from '../instant.ts'
+import { timestampText } from '../timestamp.ts'
 import { DEADLINE_MARGIN_SECONDS } from './chaos-pod.ts'
 import { remainingChaosPods, deleteChaosPods, RECHECK_MS } from './end-chaos-pods.ts'
 import type { ChaosPod } from './observed.ts'
 import { configOf, type DisruptionPass, timesIn, chaosNamespaceIn } from './pass.ts'
 import { updateInjectionStatus } from './injection-status.ts'
-import { removeFinalizerCommand } from '../let-go-command.ts'
+import { removeFinalizerCommand } from '../contract.ts'
 
 /** Later than the deadlines of injector and chaos pod, which normally end it. */
 const END_MARGIN_MS = 1000 * (DEADLINE_MARGIN_SECONDS + 5)
@@ -52,7 +52,7 @@ const CLOCK_TOLERANCE_MS = 5000
 function expiryText(pass: DisruptionPass, goes: number | undefined): string {
   const isBehind = timesIn(pass).end - pass.now.getTime() > CLOCK_TOLERANCE_MS
   const by = isBehind ? " by a clock that Temporal's is behind, or that was set back" : ''
-  return `its time is over${by}${goes === undefined ? '' : `; it will be deleted at ${instantText(goes)}`}`
+  return `its time is over${by}${goes === undefined ? '' : `; it will be deleted at ${timestampText(goes)}`}`
 }
 
 /** E1 */

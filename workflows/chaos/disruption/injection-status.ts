@@ -5,7 +5,7 @@ import { action, done, later } from '../../kit/index.ts'
 import { remainingChaosPods, stuckPodsIn } from './end-chaos-pods.ts'
 import { isReplaced } from './moved-targets.ts'
 import { type DisruptionPass, injectionStatusIn, specOf, statusIn, timesIn } from './pass.ts'
-import { instantText } from '../instant.ts'
+import { timestampText } from '../timestamp.ts'
 
 export interface StatusInput {
   readonly current: InjectionStatus
@@ -183,7 +183,7 @@ export function updateInjectionStatus(pass: DisruptionPass): boolean {
   if (targets.length > 0 || Object.keys(targetInjections).length > 0) {
     const injections = targetInjectionsOf(
       { kinds, pods, targets, before: targetInjections, stuck: stuckPodsIn(pass) },
-      instantText(now.getTime()),
+      timestampText(now.getTime()),
     )
     status.targetInjections = injections
     const [message, simulated] = [messageOf(injections), simulatedCount(injections)]

@@ -13,7 +13,7 @@ import type { MetricsSink } from '../metrics.ts'
 import type { DisruptionSpec } from './kind.ts'
 import { countText, readCount, readPercent } from './rules/share.ts'
 import type { NetworkDisruption, NetworkHost } from './schema/network.ts'
-import { instantText } from '../instant.ts'
+import { timestampText } from '../timestamp.ts'
 import type { DisruptionTimes } from './times.ts'
 
 /**
@@ -41,7 +41,7 @@ export function injectorArgs(call: InjectorCall): readonly string[] {
     ...kindArgs(kind, withHosts(spec, call.cloudHosts)),
     ...commonArgs(call),
     ...(kind === 'network-disruption' ? networkExtras(call) : []),
-    ...['--deadline', instantText(times.end + DEADLINE_MARGIN_MS)],
+    ...['--deadline', timestampText(times.end + DEADLINE_MARGIN_MS)],
   ]
 }
 
@@ -176,7 +176,7 @@ function commonArgs({
     ...durationFlag('--pulse-active-duration', activeDuration),
     ...durationFlag('--pulse-dormant-duration', dormantDuration),
     ...durationFlag('--pulse-initial-delay', initialDelay),
-    ...['--not-injected-before', instantText(times.inject)],
+    ...['--not-injected-before', timestampText(times.inject)],
   ]
 }
 

@@ -19,7 +19,7 @@ import { kindNamesOf } from '../contract.ts'
 import { type EventOnTarget, observeTargetStates, type TargetStates } from './target-events.ts'
 import type { Target } from './observed.ts'
 import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn, injectionStatusIn } from './pass.ts'
-import { instantMs } from '../instant.ts'
+import { timestampMs } from '../timestamp.ts'
 import { WARNING_TTL_MS, type PodWarning, withWarnings } from './trouble.ts'
 
 // The targets that an earlier step of the pass has read (T1).
@@ -158,7 +158,7 @@ export function addWarnings(pass: DisruptionPass, found: readonly Target[]) {
   const read = warningsReadIn.get(pass)
   const all = read ?? []
   const warningsRead = read !== undefined || isOfNodes(pass.target.spec)
-  const when = { now: pass.now.getTime(), since: instantMs(pass.target.metadata.creationTimestamp) ?? 0 }
+  const when = { now: pass.now.getTime(), since: timestampMs(pass.target.metadata.creationTimestamp) ?? 0 }
   const withTrouble = found.map((target) => {
     const { trouble, holdsMs } = withWarnings(
       target.trouble,

@@ -2,7 +2,7 @@
 // spec/chaos.md 1.3.
 
 import { durationMs } from '../go-duration.ts'
-import { instantMs } from '../instant.ts'
+import { timestampMs } from '../timestamp.ts'
 import type { Disruption, DisruptionSpec } from './kind.ts'
 
 /** The fields that the times derive from. */
@@ -20,7 +20,7 @@ export interface DisruptionTimes {
 /** @param defaultMs the duration if the spec has none. */
 export function timesOf({ spec, metadata }: TimedDisruption, defaultMs: number): DisruptionTimes {
   const { createPods, inject } = spec.triggers ?? {}
-  const created = instantMs(metadata.creationTimestamp) ?? 0
+  const created = timestampMs(metadata.creationTimestamp) ?? 0
   const atPods = Math.max(created, triggerTime(createPods, created) ?? created)
   const atInjection = Math.max(created, triggerTime(inject, atPods) ?? atPods)
   return { createPods: atPods, inject: atInjection, end: atInjection + durationOf(spec, defaultMs) }
@@ -36,7 +36,7 @@ type Trigger = NonNullable<NonNullable<DisruptionSpec['triggers']>['inject']>
 function triggerTime(trigger: Trigger | undefined, from: number): number | undefined {
   if (trigger === undefined) return undefined
   const { notBefore, offset } = trigger
-  const at = instantMs(notBefore)
+  const at = timestampMs(notBefore)
   if (at !== undefined) return at
   const after = offset === undefined || offset === '' ? undefined : durationMs(offset)
   return after === undefined ? undefined : from + after

@@ -1,5 +1,5 @@
 import type { Node, Pod, Event } from '../../kit/kind/kubernetes/v1.ts'
-import { instantMs } from '../instant.ts'
+import { timestampMs } from '../timestamp.ts'
 
 /** Reasons of Events, in the order in which they are reported. */
 export const TARGET_WARNINGS = [
@@ -58,7 +58,7 @@ function troubleOf(status: NonNullable<Pod['status']>): Trouble | undefined {
 function restartedAt(restarted: readonly ContainerStatus[]): Pick<Trouble, 'restartedMs'> {
   // The values are JSON strings, although the types of the client say Date.
   const starts = restarted.map(({ state }) => state?.running?.startedAt as unknown)
-  const times = starts.flatMap((text) => (typeof text === 'string' ? (instantMs(text) ?? []) : []))
+  const times = starts.flatMap((text) => (typeof text === 'string' ? (timestampMs(text) ?? []) : []))
   return times.length === 0 ? {} : { restartedMs: Math.max(...times) }
 }
 
@@ -127,7 +127,7 @@ export function warningView(event: Event): PodWarning {
 function lastMsOf({ series, lastTimestamp, eventTime, firstTimestamp, metadata }: Event): number {
   const texts = [series?.lastObservedTime, lastTimestamp, eventTime, firstTimestamp, metadata.creationTimestamp]
   // The values are JSON strings, although the types of the client say Date.
-  return instantMs(texts.map((text) => text as unknown).find((text) => typeof text === 'string')) ?? 0
+  return timestampMs(texts.map((text) => text as unknown).find((text) => typeof text === 'string')) ?? 0
 }
 
 /**

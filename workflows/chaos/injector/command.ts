@@ -1,28 +1,29 @@
-// What an injector does to a machine, as data: it is planned without touching anything, shown by a dry run, and written down before it is done.
+// The commands of an injection, as data: a plan is computed without side effects, printed by a dry run, and written to
+// the undo log before it is executed.
 //
-//   C1. Undoing needs no memory: a list of commands and the target that it names are enough, also in another process.
-//   C2. Every undo is harmless when what it undoes is gone, or was never done.
+// C1. Undoing needs no memory: the list of undo commands and their target suffice, even in another process.
+// C2. Every undo command is harmless if its effect no longer exists or never existed.
 
 import type { EndpointAlteration } from './invocation.ts'
 
-/** A network namespace: the process in which it was found, and the number by which the kernel knows it. */
+/** A network namespace: a process in it and the kernel's inode number. */
 export interface NetworkRef {
   readonly pid: number
-  /** Of the file /proc/PID/ns/net; it outlives the process while another holds the namespace. */
+  /** The inode of /proc/PID/ns/net; it outlives the process while another process is in the namespace. */
   readonly inode: number
 }
 
-/** A process that is not mistaken for a later one with its number. */
+/** A process that cannot be confused with a later process with the same number. */
 export interface ProcessRef {
   readonly pid: number
-  /** Field 22 of /proc/PID/stat: ticks since the machine has started. */
+  /** Field 22 of /proc/PID/stat: clock ticks since boot. */
   readonly startTime: string
 }
 
-/** How a program says that what it was to remove is not there. */
+/** The answer of a program if the object to remove does not exist. */
 export interface GoneAnswer {
   readonly code: number
-  /** A word of its standard error; absent: the code alone says so. */
+  /** A part of its standard error; absent: the exit code suffices. */
   readonly says?: string
 }
 
@@ -30,18 +31,18 @@ export interface GoneAnswer {
 export interface RunCommand {
   readonly do: 'run'
   readonly argv: readonly string[]
-  /** Whose network it sees; of `target` there may be none. */
+  /** The network namespace of the program; `target` may not exist any more. */
   readonly in: 'target' | 'own'
   readonly input?: string
   readonly gone?: readonly GoneAnswer[]
 }
 
-/** Writes a text into a file of the kernel, in one write. */
+/** Writes a text to a kernel file, in one write. */
 export interface WriteCommand {
   readonly do: 'write'
   readonly path: string
   readonly text: string
-  /** The file may be missing, as of a control group that is gone. */
+  /** The file may be missing, for example because the control group was removed. */
   readonly mayBeGone?: true
 }
 
@@ -56,14 +57,14 @@ export interface WaitCommand {
   readonly ms: number
 }
 
-/** Starts a child of the injector, which ends with it. */
+/** Starts a child process of the injector, which ends with the injector. */
 export interface StartCommand {
   readonly do: 'start'
-  /** By which `end` finds it. */
+  /** The name by which `end` finds the child. */
   readonly as: string
-  /** Of the injector itself: an internal subcommand. */
+  /** An internal subcommand of the injector. */
   readonly args: readonly string[]
-  /** Files cgroup.procs into which the child writes its number before it works. */
+  /** cgroup.procs files into which the child writes its PID before it starts working. */
   readonly joins: readonly string[]
 }
 
@@ -72,39 +73,39 @@ export interface EndCommand {
   readonly as: string
 }
 
-/** Asks the API server. */
+/** Sends a request to the API server. */
 export interface ClusterCommand {
   readonly do: 'cluster'
   readonly method: 'PATCH' | 'DELETE'
   readonly path: string
-  /** A merge patch, or how to delete. */
+  /** A merge patch, or DeleteOptions. */
   readonly body: unknown
   readonly mayBeGone?: true
 }
 
-/** Tells the listener inside of an application how to answer its callers. */
+/** Configures the disruption listener inside a gRPC application. */
 export interface ListenerCommand {
   readonly do: 'listener'
   /** As `address:port`. */
   readonly address: string
-  /** Undefined: as it would by itself. */
+  /** Undefined: the application answers normally. */
   readonly alterations?: readonly EndpointAlteration[]
 }
 
 export type Command =
   RunCommand | WriteCommand | SignalCommand | WaitCommand | StartCommand | EndCommand | ClusterCommand | ListenerCommand
 
-/** What is done, in this order, and what undoes it, in this order. */
+/** The commands of the injection and of its undo, both in order. */
 export interface Plan {
   readonly apply: readonly Command[]
   readonly undo: readonly Command[]
-  /** What is done when whoever waits for it has been told that it is injected, because nobody could be told after it. It is called off by a signal. */
+  /** Commands that run after the readiness report, because no report is possible afterwards. A signal cancels them. */
   readonly afterReady?: readonly Command[]
 }
 
-/** Why a disruption cannot be injected here; found before anything is done. */
+/** The reasons why a disruption cannot be injected here, known before any command runs. */
 export interface Unsupported {
-  /** One sentence each: what is asked for, and what this machine lacks. */
+  /** One sentence each: the requested effect and the missing capability. */
   readonly unsupported: readonly string[]
 }
 
@@ -112,7 +113,7 @@ export function isUnsupported(planned: Plan | Unsupported): planned is Unsupport
   return 'unsupported' in planned
 }
 
-/** One line, as a shell would be given it; for logs and golden files. */
+/** One line in shell syntax, for logs and golden files. */
 export function commandText(command: Command): string {
   switch (command.do) {
     case 'run':

@@ -1,8 +1,8 @@
-// Reads flags strictly: what is wrong is said of all of them at once, each by its flag, what was found and what was expected.
+// A strict parser of flags. It collects all problems; each names the flag, the actual and the expected value.
 
-import { type Grammar, whole } from '../grammar.ts'
+import { type Grammar, integerIn } from '../grammar.ts'
 
-/** The flags that need no value. Source: spec/chaos.md 3.2. */
+/** The boolean flags. Source: spec/chaos.md 3.2. */
 const SWITCHES = new Set([
   'dry-run',
   'on-init',
@@ -27,7 +27,7 @@ export class Flags {
         continue
       }
       const found = value ?? (SWITCHES.has(name) ? 'true' : args[(index += 1)])
-      // A value that begins so is given as --flag=value.
+      // A value that starts with -- needs the form --flag=value.
       const isMissing = found === undefined || (value === undefined && found.startsWith('--'))
       if (isMissing) this.problems.push(`--${name}: found nothing, expected a value`)
       else this.add(name, found)
@@ -38,7 +38,7 @@ export class Flags {
     this.given.set(name, [...(this.given.get(name) ?? []), value])
   }
 
-  /** Of several the last one counts, as everywhere. */
+  /** Of repeated flags, the last one counts. */
   optional<Value>(name: string, grammar: Grammar<Value>): Value | undefined {
     const text = this.values(name).at(-1)
     return text === undefined ? undefined : this.read(name, text, grammar)
@@ -48,7 +48,7 @@ export class Flags {
     return this.optional(name, grammar) ?? otherwise
   }
 
-  /** Missing, it is a problem; what is returned then is not to be used. */
+  /** A missing flag is a problem, and then the caller must not use the result. */
   required<Value>(name: string, grammar: Grammar<Value>, instead: Value): Value {
     if (!this.given.has(name)) this.problems.push(`--${name}: found nothing, expected ${grammar.expected}`)
     return this.withDefault(name, grammar, instead)
@@ -67,7 +67,7 @@ export class Flags {
     this.problems.push(`--${name}: ${problem}`)
   }
 
-  /** To be called when all have been asked for: those that nobody knows are problems too. */
+  /** Call this after all known flags were read: the remaining flags are problems. */
   refuseUnknown(): void {
     for (const name of this.given.keys()) {
       const known = [...this.asked].sort().map((one) => `--${one}`)
@@ -88,13 +88,13 @@ export class Flags {
 }
 
 const SWITCH: Grammar<boolean> = {
-  reads: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  reads: (text) => (text === 'true' || text === 'false' ? text === 'true' : undefined),
   expected: 'true or false',
 }
 
 /** `76` or `76%`. */
 export function percent(least: number, most: number): Grammar<number> {
-  const number = whole(least, most)
+  const number = integerIn(least, most)
   return { reads: (text) => number.reads(text.replace(/%$/, '')), expected: `a percentage from ${least} to ${most}` }
 }
 

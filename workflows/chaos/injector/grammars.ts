@@ -1,8 +1,8 @@
-// The little languages inside of flags. Source: spec/chaos.md 3.2, with examples in 8.1.
+// The grammars of structured flag values. Source: spec/chaos.md 3.2, with examples in 8.1.
 //
-// Values may hold what separates the parts, as IPv6 addresses hold colons: such texts are read from both of their ends.
+// Values may contain the separator, as IPv6 addresses contain colons, so the parsers read such texts from both ends.
 
-import { among, type Grammar, whole } from '../grammar.ts'
+import { among, type Grammar, integerIn } from '../grammar.ts'
 import { HOST_NAME as NAME } from '../host-rule.ts'
 import type {
   CpuCount,
@@ -13,11 +13,11 @@ import type {
   TargetContainer,
 } from './invocation.ts'
 
-/** `name;namespace;port-portname;...;percentage`: the first two and the last have to be there. */
+/** `name;namespace;port-portname;...;percentage`: the first two parts and the last part are required. */
 export const serviceRule: Grammar<ServiceRule> = {
   reads: (text) => {
     const [name = '', namespace = '', ...rest] = text.split(';')
-    const percentage = whole(1, 100).reads(rest.at(-1) ?? '')
+    const percentage = integerIn(1, 100).reads(rest.at(-1) ?? '')
     const ports = rest.slice(0, -1).map(servicePort)
     if (!NAME.test(name) || !NAME.test(namespace) || percentage === undefined) return undefined
     return ports.includes(undefined)
@@ -29,7 +29,7 @@ export const serviceRule: Grammar<ServiceRule> = {
 
 function servicePort(text: string): ServiceRule['ports'][number] | undefined {
   const [, digits, name] = /^(\d{1,5})-([a-z0-9-]*)$/.exec(text) ?? []
-  const port = whole(0, 65535).reads(digits ?? '')
+  const port = integerIn(0, 65535).reads(digits ?? '')
   return port === undefined || name === undefined || (port === 0 && name === '') ? undefined : { port, name }
 }
 
@@ -43,7 +43,9 @@ export const targetContainers: Grammar<readonly TargetContainer[]> = {
 }
 
 const TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'SRV'] as const satisfies readonly DnsRecordType[]
-/** Semicolons also stand in values of TXT: one separates when a record ends before and one begins behind it. */
+/**
+ * TXT values may contain semicolons: a semicolon separates records if a record ends before it and one starts after it.
+ */
 const BETWEEN_RECORDS = new RegExp(`(?<=:\\d+);(?=[^:;]+:(?:${TYPES.join('|')}):)`)
 
 /** `host:TYPE:value:ttl`, separated by semicolons. */
@@ -62,7 +64,7 @@ function dnsRecord(text: string): DnsRecord | undefined {
   return { hostname, type: known, value, ttl: Number(ttl) }
 }
 
-// Source: google.rpc.Code, as the API lists them.
+// Source: google.rpc.Code, in the order of the API.
 const CODES = [
   ...(['OK', 'CANCELED', 'UNKNOWN', 'INVALID_ARGUMENT', 'DEADLINE_EXCEEDED', 'NOT_FOUND', 'ALREADY_EXISTS'] as const),
   ...(['PERMISSION_DENIED', 'RESOURCE_EXHAUSTED', 'FAILED_PRECONDITION', 'ABORTED', 'OUT_OF_RANGE'] as const),
@@ -73,7 +75,7 @@ const CODES = [
 export const endpointAlteration: Grammar<EndpointAlteration> = {
   reads: (text) => {
     const [endpoint = '', sort, value = '', share = '', ...more] = text.split(';')
-    const percentage = whole(0, 100).reads(share)
+    const percentage = integerIn(0, 100).reads(share)
     if (more.length > 0 || percentage === undefined || !/^\/[\w.]+\/\w+$/.test(endpoint)) return undefined
     if (sort === 'error' && among(CODES)(value) !== undefined)
       return { endpoint, alteration: { error: value }, percent: percentage }
@@ -88,8 +90,10 @@ export const endpointAlteration: Grammar<EndpointAlteration> = {
 /** `2` or `50%`. */
 export const cpuCount: Grammar<CpuCount> = {
   reads: (text) => {
-    const number = text.endsWith('%') ? whole(1, 100).reads(text.slice(0, -1)) : whole(1, 4096).reads(text)
-    return number === undefined ? undefined : text.endsWith('%') ? { percent: number } : { cpus: number }
+    const isPercent = text.endsWith('%')
+    const number = isPercent ? integerIn(1, 100).reads(text.slice(0, -1)) : integerIn(1, 4096).reads(text)
+    if (number === undefined) return undefined
+    return isPercent ? { percent: number } : { cpus: number }
   },
   expected: 'a number of CPUs such as 2, or a percentage from 1% to 100%',
 }

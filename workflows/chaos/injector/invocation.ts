@@ -1,4 +1,4 @@
-// What an injector is told, once its flags are read. Source: spec/chaos.md 3.2.
+// The parsed command line of an injector. Source: spec/chaos.md 3.2.
 
 import { INJECTOR_KINDS } from '../contract.ts'
 import type { HostRule } from '../host-rule.ts'
@@ -14,7 +14,7 @@ export interface TargetContainer {
 export interface ServiceRule {
   readonly name: string
   readonly namespace: string
-  /** Of the service; empty: all. A port of 0 is known by its name only. */
+  /** Ports of the Service; empty: all ports. A port with number 0 is identified by its name. */
   readonly ports: readonly { readonly port: number; readonly name: string }[]
   readonly percentage: number
 }
@@ -23,14 +23,14 @@ export interface NetworkSpec {
   readonly hosts: readonly HostRule[]
   readonly allowedHosts: readonly HostRule[]
   readonly services: readonly ServiceRule[]
-  /** Percents, 0 to 100; 0 is off, as for all effects. */
+  /** Percent, 0 to 100; 0 disables the effect, as for all effects. */
   readonly drop: number
   readonly duplicate: number
   readonly corrupt: number
   readonly delayMs: number
-  /** Percents of the delay. */
+  /** Percent of the delay. */
   readonly delayJitter: number
-  /** Bytes in a second. */
+  /** Bytes per second. */
   readonly bandwidthLimit: number
   readonly methods: readonly string[]
   readonly paths: readonly string[]
@@ -39,7 +39,7 @@ export interface NetworkSpec {
   readonly dnsNodeResolvConf: string
 }
 
-/** CPUs, or a share of those that the target may use. */
+/** A number of CPUs, or a percentage of the target's CPUs. */
 export type CpuCount = { readonly cpus: number } | { readonly percent: number }
 
 export type DnsRecordType = 'A' | 'AAAA' | 'CNAME' | 'MX' | 'TXT' | 'SRV'
@@ -55,7 +55,7 @@ export interface DnsRecord {
 export interface EndpointAlteration {
   readonly endpoint: string
   readonly alteration: { readonly error: string } | { readonly override: string }
-  /** 0: a share of what others leave. */
+  /** 0: an equal share of the remaining calls. */
   readonly percent: number
 }
 

@@ -1,31 +1,30 @@
-// What an injector is going to do to one target beside its network, and how that is undone: from what it is told and what it has found, and
-// from nothing else. Source: spec/chaos.md 3.7 and 3.8.
+// Plans every kind of injection except network disruptions: pure functions of the flags and of facts about the target.
+// Source: spec/chaos.md 3.7 and 3.8.
 
 import { formatGoDuration } from '../go-duration.ts'
 import type { Command, Plan, ProcessRef, Unsupported } from './command.ts'
 import type { CpuCount, DnsRecord, KindSpec } from './invocation.ts'
 import { DNS_CHAIN, RULE_COMMENT } from './marks.ts'
-import { CHAIN_GONE, RULE_GONE } from './network/iptables.ts'
-import { classidPlan, containerKeys, type ContainerMatch } from './network/network-spec.ts'
+import { CHAIN_GONE, RULE_GONE, classidPlan, containerKeys, type ContainerMatch } from './network/network-spec.ts'
 
 type SpecOf<Kind extends KindSpec['kind']> = Extract<KindSpec, { readonly kind: Kind }>
 
-/** A signal to the container's first process; the kubelet starts the container again. */
+/** Signals the container's first process; the kubelet restarts the container. */
 export function planContainerFailure({ forced }: SpecOf<'container-failure'>, main: ProcessRef): Plan {
   return { apply: [{ do: 'signal', signal: forced ? 'SIGKILL' : 'SIGTERM', process: main }], undo: [] }
 }
 
 export interface SysrqFiles {
-  /** /proc/sys/kernel/sysrq, as it is mounted. */
+  /** The mounted file /proc/sys/kernel/sysrq. */
   readonly enable: string
-  /** /proc/sysrq-trigger, as it is mounted. */
+  /** The mounted file /proc/sysrq-trigger. */
   readonly trigger: string
 }
 
-/** As long as the pod needs to be seen ready, and its logs to be sent. Source: spec/chaos.md 3.8. */
+/** The time in which the kubelet sees the pod ready and collects its logs. Source: spec/chaos.md 3.8. */
 const BEFORE_NODE_FAILURE_MS = 31_000
 
-/** @param before what stands in the first file: a node that does not fail after all has it again; undefined: nothing, and nothing is put back. */
+/** @param before the content of the first file, which the undo restores; undefined: nothing to restore. */
 export function planNodeFailure(
   { shutdown }: SpecOf<'node-failure'>,
   files: SysrqFiles,
@@ -42,9 +41,9 @@ export function planNodeFailure(
 }
 
 export interface CpuFacts {
-  /** cgroup.procs of the container's groups that account for CPU. */
+  /** The cgroup.procs files of the container's CPU groups. */
   readonly joins: readonly string[]
-  /** CPUs on which the container may run. */
+  /** The number of CPUs that the container may use. */
   readonly cpus: number
 }
 
@@ -56,16 +55,16 @@ export function planCpuPressure({ count }: SpecOf<'cpu-pressure'>, facts: CpuFac
   }
 }
 
-/** How busy each CPU is to be, 0 to 100. */
+/** The load of each CPU in percent. */
 export function cpuPercentage(count: CpuCount, cpus: number): number {
   return 'percent' in count ? count.percent : Math.min(100, Math.floor((count.cpus / cpus) * 100))
 }
 
 export interface MemoryFacts {
   readonly joins: readonly string[]
-  /** Undefined: the container may take all. */
+  /** Undefined: no limit. */
   readonly limitBytes: number | undefined
-  /** The file in which the kernel says how much is in use. */
+  /** The kernel's file with the current usage. */
   readonly usageFile: string
 }
 
@@ -89,7 +88,7 @@ export interface DiskFacts {
   readonly files:
     | { readonly version: 1; readonly read: string; readonly write: string }
     | { readonly version: 2; readonly max: string }
-  /** The limits that are there already, in bytes in a second; undefined: none. */
+  /** The existing limits in bytes per second; undefined: no limit. */
   readonly before: { readonly read: number | undefined; readonly write: number | undefined }
 }
 
@@ -109,11 +108,11 @@ function throttle({ device, files }: DiskFacts, way: 'read' | 'write', limit: nu
 }
 
 export interface DnsFacts {
-  /** Where the responder is reached from the target: the address of the injector's pod. */
+  /** The address of the injector's pod, at which the target reaches the responder. */
   readonly responderIp: string
-  /** To whom it hands on what it does not answer, as `address:port`. */
+  /** The name servers for queries without a record, as `address:port`. */
   readonly upstreams: readonly string[]
-  /** None: they cannot be told apart. */
+  /** Empty: the containers of the pod cannot be distinguished. */
   readonly containers: readonly ContainerMatch[]
 }
 
@@ -170,7 +169,7 @@ function dnsJumps(port: number, protocol: string, containers: readonly Container
   })
 }
 
-/** All in one transaction. What the responder asks itself is let through. */
+/** One transaction. Queries of the responder itself are not redirected. */
 function redirect(
   port: number,
   ports: Ports,
@@ -195,21 +194,21 @@ function nat(line: string): Command {
   return { do: 'run', in: 'target', argv: ['iptables', '-w', '-t', 'nat', ...line.split(' ')], gone }
 }
 
-/** @param address of the application, as `address:port`. */
+/** @param address the application's listener, as `address:port`. */
 export function planGrpc({ alterations }: SpecOf<'grpc-disruption'>, address: string): Plan {
   return { apply: [{ do: 'listener', address, alterations }], undo: [{ do: 'listener', address }] }
 }
 
 export interface ReplacementFacts {
   readonly node: string
-  /** Whether somebody has closed the node before: then it stays so. */
+  /** Whether the node was cordoned before; the undo keeps it cordoned then. */
   readonly isCordoned: boolean
   readonly pod: { readonly namespace: string; readonly name: string; readonly uid: string }
-  /** Names of its PersistentVolumeClaims. */
+  /** The names of its PersistentVolumeClaims. */
   readonly claims: readonly string[]
 }
 
-/** Closes the node, so that the pod's successor comes elsewhere, and deletes the pod. */
+/** Cordons the node, so that the replacement starts on another node, and deletes the pod. */
 export function planPodReplacement(spec: SpecOf<'pod-replacement'>, facts: ReplacementFacts): Plan {
   const { namespace, name, uid } = facts.pod
   const grace = spec.forceDelete ? 0 : spec.gracePeriodSeconds

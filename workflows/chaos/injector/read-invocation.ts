@@ -1,28 +1,28 @@
-// Reads the command line of an injector: a kind, its flags, the common flags. Source: spec/chaos.md 3.2.
+// Parses the command line of an injector: a kind, its flags, the common flags. Source: spec/chaos.md 3.2.
 
 import type { InjectorKindName } from '../contract.ts'
 import { durationMs, EXPECTED_DURATION } from '../go-duration.ts'
 import { absolutePath, anyText, Flags, moment, oneOf, percent } from './flags.ts'
-import { type Grammar, whole } from '../grammar.ts'
+import { type Grammar, integerIn } from '../grammar.ts'
 import { cpuCount, dnsRecords, endpointAlteration, serviceRule, targetContainers } from './grammars.ts'
 import { hostRule } from '../host-rule.ts'
 import { type CommonFlags, type Invocation, KINDS, type KindSpec, type NetworkSpec } from './invocation.ts'
 
-/** What is wrong with a command line, one sentence for each flag. */
-export interface WrongFlags {
+/** The problems of a command line, one sentence for each flag. */
+export interface FlagProblems {
   readonly problems: readonly string[]
 }
 
-const MANY = Number.MAX_SAFE_INTEGER
+const UNLIMITED = Number.MAX_SAFE_INTEGER
 
-/** Reads all arguments, of which the first is the kind. */
-export function readInvocation(args: readonly string[]): Invocation | WrongFlags {
+/** Parses all arguments; the first is the kind. */
+export function readInvocation(args: readonly string[]): Invocation | FlagProblems {
   const kind = KINDS.find((one) => one === args[0])
   if (kind === undefined)
     return {
       problems: [`found ${args[0] === undefined ? 'no kind' : `'${args[0]}'`}, expected one of ${KINDS.join(', ')}`],
     }
-  // The API's golden arguments have a second word for two of the kinds.
+  // In the API's golden arguments, two of the kinds have a second word.
   const takesInject = kind === 'node-failure' || kind === 'pod-replacement'
   const flags = new Flags(args.slice(takesInject && args[1] === 'inject' ? 2 : 1))
   const spec = SPECS[kind](flags)
@@ -38,7 +38,7 @@ const SPECS: { readonly [Kind in InjectorKindName]: (flags: Flags) => KindSpec }
     kind: 'pod-replacement',
     deleteStorage: flags.switch('delete-storage'),
     forceDelete: flags.switch('force-delete'),
-    ...present({ gracePeriodSeconds: flags.optional('grace-period-seconds', whole(0, MANY)) }),
+    ...withoutUndefined({ gracePeriodSeconds: flags.optional('grace-period-seconds', integerIn(0, UNLIMITED)) }),
   }),
   'container-failure': (flags) => ({ kind: 'container-failure', forced: flags.switch('forced') }),
   'cpu-pressure': (flags) => ({ kind: 'cpu-pressure', count: flags.withDefault('count', cpuCount, { percent: 100 }) }),
@@ -48,9 +48,9 @@ const SPECS: { readonly [Kind in InjectorKindName]: (flags: Flags) => KindSpec }
     rampMs: flags.withDefault('ramp-duration', duration, 0),
   }),
   'disk-pressure': (flags) => {
-    const throttles = present({
-      readBytesPerSec: flags.optional('read-bytes-per-sec', whole(1, MANY)),
-      writeBytesPerSec: flags.optional('write-bytes-per-sec', whole(1, MANY)),
+    const throttles = withoutUndefined({
+      readBytesPerSec: flags.optional('read-bytes-per-sec', integerIn(1, UNLIMITED)),
+      writeBytesPerSec: flags.optional('write-bytes-per-sec', integerIn(1, UNLIMITED)),
     })
     if (Object.keys(throttles).length === 0)
       flags.refuse('read-bytes-per-sec', 'found nothing, expected it or --write-bytes-per-sec')
@@ -63,19 +63,19 @@ const SPECS: { readonly [Kind in InjectorKindName]: (flags: Flags) => KindSpec }
       kind: 'disk-failure',
       paths,
       probability: flags.withDefault('probability', percent(1, 100), 100),
-      ...present({ exitCode: flags.optional('exit-code', oneOf(ERRNOS)) }),
+      ...withoutUndefined({ exitCode: flags.optional('exit-code', oneOf(ERRNOS)) }),
     }
   },
   'grpc-disruption': (flags) => {
     const alterations = flags.every('endpoint-alterations', endpointAlteration)
     if (alterations.length === 0)
       flags.refuse('endpoint-alterations', `found nothing, expected ${endpointAlteration.expected}`)
-    return { kind: 'grpc-disruption', port: flags.required('port', whole(1, 65535), 1), alterations }
+    return { kind: 'grpc-disruption', port: flags.required('port', integerIn(1, 65535), 1), alterations }
   },
   'dns-disruption': (flags) => ({
     kind: 'dns-disruption',
     records: flags.required('records', dnsRecords, []),
-    port: flags.withDefault('port', whole(1, 65535), 53),
+    port: flags.withDefault('port', integerIn(1, 65535), 53),
     protocol: flags.withDefault('protocol', oneOf(['udp', 'tcp', 'both']), 'both'),
   }),
 }
@@ -107,7 +107,7 @@ const duration: Grammar<number> = {
 }
 
 function networkSpec(flags: Flags): NetworkSpec {
-  const share = (name: string) => flags.withDefault(name, whole(0, 100), 0)
+  const share = (name: string) => flags.withDefault(name, integerIn(0, 100), 0)
   const spec = {
     hosts: flags.every('hosts', hostRule),
     allowedHosts: flags.every('allowed-hosts', hostRule),
@@ -115,7 +115,7 @@ function networkSpec(flags: Flags): NetworkSpec {
     drop: share('drop'),
     duplicate: share('duplicate'),
     corrupt: share('corrupt'),
-    delayMs: flags.withDefault('delay', whole(0, 60_000), 0),
+    delayMs: flags.withDefault('delay', integerIn(0, 60_000), 0),
     delayJitter: share('delay-jitter'),
     bandwidthLimit: flags.withDefault('bandwidth-limit', bandwidth, 0),
     methods: flags.every('method', anyText),
@@ -136,7 +136,7 @@ function networkSpec(flags: Flags): NetworkSpec {
 
 // Source: spec/chaos.md 1.5: below 32 bytes in a second nothing passes.
 const bandwidth: Grammar<number> = {
-  reads: (text) => (text === '0' ? 0 : whole(32, MANY).reads(text)),
+  reads: (text) => (text === '0' ? 0 : integerIn(32, UNLIMITED).reads(text)),
   expected: '0, or an integer of at least 32 bytes in a second',
 }
 
@@ -164,7 +164,7 @@ function commonFlags(flags: Flags, kind: InjectorKindName): CommonFlags {
     pulseInitialDelayMs: flags.withDefault('pulse-initial-delay', duration, 0),
     chaosNamespace: flags.withDefault('chaos-namespace', anyText, 'chaos-engineering'),
     ...(activeMs === undefined || dormantMs === undefined ? {} : { pulse: { activeMs, dormantMs } }),
-    ...present({
+    ...withoutUndefined({
       targetPodIp: podIp,
       notInjectedBefore: flags.optional('not-injected-before', moment),
       deadline: flags.optional('deadline', moment),
@@ -179,8 +179,10 @@ function commonFlags(flags: Flags, kind: InjectorKindName): CommonFlags {
   }
 }
 
-/** Without the keys whose value is undefined. */
-function present<Value extends object>(value: Value): { [Key in keyof Value]?: Exclude<Value[Key], undefined> } {
+/** Drops keys with undefined values. */
+function withoutUndefined<Value extends object>(
+  value: Value,
+): { [Key in keyof Value]?: Exclude<Value[Key], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as {
     [Key in keyof Value]?: Exclude<Value[Key], undefined>
   }

@@ -1,59 +1,59 @@
-// What a node agent knows of a chaos pod, and of the process that stands for its container. Source: spec/chaos.md 2.5, 6 (6).
+// A chaos pod and its injector process, as the node agent sees them. Source: spec/chaos.md 2.5, 6 (6).
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown'
 
-/** What is read of the Pod. Times are milliseconds since 1970, other numbers milliseconds. */
+/** The relevant fields of the Pod. Timestamps are milliseconds since the epoch, durations are milliseconds. */
 export interface ChaosPod {
   readonly phase: PodPhase
-  /** It is to go: how long its process has to end after it was told. */
+  /** The pod has a deletionTimestamp: the grace period of its process. */
   readonly deletion: { readonly graceMs: number } | undefined
-  /** The same where it is ended for another reason. */
+  /** The grace period if the process ends for another reason. */
   readonly graceMs: number
-  /** How long it may be active, after `startTime`. */
+  /** The maximum time after `startTime`. */
   readonly activeDeadlineMs: number | undefined
-  /** Why nothing can be started for it; undefined: something can. */
+  /** The reason why its process cannot be started; undefined: it can. */
   readonly problem: string | undefined
 }
 
-/** Why a process is told to end. */
+/** The reason why the agent terminates a process. */
 export type EndReason = 'deadline' | 'deleted' | 'gone'
 
-/** What the injector has written as its termination message. */
-export interface Said {
-  /** Empty: nothing. */
+/** The termination message that the injector has written. */
+export interface InjectorMessage {
+  /** Empty: no message. */
   readonly message: string
-  /** It was started for a target without a process. */
+  /** The injector was started for a target without a process. */
   readonly isSimulated: boolean
 }
 
 /** How a process has ended. */
 export type Exit =
   | { readonly how: 'exited'; readonly code: number }
-  /** It never ran. */
+  /** The process could not be started. */
   | { readonly how: 'unstarted'; readonly message: string }
-  /** Nobody knows: it died while nobody looked, or the record of it is lost. */
+  /** The process died unobserved, or its record is lost. */
   | { readonly how: 'lost' }
 
 export interface Ending {
   readonly why: EndReason
   readonly sinceMs: number
   readonly graceMs: number
-  /** The grace is over; its group was killed. */
+  /** The grace period has passed and the process group was killed. */
   readonly isKilled: boolean
 }
 
-/** The process of a pod, as the agent finds it. */
+/** The process of a pod, in the agent's view. */
 export type Run =
   | { readonly state: 'absent' }
-  /** On its way; it runs or has ended soon. */
+  /** The process is being started. */
   | { readonly state: 'starting' }
   | {
       readonly state: 'running'
-      /** When the agent took up the pod, the pod's `startTime`. */
+      /** The pod's `startTime`: when the agent accepted the pod. */
       readonly acceptedMs: number
       readonly startedMs: number
       readonly isReady: boolean
-      readonly said?: Said
+      readonly injectorMessage?: InjectorMessage
       readonly ending: Ending | undefined
     }
   | {
@@ -62,6 +62,6 @@ export type Run =
       readonly startedMs: number | undefined
       readonly finishedMs: number
       readonly exit: Exit
-      readonly said?: Said
+      readonly injectorMessage?: InjectorMessage
       readonly ending: Ending | undefined
     }

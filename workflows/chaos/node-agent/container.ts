@@ -1,7 +1,10 @@
-// What the process of a chaos pod is started with where there is no container: its arguments and variables, with the paths of this machine for those of
-// the container's file system. Source: spec/chaos.md 2.5.
+// Converts a container spec to a process without a container: arguments and environment, with paths of the machine
+// instead of paths in the container. Source: spec/chaos.md 2.5.
 
 import type { InjectorKindName } from '../contract.ts'
+
+/** On a target pod without a container runtime: the PIDs of its containers, such as `{"app": 1234}`. */
+export const PROCESSES_ANNOTATION = 'pawl.dev/processes'
 
 export interface EnvVar {
   readonly name: string
@@ -9,16 +12,16 @@ export interface EnvVar {
   readonly valueFrom?: { readonly fieldRef?: { readonly fieldPath: string } }
 }
 
-/** A path of the container, and the path of the machine that is mounted there. */
+/** A path in the container and the mounted path of the machine. */
 export interface Mount {
   readonly path: string
   readonly hostPath: string
 }
 
-/** The fields of the pod that a variable may be taken from, by their paths. */
+/** The pod fields that environment variables may refer to, by field path. */
 export type PodFields = Readonly<Record<string, string>>
 
-/** @throws with the variable when it is taken from something else. */
+/** @throws if a variable has another source; the error names the variable. */
 export function containerVariables(env: readonly EnvVar[], fields: PodFields): Readonly<Record<string, string>> {
   return Object.fromEntries(
     env.map(({ name, value, valueFrom }) => {
@@ -33,7 +36,7 @@ export function containerVariables(env: readonly EnvVar[], fields: PodFields): R
   )
 }
 
-/** The path of the machine; one that lies in no mount stays. */
+/** The path on the machine; unchanged if it is in no mount. */
 export function pathOutside(path: string, mounts: readonly Mount[]): string {
   const around = mounts.filter((mount) => isInside(path, mount.path))
   const [inner] = around.sort((one, other) => other.path.length - one.path.length)
@@ -54,17 +57,17 @@ export function argumentsOutside(args: readonly string[], mounts: readonly Mount
   })
 }
 
-/** Whether they ask for the node itself to be disturbed. */
+/** Whether the arguments request the level node. */
 export function isOfNode(args: readonly string[]): boolean {
   return args.some((arg, index) => arg === '--level=node' || (arg === 'node' && args[index - 1] === '--level'))
 }
 
-/** Whether they disturb processes of the target: what replaces a pod works through the API server alone. */
+/** Whether the kind disturbs processes of the target; pod replacement only uses the API server. */
 export function needsProcess([kind]: readonly string[]): boolean {
   return kind !== ('pod-replacement' satisfies InjectorKindName)
 }
 
-/** The numbers of an annotation such as `{"app": 1234}`. @throws with what was found. */
+/** Parses the PIDs of an annotation such as `{"app": 1234}`. @throws with the invalid text. */
 export function readProcesses(annotation: string): Readonly<Record<string, number>> {
   const found = parse(annotation)
   const isProcess = (pid: unknown) => typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 1
@@ -83,7 +86,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The file of a readiness probe `test -f FILE`, which is all that chaos pods have. @throws with the command of another one. */
+/** The file of a readiness probe `test -f FILE`, the only form in chaos pods. @throws with any other command. */
 export function probedFile(command: readonly string[]): string {
   const [program, flag, file, ...more] = command
   if (program === 'test' && (flag === '-f' || flag === '-e') && file !== undefined && more.length === 0) return file

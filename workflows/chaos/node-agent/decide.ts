@@ -1,109 +1,118 @@
-// What a node agent does next about one pod, as a kubelet would: from what the pod wants, what its process does, and the time.
+// Decides the node agent's next step for a pod, as a kubelet would: from the pod, the state of its process, and the
+// time.
 //
-//   D1. A process is started at most once for a pod, and never for one that is to go.
-//   D2. A process that has to end is told so once; when its grace is over its group is killed.
-//   D3. A pod ends when its process has ended, never before.
-//   D4. A pod that is to go is let go after it has told how it ended. Finalizers of others hold it as long as they want.
-//   D5. Where the pod is gone, its process is ended, and what it may have left is swept.
+// D1. The agent starts at most one process for a pod, and none for a pod that is being deleted.
+// D2. The agent signals a process once to terminate, and kills its process group after the grace period.
+// D3. A pod ends only after its process has ended.
+// D4. A pod that is being deleted is released after the agent has reported how it ended. Finalizers of other
+//   controllers keep it longer.
+// D5. If the pod is deleted, the agent ends its process and cleans up its changes.
 
-import type { ChaosPod, EndReason, Exit, Run, Said } from './chaos-pod.ts'
+import type { ChaosPod, EndReason, Exit, Run, InjectorMessage } from './chaos-pod.ts'
 
-/** What the pod's status is to say. Times are milliseconds since 1970. */
+/** The status to report. Timestamps are milliseconds since the epoch. */
 export type Report =
   | {
       readonly phase: 'Running'
       readonly acceptedMs: number
       readonly startedMs: number
       readonly isReady: boolean
-      readonly said?: Said
+      readonly injectorMessage?: InjectorMessage
     }
   | {
       readonly phase: 'Succeeded' | 'Failed'
       readonly acceptedMs: number
       readonly startedMs: number | undefined
       readonly finishedMs: number
-      readonly said?: Said
-      /** Of the pod; absent: its container's says enough. */
+      readonly injectorMessage?: InjectorMessage
+      /** The reason of the pod; absent: the container's reason suffices. */
       readonly reason?: string
       readonly message?: string
       readonly container: { readonly exitCode: number; readonly reason: string; readonly message?: string }
     }
 
-export type Act =
+export type Action =
   | { readonly do: 'start' }
   | { readonly do: 'terminate'; readonly why: EndReason; readonly graceMs: number }
   | { readonly do: 'kill' }
-  /** Undo what the process may have left, and forget it. */
+  /** Undo the remaining changes of the process and delete its record. */
   | { readonly do: 'sweep' }
 
 export interface Decision {
-  /** Undefined: nothing. */
-  readonly act: Act | undefined
-  /** Undefined: nothing is to be said. */
+  /** Undefined: no action. */
+  readonly act: Action | undefined
+  /** Undefined: nothing to report. */
   readonly report: Report | undefined
-  /** Whether the pod is to be let go; never before it has told how it ended. */
+  /** Whether to delete the pod for good; never before its end was reported. */
   readonly release: boolean
-  /** When time alone changes the decision; undefined: it does not. */
+  /** When time alone changes the decision; undefined: never. */
   readonly againMs: number | undefined
 }
 
-const NOTHING: Decision = { act: undefined, report: undefined, release: false, againMs: undefined }
+const NO_ACTION: Decision = { act: undefined, report: undefined, release: false, againMs: undefined }
 
-/** @param pod undefined: it is gone. */
+/** @param pod undefined if it is deleted. */
 export function decide(pod: ChaosPod | undefined, run: Run, nowMs: number): Decision {
-  if (pod === undefined) return forGonePod(run, nowMs)
+  if (pod === undefined) return forDeletedPod(run, nowMs)
   switch (run.state) {
     case 'absent':
       return forNewPod(pod, nowMs)
     case 'starting':
-      return NOTHING
+      return NO_ACTION
     case 'running':
       return forRunningPod(pod, run, nowMs)
     case 'ended':
-      return isOver(pod) ? { ...NOTHING, release: mayGo(pod) } : { ...NOTHING, report: endReport(run) }
+      return hasEnded(pod) ? { ...NO_ACTION, release: mayRelease(pod) } : { ...NO_ACTION, report: endReport(run) }
   }
 }
 
 function forNewPod(pod: ChaosPod, nowMs: number): Decision {
-  // Whatever ran for it once runs no more: also D4, without a report of who never started.
-  if (isOver(pod) || (pod.deletion !== undefined && pod.phase === 'Pending')) return { ...NOTHING, release: mayGo(pod) }
+  // No process runs for this pod, so D4 applies without a report.
+  if (hasEnded(pod) || (pod.deletion !== undefined && pod.phase === 'Pending'))
+    return { ...NO_ACTION, release: mayRelease(pod) }
   const ended = { acceptedMs: nowMs, startedMs: undefined, finishedMs: nowMs }
-  if (pod.phase !== 'Pending') return { ...NOTHING, report: reportOf({ ...ended, exit: { how: 'lost' } }) }
-  if (pod.problem === undefined) return { ...NOTHING, act: { do: 'start' } }
-  return { ...NOTHING, report: reportOf({ ...ended, exit: { how: 'unstarted', message: pod.problem } }) }
+  if (pod.phase !== 'Pending') return { ...NO_ACTION, report: reportOf({ ...ended, exit: { how: 'lost' } }) }
+  if (pod.problem === undefined) return { ...NO_ACTION, act: { do: 'start' } }
+  return { ...NO_ACTION, report: reportOf({ ...ended, exit: { how: 'unstarted', message: pod.problem } }) }
 }
 
 function forRunningPod(pod: ChaosPod, run: Extract<Run, { state: 'running' }>, nowMs: number): Decision {
-  const { acceptedMs, startedMs, isReady, said, ending } = run
-  const running = { phase: 'Running' as const, acceptedMs, startedMs, isReady, ...(said && { said }) }
-  const report: Report | undefined = isOver(pod) ? undefined : running
-  if (ending !== undefined) return { ...NOTHING, report, ...whileEnding(ending, nowMs) }
+  const { acceptedMs, startedMs, isReady, injectorMessage, ending } = run
+  const running = {
+    phase: 'Running' as const,
+    acceptedMs,
+    startedMs,
+    isReady,
+    ...(injectorMessage && { injectorMessage }),
+  }
+  const report: Report | undefined = hasEnded(pod) ? undefined : running
+  if (ending !== undefined) return { ...NO_ACTION, report, ...whileEnding(ending, nowMs) }
   const deadlineMs = pod.activeDeadlineMs === undefined ? undefined : acceptedMs + pod.activeDeadlineMs
   if (deadlineMs !== undefined && deadlineMs <= nowMs)
-    return { ...NOTHING, report, act: { do: 'terminate', why: 'deadline', graceMs: pod.graceMs } }
-  // One whose end somebody else has told is as good as deleted.
-  if (pod.deletion !== undefined || isOver(pod))
-    return { ...NOTHING, report, act: { do: 'terminate', why: 'deleted', graceMs: (pod.deletion ?? pod).graceMs } }
-  return { ...NOTHING, report, againMs: deadlineMs === undefined ? undefined : deadlineMs - nowMs }
+    return { ...NO_ACTION, report, act: { do: 'terminate', why: 'deadline', graceMs: pod.graceMs } }
+  // A pod that another client has marked as ended is treated as deleted.
+  if (pod.deletion !== undefined || hasEnded(pod))
+    return { ...NO_ACTION, report, act: { do: 'terminate', why: 'deleted', graceMs: (pod.deletion ?? pod).graceMs } }
+  return { ...NO_ACTION, report, againMs: deadlineMs === undefined ? undefined : deadlineMs - nowMs }
 }
 
 /** D5 */
-function forGonePod(run: Run, nowMs: number): Decision {
+function forDeletedPod(run: Run, nowMs: number): Decision {
   switch (run.state) {
     case 'absent':
     case 'ended':
-      return { ...NOTHING, act: { do: 'sweep' } }
+      return { ...NO_ACTION, act: { do: 'sweep' } }
     case 'starting':
-      return NOTHING
+      return NO_ACTION
     case 'running':
       return run.ending === undefined
-        ? { ...NOTHING, act: { do: 'terminate', why: 'gone', graceMs: GONE_GRACE_MS } }
-        : { ...NOTHING, ...whileEnding(run.ending, nowMs) }
+        ? { ...NO_ACTION, act: { do: 'terminate', why: 'gone', graceMs: DELETED_GRACE_MS } }
+        : { ...NO_ACTION, ...whileEnding(run.ending, nowMs) }
   }
 }
 
-// What chaos pods have. Source: spec/chaos.md 2.5.
-const GONE_GRACE_MS = 60_000
+// The grace period of chaos pods. Source: spec/chaos.md 2.5.
+const DELETED_GRACE_MS = 60_000
 
 /** D2 */
 function whileEnding(
@@ -115,12 +124,12 @@ function whileEnding(
   return { act: { do: 'kill' }, againMs: undefined }
 }
 
-export function isOver({ phase }: Pick<ChaosPod, 'phase'>): boolean {
+export function hasEnded({ phase }: Pick<ChaosPod, 'phase'>): boolean {
   return phase === 'Succeeded' || phase === 'Failed'
 }
 
-// With a grace of 0 the server lets it go by itself.
-function mayGo({ deletion }: ChaosPod): boolean {
+// With a grace period of 0 the API server deletes the pod by itself.
+function mayRelease({ deletion }: ChaosPod): boolean {
   return deletion !== undefined && deletion.graceMs > 0
 }
 
@@ -128,7 +137,8 @@ type Ended = Extract<Run, { state: 'ended' }>
 
 function endReport(run: Ended): Report {
   const report = reportOf(run)
-  // D3, also where it has cleaned up well: whoever waits for the pod is told why it is over. Source: Kubernetes, Job and Pod API.
+  // D3, even after a successful clean-up: clients that wait for the pod see why it ended. Source: Kubernetes, Job and
+  // Pod API.
   if (run.ending?.why !== 'deadline') return report
   return {
     ...report,
@@ -143,16 +153,24 @@ function reportOf({
   startedMs,
   finishedMs,
   exit,
-  said,
-}: Pick<Ended, 'acceptedMs' | 'startedMs' | 'finishedMs' | 'exit' | 'said'>) {
+  injectorMessage,
+}: Pick<Ended, 'acceptedMs' | 'startedMs' | 'finishedMs' | 'exit' | 'injectorMessage'>) {
   const { isWell, ...end } = containerEnd(exit)
   // As in the kubelet, the termination message of the process becomes the message of the container.
-  const container = said === undefined || said.message === '' ? end : { ...end, message: said.message }
+  const container =
+    injectorMessage === undefined || injectorMessage.message === '' ? end : { ...end, message: injectorMessage.message }
   const phase = isWell ? ('Succeeded' as const) : ('Failed' as const)
-  return { phase, acceptedMs, startedMs, finishedMs, container, ...(said && { said }) } satisfies Report
+  return {
+    phase,
+    acceptedMs,
+    startedMs,
+    finishedMs,
+    container,
+    ...(injectorMessage && { injectorMessage }),
+  } satisfies Report
 }
 
-/** In the words, and with the numbers, of the kubelet. */
+/** With the kubelet's reasons and exit codes. */
 function containerEnd(exit: Exit) {
   switch (exit.how) {
     case 'exited':

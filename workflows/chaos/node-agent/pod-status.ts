@@ -1,9 +1,9 @@
-// The status of a chaos pod in the form that Kubernetes has for it, and whether a pod shows it already.
+// Converts a report of the node agent to a Pod status, and compares it with the present status.
 
 import { INJECTOR_CONDITION, INJECTOR_CONTAINER, SIMULATED_REASON } from '../contract.ts'
 import type { Report } from './decide.ts'
 
-/** The fields of a pod's status that an agent writes, as they travel. */
+/** The fields of the Pod status that an agent writes. */
 export interface PodStatus {
   readonly phase?: string
   readonly reason?: string
@@ -36,29 +36,29 @@ interface ContainerState {
   readonly waiting?: unknown
 }
 
-/** What the agent says of the place. */
+/** Addresses and names that the agent reports. */
 export interface Place {
   readonly hostIP: string
   readonly podIP: string
   readonly image: string
-  /** Names the process, such as `pawl://UID`. */
+  /** Identifies the process, such as `pawl://UID`. */
   readonly containerID: string
 }
 
 export interface Clock {
   readonly nowMs: number
-  /** Milliseconds since 1970 as Kubernetes writes them, in whole seconds of UTC. */
+  /** A time in milliseconds since the epoch as a Kubernetes timestamp, in whole seconds of UTC. */
   readonly timeOf: (ms: number) => string
 }
 
-/** The merge patch of a status; undefined when it says all of it already. */
+/** The merge patch of the status; undefined if the status is up to date. */
 export function statusPatch(
   current: PodStatus,
   report: Report,
   place: Place,
   { nowMs, timeOf }: Clock,
 ): Readonly<Record<string, unknown>> | undefined {
-  if (isShown(current, report)) return undefined
+  if (isReported(current, report)) return undefined
   return {
     phase: report.phase,
     hostIP: place.hostIP,
@@ -71,20 +71,20 @@ export function statusPatch(
   }
 }
 
-/** The same words, whatever the times: those were said when it began. */
-function isShown(current: PodStatus, report: Report): boolean {
+/** Compares the texts but not the timestamps, which keep their first values. */
+function isReported(current: PodStatus, report: Report): boolean {
   const ready = current.conditions?.find(({ type }) => type === 'Ready')?.status
   const isSame = current.phase === report.phase && ready === (isReady(report) ? 'True' : 'False')
-  return isSame && isMessageShown(current, report) && isEndShown(current, report)
+  return isSame && isMessageReported(current, report) && isEndReported(current, report)
 }
 
-function isMessageShown({ conditions = [] }: PodStatus, report: Report): boolean {
+function isMessageReported({ conditions = [] }: PodStatus, report: Report): boolean {
   const shown = conditions.find(({ type }) => type === INJECTOR_CONDITION)
   const [wanted] = injectorCondition(report)
   return shown?.status === wanted?.status && shown?.message === wanted?.message
 }
 
-function isEndShown({ containerStatuses = [], reason }: PodStatus, report: Report): boolean {
+function isEndReported({ containerStatuses = [], reason }: PodStatus, report: Report): boolean {
   const state = containerStatuses.find(({ name }) => name === INJECTOR_CONTAINER)?.state
   if (report.phase === 'Running') return state?.running !== undefined
   return state?.terminated?.exitCode === report.container.exitCode && reason === report.reason
@@ -94,32 +94,32 @@ function isReady(report: Report): boolean {
   return report.phase === 'Running' && report.isReady
 }
 
-/** None where the injector has said nothing. */
+/** Empty if the injector has written no message. */
 function injectorCondition(report: Report): readonly PodCondition[] {
-  const { said, phase } = report
-  if (said === undefined || said.message === '') return []
-  // A condition is no place for a book.
-  const message = said.message.slice(0, LONGEST_MESSAGE)
-  // What fails in a simulation is not simulated.
+  const { injectorMessage, phase } = report
+  if (injectorMessage === undefined || injectorMessage.message === '') return []
+  // Keeps the status small.
+  const message = injectorMessage.message.slice(0, MAX_MESSAGE_LENGTH)
+  // A failed simulation does not count as simulated.
   const state =
-    said.isSimulated && (isReady(report) || phase === 'Succeeded')
+    injectorMessage.isSimulated && (isReady(report) || phase === 'Succeeded')
       ? { status: 'True', reason: SIMULATED_REASON }
       : { status: 'False', reason: 'NotInjected' }
   return [{ type: INJECTOR_CONDITION, ...state, message }]
 }
 
-const LONGEST_MESSAGE = 2000
+const MAX_MESSAGE_LENGTH = 2000
 
-/** Source: Kubernetes, as the kubelet has it. */
-const UNREADY = {
+/** Source: Kubernetes, the kubelet's reasons. */
+const UNREADY_REASONS = {
   Running: { reason: 'ContainersNotReady' },
   Succeeded: { reason: 'PodCompleted' },
   Failed: { reason: 'PodFailed' },
 } as const
 
 function conditionsOf(current: readonly PodCondition[], report: Report, now: string): readonly PodCondition[] {
-  const ready = isReady(report) ? { status: 'True' } : { status: 'False', ...UNREADY[report.phase] }
-  const initialized = { status: 'True', ...(report.phase === 'Succeeded' && UNREADY.Succeeded) }
+  const ready = isReady(report) ? { status: 'True' } : { status: 'False', ...UNREADY_REASONS[report.phase] }
+  const initialized = { status: 'True', ...(report.phase === 'Succeeded' && UNREADY_REASONS.Succeeded) }
   const wanted: readonly PodCondition[] = [
     { type: 'Initialized', ...initialized },
     { type: 'Ready', ...ready },

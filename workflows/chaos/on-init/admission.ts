@@ -18,7 +18,7 @@ export const onInitAdmission: Admission = {
   labelled: DISRUPT_ON_INIT_LABEL,
   onlyMutates: true,
   validate: () => [],
-  further: () => import('../../../activities/chaos/further-rules.ts'),
+  asyncRules: () => import('../../../activities/chaos/further-rules.ts'),
   // If the mutation fails, the pod starts without a disruption.
-  mutations: [{ name: HANDLER_MUTATION, asked: { spec: true }, whenAway: 'pass' }],
+  mutations: [{ name: HANDLER_MUTATION, filter: { spec: true }, whenUnavailable: 'pass' }],
 }

@@ -1,23 +1,24 @@
-// What the actions of a test's pass do: to objects in memory, by the rules of the activities (activities/run/level/), or to a fault that the
-// test has made.
+// The writes of a test's pass (`pass.act`): changes of objects in memory by the rules of the activities (activities/run/level/), or faults that the
+// test
+// requests.
 
-import { type LevelController, resourceOf } from '../run/define-level.ts'
-import { fittingAnnotations } from '../run/event-annotations.ts'
-import type { JsonObject } from '../run/level.ts'
+import { type LevelController, resourceOf } from '../run/level/define-level.ts'
+import { fitAnnotations } from '../run/byte-limits.ts'
 import type {
   ApplyOptions,
   CreateOptions,
+  JsonObject,
   LevelActs,
   ObjectPatch,
   ObservedObject,
   WantedObject,
-} from '../run/level-acts.ts'
+} from '../run/level/level-pass.ts'
 import { CHANGED } from '../run/next-pass.ts'
-import { tellSecrets } from '../run/secret-values.ts'
-import { writeVerdict } from '../run/write-places.ts'
+import { renderSecretRefs } from '../run/level/secret-values.ts'
+import { checkWritePlace } from '../run/level/declared-writes.ts'
 import type { Fault } from '../plan/outcome.ts'
 import type { FakeCluster, Named } from './fake-cluster.ts'
-import { faultsOf, FakedFailure } from './faked-faults.ts'
+import { FakedFailure, faultsOf } from './fake-activities.ts'
 import type { FakedFaults, GivenPass, TestEvent, TestWrite } from './pass-course.ts'
 import { namespaceOf } from './stored-objects.ts'
 
@@ -26,7 +27,7 @@ export interface Acting {
   readonly target: JsonObject
   readonly fails: FakedFaults
   readonly released: GivenPass<unknown, unknown>['released']
-  /** Filled by the acts. */
+  /** The acts add to this. */
   readonly writes: TestWrite[]
   readonly events: TestEvent[]
 }
@@ -34,7 +35,7 @@ export interface Acting {
 export function testActs(controller: LevelController, acting: Acting): LevelActs {
   const { cluster, fails, writes, events } = acting
   const made = (given: object, { owner }: CreateOptions) => {
-    const object = tellSecrets(given as WantedObject)
+    const object = renderSecretRefs(given as WantedObject)
     const place = placeOf(controller, acting.target, object)
     return { object, owner: owner ?? (place === 'elsewhere' ? ('label' as const) : ('target' as const)) }
   }
@@ -61,7 +62,7 @@ export function testActs(controller: LevelController, acting: Acting): LevelActs
         placeOf(controller, acting.target, object)
         throwIf(faultsOf(fails.patch, object))
         refuseChanged(cluster, object, fenced)
-        const told = tellSecrets(patch)
+        const told = renderSecretRefs(patch)
         if (cluster.apply(patched(object, told), 'none')) writes.push({ verb: 'patch', object, patch: told })
       }),
     remove: (object) =>
@@ -81,21 +82,25 @@ export function testActs(controller: LevelController, acting: Acting): LevelActs
       }),
     event: ({ about, annotations: given, ...event }) =>
       promised(() => {
-        const annotations = fittingAnnotations(given)
+        const annotations = fitAnnotations(given)
         const whom = about && { about: `${about.kind} ${about.metadata.name}` }
         events.push({ ...event, ...whom, ...(annotations && { annotations }) })
       }),
   }
 }
 
-/** Whether it is in the target's namespace. @throws the fault of what the controller does not declare. */
+/** Whether the object is in the target's namespace. @throws the fault of an undeclared write. */
 function placeOf(controller: LevelController, target: JsonObject, object: Named): 'here' | 'elsewhere' {
   const { apiVersion, kind, metadata } = object
   const home = namespaceOf(target)
   const resource = resourceFor(controller, object)
   const namespace = resource.withoutNamespace === true ? '' : (metadata.namespace ?? home)
   if (isTarget(object, target) && namespace === home) return 'here'
-  const verdict = writeVerdict(controller.writes, { kind: `${apiVersion}/${kind}`, namespace, home })
+  const verdict = checkWritePlace(controller.writes, {
+    kind: `${apiVersion}/${kind}`,
+    namespace,
+    targetNamespace: home,
+  })
   const [what, where] = [`${kind} ${metadata.name}`, `\`writes\` of controller ${controller.name}`]
   if (verdict === 'undeclared') throw final('UndeclaredWrite', `${what} is written; expected its kind in ${where}`)
   if (verdict === 'elsewhere')
@@ -112,7 +117,7 @@ function refuseStrangers({ cluster, target }: Acting, object: WantedObject, isAd
     throw final('NotOwned', `${what} is there and belongs to nobody; expected \`adopt: true\``)
 }
 
-/** @param isWhole also when only its version is another one. */
+/** @param isWhole compares the version too. */
 function refuseChanged(cluster: FakeCluster, expected: ObservedObject, isWhole: boolean): void {
   const { uid, resourceVersion } = cluster.find(expected)?.metadata ?? {}
   if (uid === expected.metadata.uid && (!isWhole || resourceVersion === expected.metadata.resourceVersion)) return
@@ -133,7 +138,7 @@ function resourceFor(controller: LevelController, { apiVersion, kind }: Pick<Nam
   }
 }
 
-/** The fault that a test wants for what asks for this. */
+/** The fault that the test requests for this call. */
 export function throwIf(wanted: Fault | undefined): void {
   if (wanted !== undefined) throw new FakedFailure(wanted)
 }

@@ -4,7 +4,7 @@
 //   C2. Pawl never deletes a Context, because Installations may use it.
 
 import { action, activitiesOf, defineLevel, done, type LevelPass, type ObjectMeta } from '../../kit/index.ts'
-import { replacing } from '../repository-flag.ts'
+import { replacementPatch } from '../flag-values.ts'
 import { type Context, contextKind } from './kind.ts'
 
 const defaults = activitiesOf(() => import('../../../activities/landscaper/context/default-contexts.ts'), {
@@ -24,7 +24,7 @@ const KIND = `${contextKind.apiVersion}/${contextKind.kind}`
 /** The Context of Installations without `spec.context`. */
 const NAME = 'default'
 
-const giveContext = action<LevelPass<ContextState, Namespace>>('giveContext', async (pass) => {
+const applyDefaultContext = action<LevelPass<ContextState, Namespace>>('giveContext', async (pass) => {
   const { state, act, call } = pass
   const namespace = pass.target.metadata.name
   const wanted = await call(defaults).describeContext({ namespace })
@@ -37,7 +37,7 @@ const giveContext = action<LevelPass<ContextState, Namespace>>('giveContext', as
     await act.create({ apiVersion, kind, metadata: { name: NAME, namespace }, ...fields }, { owner: 'none' })
     return done
   }
-  const change = repositoryContext && replacing(state.context.repositoryContext, repositoryContext)
+  const change = repositoryContext && replacementPatch(state.context.repositoryContext, repositoryContext)
   if (change !== undefined) await act.patch(state.context, { repositoryContext: change })
   return done
 })
@@ -46,7 +46,7 @@ export const contextController = defineLevel<ContextState, Namespace>({
   name: 'context',
   target: { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces', withoutNamespace: true, isReadOnly: true },
   queries: { context: { kind: KIND, name: NAME, namespace: '${target.metadata.name}' } },
-  plan: giveContext,
+  plan: applyDefaultContext,
   activities: defaults,
   // Only workers with the flag poll this queue. Other workers could not run the tasks.
   settings: { queue: 'default-contexts' },

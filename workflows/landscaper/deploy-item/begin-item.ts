@@ -5,20 +5,20 @@
 //   R1. The request is removed after the job has started: a run that is lost between both repeats the removal, and no second job starts.
 
 import { FINALIZER } from '../contract.ts'
-import { done, HANDED_DOWN, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
-import { isServed, type ItemPass, itemState } from './pass.ts'
+import { done, GONE, FINALIZER_ADDED, HANDED_DOWN, isIdle, type Outcome, stop, SUPERSEDED } from '../../kit/index.ts'
+import { isHandled, type ItemPass, itemState } from './pass.ts'
 
 export async function beginItem(pass: ItemPass): Promise<Outcome> {
   const { target } = pass.state
-  if (target.jobID === pass.jobID) return await goOn(pass)
+  if (target.jobID === pass.jobID) return await continueJob(pass)
   const isRetry = target.retry !== undefined && isIdle(target)
   // Without a deletion or a retry, the run either exists for the finalizer, or its job was cancelled.
   if (!target.deleting && !isRetry) return target.finalizers.includes(FINALIZER) ? stop(SUPERSEDED) : done
-  return (await begin(pass)) ? await goOn(pass) : stop(SUPERSEDED)
+  return (await claimJob(pass)) ? await continueJob(pass) : stop(SUPERSEDED)
 }
 
 /** @returns false if another run has the job, or the request was withdrawn. */
-async function begin(pass: ItemPass): Promise<boolean> {
+async function claimJob(pass: ItemPass): Promise<boolean> {
   const { by, subject, jobID, act } = pass
   const { target } = pass.state
   const { version, deleting, jobID: before, retry } = target
@@ -29,7 +29,7 @@ async function begin(pass: ItemPass): Promise<boolean> {
   return true
 }
 
-async function goOn(pass: ItemPass): Promise<Outcome> {
+async function continueJob(pass: ItemPass): Promise<Outcome> {
   const { by, subject, jobID, act } = pass
   const { target } = pass.state
   if (target.retry !== undefined) {
@@ -37,5 +37,20 @@ async function goOn(pass: ItemPass): Promise<Outcome> {
     if (left === undefined) return stop(SUPERSEDED)
     pass.state = itemState(left)
   }
-  return isServed(target, pass) ? done : stop(HANDED_DOWN)
+  return isHandled(target, pass) ? done : stop(HANDED_DOWN)
+}
+
+// Adds the finalizer before the deployment, and to an item without owner when Pawl first sees it, so that its deletion waits for a job.
+
+export async function guardItem(pass: ItemPass): Promise<Outcome> {
+  const { by, subject, jobID, act, state } = pass
+  const { version, finalizers, deleting } = state.target
+  if (deleting || finalizers.includes(FINALIZER)) return done
+  const guarded = await act.guardSubject({ by, subject, version, finalizers, guarded: true })
+  if (guarded === undefined) {
+    pass.state = { ...state, deployItems: [] }
+    return stop(GONE)
+  }
+  pass.state = itemState({ ...state.target, version: guarded.version, finalizers: guarded.finalizers })
+  return state.target.jobID === jobID ? done : stop(FINALIZER_ADDED)
 }

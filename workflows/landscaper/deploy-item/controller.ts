@@ -2,7 +2,7 @@
 
 import { annotation, type JobModeController, label, path } from '../../kit/index.ts'
 import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL, OPERATION_ANNOTATION, STEERED_ITEM } from '../contract.ts'
-import { UNGUARDED } from '../unguarded.ts'
+import { LACKS_FINALIZER } from '../runs-without-parent.ts'
 import { deployItemQueries } from './controller.gen.ts'
 import { BUILT_IN_TYPES } from './deployers.gen.ts'
 import { deployFields } from './fields.ts'
@@ -16,14 +16,14 @@ export const deployController: JobModeController = {
   mode: 'job',
   target: deployItemKind,
   hostedBy: ['execution', 'installation'],
-  lanes: { at: path('spec.type'), all: [...BUILT_IN_TYPES].sort(), flag: 'deployers' },
+  partitions: { path: path('spec.type'), names: [...BUILT_IN_TYPES].sort(), flag: 'deployers' },
   watches: [deployItemKind],
   routes: deployRoutes,
   queries: deployItemQueries,
   status: jobStatus,
-  wantedRun: deployItemRun,
+  requestedRun: deployItemRun,
   plan: deployPlan,
-  triggers: [UNGUARDED, { at: annotation(OPERATION_ANNOTATION) }],
+  triggers: [LACKS_FINALIZER, { path: annotation(OPERATION_ANNOTATION) }],
   fields: deployFields,
   steering: STEERED_ITEM,
   siblings: { name: label(ITEM_NAME_LABEL), after: annotation(DEPENDS_ON_ANNOTATION) },

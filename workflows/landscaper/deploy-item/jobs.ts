@@ -11,5 +11,5 @@ const short = shortActivities<Omit<DeployActivities, 'forItem'>>()
 export const deployActivities: DeployActivities = {
   deployMockItems: short.deployMockItems,
   sendItems: short.sendItems,
-  forItem: (item) => longActivities<ItemActivities>({ ...ITEM_LIMITS, summary: item }),
+  forItem: (item) => longActivities<ItemActivities>({ ...ITEM_LIMITS, about: item }),
 }

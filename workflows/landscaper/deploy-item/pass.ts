@@ -2,9 +2,9 @@
 
 import type { Activities } from '../../../activities/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
-import type { By, ShownJob, StepPass, Subject, Tracks } from '../../kit/index.ts'
+import type { By, JobInput, ShownJob, StepPass, Subject, BackgroundActivities } from '../../kit/index.ts'
 import type { DeployItemObservation } from './controller.gen.ts'
-import { isTypeServed } from './served-types.ts'
+import { isTypeHandled } from './handled-types.ts'
 
 /** The state of a pass that deploys items. */
 export interface DeployState {
@@ -17,7 +17,7 @@ export interface DeployPass<State extends DeployState> {
   readonly subject: Subject
   readonly jobID: string
   readonly act: DeployActivities
-  readonly tracks: Tracks<State>
+  readonly background: BackgroundActivities<State>
   state: State
 }
 
@@ -49,19 +49,35 @@ export type ItemRunActivities = DeployActivities &
 export type ItemPass = StepPass<ItemState, ItemRunActivities>
 
 /** The fields of a pass that decide which items the pass deploys. */
-type Deploying = Pick<DeployPass<DeployState>, 'by' | 'jobID'>
+type JobOfPass = Pick<DeployPass<DeployState>, 'by' | 'jobID'>
 
 /** Whether the run deploys items of this type. */
-export function isServed({ type }: Pick<DeployItemView, 'type'>, { by }: Pick<Deploying, 'by'>): boolean {
-  return isTypeServed(type, by)
+export function isHandled({ type }: Pick<DeployItemView, 'type'>, { by }: Pick<JobOfPass, 'by'>): boolean {
+  return isTypeHandled(type, by)
 }
 
 /** Whether the item has the pass's job, the run deploys it, and it has not finished. */
-export function isUnfinished(item: DeployItemView, { by, jobID }: Deploying): boolean {
-  return isServed(item, { by }) && item.jobID === jobID && item.jobIDFinished !== jobID
+export function isUnfinished(item: DeployItemView, { by, jobID }: JobOfPass): boolean {
+  return isHandled(item, { by }) && item.jobID === jobID && item.jobIDFinished !== jobID
 }
 
 /** The newest version among the items, as a lower bound for reads. */
 export function newestVersion(items: readonly DeployItemView[]): number {
   return items.reduce((version, item) => Math.max(version, Number(item.version)), 0)
+}
+
+// Observes the item. A background activity that ends during the observation may return a newer version.
+
+/** @param latest returns the state that the run knows. @returns undefined when the item is deleted. */
+export async function observeItem(
+  act: Pick<ItemRunActivities, 'observeDeployItem'>,
+  { subject }: JobInput,
+  by: By,
+  latest: () => ItemState | undefined,
+): Promise<ItemState | undefined> {
+  const found = await act.observeDeployItem({ by, subject })
+  const known = latest()
+  if (found === undefined || known?.deployItems.length === 0) return undefined
+  const [item = found] = known?.deployItems ?? []
+  return itemState(Number(item.version) > Number(found.version) ? item : found)
 }

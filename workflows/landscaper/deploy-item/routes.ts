@@ -7,22 +7,21 @@ import {
   type ControllerRoutes,
   groupKindText,
   isIdle,
-  isJobIDRefused,
-  isJobTaken,
+  isJobIDInvalid,
+  isJobReplaced,
   jobIDProblem,
   jobIDsOf,
   label,
   path,
-  REFUSED_ID,
+  INVALID_JOB_ID,
   type RoutedEvent,
   type Routing,
   textAt,
   valueAt,
-  type WantedRun,
+  type RunRequest,
 } from '../../kit/index.ts'
-import { deletionRun } from '../delete-by-hand.ts'
+import { deletionRun, FIRST_SEEN, lacksFinalizer } from '../runs-without-parent.ts'
 import { executionKind } from '../execution/kind.ts'
-import { FIRST_SEEN, isUnguarded } from '../unguarded.ts'
 import { OPERATIONS, setsUnknownOperation, UNKNOWN_OPERATION, unknownOperationRun } from '../operation-warnings.ts'
 import { BUILT_IN_TYPES } from './deployers.gen.ts'
 import { deployItemKind } from './kind.ts'
@@ -45,8 +44,8 @@ function fromDeployItem(event: RoutedEvent): Routing {
   if (isDeleting(projection)) return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
   if (isFirstSeen(projection)) return { routes: [{ ...subject, mode: 'start', cause: FIRST_SEEN.cause }] }
   if (isRetry(projection)) return { routes: [{ ...subject, mode: 'start', cause: RETRY }] }
-  if (isJobIDRefused(event) && isOfBuiltInType(projection))
-    return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
+  if (isJobIDInvalid(event) && isOfBuiltInType(projection))
+    return { routes: [{ ...subject, mode: 'start', cause: INVALID_JOB_ID }] }
   if (isOfBuiltInType(projection) && setsUnknownOperation(event, OPERATIONS.deployItem))
     return { routes: [{ ...subject, mode: 'start', cause: UNKNOWN_OPERATION }] }
   return { ignored: jobIDProblem(ids.jobID) ?? 'deploy item is idle' }
@@ -57,12 +56,12 @@ function fromExecution(event: RoutedEvent): Routing {
   const { type, uid, namespace, name } = event
   const items = { controller: 'deploy', uid: '', dependentsOf: uid, namespace, name, mode: 'start' as const }
   if (type === 'DELETED') return { routes: [{ ...items, cause: 'execution gone' }] }
-  if (isJobTaken(event)) return { routes: [{ ...items, cause: 'execution has another job' }] }
+  if (isJobReplaced(event)) return { routes: [{ ...items, cause: 'execution has another job' }] }
   return { ignored: 'deploy items wait for the end of their execution only' }
 }
 
 /** The run that an item without host needs, or the reason why it needs none. `ownerGone`: no controller owner exists. */
-export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: string): WantedRun {
+export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: string): RunRequest {
   const ids = jobIDsOf(subject)
   if (!isIdle(ids)) {
     if (!isOfBuiltInType(subject)) return { none: FOREIGN }
@@ -70,7 +69,7 @@ export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: st
     return { jobID: ids.jobID, cause: 'job ID in its status' }
   }
   if (isFirstSeen(subject)) return FIRST_SEEN
-  if (isRetry(subject)) return ownerJob === undefined ? { jobID: undefined, cause: RETRY } : AFTERWARDS
+  if (isRetry(subject)) return ownerJob === undefined ? { jobID: undefined, cause: RETRY } : RETRY_WAITS
   if (!isDeleting(subject)) {
     const unknown = isOfBuiltInType(subject) ? unknownOperationRun(subject, OPERATIONS.deployItem) : undefined
     return unknown ?? { none: 'deploy item is idle' }
@@ -81,7 +80,7 @@ export function deployItemRun(subject: object, ownerGone: boolean, ownerJob?: st
 const PARENT = { name: 'execution', mark: label(MANAGED_BY_LABEL) } as const
 
 const RETRY = 'retry annotation'
-const AFTERWARDS = { none: 'its retry begins when the job of its execution has ended' } as const
+const RETRY_WAITS = { none: 'its retry begins when the job of its execution has ended' } as const
 
 /** Whether a user requests a job for this item, of any type. */
 function isRetry(item: object): boolean {
@@ -100,5 +99,5 @@ function isDeleting(item: object): boolean {
 }
 
 function isFirstSeen(item: object): boolean {
-  return isOfBuiltInType(item) && isUnguarded(item, executionKind)
+  return isOfBuiltInType(item) && lacksFinalizer(item, executionKind)
 }

@@ -1,9 +1,14 @@
-import type { JobInput, StepController } from '../../kit/index.ts'
-import { runSteps, type RunResult, shortActivities } from '../../kit/run/loop/index.ts'
+import { type JobInput, codeBlock, type StepController } from '../../kit/index.ts'
+import { type RunResult, runSteps, shortActivities } from '../../kit/run/loop/index.ts'
 import { deployActivities } from './jobs.ts'
-import { type DeployActivities, type ItemRunActivities, type ItemState, shownItem } from './pass.ts'
-import { itemDetails } from './details.ts'
-import { observeItem } from './observe-item.ts'
+import {
+  type DeployActivities,
+  type ItemPass,
+  type ItemRunActivities,
+  type ItemState,
+  observeItem,
+  shownItem,
+} from './pass.ts'
 import { deployPlan } from './plan.ts'
 
 const short = shortActivities<Omit<ItemRunActivities, keyof DeployActivities>>()
@@ -26,4 +31,16 @@ const controller: StepController<ItemState, ItemRunActivities> = {
 /** One job of one item that no Execution hosts. */
 export async function deploy(input: JobInput): Promise<RunResult> {
   return await runSteps(controller, input)
+}
+
+// Formats the details of an item's run for Temporal's UI.
+
+const LONGEST_ERROR = 2000
+
+function itemDetails({ subject, state }: ItemPass): string {
+  const [item] = state.deployItems
+  const shown = item === undefined ? 'gone' : `${item.type}, ${item.phase ?? 'not started'}`
+  const { error, reason = 'Unknown' } = item ?? {}
+  const failed = error === undefined ? '' : `\n\nError (${reason}):${codeBlock(error, LONGEST_ERROR)}`
+  return `**Deploy item ${subject.namespace}/${subject.name}**: ${shown}${failed}`
 }

@@ -1,9 +1,9 @@
-// Admission rule for Executions: every item has a name, and the dependencies have an order (item-list-rules.ts). Source: spec/landscaper.md
+// Admission rule for Executions: every item has a name, and the dependencies have an order (item-rules.ts). Source: spec/landscaper.md
 // 5.3.
 
 import type { Admission } from '../../kit/index.ts'
 import { PAUSED_ANNOTATION } from '../contract.ts'
-import { listProblems } from '../item-list-rules.ts'
+import { listProblems } from '../item-rules.ts'
 import { fieldsOf, listOf } from '../json-fields.ts'
 import { operationRules, OPERATIONS } from '../operation-warnings.ts'
 import { steeredByMutations } from '../steered-by.ts'
@@ -16,7 +16,7 @@ export const executionAdmission: Admission = {
     const spec = fieldsOf(fieldsOf(object)['spec'])
     return listProblems(listOf(spec['deployItems']), 'spec.deployItems')
   },
-  further: () => import('../../../activities/landscaper/further-rules.ts'),
+  asyncRules: () => import('../../../activities/landscaper/further-rules.ts'),
   metadata: operationRules(OPERATIONS.execution),
   mutations: steeredByMutations([PAUSED_ANNOTATION]),
 }

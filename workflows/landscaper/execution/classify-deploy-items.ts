@@ -21,14 +21,14 @@ export interface DeployItemClasses {
 }
 
 /** Whether the run works on an item whose status does not have the job ID yet, because the first status write is pending. */
-export type IsAtWork = (uid: string) => boolean
+export type IsRunning = (uid: string) => boolean
 
 /** Classes for a deployment. The dependencies come from the Execution's spec. */
 export function classifyDeployItems(
   items: readonly ItemView[],
   objects: readonly DeployItemView[],
   jobID: string,
-  isAtWork: IsAtWork,
+  isAtWork: IsRunning,
 ): DeployItemClasses {
   const current = new Map<string, DeployItemView>()
   for (const object of objects) if (!object.deleting) current.set(object.item, object)
@@ -66,7 +66,7 @@ export interface DeletionClasses {
 export function classifyForDeletion(
   objects: readonly DeployItemView[],
   jobID: string,
-  isAtWork: IsAtWork,
+  isAtWork: IsRunning,
 ): DeletionClasses {
   // Nodes carry item names, not object names. An item that was never deployed has no dependencies.
   const nodes = objects.map((object) => ({

@@ -4,14 +4,14 @@ import type { JobModeController } from '../../kit/index.ts'
 import { STEERED_EXECUTION } from '../contract.ts'
 import { dataObjectKind } from '../data-object/kind.ts'
 import { executionQueries } from './controller.gen.ts'
-import { foreseeExecution } from './foresee.ts'
+import { previewExecution } from './preview.ts'
 import { executionFields } from './fields.ts'
 import { executionKind } from './kind.ts'
 import { executionRoutes, executionRun } from './routes.ts'
 import { executionPlan } from './plan.ts'
 import { jobStatus } from '../job-status.ts'
-import { PAUSE_MARKS } from '../pause.ts'
-import { UNGUARDED } from '../unguarded.ts'
+import { PAUSE_TRIGGERS } from '../pause.ts'
+import { LACKS_FINALIZER } from '../runs-without-parent.ts'
 
 export const executionController: JobModeController = {
   name: 'execution',
@@ -23,10 +23,10 @@ export const executionController: JobModeController = {
   routes: executionRoutes,
   queries: executionQueries,
   status: jobStatus,
-  wantedRun: executionRun,
+  requestedRun: executionRun,
   plan: executionPlan,
-  triggers: [UNGUARDED, ...PAUSE_MARKS],
+  triggers: [LACKS_FINALIZER, ...PAUSE_TRIGGERS],
   fields: executionFields,
-  foresee: foreseeExecution,
+  dryRun: previewExecution,
   steering: STEERED_EXECUTION,
 }

@@ -1,44 +1,43 @@
-// Formats the Execution's details for Temporal's UI: its phase, its items and the dependencies that they wait for. A hosted Execution is
-// shown
-// below its Installation. The format is a Markdown list, because tables grow wider than the page. The UI shows about 12 lines of 70
-// characters and scrolls
+// Formats the Execution's details for Temporal's UI: its phase, its items and the dependencies that they wait for. A hosted Execution is shown below
+// its Installation. The format is a Markdown list, because tables grow wider than the page. The UI shows about 12 lines of 70 characters and scrolls
 // the rest, so failed items come first and succeeded items last, and no message is repeated.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
-import { quoted } from '../../kit/index.ts'
+import { inlineCode } from '../../kit/index.ts'
 import { executionKind } from './kind.ts'
 import type { ExecutionPass } from './pass.ts'
 
 // Temporal keeps at most 20,000 bytes of details (spec/engine.md 1.3); a line rarely exceeds 200 bytes.
-const MOST_LINES = 60
-const MOST_ITEMS = 200
-const LONGEST_ERROR = 120
+const MAX_LINES = 60
+const MAX_ITEMS = 200
+const MAX_ERROR_LENGTH = 120
 // Below this duration, start and end were part of the same write.
-const AT_ONCE_MS = 50
+const SAME_WRITE_MS = 50
 
-export function executionDetails({ subject, state, draft, jobID, tracks }: ExecutionPass): string {
+export function executionDetails({ subject, state, draft, jobID, background: background }: ExecutionPass): string {
   const { deployItems } = state
-  const isBig = deployItems.length > MOST_ITEMS
+  const isBig = deployItems.length > MAX_ITEMS
   const finished = deployItems.filter((item) => isFinished(item, jobID)).length
   const done = deployItems.length === 0 ? '' : `, ${finished} of ${deployItems.length} items finished`
-  const isHere = ({ uid }: DeployItemView) => tracks.has(uid)
+  const isHere = ({ uid }: DeployItemView) => background.has(uid)
   const setting = { deployItems, jobID, isHere, isOver: draft.phase === 'Failed' }
   const notable = isBig ? deployItems.filter((item) => isNotable(item, jobID)) : [...deployItems]
-  const shown = notable.sort((one, other) => rankOf(one, setting) - rankOf(other, setting)).slice(0, MOST_LINES)
+  const shown = notable.sort((one, other) => rankOf(one, setting) - rankOf(other, setting)).slice(0, MAX_LINES)
   const hidden = notable.length - shown.length
   // The Execution's error repeats the errors of its items.
   const isTold = shown.some((item) => isFinished(item, jobID) && item.error !== undefined)
-  const error = draft.lastError === undefined || isTold ? '' : `: ${quoted(draft.lastError.message, LONGEST_ERROR)}`
+  const error =
+    draft.lastError === undefined || isTold ? '' : `: ${inlineCode(draft.lastError.message, MAX_ERROR_LENGTH)}`
   return [
     `- **Execution ${subject.namespace}/${subject.name}**: ${draft.phase ?? 'not started'}${done}${error}`,
-    ...(isBig ? countedLines(deployItems, jobID) : []),
-    ...shown.map((item) => `  - ${item.item} (${shortType(item)}): ${stateOf(item, setting)}`),
+    ...(isBig ? formatCounts(deployItems, jobID) : []),
+    ...shown.map((item) => `  - ${item.item} (${shortType(item)}): ${formatState(item, setting)}`),
     ...(hidden > 0 ? [`  - and ${hidden} more`] : []),
   ].join('\n')
 }
 
 /** Order of the lines: failed, running, waiting, succeeded. */
-function rankOf(item: DeployItemView, { jobID, isHere }: Setting): number {
+function rankOf(item: DeployItemView, { jobID, isHere }: Context): number {
   if (isFinished(item, jobID)) return hasFailed(item) ? 0 : 3
   return item.jobID === jobID || isHere(item) ? 1 : 2
 }
@@ -54,7 +53,7 @@ function isNotable(item: DeployItemView, jobID: string): boolean {
   return item.jobID === jobID && (item.jobIDFinished !== jobID || item.error !== undefined)
 }
 
-interface Setting {
+interface Context {
   readonly deployItems: readonly DeployItemView[]
   readonly jobID: string
   /** This run works on the item. */
@@ -63,28 +62,28 @@ interface Setting {
   readonly isOver: boolean
 }
 
-function stateOf(item: DeployItemView, setting: Setting): string {
+function formatState(item: DeployItemView, setting: Context): string {
   const { jobID, isHere } = setting
-  if (isFinished(item, jobID)) return endOf(item)
-  return item.jobID === jobID || isHere(item) ? workOn(item, setting) : waitOf(item, setting)
+  if (isFinished(item, jobID)) return formatEnd(item)
+  return item.jobID === jobID || isHere(item) ? formatProgress(item, setting) : formatWait(item, setting)
 }
 
-function endOf({ phase = '', tookMs, error, isSkipped }: DeployItemView): string {
+function formatEnd({ phase = '', tookMs, error, isSkipped }: DeployItemView): string {
   if (isSkipped === true && phase === 'Succeeded') return 'skipped'
-  const took = tookMs === undefined ? '' : tookMs < AT_ONCE_MS ? ' at once' : ` after ${seconds(tookMs)}`
-  return `${phase === '' ? 'finished' : phase}${took}${error === undefined ? '' : `: ${quoted(error, LONGEST_ERROR)}`}`
+  const took = tookMs === undefined ? '' : tookMs < SAME_WRITE_MS ? ' at once' : ` after ${formatDuration(tookMs)}`
+  return `${phase === '' ? 'finished' : phase}${took}${error === undefined ? '' : `: ${inlineCode(error, MAX_ERROR_LENGTH)}`}`
 }
 
-function workOn(item: DeployItemView, { jobID, isHere }: Setting): string {
+function formatProgress(item: DeployItemView, { jobID, isHere }: Context): string {
   // Until the first status write of its job, the item shows the phase of the previous job.
   if (item.jobID !== jobID) return 'begun'
   const { phase = '', since } = item
-  const begun = since === undefined ? '' : ` since ${shortTime(since)}`
+  const begun = since === undefined ? '' : ` since ${formatTime(since)}`
   if (phase !== '') return `${phase}${begun}`
   return isHere(item) ? `begun${begun}` : `waits for its deployer${begun}`
 }
 
-function waitOf(item: DeployItemView, { deployItems, jobID, isOver }: Setting): string {
+function formatWait(item: DeployItemView, { deployItems, jobID, isOver }: Context): string {
   if (item.deleting) return 'to be uninstalled'
   const needed = deployItems.filter((one) => item.dependsOn.includes(one.item))
   const failed = needed.filter((one) => isFinished(one, jobID) && hasFailed(one))
@@ -103,7 +102,7 @@ function hasFailed({ phase, error }: DeployItemView): boolean {
 }
 
 /** For example `12 Succeeded, 3 Failed, 185 not begun`. */
-function countedLines(items: readonly DeployItemView[], jobID: string): readonly string[] {
+function formatCounts(items: readonly DeployItemView[], jobID: string): readonly string[] {
   const counts = new Map<string, number>()
   for (const item of items) {
     const state = item.jobID === jobID ? (item.phase ?? 'begun') : 'not begun'
@@ -112,11 +111,11 @@ function countedLines(items: readonly DeployItemView[], jobID: string): readonly
   return [`  - ${[...counts].map(([state, count]) => `${count} ${state}`).join(', ')}`]
 }
 
-function seconds(ms: number): string {
+function formatDuration(ms: number): string {
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`
 }
 
 /** `2030-01-01 00:00:00 UTC`, the format of Temporal's UI. */
-function shortTime(time: string): string {
+function formatTime(time: string): string {
   return time.replace(/^([\d-]+)T([\d:]+)(?:\.\d+)?Z$/, '$1 $2 UTC')
 }

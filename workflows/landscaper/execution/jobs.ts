@@ -35,5 +35,5 @@ export const executionJobs: JobController<ExecutionState, ExecutionActivities> =
   begin: beginExecution,
   resume: resumeExecution,
   details: executionDetails,
-  found: ({ deployItems }) => deployItems.flatMap(({ uid, name }) => [uid, name]),
+  searchAttributes: ({ deployItems }) => deployItems.flatMap(({ uid, name }) => [uid, name]),
 }

@@ -16,7 +16,7 @@ export async function observeExecution(
   const { target, ...news } = await act.observeExecution({ by, subject, known, ...generation })
   if (target === undefined) return undefined
   const { items = previous?.target.items ?? [] } = target
-  return { target: { ...target, items }, deployItems: withNews(latest()?.deployItems ?? [], news) }
+  return { target: { ...target, items }, deployItems: withChanges(latest()?.deployItems ?? [], news) }
 }
 
 /** The versions of the items that the run knows, so that the next observation returns only newer ones. */
@@ -24,7 +24,7 @@ export function versionsOf(items: readonly DeployItemView[]): Readonly<Record<st
   return Object.fromEntries(items.map(({ uid, version }) => [uid, version]))
 }
 
-export interface ItemsNews {
+export interface ItemChanges {
   readonly changed: readonly DeployItemView[]
   /** uids */
   readonly gone: readonly string[]
@@ -35,7 +35,10 @@ export interface ItemsNews {
  *
  * @param latest the items known after the observation; a background activity may have returned a newer version meanwhile.
  */
-export function withNews(latest: readonly DeployItemView[], { changed, gone }: ItemsNews): readonly DeployItemView[] {
+export function withChanges(
+  latest: readonly DeployItemView[],
+  { changed, gone }: ItemChanges,
+): readonly DeployItemView[] {
   const left = new Set(gone)
   const byUid = new Map(latest.filter(({ uid }) => !left.has(uid)).map((item) => [item.uid, item]))
   for (const item of changed) if (!isOlder(item, byUid.get(item.uid))) byUid.set(item.uid, item)

@@ -5,7 +5,7 @@ import type { Activities } from '../../../activities/index.ts'
 import type { BatchResult } from '../../../activities/landscaper/execution/item-batch.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { type Fault, type JobPass, joinOutcomes, done, type Outcome } from '../../kit/index.ts'
-import { pauseText } from '../pause.ts'
+import { formatPause } from '../pause.ts'
 import type { DeployActivities } from '../deploy-item/pass.ts'
 import type { ExecutionObservation } from './controller.gen.ts'
 
@@ -39,7 +39,7 @@ type ObservedActivities = Pick<
 export type ExecutionPass = JobPass<ExecutionState, ExecutionActivities>
 
 /** Applies the result of a batch to the pass's state, so that the next step sees it. Failures become faults. */
-export function absorb(pass: ExecutionPass, result: BatchResult): Outcome {
+export function applyResult(pass: ExecutionPass, result: BatchResult): Outcome {
   const gone = new Set(result.gone)
   const byUid = new Map(pass.state.deployItems.filter((item) => !gone.has(item.name)).map((item) => [item.uid, item]))
   for (const item of result.items) byUid.set(item.uid, item)
@@ -56,7 +56,7 @@ type ItemsActivity =
   'triggerDeployItems' | 'deleteDeployItems' | 'releaseDeployItems' | 'endUnclaimedItems' | 'skipItems'
 
 /** Calls a batch activity until it has handled all items, and applies the results. Without items it makes no call. */
-export async function absorbAll(
+export async function callForItems(
   pass: ExecutionPass,
   name: ItemsActivity,
   items: readonly DeployItemView[],
@@ -64,47 +64,45 @@ export async function absorbAll(
   let outcome = done
   for (let asked = items; asked.length > 0;) {
     const result = await pass.act[name](name === 'triggerDeployItems' ? typedBatch(pass, asked) : batch(pass, asked))
-    outcome = joinOutcomes(outcome, absorb(pass, result))
-    asked = leftOf(asked, result)
+    outcome = joinOutcomes(outcome, applyResult(pass, result))
+    asked = itemsLeft(asked, result)
   }
   return outcome
 }
 
 /** The items that the call had no time for. */
-export function leftOf(asked: readonly DeployItemView[], { left }: BatchResult): readonly DeployItemView[] {
-  const names = new Set(left)
-  return asked.filter(({ name }) => names.has(name))
+export function itemsLeft(asked: readonly DeployItemView[], { left }: BatchResult): readonly DeployItemView[] {
+  const formatNames = new Set(left)
+  return asked.filter(({ name }) => formatNames.has(name))
 }
 
 /** Whether this job runs on the item: the item has the job ID, or a background activity is about to write it. */
-export function isAtWork({ jobID, tracks }: ExecutionPass, item: DeployItemView): boolean {
-  return item.jobIDFinished !== jobID && (item.jobID === jobID || tracks.has(item.uid))
+export function isRunning({ jobID, background }: ExecutionPass, item: DeployItemView): boolean {
+  return item.jobIDFinished !== jobID && (item.jobID === jobID || background.has(item.uid))
 }
 
 /** Whether a pause of the Execution or of its host prevents new work. */
-export function isHeldBack({ state: { target, isPaused } }: ExecutionPass): boolean {
+export function isPaused({ state: { target, isPaused } }: ExecutionPass): boolean {
   return isPaused === true || target.paused !== undefined
 }
 
 /** Describes the pause. */
-export function heldBackText({ state: { target } }: ExecutionPass): string {
-  return target.paused === undefined ? 'its installation is paused' : pauseText(target.paused)
+export function describePause({ state: { target } }: ExecutionPass): string {
+  return target.paused === undefined ? 'its installation is paused' : formatPause(target.paused)
 }
 
 /**
- * Whether the item was never deployed, is not being deployed, and still has Pawl's finalizer. An item that only has other finalizers is
- * waited for.
+ * Whether the item was never deployed, is not being deployed, and still has Pawl's finalizer. An item that only has other finalizers is waited for.
  */
-export function isToBeReleased({ jobID, tracks }: ExecutionPass, item: DeployItemView): boolean {
-  const isAlone = item.jobID !== jobID && !tracks.has(item.uid)
+export function isReleasable({ jobID, background }: ExecutionPass, item: DeployItemView): boolean {
+  const isAlone = item.jobID !== jobID && !background.has(item.uid)
   return item.untouched === true && isAlone && item.finalizers.includes(FINALIZER)
 }
 
 /**
- * Makes all faults retryable. Used by steps whose failed writes must be repeated instead of failing the job, because no later pass would
- * repeat them.
+ * Makes all faults retryable. Used by steps whose failed writes must be repeated instead of failing the job, because no later pass would repeat them.
  */
-export function insist(outcome: Outcome): Outcome {
+export function retryFaults(outcome: Outcome): Outcome {
   return { ...outcome, faults: outcome.faults.map((fault) => ({ ...fault, retryable: true })) }
 }
 
@@ -147,13 +145,13 @@ export function clusteredBatch(pass: ExecutionPass, items: readonly DeployItemVi
 const ERRORS_SHOWN = 3
 
 /** The errors of failed items, to append to their names; empty without errors. */
-export function causes(items: readonly Pick<DeployItemView, 'item' | 'error'>[]): string {
+export function formatErrors(items: readonly Pick<DeployItemView, 'item' | 'error'>[]): string {
   const said = items.filter(({ error = '' }) => error !== '').slice(0, ERRORS_SHOWN)
   return said.map(({ item, error = '' }) => `; ${item}: ${error}`).join('')
 }
 
 /** The distinct error codes of the items. Source: spec/landscaper.md 1.16. */
-export function codesOf(items: readonly Pick<DeployItemView, 'codes'>[]): readonly string[] {
+export function errorCodes(items: readonly Pick<DeployItemView, 'codes'>[]): readonly string[] {
   return [...new Set(items.flatMap(({ codes = [] }) => codes))]
 }
 

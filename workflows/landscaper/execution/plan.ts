@@ -1,23 +1,14 @@
 // The phases of an Execution and their steps. Source: seeds/landscaper-execution-controller.txt.
 
-import { joinOrdered, type JobPlan, sequential } from '../../kit/index.ts'
-import { applyDeployItems } from './apply-deploy-items.ts'
-import { awaitPickup } from './await-pickup.ts'
-import { awaitResume } from './await-resume.ts'
-import { checkEdits, checkItems } from './check-items.ts'
+import { type JobPlan, joinOrdered, sequential } from '../../kit/index.ts'
+import { applyDeployItems, checkEdits, checkItems, collectExports } from './apply-deploy-items.ts'
+import { awaitPickup, endUnclaimedItems, interruptItems, skipItems } from './end-items.ts'
+import { awaitResume, guardExecution } from './begin-execution.ts'
 import { cleanUpOrphans } from './clean-up-orphans.ts'
-import { collectExports } from './collect-exports.ts'
 import type { ExecutionPass } from './pass.ts'
 import { executionSteps } from './controller.gen.ts'
-import { deleteDeployItems } from './delete-deploy-items.ts'
-import { endUnclaimedItems } from './end-unclaimed-items.ts'
-import { guardExecution } from './guard-execution.ts'
-import { interruptItems } from './interrupt-items.ts'
-import { nameDeployers } from './name-deployers.ts'
-import { releaseExecution } from './release-execution.ts'
-import { skipItems } from './skip-items.ts'
-import { triggerDeletion } from './trigger-deletion.ts'
-import { triggerDeployItems } from './trigger-deploy-items.ts'
+import { deleteDeployItems, releaseExecution, triggerDeletion } from './delete-items.ts'
+import { nameDeployers, triggerDeployItems } from './trigger-deploy-items.ts'
 import { jobStatus, reportOf } from '../job-status.ts'
 
 const step = executionSteps({
@@ -71,7 +62,7 @@ export const executionPlan: JobPlan<ExecutionPass> = {
     },
   },
   finalPhases: ['Succeeded', 'Failed', 'DeleteFailed'],
-  first: jobStatus.first,
+  first: jobStatus.firstPhase,
   failed: (phase) => (phase === 'InitDelete' || phase === 'Deleting' ? 'DeleteFailed' : 'Failed'),
   report: reportOf({ codes: { CyclicDependencies: ['ERR_CYCLIC_DEPENDENCIES'] } }),
 }

@@ -6,25 +6,24 @@ import {
   type ControllerRoutes,
   groupKindText,
   isIdle,
-  isJobIDRefused,
-  isJobTaken,
+  isJobIDInvalid,
+  isJobReplaced,
+  jobIDProblem,
   jobIDsOf,
   ownerOfKind,
-  jobIDProblem,
   path,
-  REFUSED_ID,
+  INVALID_JOB_ID,
   type RoutedEvent,
   type Routing,
   valueAt,
-  type WantedRun,
+  type RunRequest,
   writeJson,
 } from '../../kit/index.ts'
-import { deletionRun } from '../delete-by-hand.ts'
+import { deletionRun, FIRST_SEEN, lacksFinalizer } from '../runs-without-parent.ts'
 import { deployItemKind } from '../deploy-item/kind.ts'
 import { installationKind } from '../installation/kind.ts'
-import { HELD_BACK, pauseReason, runThatTells } from '../pause.ts'
+import { PAUSED_RUN, pauseReason, pauseReportRun } from '../pause.ts'
 import { OPERATIONS, setsUnknownOperation, UNKNOWN_OPERATION, unknownOperationRun } from '../operation-warnings.ts'
-import { FIRST_SEEN, isUnguarded } from '../unguarded.ts'
 import { executionKind } from './kind.ts'
 
 export const executionRoutes: ControllerRoutes = {
@@ -46,11 +45,11 @@ function fromExecution(event: RoutedEvent): Routing {
   // The dispatcher resolves whether the owner is gone.
   if (valueAt(event.projection, path('metadata.deletionTimestamp')) !== undefined)
     return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
-  if (isUnguarded(event.projection, installationKind))
+  if (lacksFinalizer(event.projection, installationKind))
     return { routes: [{ ...subject, mode: 'start', cause: FIRST_SEEN.cause }] }
-  const tells = runThatTells(event.projection)
+  const tells = pauseReportRun(event.projection)
   if (tells !== undefined && 'cause' in tells) return { routes: [{ ...subject, mode: 'start', cause: tells.cause }] }
-  if (isJobIDRefused(event)) return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
+  if (isJobIDInvalid(event)) return { routes: [{ ...subject, mode: 'start', cause: INVALID_JOB_ID }] }
   if (setsUnknownOperation(event, OPERATIONS.execution))
     return { routes: [{ ...subject, mode: 'start', cause: UNKNOWN_OPERATION }] }
   return { ignored: jobIDProblem(ids.jobID) ?? 'execution is idle' }
@@ -89,7 +88,7 @@ function decisiveChange(event: RoutedEvent): { readonly cause: string } | { read
   const isChanged = (at: (typeof DECISIVE)[number]) =>
     writeJson(valueAt(projection, at)) !== writeJson(previous && valueAt(previous, at))
   if (!DECISIVE.some(isChanged)) return { none: 'nothing of the deploy item that its execution decides on changed' }
-  if (isJobTaken(event)) return { cause: 'has another job' }
+  if (isJobReplaced(event)) return { cause: 'has another job' }
   if (isChanged(SKIP)) return { cause: 'is left out, or not any more' }
   if (!isIdle(jobIDsOf(projection)) && !isChanged(path('status.jobIDFinished')))
     return { none: 'deploy item is unfinished' }
@@ -114,19 +113,19 @@ function fromInstallation(event: RoutedEvent): Routing {
 }
 
 /** The run that an Execution's state needs, or the reason why it needs none. `ownerGone`: no controller owner exists. */
-export function executionRun(subject: object, ownerGone: boolean, ownerJob?: string): WantedRun {
+export function executionRun(subject: object, ownerGone: boolean, ownerJob?: string): RunRequest {
   const ids = jobIDsOf(subject)
   if (!isIdle(ids) && ids.jobID === ownerJob) return { none: 'its installation hosts it' }
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'job ID in its status' }
-  if (isUnguarded(subject, installationKind)) return FIRST_SEEN
+  if (lacksFinalizer(subject, installationKind)) return FIRST_SEEN
   const wanted = idleRun(subject, ownerGone)
-  return 'none' in wanted ? (runThatTells(subject) ?? wanted) : wanted
+  return 'none' in wanted ? (pauseReportRun(subject) ?? wanted) : wanted
 }
 
 const PARENT = { name: 'installation', mark: annotation(RENDERED_FROM_ANNOTATION) } as const
 
-function idleRun(subject: object, ownerGone: boolean): WantedRun {
+function idleRun(subject: object, ownerGone: boolean): RunRequest {
   if (valueAt(subject, path('metadata.deletionTimestamp')) === undefined)
     return unknownOperationRun(subject, OPERATIONS.execution) ?? { none: 'execution is idle' }
-  return pauseReason(subject) === undefined ? deletionRun(subject, ownerGone, PARENT) : HELD_BACK
+  return pauseReason(subject) === undefined ? deletionRun(subject, ownerGone, PARENT) : PAUSED_RUN
 }

@@ -1,4 +1,4 @@
-// Phase Progressing: starts every item whose predecessors have finished, level after level.
+// Phase Progressing: starts every item whose predecessors have finished, level after level, and names the deployers that it waits for.
 // Source: seeds/landscaper-execution-controller.txt "Progressing".
 //
 //   P1. A failed item stops new triggers; running items finish.
@@ -8,17 +8,19 @@
 import { done, fail, findCycle, interrupts, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
-import { nameDeployItems } from './deploy-item-cache.ts'
-import { causes, codesOf, type ExecutionPass, heldBackText, isHeldBack, names } from './pass.ts'
-import { releaseDeployers } from './name-deployers.ts'
-import { drained, takeUpLevels } from './take-up-items.ts'
+import { setDeployItemCache } from './apply-deploy-items.ts'
+import { formatErrors, errorCodes, type ExecutionPass, describePause, isPaused, names } from './pass.ts'
+import { waitForRunning, startLevels } from './start-items.ts'
+import { isHandled } from '../deploy-item/pass.ts'
+import { isTypeBuiltIn } from '../deploy-item/handled-types.ts'
+import { DEPLOYERS_CONDITION } from './kind.ts'
 
 export async function triggerDeployItems(pass: ExecutionPass): Promise<Outcome> {
   const outcome = await triggerReady(pass)
   const isOver = outcome.stopped === undefined && outcome.againMs === undefined
   if (isOver && outcome.faults.every((fault) => !fault.retryable)) {
-    releaseDeployers(pass)
-    nameDeployItems(pass)
+    resetDeployersCondition(pass)
+    setDeployItemCache(pass)
   }
   return outcome
 }
@@ -26,22 +28,22 @@ export async function triggerDeployItems(pass: ExecutionPass): Promise<Outcome> 
 async function triggerReady(pass: ExecutionPass): Promise<Outcome> {
   const look = () => {
     const classes = classesOf(pass)
-    return classes.failed.length > 0 || isHeldBack(pass) ? { ...classes, ready: [] } : classes
+    return classes.failed.length > 0 || isPaused(pass) ? { ...classes, ready: [] } : classes
   }
-  const taken = await takeUpLevels(pass, look)
+  const taken = await startLevels(pass, look)
   const { running } = look()
   if (taken.faults.length > 0)
-    return drained(
+    return waitForRunning(
       taken,
       running,
       stop(`a deploy item could not be triggered; waiting for the running ones: ${names(running)}`),
     )
-  const found = verdict(pass)
+  const found = outcomeOf(pass)
   // A result that ends the phase needs no further pass.
   return interrupts(found) && found.stopped === undefined ? found : joinOutcomes(found, taken)
 }
 
-function verdict(pass: ExecutionPass): Outcome {
+function outcomeOf(pass: ExecutionPass): Outcome {
   const { failed, running, ready, blocked } = classesOf(pass)
   const of = (wanted: readonly string[]) => pass.state.deployItems.filter(({ item }) => wanted.includes(item))
   if (failed.length > 0) {
@@ -49,9 +51,9 @@ function verdict(pass: ExecutionPass): Outcome {
       ? stop(`a deploy item failed; waiting for the running ones: ${names(running)}`)
       : failedItems(failed, of(failed))
   }
-  if (isHeldBack(pass) && ready.length > 0) {
+  if (isPaused(pass) && ready.length > 0) {
     const goesOn = running.length > 0 ? `; what has begun goes on: ${names(running)}` : ''
-    return stop(`${heldBackText(pass)}; held back: ${names(ready)}${goesOn}`)
+    return stop(`${describePause(pass)}; held back: ${names(ready)}${goesOn}`)
   }
   // An item that is still ready was tried and has another unfinished job.
   if (running.length > 0 || ready.length > 0) return stop(`waiting for ${names([...running, ...ready])}`)
@@ -65,10 +67,50 @@ function verdict(pass: ExecutionPass): Outcome {
 
 /** @param names also of missing items. */
 function failedItems(names: readonly string[], failed: readonly DeployItemView[]): Outcome {
-  const found = `has failed or missing deploy items: ${names.join(', ')}${causes(failed)}`
-  return fail('DeployItemsFailed', found, codesOf(failed))
+  const found = `has failed or missing deploy items: ${names.join(', ')}${formatErrors(failed)}`
+  return fail('DeployItemsFailed', found, errorCodes(failed))
 }
 
-function classesOf({ state, jobID, tracks }: ExecutionPass) {
-  return classifyDeployItems(state.target.items, state.deployItems, jobID, (uid) => tracks.has(uid))
+function classesOf({ state, jobID, background: background }: ExecutionPass) {
+  return classifyDeployItems(state.target.items, state.deployItems, jobID, (uid) => background.has(uid))
+}
+
+// Phase Progressing: names in a condition the items that wait for deployers outside of this run, because such an item can wait without any
+// other sign.
+//
+//   N1. The condition is part of the first and the last status write of the phase; it causes no write of its own.
+//   N2. No decision reads the condition (contract.ts, C3).
+
+export function nameDeployers(pass: ExecutionPass): Outcome {
+  const foreign = foreignItems(pass)
+  if (foreign.length > 0 && pass.state.target.phase !== 'Progressing') {
+    const message = `${describeDeployers(foreign)}; each waits for a deployer of its type`
+    pass.draft.conditions.push({ type: DEPLOYERS_CONDITION, status: 'False', reason: 'WaitingForDeployers', message })
+  }
+  return done
+}
+
+/** Ends the condition with the phase, also for items that were removed from the spec and deleted. */
+export function resetDeployersCondition(pass: ExecutionPass): void {
+  if (foreignItems(pass).length === 0 && pass.state.target.namesDeployers !== true) return
+  const message = 'no deployer is waited for'
+  pass.draft.conditions.push({ type: DEPLOYERS_CONDITION, status: 'True', reason: 'JobFinished', message })
+}
+
+function foreignItems(pass: ExecutionPass): readonly DeployItemView[] {
+  return pass.state.deployItems.filter((item) => !isHandled(item, pass))
+}
+
+/** The missing deployer is either another program, or a worker with other --deployers. */
+function describeDeployers(foreign: readonly DeployItemView[]): string {
+  const ours = foreign.filter(({ type }) => isTypeBuiltIn(type))
+  const theirs = foreign.filter(({ type }) => !isTypeBuiltIn(type))
+  return [
+    ...(theirs.length > 0 ? [`items whose deployers are not part of Pawl: ${formatWithTypes(theirs)}`] : []),
+    ...(ours.length > 0 ? [`items for workers that serve their types (--deployers): ${formatWithTypes(ours)}`] : []),
+  ].join('; ')
+}
+
+function formatWithTypes(items: readonly DeployItemView[]): string {
+  return names(items.map(({ item, type }) => ({ name: `${item} (${type})` })))
 }

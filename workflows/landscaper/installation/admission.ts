@@ -5,7 +5,7 @@
 
 import type { Admission, Problem } from '../../kit/index.ts'
 import { PAUSED_ANNOTATION } from '../contract.ts'
-import { cronProblem } from '../cron-spec.ts'
+import { cronProblem } from '../cron.ts'
 import { shownName } from '../item-rules.ts'
 import { fieldsOf, type JsonFields, textOf } from '../json-fields.ts'
 import { operationRules, OPERATIONS } from '../operation-warnings.ts'
@@ -32,7 +32,7 @@ export const installationAdmission: Admission = {
       ...cronProblems(fieldsOf(fields['automaticReconcile'])),
     ]
   },
-  further: () => import('../../../activities/landscaper/further-rules.ts'),
+  asyncRules: () => import('../../../activities/landscaper/further-rules.ts'),
   metadata: operationRules(OPERATIONS.installation),
   mutations: steeredByMutations([PAUSED_ANNOTATION]),
 }

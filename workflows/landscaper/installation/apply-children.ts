@@ -4,16 +4,16 @@ import { again, done, fail, type FaultCondition, interrupts, type Outcome, stop 
 import type { InstallationPass } from './pass.ts'
 import { EXECUTION_CONDITION, IMPORTS_CONDITION, OVERWRITE_CONDITION, SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import { runExecution } from './run-execution.ts'
-import { endWait, tellWait } from './told-waits.ts'
+import { clearWaits, reportWait } from './wait-conditions.ts'
 import { childCodes } from './sub-installations.ts'
 
 export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, act, draft } = pass
-  if (isRendered(pass)) return goOn(pass)
-  const leaving = await letGo(pass)
+  if (isRendered(pass)) return repeatStatus(pass)
+  const leaving = await finishDeletion(pass)
   if (leaving !== undefined) return leaving
   const { state } = pass
-  endWait(pass)
+  clearWaits(pass)
   const applied = await act.applyChildren({ by, subject, jobID, generation: state.target.generation })
   if (applied.result === 'refused') {
     const { of, code, message } = applied
@@ -23,13 +23,13 @@ export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
   // The next pass reads the Execution's items.
   if (applied.result === 'adopted') return again(0)
   if (applied.result === 'waiting') {
-    if (applied.of !== undefined) tellWait(pass, applied.of, applied.reason)
+    if (applied.of !== undefined) reportWait(pass, applied.of, applied.reason)
     return stop(applied.reason)
   }
   const { execution, subInstallations, wantedSubs } = applied
   pass.state = { ...state, execution, subInstallations, wantedSubs }
-  tellReplaced(draft, applied.replaced)
-  rendered(pass, applied.generation ?? state.target.generation, applied.importsHash)
+  reportReplaced(draft, applied.replaced)
+  setRendered(pass, applied.generation ?? state.target.generation, applied.importsHash)
   return done
 }
 
@@ -44,19 +44,19 @@ function isRendered({ state: { execution, deployItems }, jobID }: InstallationPa
 }
 
 /** Repeats the status of the rendering, which a lost run may not have written. */
-function goOn(pass: InstallationPass): Outcome {
+function repeatStatus(pass: InstallationPass): Outcome {
   const { target, execution } = pass.state
   const { generation, importsHash } = execution?.renderedFrom ?? target
-  rendered(pass, generation, importsHash)
+  setRendered(pass, generation, importsHash)
   return done
 }
 
-function rendered({ draft, state, subject }: InstallationPass, generation: number, importsHash?: string): void {
+function setRendered({ draft, state, subject }: InstallationPass, generation: number, importsHash?: string): void {
   draft.observedGeneration = generation
   if (state.execution !== undefined) {
     draft.fields['executionRef'] = { name: subject.name, namespace: subject.namespace }
     const message = `execution ${subject.name} holds what the blueprint renders`
-    say(draft, { type: EXECUTION_CONDITION, reason: 'ExecutionDeployed', message })
+    pushCondition(draft, { type: EXECUTION_CONDITION, reason: 'ExecutionDeployed', message })
   }
   // A user deleted the Execution, and the blueprint has no items any more: the status must not report a missing Execution.
   else if (state.target.hasExecution) draft.fields['executionRef'] = null
@@ -64,32 +64,35 @@ function rendered({ draft, state, subject }: InstallationPass, generation: numbe
   if (importsHash !== undefined) {
     draft.fields['importsHash'] = importsHash
     const message = 'the imports are what the blueprint wants'
-    say(draft, { type: IMPORTS_CONDITION, reason: 'ImportsSatisfied', message })
+    pushCondition(draft, { type: IMPORTS_CONDITION, reason: 'ImportsSatisfied', message })
   }
-  tellOfSubs(draft, state)
+  reportSubInstallations(draft, state)
 }
 
 type Draft = InstallationPass['draft']
 
-function say({ conditions }: Draft, told: FaultCondition & { readonly message: string }): void {
+function pushCondition({ conditions }: Draft, told: FaultCondition & { readonly message: string }): void {
   conditions.push({ ...told, status: 'True' })
 }
 
 /** @param replaced the replaced references, formatted; empty: none. Undefined: the Installation has no component. */
-function tellReplaced(draft: Draft, replaced: string | undefined): void {
+function reportReplaced(draft: Draft, replaced: string | undefined): void {
   if (replaced === undefined) return
   const type = OVERWRITE_CONDITION
-  if (replaced !== '') say(draft, { type, reason: 'FoundOverwrite', message: replaced })
+  if (replaced !== '') pushCondition(draft, { type, reason: 'FoundOverwrite', message: replaced })
   else draft.conditions.push({ type, status: 'False', reason: 'NoOverwriteFound', message: NOTHING_REPLACED })
 }
 
 const NOTHING_REPLACED = 'no reference to a component is replaced'
 
-function tellOfSubs(draft: Draft, { target, subInstallations, wantedSubs }: InstallationPass['state']): void {
+function reportSubInstallations(
+  draft: Draft,
+  { target, subInstallations, wantedSubs }: InstallationPass['state'],
+): void {
   // Without `wantedSubs`, an earlier run of the job rendered, and wrote the names of the sub-installations before any item started.
   const count = (wantedSubs ?? target.activeSubs).length
   const message = `${count} sub-installations are as the blueprint has them`
-  say(draft, { type: SUB_INSTALLATIONS_CONDITION, reason: 'InstallationsInstalled', message })
+  pushCondition(draft, { type: SUB_INSTALLATIONS_CONDITION, reason: 'InstallationsInstalled', message })
   if (wantedSubs === undefined || (wantedSubs.length === 0 && target.activeSubs.length === 0)) return
   const byName = [...wantedSubs].sort((left, right) => (left.name < right.name ? -1 : 1))
   draft.fields['subInstCache'] = {
@@ -99,7 +102,7 @@ function tellOfSubs(draft: Draft, { target, subInstallations, wantedSubs }: Inst
 }
 
 /** If a user deleted the Installation's Execution, its deletion runs here first; then the Execution is created again. */
-async function letGo(pass: InstallationPass): Promise<Outcome | undefined> {
+async function finishDeletion(pass: InstallationPass): Promise<Outcome | undefined> {
   if (pass.state.execution?.deleting !== true) return undefined
   const outcome = await runExecution(pass)
   if (interrupts(outcome)) return outcome

@@ -3,18 +3,15 @@
 // Source: spec/landscaper.md 2.12.
 //
 //   R1. The first retry after a failure starts at once. Later retries start after the interval, or at the next time of `cronSpec`, counted from the
-//       start of
-//       the previous one, at most `numberOfReconciles` times.
+//       start of the previous one, at most `numberOfReconciles` times.
 //   R2. After a success, the job starts after the interval, or at the next time of `cronSpec`, counted from the last automatic job, otherwise from
-//       the end of
-//       the last job.
+//       the end of the last job.
 //   R3. The count restarts with another generation, with a success after failures and vice versa, and with a requested job.
 //   R4. Several missed times lead to one job.
 
 import { RECONCILE_REASON_ANNOTATION } from '../contract.ts'
 import { annotation, parseDuration, path, textAt, valueAt } from '../../kit/index.ts'
-import { cronProblem } from '../cron-spec.ts'
-import { nextTime } from '../cron-times.ts'
+import { cronProblem, nextTime } from '../cron.ts'
 import { fieldsOf, textOf } from '../json-fields.ts'
 
 const COUNTED = path('status.automaticReconcileStatus')
@@ -30,16 +27,16 @@ export type Automatic =
       readonly cause: string
       /** Milliseconds since 1970. */
       readonly notBefore: number
-      readonly begun: (now: string) => { readonly automaticReconcileStatus: object }
+      readonly onBegin: (now: string) => { readonly automaticReconcileStatus: object }
     }
   | { readonly none: string }
 
 /** The next automatic job of an idle root Installation; undefined if the spec requests none. Accepts objects and projections. */
 export function automaticReconcile(object: object): Automatic | undefined {
-  const asked = askedOf(object)
+  const asked = settingsOf(object)
   if (asked === undefined) return undefined
   const { block, onFailed, so, generation } = asked
-  const { count, last } = countedOf(object, asked)
+  const { count, last } = countOf(object, asked)
   const most = onFailed ? so['numberOfReconciles'] : undefined
   if (typeof most === 'number' && count >= most) return { none: `it was tried again ${count} times` }
   const notBefore = onFailed && last === undefined ? 0 : dueAfter(last ?? endedAt(object), so, DEFAULT_MS[block])
@@ -48,13 +45,13 @@ export function automaticReconcile(object: object): Automatic | undefined {
   return {
     cause: onFailed ? 'automatic reconcile after a failure' : 'automatic reconcile',
     notBefore,
-    begun: (now) => ({
+    onBegin: (now) => ({
       automaticReconcileStatus: { generation, onFailed, lastReconcileTime: now, numberOfReconciles },
     }),
   }
 }
 
-interface Asked {
+interface Settings {
   readonly block: keyof typeof DEFAULT_MS
   readonly onFailed: boolean
   /** The settings of the block. */
@@ -62,7 +59,7 @@ interface Asked {
   readonly generation: unknown
 }
 
-function askedOf(object: object): Asked | undefined {
+function settingsOf(object: object): Settings | undefined {
   const phase = valueAt(object, path('status.phase'))
   const onFailed = FAILED.includes(phase)
   if (!onFailed && phase !== 'Succeeded') return undefined
@@ -76,9 +73,9 @@ function askedOf(object: object): Asked | undefined {
 }
 
 /** The number of automatic jobs for this generation and result (R3), and the start of the last one. */
-function countedOf(
+function countOf(
   object: object,
-  { generation, onFailed }: Asked,
+  { generation, onFailed }: Settings,
 ): { readonly count: number; readonly last?: number } {
   const counted = fieldsOf(valueAt(object, COUNTED))
   if (counted['generation'] !== generation || (counted['onFailed'] === true) !== onFailed) return { count: 0 }
@@ -87,10 +84,10 @@ function countedOf(
 }
 
 /** The status fields of the first write of a requested job (R3). */
-export function countAnew(object: object): { readonly begun?: () => { readonly automaticReconcileStatus: null } } {
+export function resetCount(object: object): { readonly onBegin?: () => { readonly automaticReconcileStatus: null } } {
   const isRetry = textAt(object, annotation(RECONCILE_REASON_ANNOTATION)) === RETRY
   if (isRetry || valueAt(object, COUNTED) === undefined) return {}
-  return { begun: () => ({ automaticReconcileStatus: null }) }
+  return { onBegin: () => ({ automaticReconcileStatus: null }) }
 }
 
 /** In milliseconds since 1970; a text describes the defect. */

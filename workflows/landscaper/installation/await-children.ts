@@ -1,11 +1,11 @@
-// Phase Progressing: waits until the Execution and all sub-installations have finished this job, also after one has failed.
-// Source: spec/landscaper.md 2.3 "Progressing".
+// Phases Progressing and Completing: waits until the Execution and all sub-installations have finished this job, also after one has failed, and then
+// checks that the spec was not edited meanwhile. Source: spec/landscaper.md 2.3 "Progressing".
 
 import { done, fail, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
 import { SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import { shortList } from '../short-list.ts'
-import { childCodes, names, shown } from './sub-installations.ts'
+import { childCodes, formatNames, formatSub } from './sub-installations.ts'
 
 export function awaitChildren(pass: InstallationPass): Outcome {
   const { state, jobID, subject } = pass
@@ -16,7 +16,7 @@ export function awaitChildren(pass: InstallationPass): Outcome {
   if (isRunning || unfinished.length > 0) {
     const waitedFor = [
       ...(isRunning ? [`execution ${subject.name}`] : []),
-      ...(unfinished.length > 0 ? [`sub-installations ${names(unfinished)}`] : []),
+      ...(unfinished.length > 0 ? [`sub-installations ${formatNames(unfinished)}`] : []),
     ]
     return stop(`waiting for ${waitedFor.join(' and ')}`)
   }
@@ -50,5 +50,18 @@ function subFailures({ state, jobID, draft }: InstallationPass): string[] {
     const type = SUB_INSTALLATIONS_CONDITION
     draft.conditions.push({ type, status: 'False', reason: 'SubInstallationsNotFound', message })
   }
-  return [...failed.map(shown), ...missing.map((name) => `installation ${name} is gone; expected Succeeded`)]
+  return [...failed.map(formatSub), ...missing.map((name) => `installation ${name} is gone; expected Succeeded`)]
+}
+
+// Phase Completing: fails an Installation whose spec was edited during its job, because the edit needs another job.
+// A deletion during the job also increments the generation, but does not change the spec, so it does not fail the job.
+// Source: spec/landscaper.md 2.3 "Completing" 2, 2.2 "Delete while a job runs".
+
+export function checkGeneration({ state: { target }, draft }: InstallationPass): Outcome {
+  const edits = target.generation - draft.observedGeneration - (target.deleting ? 1 : 0)
+  if (edits <= 0) return done
+  return fail(
+    'CheckObservedGeneration',
+    `the spec was changed during the job: generation ${target.generation}; the job started from ${draft.observedGeneration}`,
+  )
 }

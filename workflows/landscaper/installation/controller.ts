@@ -1,15 +1,15 @@
 // Registers the controller of Installations with the engine.
 
-import { RECONCILE_IF_CHANGED_ANNOTATION, OPERATION_ANNOTATION, STEERED_INSTALLATION } from '../contract.ts'
+import { OPERATION_ANNOTATION, RECONCILE_IF_CHANGED_ANNOTATION, STEERED_INSTALLATION } from '../contract.ts'
 import { annotation, type JobModeController, path } from '../../kit/index.ts'
 import { installationQueries } from './controller.gen.ts'
-import { foreseeInstallation } from './foresee.ts'
+import { previewInstallation } from './preview.ts'
 import { installationFields } from './fields.ts'
 import { flowOf, installationKind } from './kind.ts'
 import { installationRoutes, installationRun } from './routes.ts'
 import { installationPlan } from './plan.ts'
 import { jobStatus } from '../job-status.ts'
-import { PAUSE_MARKS } from '../pause.ts'
+import { PAUSE_TRIGGERS } from '../pause.ts'
 
 export const installationController: JobModeController = {
   name: 'installation',
@@ -19,17 +19,17 @@ export const installationController: JobModeController = {
   routes: installationRoutes,
   queries: installationQueries,
   status: jobStatus,
-  wantedRun: installationRun,
+  requestedRun: installationRun,
   plan: installationPlan,
   triggers: [
-    { at: annotation(OPERATION_ANNOTATION) },
-    { at: annotation(RECONCILE_IF_CHANGED_ANNOTATION), when: 'edited' },
-    { at: path('spec.automaticReconcile') },
-    { at: path('status.dependentsToTrigger') },
-    ...PAUSE_MARKS,
+    { path: annotation(OPERATION_ANNOTATION) },
+    { path: annotation(RECONCILE_IF_CHANGED_ANNOTATION), when: 'edited' },
+    { path: path('spec.automaticReconcile') },
+    { path: path('status.dependentsToTrigger') },
+    ...PAUSE_TRIGGERS,
   ],
   fields: installationFields,
-  foresee: foreseeInstallation,
+  dryRun: previewInstallation,
   steering: { ...STEERED_INSTALLATION, parent: installationKind },
   siblings: { flow: flowOf },
 }

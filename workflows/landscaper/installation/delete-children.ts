@@ -1,17 +1,37 @@
+// The steps of an Installation's deletion: waits for its successors, deletes its children, and removes its finalizer when they are deleted.
+// Source: spec/landscaper.md 2.4.
+
+import { again, done, fail, GONE, interrupts, type Outcome, stop } from '../../kit/index.ts'
+import type { InstallationPass } from './pass.ts'
+import { clearWaits, reportWait } from './wait-conditions.ts'
+import { FINALIZER, ORPHAN_FINALIZER } from '../contract.ts'
+import { applySubsResult, asChild, childCodes, formatNames, formatSub } from './sub-installations.ts'
+import { shortList } from '../short-list.ts'
+
+export async function awaitSuccessors(pass: InstallationPass): Promise<Outcome> {
+  const { by, subject, jobID, act, state } = pass
+  const { target } = state
+  clearWaits(pass)
+  // A deletion that started in a release without an order of roots continues without it.
+  const isOrdered = target.hasParent || target.gives === true
+  if (!target.awaitsSuccessors || !isOrdered) return done
+  const { generation } = target
+  const { unfinished, failed } = await act.lookForSuccessors({ by, subject, jobID, generation })
+  if (failed.length > 0)
+    return fail('SuccessorsNotDeleted', `siblings that import from here could not be deleted: ${failed.join(', ')}`)
+  if (unfinished.length === 0) return done
+  const reason = `waiting for siblings that import from here to be gone: ${unfinished.join(', ')}`
+  reportWait(pass, 'siblings', reason)
+  return stop(reason)
+}
+
 // Phase InitDelete: deletes the Execution and the sub-installations. Children with a deletion timestamp get the request to release their items, if it
 // is set.
 // Source: spec/landscaper.md 2.4.
 //
 //   D1. `kubectl delete --cascade=orphan` keeps the children. While Kubernetes' finalizer for it is on the Installation, the garbage collector is
-//       removing
-//       the children's owner references, so the step waits; afterwards the Installation has no children and is deleted alone. A child whose removed
-//       reference
-//       the journal does not show yet is not deleted either (activities/run/children.ts).
-
-import { ORPHAN_FINALIZER } from '../contract.ts'
-import { done, type Outcome, stop } from '../../kit/index.ts'
-import type { InstallationPass } from './pass.ts'
-import { absorbSubs, asChild } from './sub-installations.ts'
+//       removing the children's owner references, so the step waits; afterwards the Installation has no children and is deleted alone. A child whose
+//       removed reference the journal does not show yet is not deleted either (activities/run/children.ts).
 
 const ORPHANING = "waiting for Kubernetes' garbage collector to remove the owner references of the children"
 
@@ -28,6 +48,47 @@ export async function deleteChildren(pass: InstallationPass): Promise<Outcome> {
   }
   const subs = subInstallations.filter(isToTell).map(asChild)
   if (subs.length > 0)
-    absorbSubs(pass, await act.deleteSubInstallations({ by, subject, jobID, subInstallations: subs, withoutUninstall }))
+    applySubsResult(
+      pass,
+      await act.deleteSubInstallations({ by, subject, jobID, subInstallations: subs, withoutUninstall }),
+    )
   return done
+}
+
+// Phase Deleting: waits until the children are deleted, then removes the finalizer. Source: spec/landscaper.md 2.4 "Deleting".
+
+export async function awaitDeletion(pass: InstallationPass): Promise<Outcome> {
+  const children = childrenLeft(pass)
+  if (interrupts(children)) return children
+  const { by, subject, act, state } = pass
+  const { version, finalizers } = state.target
+  if (!finalizers.includes(FINALIZER)) return stop('waiting for other finalizers')
+  const left = await act.guardSubject({ by, subject, version, finalizers, guarded: false })
+  return left === undefined ? stop(GONE) : again(0)
+}
+
+function childrenLeft({ subject, jobID, state: { execution, subInstallations } }: InstallationPass): Outcome {
+  const isLeft = execution !== undefined && execution.jobIDFinished !== jobID
+  const unfinished = subInstallations.filter((sub) => sub.jobIDFinished !== jobID)
+  if (isLeft || unfinished.length > 0) {
+    const waitedFor = [
+      ...(isLeft ? [`execution ${subject.name}`] : []),
+      ...(unfinished.length > 0 ? [`sub-installations ${formatNames(unfinished)}`] : []),
+    ]
+    return stop(`waiting for ${waitedFor.join(' and ')} to be gone`)
+  }
+  const failures = [
+    ...(execution === undefined ? [] : [formatExecution(subject.name, execution)]),
+    ...subInstallations.map(formatSub),
+  ]
+  if (failures.length === 0) return done
+  return fail('UndeletedSubobjects', shortList(failures).join('; '), childCodes(execution, subInstallations))
+}
+
+function formatExecution(
+  name: string,
+  { phase, error }: { readonly phase: string | undefined; readonly error?: string | undefined },
+) {
+  const text = `execution ${name} is ${phase ?? 'unfinished'}; expected it to be gone`
+  return error === undefined ? text : `${text}: ${error}`
 }

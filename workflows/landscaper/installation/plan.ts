@@ -2,18 +2,12 @@
 
 import { type JobPlan, sequential } from '../../kit/index.ts'
 import { applyChildren } from './apply-children.ts'
-import { awaitDeletion } from './await-deletion.ts'
-import { awaitChildren } from './await-children.ts'
-import { checkGeneration } from './check-generation.ts'
+import { awaitDeletion, awaitSuccessors, deleteChildren } from './delete-children.ts'
+import { awaitChildren, checkGeneration } from './await-children.ts'
 import type { InstallationPass } from './pass.ts'
 import { installationSteps } from './controller.gen.ts'
-import { deleteChildren } from './delete-children.ts'
-import { awaitResume } from './await-resume.ts'
-import { awaitSuccessors } from './await-successors.ts'
-import { interruptInstallation } from './interrupt-installation.ts'
-import { IMPORT_RING, triggerDependents } from './trigger-dependents.ts'
-import { writeExports } from './write-exports.ts'
-import { yieldToDeletion } from './yield-to-deletion.ts'
+import { awaitResume, interruptInstallation, yieldToDeletion } from './interrupt-installation.ts'
+import { IMPORT_CYCLE, triggerDependents, writeExports } from './write-exports.ts'
 import { runExecution } from './run-execution.ts'
 import { cleanUpSubInstallations, triggerSubInstallations } from './sub-installations.ts'
 import { jobStatus, reportOf } from '../job-status.ts'
@@ -88,12 +82,12 @@ export const installationPlan: JobPlan<InstallationPass> = {
   },
   finalPhases: ['Succeeded', 'Failed', 'DeleteFailed'],
   ending: step.triggerDependents,
-  first: jobStatus.first,
+  first: jobStatus.firstPhase,
   failed: (phase) =>
     phase === 'InitDelete' || phase === 'TriggerDelete' || phase === 'Deleting' ? 'DeleteFailed' : 'Failed',
   // Source: spec/landscaper.md 2.3 "Progressing".
   report: reportOf({
-    codes: { [IMPORT_RING]: ['ERR_CYCLIC_DEPENDENCIES'] },
+    codes: { [IMPORT_CYCLE]: ['ERR_CYCLIC_DEPENDENCIES'] },
     names: {
       ChildrenFailed: { operation: 'buildErrorIfFailedChild', reason: 'children failed' },
       InterruptOperation: { operation: 'InterruptOperation', reason: 'InterruptOperation' },

@@ -6,24 +6,24 @@ import {
   type ControllerRoutes,
   groupKindText,
   isIdle,
-  isJobIDRefused,
-  isJobTaken,
+  isJobIDInvalid,
+  isJobReplaced,
   jobIDsOf,
   ownerOfKind,
   jobIDProblem,
   path,
-  REFUSED_ID,
+  INVALID_JOB_ID,
   type Route,
   type RoutedEvent,
   type Routing,
   textAt,
   valueAt,
-  type WantedRun,
+  type RunRequest,
 } from '../../kit/index.ts'
 import { executionKind } from '../execution/kind.ts'
-import { automaticReconcile, countAnew } from './automatic-reconcile.ts'
+import { automaticReconcile, resetCount } from './automatic-reconcile.ts'
 import { OPERATIONS, setsUnknownOperation, UNKNOWN_OPERATION, unknownOperationRun } from '../operation-warnings.ts'
-import { HELD_BACK, pauseReason, runThatTells } from '../pause.ts'
+import { PAUSED_RUN, pauseReason, pauseReportRun } from '../pause.ts'
 import { hasLeftDependents, installationKind, installationTrigger } from './kind.ts'
 
 export const installationRoutes: ControllerRoutes = {
@@ -47,7 +47,7 @@ function ofItself(event: RoutedEvent): Routing {
   if (isIdle(ids) && isSubInstallation(event.projection) && isDeleting(event.projection))
     return { routes: [{ ...subject, mode: 'start', cause: 'deletion' }] }
   const run = installationRun(event.projection)
-  if ('none' in run && isJobIDRefused(event)) return { routes: [{ ...subject, mode: 'start', cause: REFUSED_ID }] }
+  if ('none' in run && isJobIDInvalid(event)) return { routes: [{ ...subject, mode: 'start', cause: INVALID_JOB_ID }] }
   if ('none' in run && setsUnknownOperation(event, OPERATIONS.installation))
     return { routes: [{ ...subject, mode: 'start', cause: UNKNOWN_OPERATION }] }
   if ('none' in run) return { ignored: jobIDProblem(ids.jobID) ?? run.none }
@@ -65,8 +65,7 @@ function fromExecution(event: RoutedEvent): Routing {
 }
 
 // Source: docs/architecture.md "Subjects and routes": the end and the deletion of a child. Also the loss of a handed-down job ID, which the parent
-// hands down
-// again.
+// hands down again.
 function toParent(event: RoutedEvent, child: string): Routing {
   const owner = ownerOfKind(event.projection, installationKind)
   const before = event.previous && ownerOfKind(event.previous, installationKind)
@@ -77,7 +76,7 @@ function toParent(event: RoutedEvent, child: string): Routing {
   const isFinishedNow = textAt(event.projection, finished) !== (event.previous && textAt(event.previous, finished))
   if (event.type === 'DELETED') return notify(event, owner, `${child} gone`)
   if (isFinishedNow) return notify(event, owner, `${child} finished`)
-  if (isJobTaken(event)) return notify(event, owner, `${child} has another job`)
+  if (isJobReplaced(event)) return notify(event, owner, `${child} has another job`)
   return isDeleting(event.projection)
     ? notify(event, owner, `${child} is being deleted`)
     : { ignored: 'installation waits for the end of its children only' }
@@ -100,26 +99,26 @@ function notify(
 }
 
 /** The run that an Installation's state needs (jobID undefined: a new job), or the reason why it needs none. `ownerGone`: no parent exists. */
-export function installationRun(subject: object, ownerGone = false): WantedRun {
+export function installationRun(subject: object, ownerGone = false): RunRequest {
   const ids = jobIDsOf(subject)
   if (!isIdle(ids)) return { jobID: ids.jobID, cause: 'unfinished job' }
   const wanted = isSubInstallation(subject) ? runOfSub(subject, ownerGone) : runOfRoot(subject)
   if (!('none' in wanted)) return wanted
-  return runThatTells(subject) ?? unknownOperationRun(subject, OPERATIONS.installation) ?? wanted
+  return pauseReportRun(subject) ?? unknownOperationRun(subject, OPERATIONS.installation) ?? wanted
 }
 
-function runOfRoot(subject: object): WantedRun {
+function runOfRoot(subject: object): RunRequest {
   const trigger = installationTrigger(subject)
-  if (trigger !== undefined) return { jobID: undefined, cause: trigger, ...countAnew(subject) }
-  if (pauseReason(subject) !== undefined) return HELD_BACK
-  return runByItself(subject) ?? { none: 'installation is idle and not triggered' }
+  if (trigger !== undefined) return { jobID: undefined, cause: trigger, ...resetCount(subject) }
+  if (pauseReason(subject) !== undefined) return PAUSED_RUN
+  return automaticRun(subject) ?? { none: 'installation is idle and not triggered' }
 }
 
 /** A run that only triggers the dependents that Landscaper's last job left. */
 const LEFT_DEPENDENTS = { jobID: undefined, cause: 'dependents left to start', isJobless: true } as const
 
 // Another operation and the ignore annotation have priority. An interrupt on an idle object belongs to a job that has ended.
-function runByItself(subject: object): WantedRun | undefined {
+function automaticRun(subject: object): RunRequest | undefined {
   const operation = valueAt(subject, annotation(OPERATION_ANNOTATION))
   const isFree =
     textAt(subject, annotation(IGNORE_ANNOTATION)) !== 'true' && (operation === undefined || operation === 'interrupt')
@@ -128,10 +127,10 @@ function runByItself(subject: object): WantedRun | undefined {
   return automatic === undefined || 'none' in automatic ? automatic : { jobID: undefined, ...automatic }
 }
 
-function runOfSub(subject: object, ownerGone: boolean): WantedRun {
+function runOfSub(subject: object, ownerGone: boolean): RunRequest {
   if (!isDeleting(subject)) return { none: 'the jobs of a sub-installation come from its parent' }
   if (!ownerGone) return { none: 'deletion waits for the job ID of the parent' }
-  if (pauseReason(subject) !== undefined) return HELD_BACK
+  if (pauseReason(subject) !== undefined) return PAUSED_RUN
   // Like a root: after a failure, the user requests the next job.
   if (textAt(subject, annotation(OPERATION_ANNOTATION)) === 'reconcile')
     return { jobID: undefined, cause: 'reconcile annotation' }

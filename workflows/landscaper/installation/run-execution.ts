@@ -2,7 +2,7 @@
 
 import type { ChildExecution } from '../../../activities/landscaper/installation/views.ts'
 import { again, done, isIdle, type Outcome, stop } from '../../kit/index.ts'
-import { isExecutionBegun, takeInterruptOff } from './interrupt-installation.ts'
+import { isExecutionBegun, removeInterrupt } from './interrupt-installation.ts'
 import { executionKind } from '../execution/kind.ts'
 import type { ExecutionProgress, InstallationPass } from './pass.ts'
 
@@ -23,7 +23,7 @@ export async function runExecution(pass: InstallationPass): Promise<Outcome> {
   pass.state = { ...pass.state, ...after(execution, jobID, ran) }
   const hasEnded = ran.result !== undefined || ran.state.isInterrupted !== true
   if (!isInterrupted || !hasEnded) return done
-  return (await takeInterruptOff(pass)) ? done : again(0)
+  return (await removeInterrupt(pass)) ? done : again(0)
 }
 
 /** An interrupt that the Execution had before the job started belongs to an earlier job. */

@@ -4,25 +4,15 @@
 import type { SubsResult } from '../../../activities/landscaper/installation/sub-installations.ts'
 import type { ChildExecution, InstallationView } from '../../../activities/landscaper/installation/views.ts'
 import { again, done, fail, isIdle, type Outcome, stop } from '../../kit/index.ts'
-import { pauseText } from '../pause.ts'
+import { formatPause } from '../pause.ts'
 import { shortList } from '../short-list.ts'
 import { SUB_INSTALLATIONS_CONDITION } from './kind.ts'
-import type { InstallationPass } from './pass.ts'
+import { type InstallationPass, withSubChanges } from './pass.ts'
 
 /** Applies the result of a write to the state. */
-export function absorbSubs(pass: InstallationPass, { changed, gone }: SubsResult): void {
+export function applySubsResult(pass: InstallationPass, { changed, gone }: SubsResult): void {
   const { subInstallations } = pass.state
-  pass.state = { ...pass.state, subInstallations: withSubsNews(subInstallations, { changed, gone }) }
-}
-
-/** Sorted by name, so that every pass handles the sub-installations in the same order. */
-export function withSubsNews(
-  known: readonly InstallationView[],
-  { changed, gone }: Pick<SubsResult, 'changed' | 'gone'>,
-): readonly InstallationView[] {
-  const byUid = new Map(known.filter(({ uid }) => !gone.includes(uid)).map((one) => [one.uid, one]))
-  for (const one of changed) byUid.set(one.uid, one)
-  return [...byUid.values()].sort((left, right) => (left.name < right.name ? -1 : 1))
+  pass.state = { ...pass.state, subInstallations: withSubChanges(subInstallations, { changed, gone }) }
 }
 
 /** Hands the job down to sub-installations that are being deleted, and waits until they are deleted. */
@@ -36,8 +26,8 @@ export async function cleanUpSubInstallations(pass: InstallationPass): Promise<O
   const left = leaving()
   if (left.length === 0) return done
   const unfinished = left.filter((sub) => sub.jobIDFinished !== jobID)
-  if (unfinished.length > 0) return stop(`waiting for sub-installations to be uninstalled: ${names(unfinished)}`)
-  const message = `sub-installations could not be uninstalled: ${shortList(left.map(shown)).join('; ')}`
+  if (unfinished.length > 0) return stop(`waiting for sub-installations to be uninstalled: ${formatNames(unfinished)}`)
+  const message = `sub-installations could not be uninstalled: ${shortList(left.map(formatSub)).join('; ')}`
   pass.draft.conditions.push({
     type: SUB_INSTALLATIONS_CONDITION,
     status: 'False',
@@ -52,17 +42,16 @@ export async function triggerSubInstallations(pass: InstallationPass): Promise<O
   const { state, jobID } = pass
   const { target } = state
   // The status has the rendered generation and the names of the sub-installations before a sub-installation or an item starts, so that a run after a
-  // lost one
-  // does not render again.
+  // lost one does not render again.
   if (!target.deleting && target.phase !== 'ObjectsCreated' && hasAny(pass)) return again(0)
   const waiting = state.subInstallations.filter((sub) => sub.jobID !== jobID)
   if (waiting.length === 0) return done
   const idle = waiting.filter(isIdle)
   if (idle.length > 0 && target.paused !== undefined)
-    return stop(`${pauseText(target.paused)}; held back: ${names(idle)}`)
+    return stop(`${formatPause(target.paused)}; held back: ${formatNames(idle)}`)
   if (idle.length > 0) await handDown(pass, idle, { ignoresSuccessors: false })
   const busy = waiting.filter((sub) => !isIdle(sub))
-  return busy.length === 0 ? done : stop(`waiting for sub-installations to finish another job: ${names(busy)}`)
+  return busy.length === 0 ? done : stop(`waiting for sub-installations to finish another job: ${formatNames(busy)}`)
 }
 
 /** Whether the job has sub-installations, or the previous job had some. */
@@ -77,7 +66,7 @@ async function handDown(
 ): Promise<void> {
   const { by, subject, jobID, act } = pass
   const subInstallations = subs.map(asChild)
-  absorbSubs(pass, await act.triggerSubInstallations({ by, subject, jobID, subInstallations, ignoresSuccessors }))
+  applySubsResult(pass, await act.triggerSubInstallations({ by, subject, jobID, subInstallations, ignoresSuccessors }))
 }
 
 /** The fields of a sub-installation that activities need. */
@@ -86,7 +75,7 @@ export function asChild({ uid, name, version, jobID, interruptRequested, heldBy 
 }
 
 /** Formats the names for a message; at most ten. */
-export function names(subs: readonly InstallationView[]): string {
+export function formatNames(subs: readonly InstallationView[]): string {
   return shortList(subs.map(({ name }) => name)).join(', ')
 }
 
@@ -99,7 +88,7 @@ export function childCodes(
 }
 
 /** Formats the state of a sub-installation with its error. */
-export function shown({ name, phase, error }: InstallationView): string {
+export function formatSub({ name, phase, error }: InstallationView): string {
   const found = `installation ${name} is ${phase ?? 'unfinished'}`
   return error === undefined ? found : `${found}: ${error}`
 }

@@ -1,12 +1,16 @@
-import type { JobController, JobInput } from '../../kit/index.ts'
+import { type JobController, type JobInput, codeBlock } from '../../kit/index.ts'
 import { Hosting, runJob, type RunResult, shortActivities } from '../../kit/run/loop/index.ts'
 import { executionKind } from '../execution/kind.ts'
 import { executionJobs } from '../execution/jobs.ts'
 import { beginInstallation } from './begin-installation.ts'
-import type { InstallationActivities, InstallationState } from './pass.ts'
-import { installationDetails } from './details.ts'
-import { observeInstallation } from './observe-installation.ts'
+import {
+  type InstallationActivities,
+  type InstallationPass,
+  type InstallationState,
+  observeInstallation,
+} from './pass.ts'
 import { installationPlan } from './plan.ts'
+import { currentWait } from './wait-conditions.ts'
 
 const short = shortActivities<Omit<InstallationActivities, 'runExecution' | 'itemsOfExecution'>>()
 
@@ -44,4 +48,26 @@ export async function installation(input: JobInput): Promise<RunResult> {
     details: installationDetails,
   }
   return await runJob(controller, input, [executions])
+}
+
+// Formats the Installation's details for Temporal's UI; its Execution and items follow below (execution/details.ts).
+
+const LONGEST_ERROR = 2000
+
+function installationDetails(pass: InstallationPass): string {
+  const {
+    subject,
+    state: { execution },
+    draft,
+  } = pass
+  const wait = currentWait(pass)
+  const { phase = 'not started', lastError } = draft
+  return [
+    `**Installation ${subject.namespace}/${subject.name}**: ${phase}`,
+    ...(lastError === undefined
+      ? []
+      : ['', `Error (${lastError.reason}):${codeBlock(lastError.message, LONGEST_ERROR)}`]),
+    ...(wait === undefined ? [] : ['', `It is ${wait}.`]),
+    ...(execution === undefined ? ['', 'It has no Execution.'] : []),
+  ].join('\n')
 }

@@ -1,6 +1,5 @@
-// SyncObject: the lock of Landscaper's controllers. Pawl only defines the kind, for existing manifests and clusters. Pawl takes no such lock, because a
-// job is
-// one workflow. Wire format: spec/landscaper.md 1.12.
+// SyncObject: the lock of Landscaper's controllers. Pawl only defines the kind, for existing manifests and clusters. Pawl takes no such lock, because
+// a job is one workflow. Wire format: spec/landscaper.md 1.12.
 
 import { defineKind, type ObjectOf, record, required, text, timestamp } from '../../kit/index.ts'
 

@@ -3,7 +3,7 @@
 import { defineLevel } from '../../kit/index.ts'
 import { FINALIZER } from '../contract.ts'
 import { type TargetSync, targetSyncKind } from './kind.ts'
-import { removeTargets, syncing, syncTargets, type TargetSyncState } from './plan.ts'
+import { removeTargets, syncActivities, syncTargets, type TargetSyncState } from './plan.ts'
 
 const SYNC = `${targetSyncKind.apiVersion}/${targetSyncKind.kind}`
 
@@ -16,7 +16,7 @@ export const targetSyncController = defineLevel<TargetSyncState, TargetSync>({
   plan: syncTargets,
   finalizer: FINALIZER,
   onDelete: removeTargets,
-  activities: syncing,
+  activities: syncActivities,
   // Only workers with the flag poll this queue. Other workers could not run the tasks.
   settings: { queue: 'target-sync' },
   // The rights come from the wing's rules and from the kind of Targets.

@@ -7,7 +7,7 @@ import { OPERATION_ANNOTATION, ROTATE_TOKEN_ANNOTATION } from '../contract.ts'
 import { operationProblem, OPERATIONS } from '../operation-warnings.ts'
 import { type TargetSync, targetSyncKind } from './kind.ts'
 
-export const syncing = activitiesOf(() => import('../../../activities/landscaper/target-sync/sync-targets.ts'), {
+export const syncActivities = activitiesOf(() => import('../../../activities/landscaper/target-sync/sync-targets.ts'), {
   syncTargets: { timeoutMs: 5 * 60_000 },
   removeTargets: { timeoutMs: 60_000 },
 })
@@ -30,7 +30,7 @@ const ROTATION_MS = 60 * 24 * 60 * 60_000
 
 export const syncTargets = action<TargetSyncPass>('syncTargets', async (pass) => {
   const { target, status, now } = pass
-  const { errors, rotated } = await synchronised(pass)
+  const { errors, rotated } = await synchronize(pass)
   status.lastErrors = errors.length === 0 ? null : [...errors]
   status.observedGeneration = target.metadata.generation
   status.lastUpdateTime = timestamp(now)
@@ -38,23 +38,23 @@ export const syncTargets = action<TargetSyncPass>('syncTargets', async (pass) =>
   await reportUnknownOperation(pass)
   // The annotations of a request are removed after the request has been carried out.
   await pass.save()
-  await crossOut(pass, rotated)
+  await removeRequests(pass, rotated)
   return later(errors.length === 0 ? SYNC_MS : RETRY_MS)
 })
 
 /** Deletes all objects of the namespace that a TargetSync created, unless another TargetSync exists. */
 export const removeTargets = action<TargetSyncPass>('removeTargets', async ({ state, by, call }): Promise<Outcome> => {
   if (state.all.length > 1) return done
-  await call(syncing).removeTargets({ by })
+  await call(syncActivities).removeTargets({ by })
   return done
 })
 
-async function synchronised({ target, state, by, call, now }: TargetSyncPass) {
-  if (state.all.length > 1) return { errors: [severalOf(target, state.all)], rotated: false }
-  return await call(syncing).syncTargets({ by, spec: target.spec, rotates: isRotationDue(target, now) })
+async function synchronize({ target, state, by, call, now }: TargetSyncPass) {
+  if (state.all.length > 1) return { errors: [formatSeveral(target, state.all)], rotated: false }
+  return await call(syncActivities).syncTargets({ by, spec: target.spec, rotates: isRotationDue(target, now) })
 }
 
-function severalOf({ metadata: { namespace } }: TargetSync, all: readonly Named[]): string {
+function formatSeveral({ metadata: { namespace } }: TargetSync, all: readonly Named[]): string {
   const names = all.map(({ metadata }) => metadata.name).slice(0, 5)
   return `namespace ${namespace}: found ${all.length} TargetSyncs (${names.join(', ')}), expected one`
 }
@@ -73,7 +73,7 @@ async function reportUnknownOperation({ target, act }: TargetSyncPass): Promise<
   if (message !== undefined) await act.event({ type: 'Warning', reason: 'UnknownOperation', message })
 }
 
-async function crossOut({ target, act }: TargetSyncPass, rotated: boolean): Promise<void> {
+async function removeRequests({ target, act }: TargetSyncPass, rotated: boolean): Promise<void> {
   const { name, annotations = {} } = target.metadata
   const asked = [
     ...(annotations[OPERATION_ANNOTATION] === 'reconcile' ? [OPERATION_ANNOTATION] : []),

@@ -1,36 +1,41 @@
-// The name server to which a target is led: it says what the disruption wants, and hands on all other questions.
+// The DNS server that gets a target's queries: it answers with the records of the disruption and forwards all other
+// queries.
 
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { randomInt } from 'node:crypto'
-
 import { answerTo } from '../../../../workflows/chaos/injector/dns/answers.ts'
 import type { DnsRecord } from '../../../../workflows/chaos/injector/invocation.ts'
 import { encodeAnswer, parseQuestion } from './message.ts'
+import { anyText, Flags } from '../../../../workflows/chaos/injector/flags.ts'
+import { integerIn } from '../../../../workflows/chaos/grammar.ts'
+import { dnsRecords } from '../../../../workflows/chaos/injector/grammars.ts'
+import type { ProgramStart } from '../../../program.ts'
+import { childFlags, parentEnded } from '../stress/child.ts'
 
 export interface ResponderSettings {
   readonly records: readonly DnsRecord[]
   readonly udpPort: number | undefined
   readonly tcpPort: number | undefined
-  /** As `address:port`, asked one after the other. */
+  /** As `address:port`, tried in order. */
   readonly upstreams: readonly string[]
 }
 
 export interface Responder {
-  /** Where it listens; of what it was not told to, 0. */
+  /** The bound ports; 0 for a disabled protocol. */
   readonly udpPort: number
   readonly tcpPort: number
   readonly close: () => Promise<void>
 }
 
-/** Of one server; a question may be asked of the next after it. */
+/** The timeout of one server; then the next one is tried. */
 const UPSTREAM_TIMEOUT_MS = 2000
 
 type Answer = Buffer | undefined
 type Protocol = 'udp' | 'tcp'
 
-/** Resolves when it listens. @throws when a port is taken. */
+/** Resolves when it listens. @throws if a port is in use. */
 export async function startResponder(settings: ResponderSettings): Promise<Responder> {
   let turn = 0
   const reply = async (message: Buffer, protocol: Protocol): Promise<Answer> => {
@@ -39,13 +44,13 @@ export async function startResponder(settings: ResponderSettings): Promise<Respo
     const answer = answerTo(settings.records, question, { turn: turn++, below: (bound) => randomInt(bound) })
     switch (answer.does) {
       case 'answer':
-        return encodeAnswer(message, question, 'NOERROR', answer.records)
+        return encodeAnswer(question, 'NOERROR', answer.records)
       case 'refuse':
-        return encodeAnswer(message, question, answer.code, [])
+        return encodeAnswer(question, answer.code, [])
       case 'drop':
         return undefined
       case 'forward':
-        return (await forward(message, settings.upstreams, protocol)) ?? encodeAnswer(message, question, 'SERVFAIL', [])
+        return (await forward(message, settings.upstreams, protocol)) ?? encodeAnswer(question, 'SERVFAIL', [])
     }
   }
   const udp = settings.udpPort === undefined ? undefined : await listenUdp(settings.udpPort, reply)
@@ -88,7 +93,7 @@ async function listenTcp(port: number, reply: Reply): Promise<Listener> {
   const open = new Set<Socket>()
   const server = createServer((socket) => {
     open.add(socket)
-    // Whoever asks may go away at any time.
+    // Clients may disconnect at any time.
     socket.on('error', () => socket.destroy())
     socket.on('close', () => open.delete(socket))
     onMessages(socket, (message) => {
@@ -113,16 +118,16 @@ async function listenTcp(port: number, reply: Reply): Promise<Listener> {
 async function forward(message: Buffer, upstreams: readonly string[], protocol: Protocol): Promise<Answer> {
   for (const upstream of upstreams) {
     const [, host = '', port = '53'] = /^(.*):(\d+)$/.exec(upstream) ?? []
-    const answer = await (protocol === 'udp' ? askUdp : askTcp)(message, host, Number(port))
+    const answer = await (protocol === 'udp' ? queryUdp : queryTcp)(message, host, Number(port))
     if (answer !== undefined) return answer
   }
   return undefined
 }
 
-async function askUdp(message: Buffer, host: string, port: number): Promise<Answer> {
+async function queryUdp(message: Buffer, host: string, port: number): Promise<Answer> {
   const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
   try {
-    return await answered((resolve) => {
+    return await firstAnswer((resolve) => {
       socket.once('message', resolve)
       socket.once('error', () => resolve(undefined))
       socket.send(message, port, host, (error) => {
@@ -134,10 +139,10 @@ async function askUdp(message: Buffer, host: string, port: number): Promise<Answ
   }
 }
 
-async function askTcp(message: Buffer, host: string, port: number): Promise<Answer> {
+async function queryTcp(message: Buffer, host: string, port: number): Promise<Answer> {
   const socket = connect(port, host)
   try {
-    return await answered((resolve) => {
+    return await firstAnswer((resolve) => {
       socket.once('error', () => resolve(undefined))
       socket.once('connect', () => socket.write(framed(message)))
       onMessages(socket, resolve)
@@ -147,7 +152,7 @@ async function askTcp(message: Buffer, host: string, port: number): Promise<Answ
   }
 }
 
-async function answered(ask: (resolve: (answer: Answer) => void) => void): Promise<Answer> {
+async function firstAnswer(ask: (resolve: (answer: Answer) => void) => void): Promise<Answer> {
   return await new Promise((resolve) => {
     const timer = setTimeout(() => resolve(undefined), UPSTREAM_TIMEOUT_MS)
     ask((answer) => {
@@ -157,7 +162,7 @@ async function answered(ask: (resolve: (answer: Answer) => void) => void): Promi
   })
 }
 
-/** Over TCP the length goes before a message. Source: RFC 1035 4.2.2. */
+/** Over TCP, the length precedes a message. Source: RFC 1035 4.2.2. */
 function framed(message: Buffer): Buffer {
   const length = Buffer.alloc(2)
   length.writeUInt16BE(message.length)
@@ -174,4 +179,23 @@ function onMessages(socket: Socket, take: (message: Buffer) => void): void {
       held = held.subarray(end)
     }
   })
+}
+
+/** `dns-responder --records R --udp-port P --tcp-port P --upstream ADDRESS:PORT`: runs until its parent ends. */
+export async function runResponder({ args, print }: ProgramStart): Promise<number> {
+  const flags = new Flags(args)
+  const settings = {
+    records: flags.required('records', dnsRecords, []),
+    udpPort: flags.optional('udp-port', integerIn(1, 65535)),
+    tcpPort: flags.optional('tcp-port', integerIn(1, 65535)),
+    upstreams: flags.every('upstream', anyText),
+  }
+  const child = childFlags(flags)
+  flags.refuseUnknown()
+  if (flags.problems.length > 0) throw new Error(flags.problems.join('; '))
+  const { close } = await startResponder(settings)
+  print('ready\n')
+  await parentEnded(child)
+  await close()
+  return 0
 }

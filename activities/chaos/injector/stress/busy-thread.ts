@@ -1,4 +1,4 @@
-// A thread that is busy for a share of every tenth of a second, and sleeps the rest of it.
+// A thread that is busy for a percentage of each 100 ms and sleeps otherwise.
 
 import { workerData } from 'node:worker_threads'
 
@@ -11,7 +11,7 @@ const never = new Int32Array(new SharedArrayBuffer(4))
 for (;;) {
   const start = performance.now()
   const worked = usedMs()
-  // By the time that it got: on CPUs which others want too it takes longer to be as busy.
+  // Measures CPU time instead of wall time, because a busy CPU takes longer to grant the percentage.
   while (usedMs() - worked < percentage && performance.now() - start < CYCLE_MS);
   const rest = start + CYCLE_MS - performance.now()
   if (rest > 0) Atomics.wait(never, 0, 0, rest)

@@ -1,10 +1,10 @@
-// The child that takes memory in place of the target, up to a share of what the target may have.
+// The child process of memory pressure: allocates memory up to a percentage of the target's limit.
 
 import { readFile } from 'node:fs/promises'
 
 import { durationMs, EXPECTED_DURATION } from '../../../../workflows/chaos/go-duration.ts'
 import { absolutePath, Flags, percent } from '../../../../workflows/chaos/injector/flags.ts'
-import { whole } from '../../../../workflows/chaos/grammar.ts'
+import { integerIn } from '../../../../workflows/chaos/grammar.ts'
 import type { ProgramStart } from '../../../program.ts'
 import { systemClock } from '../clock.ts'
 import { childFlags, joinGroups, parentEnded } from './child.ts'
@@ -12,12 +12,12 @@ import { childFlags, joinGroups, parentEnded } from './child.ts'
 const STEP_MS = 1000
 const BLOCK_BYTES = 16 * 1024 * 1024
 
-/** `memory-pressure-stress --target-percent N --ramp-duration D`: lives until its parent does not. */
+/** `memory-pressure-stress --target-percent N --ramp-duration D`: runs until its parent ends. */
 export async function runMemoryStress({ args, print }: ProgramStart): Promise<number> {
   const flags = new Flags(args)
   const share = flags.required('target-percent', percent(1, 100), 1)
   const rampMs = flags.withDefault('ramp-duration', { reads: durationMs, expected: EXPECTED_DURATION }, 0)
-  const limit = flags.required('limit-bytes', whole(1, Number.MAX_SAFE_INTEGER), 1)
+  const limit = flags.required('limit-bytes', integerIn(1, Number.MAX_SAFE_INTEGER), 1)
   const usageFile = flags.required('usage-file', absolutePath, '/')
   const child = childFlags(flags)
   flags.refuseUnknown()
@@ -36,12 +36,12 @@ export async function runMemoryStress({ args, print }: ProgramStart): Promise<nu
     if (step < steps) await systemClock.sleep(STEP_MS, ended.signal)
   }
   await parent
-  // Held until here.
+  // Keeps the memory until here.
   taken.length = 0
   return 0
 }
 
-/** Memory is the group's when it is written to. */
+/** The group accounts for memory when it is written. */
 function take(taken: Buffer[], bytes: number): void {
   for (let left = bytes; left > 0; left -= BLOCK_BYTES)
     taken.push(Buffer.allocUnsafeSlow(Math.ceil(Math.min(left, BLOCK_BYTES))).fill(0xa5))

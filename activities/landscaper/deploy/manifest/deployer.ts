@@ -5,9 +5,8 @@
 //   D2. After the first write, every result has the current list of deployed objects, so that no failure loses it.
 //   D3. An object that vanishes while a check waits is applied again, because another object may wait for it; an object that runs once is not
 //       (run-once.ts).
-//   D4. Orphans are removed before the new objects are ready (appendix B 32), and only after an apply without errors. An orphan that holds a
-//       resource for
-//       which the API server rejects a new object is removed first (blocking-orphans.ts).
+//   D4. Orphans are removed before the new objects are ready (appendix B 32), and only after an apply without errors. An orphan that holds a resource
+//       for which the API server rejects a new object is removed first (blocking-orphans.ts).
 
 import type { KubeObject } from '../../../kube/client.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'

@@ -1,8 +1,7 @@
 // The provider status that an item writes before it applies objects: it names the objects that will be on the target. Pure.
 //
 //   I1. Until discovery has answered, an object has the namespace of its manifest, even if its kind is cluster-scoped: comparisons accept that
-//       (orphans.ts),
-//       and a removal finds the object.
+//       (orphans.ts), and a removal finds the object.
 
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { ProviderStatus } from '../run/deployer.ts'

@@ -1,6 +1,6 @@
-// Finds the orphan of an item that holds a resource for which the API server rejects one of the item's new objects: a port or an address of a Service,
-// a
-// quota, a host, the role of the only default class. It is removed before the apply is tried again; every other orphan is removed after the apply.
+// Finds the orphan of an item that holds a resource for which the API server rejects one of the item's new objects: a port or an address of a
+// Service, a quota, a host, the role of the only default class. It is removed before the apply is tried again; every other orphan is removed after
+// the apply.
 //
 //   K1. Only orphans of the same item are considered, and only those that the item may delete by label, uid and policy.
 //   K2. An orphan counts as the holder only on evidence: it has the contested value itself, or the server's message names it.

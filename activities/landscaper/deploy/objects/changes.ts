@@ -1,8 +1,7 @@
 // Computes the write that makes a live object match its manifest, if one is needed. Pure.
 //
 //   C1. An unchanged manifest changes nothing: if the live object has the manifest's hash and all its values, nothing is written, whatever other
-//       fields the
-//       object has. Removing a field changes the hash; the field is then removed if only the deployer owns it.
+//       fields the object has. Removing a field changes the hash; the field is then removed if only the deployer owns it.
 //   C2. Every write has the uid and resourceVersion of the object from which it was computed.
 //   C3. An additional subject of a role binding is a difference: rights that no manifest grants are revoked.
 //   C4. Fields that the manifest does not set and another field manager owns stay, in every strategy but `replace` (others-fields.ts).
@@ -14,8 +13,8 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { canonicalJson } from '../../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../../kube/client.ts'
-import { type FieldSet, ownedFields } from '../../../kube/field-set.ts'
-import { mergePatch } from '../../../kube/merge.ts'
+import { type FieldSet, ownedFields } from '../../../kube/managed-fields.ts'
+import { mergePatch } from '../../../kube/merge-patch.ts'
 import type { ItemMark } from './brand.ts'
 import { isMap, type Json } from './config-reader.ts'
 import type { Manifest, UpdateStrategy } from './manifest.ts'

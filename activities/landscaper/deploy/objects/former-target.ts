@@ -1,6 +1,5 @@
 // Removes the objects of an item from its former Target after `spec.target` was changed. This happens first, because the new deployment replaces the
-// list
-// of deployed objects.
+// list of deployed objects.
 //
 //   T1. Two Targets with the same server are one cluster: nothing is removed.
 

@@ -1,8 +1,8 @@
 // JSON paths in kubectl's syntax, without the braces: `status.phase`, `.data.tls\.crt`, `.items[?(@.name=="a")].x`.
 // They are translated into queries of RFC 9535. Source: spec/landscaper.md 4.5.
 //
-//   P1. An evaluation costs at most some visits per node of the object: at most one `..`, no functions (hence no regular expressions),
-//       only plain paths in filters, few unions.
+//   P1. An evaluation costs at most some visits per node of the object: at most one `..`, no functions (hence no regular expressions), only plain
+//       paths in filters, few unions.
 
 import { JSONPathEnvironment, type JSONPathQuery, type JSONValue } from 'json-p3'
 

@@ -1,8 +1,7 @@
 // Compares a live object with a manifest. The object has more fields: defaults, status, additions of admission and other controllers. Pure.
 //
 //   V1. `covers` returns true only for certain equality. If it returns false, the server may still store the same value in another notation: a dry
-//       run decides
-//       (apply-object.ts).
+//       run decides (apply-object.ts).
 //   V2. `covers` returns true for each result of `overlaid`.
 //   V3. Fields, and elements of lists with keys, that only the live object has are no difference, unless the API replaces the map or list as a
 //       whole.
@@ -10,8 +9,8 @@
 //
 // Source: spec/landscaper.md 4.2 "updateStrategy".
 
-import { type FieldSet, hasElements, isWhole } from '../../../kube/field-set.ts'
-import { fieldOf } from '../../../kube/merge.ts'
+import { type FieldSet, hasElements, isWhole } from '../../../kube/managed-fields.ts'
+import { fieldOf } from '../../../kube/merge-patch.ts'
 import { isMap, type Json } from './config-reader.ts'
 import { elementFinder, inPlaces, pairsOf } from './others-fields.ts'
 

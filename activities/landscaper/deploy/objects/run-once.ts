@@ -2,8 +2,7 @@
 //
 //   O1. Within one reconcile job an object that runs once is not created again after it was applied, also when a user has deleted it: Pawl cannot
 //       detect who removed it.
-//   O2. The status remembers which job has applied it, with its uid. A worker that dies between the create and the write of the status may create
-//       it
+//   O2. The status remembers which job has applied it, with its uid. A worker that dies between the create and the write of the status may create it
 //       a second time, if the object has ended and disappeared before the next worker reads it.
 //   O3. A further job creates it again, unless the manifest's entry has `recreate: never` and the manifest has not changed since.
 

@@ -6,7 +6,7 @@
 import type { ErrorReport } from '../../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
-import { blankValues } from '../../../kube/blank-values.ts'
+import { blankValues } from '../../../kube/redact-message.ts'
 import { isFinal, KubeError } from '../../../kube/errors.ts'
 import { isUntrusted } from '../target/untrusted.ts'
 import { DeployError } from './deployer.ts'
@@ -19,8 +19,7 @@ const TOO_LARGE = /request is too large|trying to send message larger than max/
 
 /**
  * Classifies an error. 401 ends the job with ERR_UNAUTHORIZED. Requests that cannot succeed unchanged, and servers with an untrusted certificate, end
- * it with
- * ERR_CONFIGURATION_PROBLEM. Other errors, including 403 and denials of webhooks, are retried. A DeployError is returned unchanged.
+ * it with ERR_CONFIGURATION_PROBLEM. Other errors, including 403 and denials of webhooks, are retried. A DeployError is returned unchanged.
  *
  * @throws any other error, because it is a bug.
  */

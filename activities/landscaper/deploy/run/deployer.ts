@@ -1,8 +1,6 @@
-// Defines the interface of deployers. Each folder `<name>/` next to this one exports one as `deployer` from `<name>/deployer.ts`; `pawl gen` lists them
-// in
-// deployers.gen.ts. The runners implement the rest of the contract for all deployers (phases, job IDs, errors, timeouts, exports, Events): run-item.ts
-// for
-// long deployers, answer-items.ts for quick ones. Source: spec/landscaper.md 2.9, 4.9.
+// Defines the interface of deployers. Each folder `<name>/` next to this one exports one as `deployer` from `<name>/deployer.ts`; `pawl gen` lists
+// them in deployers.gen.ts. The runners implement the rest of the contract for all deployers (phases, job IDs, errors, timeouts, exports, Events):
+// run-item.ts for long deployers, answer-items.ts for quick ones. Source: spec/landscaper.md 2.9, 4.9.
 
 import type { ErrorReport } from '../../../../workflows/kit/index.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
@@ -56,8 +54,7 @@ interface Described<Config> {
   readonly type: string
   /**
    * The name of the deployer's folder. Used in `status.deployer`, before the domain of all deployers, and in timeout checkpoints: `<name> deployer:
-   * start
-   * reconcile`.
+   * start reconcile`.
    */
   readonly name: string
   /** Parses the item's `spec.config` and reports all mistakes in one error. Pure. @throws DeployError for an invalid configuration. */
@@ -71,10 +68,9 @@ export interface Steps<Given extends Work, Config = unknown> extends Described<C
   /** Each item runs in its own background activity, for up to the item's timeout. */
   readonly pace: 'long'
   /**
-   * The provider status that names all objects that `install` may create, in addition to those in the item's status; undefined if there are no more. It
-   * is
-   * written before anything is sent, so that neither a crash nor an interrupt leaves an unknown object behind. Pure.
-   * Absent if the deployed objects are found without it. @throws DeployError for a configuration that cannot be deployed.
+   * The provider status that names all objects that `install` may create, in addition to those in the item's status; undefined if there are no more.
+   * It is written before anything is sent, so that neither a crash nor an interrupt leaves an unknown object behind. Pure. Absent if the deployed
+   * objects are found without it. @throws DeployError for a configuration that cannot be deployed.
    */
   intend?(item: DeployItem, config: Config): ProviderStatus | undefined
   /**

@@ -7,11 +7,11 @@ import {
   deployItemKind,
   RETRIED_CONDITION,
 } from '../../../../workflows/landscaper/deploy-item/kind.ts'
-import { isTypeBuiltIn } from '../../../../workflows/landscaper/deploy-item/served-types.ts'
+import { isTypeBuiltIn } from '../../../../workflows/landscaper/deploy-item/handled-types.ts'
 import type { KubeObject } from '../../../kube/client.ts'
-import { fieldManagerOf } from '../../../kube/field-manager.ts'
+import { fieldManagerOf } from '../../../kube/managed-fields.ts'
 import { readObject } from '../../../kube/read-family.ts'
-import { targetView } from '../../../kube/views.ts'
+import { targetView } from '../../../kube/object-views.ts'
 import { type Patch, writeAll } from '../../../kube/write.ts'
 import { hasRequest, removeRequest } from '../../../run/children.ts'
 import { type DeployItemView, deployItemView } from '../../deploy-item-view.ts'

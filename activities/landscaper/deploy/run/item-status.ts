@@ -2,7 +2,7 @@
 
 import { type Condition, nextError } from '../../../../workflows/landscaper/contract.ts'
 import { type DeployItem, SKIPPED_CONDITION } from '../../../../workflows/landscaper/deploy-item/kind.ts'
-import { type JobStage, nextConditions } from '../../../../workflows/landscaper/job-conditions.ts'
+import { type JobStage, nextConditions } from '../../../../workflows/landscaper/job-status.ts'
 import { canonicalJson, type ErrorReport, isIdle, parseDuration } from '../../../../workflows/kit/index.ts'
 import type { Patch } from '../../../kube/write.ts'
 import type { Beginning } from './begin-job.ts'
@@ -33,9 +33,8 @@ export function isStarting(job: Pick<ItemJob, 'object'>): boolean {
 }
 
 /**
- * Whether the job uninstalls the item. A job that was picked up as a deployment stays one: a later deletion gets its own job. If no job runs, the next
- * one
- * uninstalls, whatever phase a user wrote into the status.
+ * Whether the job uninstalls the item. A job that was picked up as a deployment stays one: a later deletion gets its own job. If no job runs, the
+ * next one uninstalls, whatever phase a user wrote into the status.
  */
 export function isUninstall(object: DeployItem): boolean {
   if (object.metadata.deletionTimestamp === undefined) return false

@@ -1,6 +1,5 @@
 // Handles an item whose Target acts as a ServiceAccount of the namespace (`selfConfig`) while that namespace is being deleted. Kubernetes deletes the
-// account
-// and its rights in any order; without them the item cannot be uninstalled. Kubernetes also deletes the objects in the namespace. Source:
+// account and its rights in any order; without them the item cannot be uninstalled. Kubernetes also deletes the objects in the namespace. Source:
 // docs/adr/0064.
 //
 //   N1. An item is released only if all objects that it has deployed are in the namespace.
@@ -11,7 +10,7 @@ import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/ki
 import type { LandscaperDeps } from '../../deps.ts'
 import { isNamespaceTerminating, KubeError } from '../../../kube/errors.ts'
 import { resourcePath } from '../../../kube/resource-path.ts'
-import { secretResource } from '../../../kube/secrets.ts'
+import { secretResource } from '../../../kube/core-kinds.ts'
 import { readManaged } from '../objects/managed-resources.ts'
 import { targetsOf } from '../target/target-users.ts'
 import { configurationProblem } from './deploy-errors.ts'

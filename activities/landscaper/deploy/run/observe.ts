@@ -2,7 +2,7 @@
 
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
-import { isTypeServed } from '../../../../workflows/landscaper/deploy-item/served-types.ts'
+import { isTypeHandled } from '../../../../workflows/landscaper/deploy-item/handled-types.ts'
 import type { By, Subject } from '../../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { readFamily, readSubject } from '../../../kube/read-family.ts'
@@ -41,6 +41,6 @@ export async function readItems(
   const items = declaredChildren(deps, { by, subject, state: 'deployItems', watched: deployItemKind, ownVersion })
   const { children } = await readFamily(deps, executionKind, subject, items)
   return children
-    .filter((item) => isTypeServed(item.spec.type, by))
+    .filter((item) => isTypeHandled(item.spec.type, by))
     .sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))
 }

@@ -1,6 +1,5 @@
 // Makes the first attempt of items that work on other clusters, many in one call: most end, or turn out not to be ready, within milliseconds. An item
-// that
-// takes longer, or fails, continues in its own activity (item-activities.ts), so that it delays no sibling.
+// that takes longer, or fails, continues in its own activity (item-activities.ts), so that it delays no sibling.
 //
 //   F1. The call ends when all attempts have ended, or after LONGEST_MS, because the run receives no signals meanwhile.
 //   F2. Attempts that have not ended continue in this process until their activities join them (sending.ts). So do failures: Temporal retries
@@ -11,7 +10,7 @@ import { type DeployItem, deployItemKind } from '../../../../workflows/landscape
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LandscaperDeps } from '../../deps.ts'
 import { versionOf } from '../../../kube/object-cache.ts'
-import { storedAs } from '../../../kube/stored.ts'
+import { storedAs } from '../../../kube/object-views.ts'
 import type { Deployer, ItemAct } from './deployer.ts'
 import { type ItemResult, runItem } from './run-item.ts'
 import { keyOf, type Sending } from './sending.ts'
@@ -48,8 +47,7 @@ const MOST_AT_ONCE = 20
 export const sendActivities = (deps: LandscaperDeps, deployers: readonly Deployer[], sending: Sending) => ({
   /**
    * Makes the first attempts. Items in `sent` have ended or wait for a check (`isWaiting`); the others continue. Never fails: the item's activity
-   * reports
-   * its failure.
+   * reports its failure.
    */
   async sendItems(input: SendInput): Promise<SendResult> {
     const { by, subject, jobID, items, isHosted = false } = input

@@ -1,6 +1,5 @@
-// First attempts of items that run in this process. An attempt that takes longer than its call continues, and the item's next activity joins it instead
-// of
-// repeating it. On another worker the activity repeats the attempt; attempts are idempotent.
+// First attempts of items that run in this process. An attempt that takes longer than its call continues, and the item's next activity joins it
+// instead of repeating it. On another worker the activity repeats the attempt; attempts are idempotent.
 
 import type { ItemAct } from './deployer.ts'
 import type { ItemInput, ItemResult } from './run-item.ts'

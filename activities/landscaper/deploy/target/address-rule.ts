@@ -1,13 +1,12 @@
 // The destinations that Targets must not use: the worker's own machine, destinations that only that machine can reach (its node, the metadata service
-// of a
-// cloud), and servers without TLS. Destinations that the operator lists are allowed. Source: docs/security.md "Where Targets lead", docs/adr/0036.
+// of a cloud), and servers without TLS. Destinations that the operator lists are allowed. Source: docs/security.md "Where Targets lead",
+// docs/adr/0036.
 //
 //   A1. The rule checks the address of the connection, not the result of an earlier DNS lookup.
 //   A2. An IPv6 address that embeds an IPv4 address is checked like that IPv4 address.
 
 import { BlockList, isIP } from 'node:net'
-
-import { type ListedServer, readListedServer } from '../../../../workflows/landscaper/listed-server.ts'
+import { type ListedServer, readListedServer } from '../../../../workflows/landscaper/flag-values.ts'
 
 export interface AddressRule {
   /** The reason why the server's URL is not allowed; undefined if it is. */
@@ -75,8 +74,7 @@ const KINDS: readonly (readonly [what: string, addresses: BlockList])[] = [
   ['a site-local address', addressesOf([], ['fec0::/10'])],
   ['an address that stands for one of IPv4', addressesOf([], ['64:ff9b:1::/48'])],
   // In addition to the link-local addresses. Sources: documentation of AWS (IPv6), Azure (wire server), Alibaba Cloud, Google Cloud (IPv6), Oracle
-  // Cloud
-  // (older images), Scaleway (IPv6).
+  // Cloud (older images), Scaleway (IPv6).
   [
     'an address of the metadata of a cloud',
     addressesOf(

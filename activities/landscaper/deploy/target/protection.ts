@@ -1,11 +1,9 @@
 // Keeps Targets in use, and the Secrets that they reference, until the last DeployItem that needs them is uninstalled. Kubernetes deletes the objects
-// of a
-// namespace in any order; without a Target nothing can be uninstalled. Source: docs/adr/0064.
+// of a namespace in any order; without a Target nothing can be uninstalled. Source: docs/adr/0064.
 //
 //   P1. The finalizer is written before anything is sent to the target. An object that has it is not written again.
 //   P2. The Target's annotation names its Secret before that Secret gets the finalizer. So every Secret with the finalizer can be found.
-//   P3. A release reads all Targets and DeployItems of the namespace, so that its repetition completes an interrupted release. It reads from the
-//       API
+//   P3. A release reads all Targets and DeployItems of the namespace, so that its repetition completes an interrupted release. It reads from the API
 //       server, because the journal may not have the newest DeployItem.
 //   P4. A release checks for new users again after it has written, and restores the finalizer for them.
 
@@ -17,9 +15,9 @@ import type { Deps } from '../../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { isNotFound } from '../../../kube/errors.ts'
 import { recordEvent } from '../../../kube/events.ts'
-import { listNow } from '../../../kube/read-family.ts'
+import { listFromServer } from '../../../kube/read-family.ts'
 import { resourcePath } from '../../../kube/resource-path.ts'
-import { secretResource } from '../../../kube/secrets.ts'
+import { secretResource } from '../../../kube/core-kinds.ts'
 import { type Patch, type Write, writeAll } from '../../../kube/write.ts'
 import { finalizerPatch, finalizerPatchAfterConflict } from '../../../run/finalize.ts'
 import type { TargetObjects } from './target-cluster.ts'
@@ -234,7 +232,7 @@ type UsedTargets = ReadonlyMap<string, Users>
 /** A kind whose CustomResourceDefinition was deleted has no objects. */
 async function listAll<Watched extends WatchedKind>(deps: Deps, watched: Watched, namespace: string) {
   try {
-    return await listNow(deps, watched, namespace, '')
+    return await listFromServer(deps, watched, namespace, '')
   } catch (error) {
     if (isNotFound(error)) return []
     throw error

@@ -17,8 +17,8 @@ export function groupOf(apiVersion: string): string {
 export interface TargetCluster {
   readonly kube: KubeClient
   /**
-   * The kind as the cluster serves it; undefined when it does not. Cached; an unknown kind is requested again at most every second,
-   * so that a CustomResourceDefinition that was just applied is found.
+   * The kind as the cluster serves it; undefined when it does not. Cached; an unknown kind is requested again at most every second, so that a
+   * CustomResourceDefinition that was just applied is found.
    *
    * @throws KubeError; DeployError with ERR_UNAUTHORIZED when the credentials are rejected.
    */
@@ -47,8 +47,8 @@ export interface TargetAccess {
   /**
    * Opens the cluster of a Target with the current Target and Secret; clients are cached and shared.
    *
-   * @throws DeployError: `NoTargetFound` and `InvalidTarget` with ERR_CONFIGURATION_PROBLEM; without a code, hence retried, when the
-   * engine's own API server does not answer, or the target's has recently not answered.
+   * @throws DeployError: `NoTargetFound` and `InvalidTarget` with ERR_CONFIGURATION_PROBLEM; without a code, hence retried, when the engine's own API
+   * server does not answer, or the target's has recently not answered.
    */
   open(namespace: string, name: string, signal?: AbortSignal, beforeUse?: BeforeUse): Promise<TargetCluster>
   /** Opens the cluster of a kubeconfig in a Secret, without a Target. @throws like `open`. */

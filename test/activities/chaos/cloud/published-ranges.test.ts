@@ -24,8 +24,8 @@ function ranges(
   return new PublishedRanges({ config, now: () => ms, warn: (_details, message) => void warnings.push(message) })
 }
 
-describe('the addresses that a cloud publishes', () => {
-  it('are asked for once, whoever wants them, and again when they are old', async () => {
+describe('the cached address lists of clouds', () => {
+  it('are downloaded once for all callers, and again after the pull interval', async () => {
     const known = ranges()
     const all = await Promise.all([known.of('aws'), known.of('aws')])
     expect(all.map((one) => one.get('EC2'))).toEqual([['3.5.140.0/22'], ['3.5.140.0/22']])
@@ -52,7 +52,7 @@ describe('the addresses that a cloud publishes', () => {
     const asked = lists.asked.get('/aws')
     lists.instead.clear()
     ms = 14_999
-    // For a while nobody asks again.
+    // Within the retry interval no request is sent.
     await expect(fresh.of('aws')).rejects.toThrow(told)
     expect((await known.of('aws')).size).toBe(2)
     expect(lists.asked.get('/aws')).toBe(asked)
@@ -60,7 +60,7 @@ describe('the addresses that a cloud publishes', () => {
     expect((await fresh.of('aws')).size).toBe(2)
   })
 
-  it('go with those that operators add, each once, also of services that the cloud does not name', async () => {
+  it("contain the operators' additions once, also for services that the cloud does not publish", async () => {
     const known = ranges(undefined, {
       aws: [
         { service: 'EC2', ranges: ['3.5.140.0/22', '10.1.0.0/16'] },
@@ -72,14 +72,14 @@ describe('the addresses that a cloud publishes', () => {
     })
   })
 
-  it('are told to be missing where nobody answers, without what the URL has beside its host', async () => {
+  it('are reported as unavailable with the host of the URL only', async () => {
     const url = 'http://user:opensesame@127.0.0.1:1/list'
     await expect(ranges({ aws: url }).of('aws')).rejects.toThrow(
       'cloudProviders.aws.ipRangesURL at 127.0.0.1:1 gives no list: ECONNREFUSED',
     )
   })
 
-  it('are an answer for a pass, also where there is none', async () => {
+  it("are part of the activity's result, also when they are unavailable", async () => {
     const context = { parts: { publishedRanges: ranges() } } as unknown as ActivityContext
     const ask = async (cloud: object) => await findHosts({ cloud }, context)
     expect(await ask({ aws: [{ service: 'EC2' }] })).toEqual({ hosts: [{ host: '3.5.140.0/22' }] })

@@ -1,7 +1,8 @@
-// An injector's life as tests drive it: injections that note what they do, a clock that is turned by hand, and the signal.
+// The life cycle of an injector in tests: injections that record their calls, a clock that the test advances, and the
+// signal.
 
-import { type Life, live } from '../../../../activities/chaos/injector/lifecycle.ts'
-import type { Injection } from '../../../../activities/chaos/injector/one-injection.ts'
+import { type Lifecycle, runLifecycle } from '../../../../activities/chaos/injector/lifecycle.ts'
+import type { Injection } from '../../../../activities/chaos/injector/injection.ts'
 import { HandClock } from './hand-clock.ts'
 
 export type Making = (done: string[], clock: HandClock) => Injection
@@ -28,10 +29,10 @@ export function injection(name: string, { injects = succeeding, cleans = succeed
 }
 
 export function born(
-  parts: Partial<Life> = {},
+  parts: Partial<Lifecycle> = {},
   makings: readonly Making[] = [injection('a')],
   isTold = false,
-  others: Partial<Life['actions']> = {},
+  others: Partial<Lifecycle['actions']> = {},
 ) {
   const done: string[] = []
   const failures: string[] = []
@@ -44,7 +45,7 @@ export function born(
     done.push(word)
     return Promise.resolve()
   }
-  const life = live({
+  const life = runLifecycle({
     injections: makings.map((making) => making(done, clock)),
     clock,
     end: ending.signal,
@@ -64,7 +65,7 @@ export function born(
       becomeReady: note('ready'),
       becomeUnready: note('unready'),
       releaseTarget: note('release'),
-      takeOffFinalizer: note('finalizer'),
+      removeFinalizer: note('finalizer'),
       targetRestart: async (until) => {
         await new Promise<void>((resolve) => {
           restart = resolve

@@ -1,4 +1,4 @@
-// The responder, asked over real sockets. Source: spec/chaos.md 3.7, D10.
+// The DNS responder, queried over real sockets. Source: spec/chaos.md 3.7, D10.
 
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
@@ -38,7 +38,7 @@ beforeEach(async () => {
     if (question === undefined) return
     asked.push(question.name)
     const answer = [{ type: 'A' as const, value: '198.51.100.7', ttl: 1 }]
-    upstream.send(encodeAnswer(message, question, 'NOERROR', question.type === 'A' ? answer : []), port, address)
+    upstream.send(encodeAnswer(question, 'NOERROR', question.type === 'A' ? answer : []), port, address)
   })
   upstream.bind(0, '127.0.0.1')
   await once(upstream, 'listening')
@@ -53,25 +53,25 @@ afterEach(async () => {
   upstream.close()
 })
 
-describe('the responder of a disruption of DNS', () => {
-  it('answers the exact name, going through its list', async () => {
+describe('the DNS responder of a disruption', () => {
+  it('answers an exact name by round robin', async () => {
     const answers = [await resolver.resolve4('a.example'), await resolver.resolve4('A.EXAMPLE')]
     expect(answers.flat().sort()).toEqual(['192.0.2.1', '192.0.2.2'])
     expect(await resolver.resolve6('a.example')).toEqual(['2001:db8::5'])
   })
 
-  it('answers for all that lies below a name, the longest first', async () => {
+  it('answers subdomains with the record of the longest parent', async () => {
     expect(await resolver.resolve4('b.example')).toEqual(['192.0.2.9'])
     expect(['192.0.2.1', '192.0.2.2']).toContain((await resolver.resolve4('c.a.example'))[0])
   })
 
-  it('hands on what it has no record for', async () => {
+  it('forwards queries without a record', async () => {
     expect(await resolver.resolve4('elsewhere.test')).toEqual(['198.51.100.7'])
     expect(await resolver.resolve4('notexample')).toEqual(['198.51.100.7'])
     expect(asked).toEqual(['elsewhere.test', 'notexample'])
   })
 
-  it('answers an address with an alias', async () => {
+  it('answers an address query with a CNAME', async () => {
     expect(await resolver.resolveCname('alias.example')).toEqual(['other.test'])
     const message = question('alias.example', 28)
     expect(await overUdp(message)).toEqual(expect.objectContaining({ code: 0, answers: 1 }))
@@ -86,12 +86,12 @@ describe('the responder of a disruption of DNS', () => {
     expect(asked).toEqual([])
   })
 
-  it('gives addresses where nobody is', async () => {
+  it('returns random addresses of documentation networks', async () => {
     expect((await resolver.resolve4('dice.example'))[0]).toMatch(/^192\.0\.2\.\d+$/)
     expect((await resolver.resolve6('dice.example'))[0]).toMatch(/^2001:db8::[0-9a-f]{1,4}$/)
   })
 
-  it('speaks of mail, texts and services', async () => {
+  it('answers MX, TXT and SRV queries', async () => {
     expect(await resolver.resolveMx('mail.example')).toMatchObject([{ exchange: 'mx.example', priority: 10 }])
     expect((await resolver.resolveTxt('text.example'))[0]?.join('')).toBe('x'.repeat(300))
     expect(await resolver.resolveSrv('_s._tcp.example')).toMatchObject([
@@ -99,7 +99,7 @@ describe('the responder of a disruption of DNS', () => {
     ])
   })
 
-  it('says that it failed when nobody answers to it', async () => {
+  it('returns SERVFAIL when no upstream answers', async () => {
     upstream.removeAllListeners('message')
     const patient = new Resolver({ timeout: 10_000, tries: 1 })
     patient.setServers([`127.0.0.1:${responder.udpPort}`])
@@ -107,7 +107,7 @@ describe('the responder of a disruption of DNS', () => {
   })
 
   it.each([Buffer.alloc(0), Buffer.alloc(11), Buffer.from('not a question, but long enough to be one')])(
-    'lives on after something that is no question: %j',
+    'continues after an invalid message: %j',
     async (message) => {
       const socket = createSocket('udp4')
       socket.send(message, responder.udpPort, '127.0.0.1', () => socket.close())

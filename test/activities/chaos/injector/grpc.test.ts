@@ -1,4 +1,4 @@
-// The listener of an application is told, over HTTP/2. Source: spec/chaos.md 3.8.
+// The calls to the disruption listener of an application, over HTTP/2. Source: spec/chaos.md 3.8.
 
 import { once } from 'node:events'
 import { createServer, type Http2Server } from 'node:http2'
@@ -6,8 +6,7 @@ import type { AddressInfo } from 'node:net'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-import { tellListener } from '../../../../activities/chaos/injector/grpc/listener.ts'
-import { encodeDisruption } from '../../../../activities/chaos/injector/grpc/message.ts'
+import { configureListener, encodeDisruption } from '../../../../activities/chaos/injector/grpc/listener.ts'
 import type { EndpointAlteration } from '../../../../workflows/chaos/injector/invocation.ts'
 
 const ALTERATIONS: readonly EndpointAlteration[] = [
@@ -46,9 +45,9 @@ afterEach(async () => {
   await once(server, 'close')
 })
 
-describe('the listener of an application', () => {
-  it('is told the alterations of each endpoint', async () => {
-    await tellListener({ do: 'listener', address, alterations: ALTERATIONS })
+describe('the disruption listener of an application', () => {
+  it('gets the alterations of each endpoint', async () => {
+    await configureListener({ do: 'listener', address, alterations: ALTERATIONS })
     const body = encodeDisruption(ALTERATIONS)
     expect(calls).toEqual([
       {
@@ -58,32 +57,36 @@ describe('the listener of an application', () => {
     ])
   })
 
-  it('is told as protocol buffers say it', () => {
-    // Written out by hand, tag by tag.
+  it('gets them as protocol buffers', () => {
+    // Encoded by hand, tag by tag.
     expect(encodeDisruption(ALTERATIONS.slice(1, 2)).toString('hex')).toBe('0a0e0a062f702e532f4e120412027b7d')
     expect(encodeDisruption(ALTERATIONS.slice(0, 1)).toString('hex')).toBe(
       '0a190a062f702e532f4d120f0a0b554e415641494c41424c451819',
     )
   })
 
-  it('is reset', async () => {
-    await tellListener({ do: 'listener', address })
+  it('gets a reset', async () => {
+    await configureListener({ do: 'listener', address })
     expect(calls).toEqual([{ path: '/disruptionlistener.DisruptionListener/ResetDisruptions', body: '0000000000' }])
   })
 
-  it('fails with what it answers', async () => {
+  it('causes an error with its gRPC status', async () => {
     status = '6'
-    const telling = tellListener({ do: 'listener', address, alterations: ALTERATIONS })
+    const telling = configureListener({ do: 'listener', address, alterations: ALTERATIONS })
     await expect(telling).rejects.toThrow(`Disrupt at ${address}: gRPC status 6: as told`)
   })
 
-  it('is needed to disrupt, and not to reset', async () => {
+  it('must exist for a disruption, but not for a reset', async () => {
     status = '12'
-    await tellListener({ do: 'listener', address })
-    await expect(tellListener({ do: 'listener', address, alterations: ALTERATIONS })).rejects.toThrow('gRPC status 12')
+    await configureListener({ do: 'listener', address })
+    await expect(configureListener({ do: 'listener', address, alterations: ALTERATIONS })).rejects.toThrow(
+      'gRPC status 12',
+    )
     server.close()
     await once(server, 'close')
-    await tellListener({ do: 'listener', address })
-    await expect(tellListener({ do: 'listener', address, alterations: ALTERATIONS })).rejects.toThrow('ECONNREFUSED')
+    await configureListener({ do: 'listener', address })
+    await expect(configureListener({ do: 'listener', address, alterations: ALTERATIONS })).rejects.toThrow(
+      'ECONNREFUSED',
+    )
   })
 })

@@ -1,4 +1,4 @@
-// The program that waits in an init container, as a real process with real signals.
+// The chaos-handler as a real process with real signals.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
 })
 
-/** @returns when it waits, or has ended. */
+/** @returns when the handler waits or has ended. */
 async function handler(...args: readonly string[]) {
   const child = spawn(process.execPath, [PROGRAM, 'injector', 'chaos-handler', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -32,29 +32,29 @@ async function handler(...args: readonly string[]) {
   return { child, lines, ended }
 }
 
-describe('a chaos-handler', { timeout: 120_000 }, () => {
-  it('lets the containers start when the injector has told it', async () => {
+describe('the chaos-handler', { timeout: 120_000 }, () => {
+  it("lets the containers start after the injector's signal", async () => {
     const { child, ended, lines } = await handler('--timeout', '1h')
     child.kill('SIGUSR1')
     expect(await ended).toBe(0)
     expect(lines.join('\n')).toContain('the pod is disturbed')
   })
 
-  it('does not when nobody tells it in time', async () => {
+  it('fails without a signal before the timeout', async () => {
     expect(await (await handler('--timeout', '50ms')).ended).toBe(1)
   })
 
-  it('does all the same when it is to succeed then', async () => {
+  it('succeeds without a signal if it is configured to', async () => {
     expect(await (await handler('--timeout', '50ms', '--succeed-on-timeout')).ended).toBe(0)
   })
 
-  it('does not when it is ended, whatever it is to do when its time is over', async () => {
+  it('fails when it is terminated, also if it is configured to succeed', async () => {
     const { child, ended } = await handler('--timeout', '1h', '--succeed-on-timeout')
     child.kill('SIGTERM')
     expect(await ended).toBe(1)
   })
 
-  it('says what is wrong with its arguments', async () => {
+  it('reports invalid arguments', async () => {
     const { ended, lines } = await handler('--timeout', 'soon', '--forever', 'yes')
     expect(await ended).toBe(1)
     expect(lines).toEqual([

@@ -1,4 +1,5 @@
-// The life of an injector. Source: seeds/chaos-controller.txt "Injector lifecycle", spec/chaos.md 4.5 (D7 to D9), Q14 to Q16.
+// The life cycle of an injector. Source: seeds/chaos-controller.txt "Injector lifecycle", spec/chaos.md 4.5 (D7 to D9),
+// Q14 to Q16.
 
 import { describe, expect, it } from 'vitest'
 
@@ -6,7 +7,7 @@ import { born, failing, injection } from './born.ts'
 import { settled } from './hand-clock.ts'
 
 describe('an injector', () => {
-  it('injects, becomes ready, and cleans when a signal comes', async () => {
+  it('injects, becomes ready, and cleans up after a signal', async () => {
     const { life, done, clock, signal, counted } = born()
     await settled()
     expect(done).toEqual(['inject a', 'ready', 'release'])
@@ -17,7 +18,7 @@ describe('an injector', () => {
     expect(clock.now()).toBe(1_000_000)
   })
 
-  it('D8: cleans once when a signal comes before it injects', async () => {
+  it('D8: cleans up once after a signal before the injection', async () => {
     const { life, done, signal } = born({ notBefore: 2_000_000 })
     await settled()
     signal()
@@ -26,13 +27,13 @@ describe('an injector', () => {
     expect(done).toEqual(['clean a', 'finalizer'])
   })
 
-  it('D8: cleans once when a signal was there before it began', async () => {
+  it('D8: cleans up once after a signal before its start', async () => {
     const { life, done } = born({}, [injection('a')], true)
     expect(await life).toBe(0)
     expect(done).toEqual(['clean a', 'finalizer'])
   })
 
-  it('D8: cleans once when a signal comes while it injects, and does not become ready', async () => {
+  it('D8: cleans up once after a signal during the injection, without becoming ready', async () => {
     const { life, done, signal } = born({}, [injection('slow', { injects: untilTold })])
     await settled()
     signal()
@@ -40,7 +41,7 @@ describe('an injector', () => {
     expect(done).toEqual(['inject slow', 'release', 'clean slow', 'finalizer'])
   })
 
-  it('waits for its time and its first delay', async () => {
+  it('waits for its start time and initial delay', async () => {
     const { life, done, clock, signal } = born({ notBefore: 1_005_000, initialDelayMs: 1000 })
     await clock.turn(5000)
     expect(done).toEqual([])
@@ -59,7 +60,7 @@ describe('an injector', () => {
     expect(done.slice(-2)).toEqual(['clean a', 'finalizer'])
   })
 
-  it('X4: ends within a second, and stays ended, when its clock jumps past its deadline', async () => {
+  it('X4: ends within a second, and stays ended, when its clock jumps past the deadline', async () => {
     const { life, done, clock } = born({ deadline: 4_600_000 })
     await clock.turn(10_000)
     clock.jump(7_200_000)
@@ -68,7 +69,7 @@ describe('an injector', () => {
     expect(done).toEqual(['inject a', 'ready', 'release', 'clean a', 'finalizer'])
   })
 
-  it('X4: ends after the time that it had when its clock jumps back', async () => {
+  it('X4: ends after the original time when its clock jumps back', async () => {
     const { life, done, clock } = born({ deadline: 1_060_000 })
     await clock.turn(10_000)
     clock.jump(-7_200_000)
@@ -79,26 +80,26 @@ describe('an injector', () => {
     expect(done.slice(-2)).toEqual(['clean a', 'finalizer'])
   })
 
-  it('X4: injects nothing again when its clock jumps past its deadline while it is dormant', async () => {
+  it('X4: does not inject again when its clock jumps past the deadline in a dormant phase', async () => {
     const pulse = { activeMs: 1000, dormantMs: 500 }
     const { life, done, clock } = born({ deadline: 4_600_000, pulse })
     await settled()
     await clock.turn(1000)
     expect(done.slice(-1)).toEqual(['clean a'])
     clock.jump(7_200_000)
-    // The pulse comes before it has looked at the clock.
+    // The pulse precedes the check of the deadline.
     await clock.turn(500)
     expect(await life).toBe(0)
     expect(done).toEqual(['inject a', 'ready', 'release', 'clean a', 'clean a', 'finalizer'])
   })
 
-  it('X4: injects nothing when its deadline has passed before it begins', async () => {
+  it('X4: injects nothing if the deadline has passed at its start', async () => {
     const { life, done } = born({ deadline: 999_999 })
     expect(await life).toBe(0)
     expect(done).toEqual(['clean a', 'finalizer'])
   })
 
-  it('D9: stays without being ready when one of its injections fails, and cleans both', async () => {
+  it('D9: stays without readiness when one injection fails, and cleans up both', async () => {
     const { life, done, signal, counted } = born({}, [injection('a', { injects: failing }), injection('b')])
     await settled()
     expect(done).toEqual(['inject a', 'inject b', 'release'])
@@ -108,7 +109,7 @@ describe('an injector', () => {
     expect(done.slice(3)).toEqual(['clean a', 'clean b', 'finalizer'])
   })
 
-  it('D7: tries again to clean, with growing pauses, and ends well', async () => {
+  it('D7: retries a clean-up with growing delays, and succeeds', async () => {
     const { life, done, clock, signal } = born({}, [injection('a', { cleans: failingTimes(2) })])
     await settled()
     signal()
@@ -124,7 +125,7 @@ describe('an injector', () => {
     expect(done.at(-1)).toBe('finalizer')
   })
 
-  it('D7: fails after the third retry, has cleaned the others, and keeps its finalizer', async () => {
+  it('D7: fails after the third retry, cleans up the others, and keeps its finalizer', async () => {
     const { life, done, clock, signal, counted } = born({}, [
       injection('a', { cleans: failingTimes(4) }),
       injection('b'),
@@ -138,7 +139,7 @@ describe('an injector', () => {
     expect(done.slice(4)).toEqual(['clean a', 'clean a', 'clean a', 'clean a', 'clean b'])
   })
 
-  it('cleans and injects in turns when it pulses, and is ready all the time', async () => {
+  it('alternates injection and clean-up in pulses, and stays ready', async () => {
     const { life, done, clock, signal, counted } = born({ pulse: { activeMs: 1000, dormantMs: 500 } })
     await settled()
     await clock.turn(1000)
@@ -156,7 +157,7 @@ describe('an injector', () => {
     ])
   })
 
-  it('counts what it could not do again', async () => {
+  it('counts failed repetitions', async () => {
     let injected = 0
     const injects = async () => {
       injected += 1
@@ -173,7 +174,7 @@ describe('an injector', () => {
     ])
   })
 
-  it('follows a target that was started again', async () => {
+  it('injects again after a restart of the target', async () => {
     const { life, done, signal, restart } = born()
     await settled()
     restart()
@@ -186,7 +187,7 @@ describe('an injector', () => {
     await life
   })
 
-  it('leaves a target alone that was started again while it is dormant', async () => {
+  it('does not inject into a restarted target in a dormant phase', async () => {
     const { life, done, clock, signal, restart } = born({ pulse: { activeMs: 1000, dormantMs: 5000 } })
     await settled()
     await clock.turn(1000)
@@ -199,7 +200,7 @@ describe('an injector', () => {
     await life
   })
 
-  it('does not repeat what is done once', async () => {
+  it('does not repeat a one-time injection', async () => {
     const { life, done, clock, signal, restart } = born({
       isRepeatable: false,
       pulse: { activeMs: 1000, dormantMs: 500 },
@@ -212,8 +213,8 @@ describe('an injector', () => {
     await life
   })
 
-  it('ends well although the finalizer cannot be taken off', async () => {
-    const { life, signal, failures } = born({}, [injection('a')], false, { takeOffFinalizer: failing })
+  it('succeeds even if the finalizer cannot be removed', async () => {
+    const { life, signal, failures } = born({}, [injection('a')], false, { removeFinalizer: failing })
     await settled()
     signal()
     expect(await life).toBe(0)

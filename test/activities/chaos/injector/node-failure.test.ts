@@ -1,4 +1,5 @@
-// How a node is failed, once: what the pre-run asks before it arms anything, and when the trigger is pulled. Source: spec/chaos.md 3.8, "never re-injected".
+// The failure of a node: the checks of the pre-run, and the moment of the trigger. Source: spec/chaos.md 3.8, "never
+// re-injected".
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,8 +7,8 @@ import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-import type { Finding } from '../../../../activities/chaos/injector/finding.ts'
-import { createInjection } from '../../../../activities/chaos/injector/one-injection.ts'
+import type { PreRun } from '../../../../activities/chaos/injector/pre-run.ts'
+import { createInjection } from '../../../../activities/chaos/injector/injection.ts'
 import { prepare } from '../../../../activities/chaos/injector/prepare.ts'
 import { readSettings } from '../../../../activities/chaos/injector/settings.ts'
 import type { KubeClient } from '../../../../activities/kube/client.ts'
@@ -32,7 +33,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }))
 
 describe('the pre-run of a node failure', () => {
-  it('remembers what the node allows, and asks nobody outside of a cluster', async () => {
+  it('reads the previous setting, and sends no request outside of a cluster', async () => {
     expect(await planned(undefined)).toMatchObject({ undo: [{ do: 'write', text: '176' }] })
   })
 
@@ -43,11 +44,11 @@ describe('the pre-run of a node failure', () => {
     expect(await planned(answer)).toMatchObject({ apply: [{ text: '1' }] })
   })
 
-  it('fails no node that was started again since its pod was: the injector is not the first one in it', async () => {
+  it('fails no node that has rebooted since the start of its pod, because another injector ran before', async () => {
     await expect(planned(() => Promise.resolve(pod('2026-01-02T02:59:59Z')))).rejects.toThrow('has failed')
   })
 
-  it('asks again where nobody answers, and fails no node when it cannot know', async () => {
+  it('retries a request, and fails no node without an answer', async () => {
     let asked = 0
     const refusing = (times: number) => () => {
       asked += 1
@@ -67,7 +68,7 @@ describe('D15: an injector that fails a node', () => {
   const PUT_BACK = "write '176' to /sysrq"
   const once = { isRepeatable: false }
 
-  it('is ready once it is armed, so that it is known before the node is gone', async () => {
+  it('is ready once it is armed, before the node disappears', async () => {
     const { life, done, clock, signal, counted } = born(once, [nodeFailure()])
     await settled()
     expect(done).toEqual([ENABLED, 'ready', 'release'])
@@ -80,7 +81,7 @@ describe('D15: an injector that fails a node', () => {
     expect(counted).toEqual(['injected succeed', 'cleaned succeed'])
   })
 
-  it('spares the node that it was told to leave alone while it waited, and puts back what it had armed', async () => {
+  it('spares the node and restores the setting when it is terminated during the wait', async () => {
     const { life, done, clock, signal, failures } = born(once, [nodeFailure()])
     await clock.turn(30_000)
     signal()
@@ -90,7 +91,7 @@ describe('D15: an injector that fails a node', () => {
     expect(failures).toEqual([])
   })
 
-  it('L4: spares the node when its deadline comes while it waits, also by a clock that is set', async () => {
+  it('L4: spares the node when its deadline passes during the wait, also after a change of the clock', async () => {
     const early = born({ ...once, deadline: 1_020_000 }, [nodeFailure()])
     await settled()
     await early.clock.turn(20_000)
@@ -103,7 +104,7 @@ describe('D15: an injector that fails a node', () => {
     for (const { done } of [early, set]) expect(done).not.toContain(FAILED)
   })
 
-  it('is not ready any more when the trigger cannot be pulled, and stays to be cleaned', async () => {
+  it('loses its readiness and waits for the clean-up when the trigger cannot be pulled', async () => {
     const { life, done, clock, signal, failures, counted } = born(once, [nodeFailure({ fails: FAILED })])
     await settled()
     await clock.turn(31_000)
@@ -115,7 +116,7 @@ describe('D15: an injector that fails a node', () => {
     expect(counted).toEqual(['injected succeed', 'injected failed', 'cleaned succeed'])
   })
 
-  it('does not wait to pull what it could not arm', async () => {
+  it('does not wait if it cannot be armed', async () => {
     const { life, done, clock, signal } = born(once, [nodeFailure({ fails: ENABLED })])
     await settled()
     await clock.turn(31_000)
@@ -141,7 +142,7 @@ async function planned(answer: (() => Promise<object>) | undefined) {
     return await answer?.()
   }
   const client = { request } as unknown as KubeClient
-  const finding: Finding = {
+  const finding: PreRun = {
     settings,
     clock: impatient,
     run: nothing,
@@ -156,14 +157,14 @@ async function planned(answer: (() => Promise<object>) | undefined) {
   return plan
 }
 
-/** Pauses between tries are none of this. */
+/** Leaves out the delays between tries. */
 const impatient = Object.assign(new HandClock(), { sleep: () => Promise.resolve() })
 
 async function nothing(): Promise<never> {
   return await Promise.reject(new Error('nobody is asked for this'))
 }
 
-/** The real plan, by an executor that writes into no file. */
+/** The real plan with an executor that writes no file. */
 function nodeFailure({ fails }: { readonly fails?: string } = {}): Making {
   return (done, clock) =>
     createInjection({

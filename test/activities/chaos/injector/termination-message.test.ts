@@ -1,4 +1,5 @@
-// What an injector leaves in the file that the kubelet copies into the status of its pod: the program, run in this process.
+// The termination message of the injector, which the kubelet copies into the status of its pod; the program runs in
+// this process.
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -24,7 +25,7 @@ const COMMON = [
   ...['--log-context-disruption-uid', 'u', '--log-context-target-name', 'web', '--log-context-target-node-name', 'n1'],
 ]
 
-/** Until it ends by itself, or 300 ms after it is ready. */
+/** Runs until its end, or until 300 ms after it is ready. */
 async function injector(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const end = new AbortController()
   const readinessFile = join(folder, 'ready')
@@ -50,19 +51,19 @@ async function injector(args: readonly string[], env: Readonly<Record<string, st
 }
 
 describe('the termination message of an injector', () => {
-  it('says that its target was not found', async () => {
+  it('names a missing target', async () => {
     const { code, message } = await injector(['cpu-pressure', ...COMMON])
     expect(code).toBe(1)
     expect(message).toBe('the target was not found: container app (containerd://abc): no process of it is there')
   })
 
-  it('says which flag is wrong', async () => {
+  it('names an invalid flag', async () => {
     const { code, message } = await injector(['cpu-pressure', '--count', 'many', ...COMMON])
     expect(code).toBe(1)
     expect(message).toContain('--count')
   })
 
-  it('says why nothing was injected', async () => {
+  it('contains the reason of a failed injection', async () => {
     const { message } = await injector([
       'disk-failure',
       '--path',
@@ -72,7 +73,7 @@ describe('the termination message of an injector', () => {
     expect(message).toMatch(/^not injected: disk-failure of app: Unsupported: disk-failure needs an eBPF program/)
   })
 
-  it('is at most 4096 bytes, and has each reason once', async () => {
+  it('has at most 4096 bytes, and each reason once', async () => {
     const message = new TerminationMessage(file)
     message.add('a')
     message.add('a')
@@ -81,7 +82,7 @@ describe('the termination message of an injector', () => {
     expect(await readFile(file)).toHaveLength(4096)
   })
 
-  it('is written nowhere outside of a pod', async () => {
+  it('is not written outside of a pod', async () => {
     new TerminationMessage(join(folder, 'missing')).add('a')
     await expect(readFile(join(folder, 'missing'))).rejects.toThrow('ENOENT')
   })
@@ -101,7 +102,7 @@ describe('a simulation', () => {
     expect(message).toContain(command)
   })
 
-  it('of what no injector does fails as it does everywhere', async () => {
+  it('of an unsupported disruption fails, as in a cluster', async () => {
     const { message } = await injector(['disk-failure', '--path', '/a', ...COMMON], { CHAOS_INJECTOR_SIMULATED: 'yes' })
     expect(message).toContain('Unsupported')
     expect(message).not.toContain('simulated')

@@ -1,11 +1,10 @@
-// The whole agent with a server of a few lines, which only plays its pods: what it takes up, and what it leaves alone.
+// The agent with a small API server and fake pods: which pods it runs and which it ignores.
 
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-
-import { NodeAgent } from '../../../../activities/chaos/node-agent/agent.ts'
+import { NodeAgent, monotonicTime } from '../../../../activities/chaos/node-agent/agent.ts'
 import { readFlags } from '../../../../activities/chaos/node-agent/flags.ts'
 import { PodFolder } from '../../../../activities/chaos/node-agent/pod-folder.ts'
 import type { KubeClient, KubeObject } from '../../../../activities/kube/client.ts'
@@ -20,7 +19,7 @@ afterEach(async () => {
   await rm(state, { recursive: true })
 })
 
-/** Lists these pods, then tells events one by one; what was written. */
+/** Lists these pods, then sends events one by one; records the writes. */
 function server(pods: readonly KubeObject[]) {
   const writes: string[] = []
   let tell: (line: object) => void = () => undefined
@@ -79,7 +78,7 @@ async function running(
 const PLAYED = ['--nodes', 'node-1', '--play', 'ready']
 
 describe('a node agent', () => {
-  it('takes up pods of its nodes only', async () => {
+  it('runs pods of its nodes only', async () => {
     const pods = [
       storedPod({ uid: 'a', name: 'mine' }),
       storedPod({ uid: 'b', name: 'others', node: 'node-2' }),
@@ -92,11 +91,11 @@ describe('a node agent', () => {
     expect(writes).toEqual(['PATCH mine/status'])
   })
 
-  it('takes up no pod again that is gone, for an event from before its end', async () => {
+  it('does not run a deleted pod again after a late event', async () => {
     const pod = storedPod({ name: 'gone' })
     const { kube, writes, tell } = server([pod])
     await running(kube, PLAYED, async () => {
-      // The write is answered with 404; the watch is behind.
+      // The write gets 404 because the watch is behind.
       await vi.waitFor(() => expect(writes).toEqual(['PATCH gone/status']))
       tell('MODIFIED', storedPod({ name: 'gone', version: 11 }))
       tell('DELETED', storedPod({ name: 'gone', version: 12 }))
@@ -106,7 +105,7 @@ describe('a node agent', () => {
     expect(writes).toEqual(['PATCH gone/status', 'PATCH gone/status'])
   })
 
-  it('leaves alone what was started for pods that it is not asked for, and what it cannot read', async () => {
+  it('leaves pods of other nodes and unreadable folders unchanged', async () => {
     const folder = new PodFolder(join(state, 'pods', 'uid-9'))
     const pod = storedPod({ uid: 'uid-9', node: 'node-2' })
     await folder.create({ version: 1, pod, acceptedMs: 1, bootId: 'b', argv: [], env: {} })
@@ -120,7 +119,7 @@ describe('a node agent', () => {
     expect((await readdir(join(state, 'pods'))).sort()).toEqual(['strange', 'uid-9'])
   })
 
-  it('has its folder to itself', async () => {
+  it('is the only agent of its folder', async () => {
     const { kube } = server([])
     await running(kube, ['--nodes', 'all'], async () => {
       await vi.waitFor(async () => expect(await readdir(state)).toContain('agent.json'))
@@ -138,7 +137,7 @@ describe('a node agent', () => {
     expect(await readdir(state)).toEqual(['pods'])
   })
 
-  it('takes the folder of one that is gone', async () => {
+  it('takes the folder of an agent that has ended', async () => {
     await writeFile(join(state, 'agent.json'), '{"pid":1,"startTime":"1","bootId":"another"}')
     const { kube } = server([storedPod()])
     await running(kube, ['--nodes', 'node-2'], async () => {
@@ -146,4 +145,24 @@ describe('a node agent', () => {
     })
     expect(await readdir(state)).toEqual(['pods'])
   })
+})
+
+it("the monotonic time follows the machine's clock forward, and continues when the clock is set back", () => {
+  const time = { machine: 1_000_000, steady: 0 }
+  const now = monotonicTime(
+    () => time.machine,
+    () => time.steady,
+  )
+  const go = (ms: number) => {
+    time.machine += ms
+    time.steady += ms
+  }
+  go(1000)
+  expect(now()).toBe(1_001_000)
+  time.machine -= 3_600_000
+  go(1000)
+  expect(now()).toBe(1_002_000)
+  time.machine += 7_200_000
+  go(1000)
+  expect(now()).toBe(1_003_000 + 3_600_000)
 })

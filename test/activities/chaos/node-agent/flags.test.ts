@@ -10,7 +10,7 @@ describe('the flags of the node agent', () => {
       kubeconfig: undefined,
       injector: undefined,
       state: '/run/pawl-node-agent',
-      isPlayed: false,
+      isFake: false,
       processesAnnotation: 'pawl.dev/processes',
       hostIP: '127.0.0.1',
       podIP: '127.0.0.1',
@@ -20,7 +20,7 @@ describe('the flags of the node agent', () => {
     })
   })
 
-  it('say otherwise', () => {
+  it('override the defaults', () => {
     const args = [
       ...['--nodes', 'a,b', '--namespace', 'n', '--injector', 'node  injector.js', '--state', '/s', '--play', 'ready'],
       ...['--processes-annotation', 'p', '--host-ip', '1.2.3.4', '--at-end', 'stop'],
@@ -32,7 +32,7 @@ describe('the flags of the node agent', () => {
       kubeconfig: '/k',
       injector: ['node', 'injector.js'],
       state: '/s',
-      isPlayed: true,
+      isFake: true,
       processesAnnotation: 'p',
       hostIP: '1.2.3.4',
       podIP: '1.2.3.4',
@@ -53,7 +53,7 @@ describe('the flags of the node agent', () => {
     expect(() => readFlags(args, {})).toThrow(message)
   })
 
-  it('stand in the help, all of them', () => {
+  it('are all listed in the help', () => {
     const told = [...USAGE.matchAll(/^ {2}--([a-z-]+)/gm)].flatMap(([, name]) => name ?? [])
     const known = told.filter((name) => name !== 'nodes').flatMap((name) => [`--${name}`, VALUES[name] ?? 'x'])
     expect(() => readFlags(['--nodes', 'all', ...known], {})).not.toThrow()

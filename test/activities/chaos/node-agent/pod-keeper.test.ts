@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
-import { PodKeeper } from '../../../../activities/chaos/node-agent/pod-keeper.ts'
-import type { PodRun } from '../../../../activities/chaos/node-agent/pod-run.ts'
+import { PodKeeper, type PodRun, Semaphore } from '../../../../activities/chaos/node-agent/pod-keeper.ts'
 import { readPod } from '../../../../activities/chaos/node-agent/read-pod.ts'
-import { Slots } from '../../../../activities/chaos/node-agent/slots.ts'
 import type { KubeClient, KubeObject, RequestOptions } from '../../../../activities/kube/client.ts'
 import { KubeError } from '../../../../activities/kube/errors.ts'
 import type { Run } from '../../../../workflows/chaos/node-agent/chaos-pod.ts'
@@ -18,7 +16,7 @@ afterEach(() => {
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
-/** A process as its keeper sees it, and what the keeper has done to it, each with the time. */
+/** The process of a keeper, which records the calls with their times. */
 function process(first: Run = { state: 'absent' }) {
   const did: string[] = []
   const world = { run: first, did, failures: 0 }
@@ -72,7 +70,7 @@ function kubeOf(answer: Answer) {
   return { kube, requests }
 }
 
-/** A server that has one pod. */
+/** An API server with one pod. */
 function server(options: PodOptions = {}) {
   let pod: KubeObject | undefined = storedPod(options)
   const answer: Answer = async (method, _path, { body }) => {
@@ -96,7 +94,7 @@ function server(options: PodOptions = {}) {
 function keeperOf(
   run: PodRun,
   kube: Pick<KubeClient, 'request'>,
-  slots = new Slots(20),
+  slots = new Semaphore(20),
   { from = 'server', ...options }: PodOptions & { readonly from?: 'server' | 'disk' } = {},
 ) {
   const place = { hostIP: '10.0.0.1', podIP: '10.0.0.1' }
@@ -136,7 +134,7 @@ const deleted = (options: PodOptions & { version?: number } = {}, graceSeconds =
 }
 
 describe('the keeper of a pod', () => {
-  it('starts its process and tells that it runs, once', async () => {
+  it('starts its process and reports once that it runs', async () => {
     const { run, did } = process()
     const { kube, requests } = kubeOf(server().answer)
     const { stop } = keeperOf(run, kube)
@@ -146,7 +144,7 @@ describe('the keeper of a pod', () => {
     await stop()
   })
 
-  it('writes on the pod that it means, and on no other of its name', async () => {
+  it('writes to its pod, and to no other pod with the same name', async () => {
     const bodies: unknown[] = []
     const { run } = process()
     const { kube } = kubeOf(async (method, path, options) => {
@@ -159,7 +157,7 @@ describe('the keeper of a pod', () => {
     await stop()
   })
 
-  it('takes a pod of the same name for another one', async () => {
+  it('treats a new pod with the same name as another pod', async () => {
     const { run, did } = process()
     const { kube } = kubeOf(async (method) => {
       await Promise.resolve()
@@ -174,29 +172,29 @@ describe('the keeper of a pod', () => {
     await done
   })
 
-  it('kills when the grace of the deletion is over', async () => {
+  it('kills the process after the grace period of the deletion', async () => {
     const { run, did } = process()
     const { kube } = kubeOf(server().answer)
     const { keeper, stop } = keeperOf(run, kube)
     await vi.advanceTimersByTimeAsync(10_000)
-    keeper.see(deleted())
+    keeper.update(deleted())
     await vi.advanceTimersByTimeAsync(60_000)
     expect(did).toEqual(['0 start', '10 terminate deleted', '15 kill'])
     await stop()
   })
 
-  it('believes no event that is older than what it knows', async () => {
+  it('ignores events that are older than the known version', async () => {
     const { run, did } = process()
     const { kube } = kubeOf(server().answer)
     const { keeper, stop } = keeperOf(run, kube)
     await vi.advanceTimersByTimeAsync(0)
-    keeper.see(deleted({ version: 1 }))
+    keeper.update(deleted({ version: 1 }))
     await vi.advanceTimersByTimeAsync(1000)
     expect(did).toEqual(['0 start'])
     await stop()
   })
 
-  it('tells nothing of a pod that it knows from disk only, until it sees it', async () => {
+  it('reports nothing about a pod from disk until the server shows it', async () => {
     const { run } = process({
       state: 'ended',
       acceptedMs: 1,
@@ -209,13 +207,13 @@ describe('the keeper of a pod', () => {
     const { keeper, stop } = keeperOf(run, kube, undefined, { from: 'disk' })
     await vi.advanceTimersByTimeAsync(5000)
     expect(requests).toEqual([])
-    keeper.see(readPod(storedPod()))
+    keeper.update(readPod(storedPod()))
     await vi.advanceTimersByTimeAsync(0)
     expect(requests).toEqual(['5 PATCH pods/chaos-one/status'])
     await stop()
   })
 
-  it('ends a process in time although it knows its pod from disk only', async () => {
+  it('ends the process of a pod from disk in time', async () => {
     const { run, did } = process({
       state: 'running',
       acceptedMs: 1_000_000,
@@ -230,23 +228,23 @@ describe('the keeper of a pod', () => {
     await stop()
   })
 
-  it('ends with its pod, after it has swept', async () => {
+  it('ends after the clean-up of a deleted pod', async () => {
     const { run, did } = process({ state: 'absent' })
     const { kube } = kubeOf(server().answer)
     const { keeper, done } = keeperOf(run, kube)
-    keeper.see(undefined)
+    keeper.update(undefined)
     await vi.advanceTimersByTimeAsync(0)
     await done
     expect(did).toEqual(['0 sweep'])
   })
 
-  it('tries again what fails, ever later', async () => {
+  it('retries failures with a growing back-off', async () => {
     const { run, did, world } = process()
     world.failures = 3
     const { kube } = kubeOf(server().answer)
     const { stop } = keeperOf(run, kube)
     await vi.advanceTimersByTimeAsync(10_000)
-    // 200, 400 and 800 ms later.
+    // After 200, 400 and 800 ms.
     expect(did).toEqual(['1.4 start'])
     await stop()
   })
@@ -265,7 +263,7 @@ describe('the keeper of a pod while the API server does not answer', () => {
     await stop()
   })
 
-  it('tells afterwards what is true by then, and did not ask without a break', async () => {
+  it('reports the present state afterwards, and retries with a back-off', async () => {
     const { run, world, running } = process()
     const { answer, pod } = server()
     const { kube, requests } = kubeOf(async (...request) => {
@@ -281,7 +279,7 @@ describe('the keeper of a pod while the API server does not answer', () => {
     await stop()
   })
 
-  it('waits as long as the server says', async () => {
+  it('respects Retry-After', async () => {
     const { run } = process()
     const { kube, requests } = kubeOf(async () => {
       await Promise.resolve()
@@ -295,8 +293,8 @@ describe('the keeper of a pod while the API server does not answer', () => {
     await stop()
   })
 
-  it('leaves room: all keepers together send no more at once than there are slots', async () => {
-    const slots = new Slots(3)
+  it('shares a limit of concurrent requests with other keepers', async () => {
+    const slots = new Semaphore(3)
     const { kube, requests } = kubeOf(silence)
     const keepers = Array.from({ length: 10 }, () => keeperOf(process().run, kube, slots))
     await vi.advanceTimersByTimeAsync(5000)

@@ -42,8 +42,8 @@ const target = (annotation?: string): KubeObject => ({
 })
 const missing = new KubeError('gone', { status: 404, reason: 'NotFound' })
 
-describe('what an injector is started with', () => {
-  it('is what its pod says, with the paths of this machine', async () => {
+describe('the command of an injector', () => {
+  it('has the arguments of its pod, with paths of this machine', async () => {
     const { of } = settings(missing)
     expect(await prepareInjector(of, readPod(storedPod({ args: ['dns', '--a', '/mnt/host/b'] })), folder)).toEqual({
       argv: ['pawl', 'injector', 'dns', '--a', '/b'],
@@ -67,7 +67,7 @@ describe('what an injector is started with', () => {
     })
   })
 
-  it('has the processes that the target says stand for its containers', async () => {
+  it('gets the processes in the annotation of its target', async () => {
     const { of, asked } = settings(target('{"app": 12}'))
     const { env, files } = await prepareInjector(of, readPod(storedPod()), folder)
     expect(env['CHAOS_INJECTOR_CONTAINERS']).toBe('/state/pods/uid-1/containers.json')
@@ -96,7 +96,7 @@ describe('what an injector is started with', () => {
     expect(env['CHAOS_INJECTOR_SIMULATED']).toBe(simulated)
   })
 
-  it('names the target by its annotation where the name is too long for a label', async () => {
+  it('names the target by the annotation if its name is too long for a label', async () => {
     const { of, asked } = settings(target())
     const pod = storedPod({ target: 'app-1234' })
     const annotations = { 'chaos.datadoghq.com/target': 'app-of-a-long-name' }
@@ -104,7 +104,7 @@ describe('what an injector is started with', () => {
     expect(asked).toEqual(['/api/v1/namespaces/chaos-engineering/pods/app-of-a-long-name'])
   })
 
-  it('is nothing for a target that says what is no processes', async () => {
+  it('cannot be built for an invalid annotation', async () => {
     const { of } = settings(target('[]'))
     await expect(prepareInjector(of, readPod(storedPod()), folder)).rejects.toThrow(
       new Unstartable(
@@ -113,19 +113,19 @@ describe('what an injector is started with', () => {
     )
   })
 
-  it('is tried for again when the target cannot be read', async () => {
+  it('is retried when the target cannot be read', async () => {
     const away = new KubeError('away', { status: 0, reason: 'Unreachable' })
     await expect(prepareInjector(settings(away).of, readPod(storedPod()), folder)).rejects.toBe(away)
   })
 
-  it('is nothing for the machine itself, unless that is allowed', async () => {
+  it('is refused for level node, unless it is allowed', async () => {
     const pod = readPod(storedPod({ args: ['cpu-pressure', '--level', 'node'] }))
     await expect(prepareInjector(settings(missing).of, pod, folder)).rejects.toThrow(Unstartable)
     const { argv } = await prepareInjector(settings(missing, { mayDisturbNode: true }).of, pod, folder)
     expect(argv.slice(2)).toEqual(['cpu-pressure', '--level', 'node'])
   })
 
-  it('has of the agent’s variables no secrets', () => {
+  it("gets no secrets from the agent's environment", () => {
     const env = {
       PATH: '/bin',
       PGPASSWORD: 's',

@@ -1,4 +1,4 @@
-// With real processes: what is started, found again, ended and swept.
+// The processes of chaos pods, as real processes: started, found again, ended and swept.
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { PodFolder } from '../../../../activities/chaos/node-agent/pod-folder.ts'
 import { ProcessRun, Unstartable } from '../../../../activities/chaos/node-agent/process-run.ts'
-import { isThere, signalTo } from '../../../../activities/chaos/node-agent/processes.ts'
+import { isRunning, signalTo } from '../../../../activities/chaos/node-agent/processes.ts'
 import { readPod } from '../../../../activities/chaos/node-agent/read-pod.ts'
 import type { Run } from '../../../../workflows/chaos/node-agent/chaos-pod.ts'
 import { DEAF_INJECTOR, GOOD_INJECTOR, storedPod } from './chaos-pods.ts'
@@ -16,7 +16,7 @@ import { DEAF_INJECTOR, GOOD_INJECTOR, storedPod } from './chaos-pods.ts'
 const pod = readPod(storedPod())
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
-const NOTHING = { nudge: () => undefined, follow: () => undefined, log: quiet }
+const NOTHING = { onChange: () => undefined, follow: () => undefined, log: quiet }
 
 let dir: string
 let folder: PodFolder
@@ -28,11 +28,11 @@ beforeEach(async () => {
 afterEach(async () => {
   const { injector, shim } = await folder.traces()
   if (injector !== undefined) await signalTo(injector, 'SIGKILL', 'group')
-  if (shim !== undefined) await vi.waitFor(async () => expect(await isThere(shim)).toBe(false), { timeout: 10_000 })
+  if (shim !== undefined) await vi.waitFor(async () => expect(await isRunning(shim)).toBe(false), { timeout: 10_000 })
   await rm(dir, { recursive: true })
 })
 
-/** Another agent's look at the same pod. */
+/** The view of another agent of the same pod. */
 function runOf(script: string, sweepCommand: readonly string[] = ['true']): ProcessRun {
   const env = {
     PATH: '/usr/bin:/bin',
@@ -63,7 +63,7 @@ async function injector() {
 }
 
 describe('the process of a chaos pod', () => {
-  it('is absent, runs, gets ready, is told to end, and ends well', async () => {
+  it('is absent, runs, becomes ready, terminates, and ends with code 0', async () => {
     const run = runOf(GOOD_INJECTOR)
     expect(await run.look(Date.now())).toEqual({ state: 'absent' })
     await run.start(pod, Date.now())
@@ -74,7 +74,7 @@ describe('the process of a chaos pod', () => {
     expect(await log()).toBe('injected\ncleaned\n')
   })
 
-  it('is first of a group and a session of its own', async () => {
+  it('leads its own process group and session', async () => {
     const run = runOf(GOOD_INJECTOR)
     await run.start(pod, Date.now())
     await until(run, { state: 'running' })
@@ -83,13 +83,13 @@ describe('the process of a chaos pod', () => {
     expect(fields?.slice(2, 4)).toEqual([String(pid), String(pid)])
   })
 
-  it('that ends by itself tells its exit code', async () => {
+  it('reports its exit code when it ends by itself', async () => {
     const run = runOf('exit 3')
     await run.start(pod, Date.now())
     await until(run, { state: 'ended', exit: { how: 'exited', code: 3 } })
   })
 
-  it('that hears nothing is killed with all that it has started', async () => {
+  it('is killed with its children when it ignores the signal', async () => {
     const run = runOf(`sleep 1000 & echo $! >child; ${DEAF_INJECTOR}`)
     await run.start(pod, Date.now())
     await until(run, { state: 'running', isReady: true })
@@ -100,7 +100,7 @@ describe('the process of a chaos pod', () => {
     await vi.waitFor(async () => expect(await stateOf(child)).toMatch(/^(?:gone|Z)$/), { timeout: 10_000 })
   })
 
-  it('takes along what it has started when it ends', async () => {
+  it('ends together with its children', async () => {
     const run = runOf('sleep 1000 & echo $! >child; exit 0')
     await run.start(pod, Date.now())
     await until(run, { state: 'ended' })
@@ -108,7 +108,7 @@ describe('the process of a chaos pod', () => {
     await vi.waitFor(async () => expect(await stateOf(child)).toMatch(/^(?:gone|Z)$/), { timeout: 10_000 })
   })
 
-  it('is found by the next agent, with how it ended while nobody looked', async () => {
+  it('is found by the next agent with its exit code', async () => {
     await runOf(GOOD_INJECTOR).start(pod, 77)
     const next = runOf('exit 9')
     await until(next, { state: 'running', acceptedMs: 77, isReady: true })
@@ -116,7 +116,7 @@ describe('the process of a chaos pod', () => {
     await until(runOf('exit 9'), { state: 'ended', acceptedMs: 77, exit: { how: 'exited', code: 0 } })
   })
 
-  it('is lost when it was killed together with its shim', async () => {
+  it('is lost when it is killed together with its shim', async () => {
     const run = runOf(GOOD_INJECTOR)
     await run.start(pod, Date.now())
     await until(run, { state: 'running' })
@@ -126,17 +126,17 @@ describe('the process of a chaos pod', () => {
     await until(run, { state: 'ended', exit: { how: 'lost' } })
   })
 
-  it('goes on without its shim', async () => {
+  it('continues without its shim', async () => {
     const run = runOf(GOOD_INJECTOR)
     await run.start(pod, Date.now())
     await until(run, { state: 'running', isReady: true })
     const { shim } = await folder.traces()
     kill(shim!.pid, 'SIGKILL')
-    await vi.waitFor(async () => expect(await isThere(shim!)).toBe(false))
+    await vi.waitFor(async () => expect(await isRunning(shim!)).toBe(false))
     await until(run, { state: 'running', isReady: true })
   })
 
-  it('is started once, whoever starts it', async () => {
+  it('is started once by concurrent starts', async () => {
     const script = 'echo started; while :; do sleep 0.02; done'
     await runOf(script).start(pod, Date.now())
     await runOf(script).start(pod, Date.now())
@@ -144,37 +144,37 @@ describe('the process of a chaos pod', () => {
     await vi.waitFor(async () => expect(await log()).toBe('started\n'))
   })
 
-  it('of an earlier start of the machine is lost, and its number is nobody’s to signal', async () => {
+  it('from before a reboot is lost, and its PID gets no signal', async () => {
     const run = runOf(GOOD_INJECTOR)
     await run.start(pod, Date.now())
     await until(run, { state: 'running' })
     const record = await folder.read()
     await folder.write({ ...record!, bootId: 'another' })
     expect(await run.look(Date.now())).toMatchObject({ state: 'ended', exit: { how: 'lost' } })
-    expect(await isThere(await injector())).toBe(true)
+    expect(await isRunning(await injector())).toBe(true)
   })
 
-  it('is not one with its number that was started at another time', async () => {
+  it('is not another process with the same PID', async () => {
     const run = runOf(GOOD_INJECTOR)
     await run.start(pod, Date.now())
     await until(run, { state: 'running' })
     const { pid, startTime } = await injector()
     const later = { pid, startTime: String(Number(startTime) - 1) }
-    expect(await isThere(later)).toBe(false)
+    expect(await isRunning(later)).toBe(false)
     await signalTo(later, 'SIGKILL', 'group')
-    expect(await isThere(await injector())).toBe(true)
+    expect(await isRunning(await injector())).toBe(true)
   })
 })
 
-describe('a pod for which nothing can be started', () => {
-  it('has a program that is not there', async () => {
+describe('a pod whose process cannot be started', () => {
+  it('has a missing program', async () => {
     const prepare = async () => await Promise.resolve({ argv: ['no-such-program'], env: {}, files: {} })
     const run = new ProcessRun({ folder, prepare, sweepCommand: ['true'], ...NOTHING })
     await run.start(pod, Date.now())
     await until(run, { state: 'ended', exit: { how: 'unstarted' } })
   })
 
-  it('says why, and leaves nothing', async () => {
+  it('reports the reason, and leaves nothing behind', async () => {
     const prepare = async () => await Promise.reject(new Unstartable('env A: found nothing'))
     const run = new ProcessRun({ folder, prepare, sweepCommand: ['false'], ...NOTHING })
     await run.start(pod, Date.now())
@@ -186,8 +186,8 @@ describe('a pod for which nothing can be started', () => {
   })
 })
 
-describe('sweeping', () => {
-  it('asks the injector to undo what one has left that did not end well, and forgets it', async () => {
+describe('the clean-up after an injector', () => {
+  it('runs the sweep of an injector that did not end well, and removes the record', async () => {
     const swept = join(dir, 'swept')
     const run = runOf('exit 1', ['sh', '-c', `echo $TMPDIR >${swept}`])
     await run.start(pod, Date.now())
@@ -197,7 +197,7 @@ describe('sweeping', () => {
     expect(await run.look(Date.now())).toEqual({ state: 'absent' })
   })
 
-  it('has nothing to undo after a good end', async () => {
+  it('is empty after exit code 0', async () => {
     const run = runOf('exit 0', ['false'])
     await run.start(pod, Date.now())
     await until(run, { state: 'ended' })
@@ -205,7 +205,7 @@ describe('sweeping', () => {
     expect(await run.look(Date.now())).toEqual({ state: 'absent' })
   })
 
-  it('keeps the record of what could not be undone', async () => {
+  it('keeps the record when it fails', async () => {
     const run = runOf('exit 1', ['sh', '-c', 'exit 1'])
     await run.start(pod, Date.now())
     await until(run, { state: 'ended' })
@@ -213,7 +213,7 @@ describe('sweeping', () => {
     expect(await folder.read()).toBeDefined()
   })
 
-  it('says of what it finds that is no record', async () => {
+  it('reports an invalid record', async () => {
     await folder.create({ version: 1, pod: pod.object, acceptedMs: 1, bootId: 'b', argv: [], env: {} })
     await writeFile(join(folder.path, 'pod.json'), '{"version":2}')
     await expect(folder.read()).rejects.toThrow('pod.json: found version 2, expected 1')

@@ -1,4 +1,4 @@
-// Notifiers against an HTTP server of the test's own.
+// Notifiers with a local HTTP server.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openNotifiers } from '../../../../activities/chaos/notifiers/open.ts'
 import type { NotifiedEvent } from '../../../../activities/run/notifier.ts'
 import { readNotifierConfig } from '../../../../workflows/chaos/notifier-config.ts'
-import type { ActivityError, Notice } from '../../../../workflows/kit/index.ts'
+import type { ActivityError, Notification } from '../../../../workflows/kit/index.ts'
 import { Receiver } from '../../../support/chaos/receiver.ts'
 
 let receiver: Receiver
@@ -46,13 +46,13 @@ function open(notifiers: object) {
   return openNotifiers(readNotifierConfig({ controller: { notifiers } }).config, log).all
 }
 
-/** What it was tells all receivers of, one after the other; the failures among them. */
+/** Sends the notification to all receivers in order; returns the failures. */
 async function tell(notifiers: object, told = event()): Promise<readonly ActivityError[]> {
   const failures: ActivityError[] = []
   for (const notifier of open(notifiers))
     for (const { name, payload } of notifier.receivers(told)) {
       const about = { id: `id/${name}`, controller: 'disruption', notifier: notifier.name, receiver: name, subject }
-      const notice: Notice = { ...about, apiVersion: '', reason: '', payload, tries: { attempts: 1, retryMs: 1 } }
+      const notice: Notification = { ...about, apiVersion: '', reason: '', payload, tries: { attempts: 1, retryMs: 1 } }
       await notifier.send(notice, new AbortController().signal).catch((error: unknown) => {
         failures.push(error as ActivityError)
       })
@@ -64,7 +64,7 @@ const http = (more: object = {}) => ({ http: { disruption: { enabled: true, url:
 const slack = (more: object = {}) => ({ slack: { enabled: true, apiURL: receiver.url, ...more } })
 
 describe('the HTTP notifier', () => {
-  it('asks for a token first, where it has to, and reads headers anew each time', async () => {
+  it('requests a token first if configured, and reads headers for each request', async () => {
     receiver.answering = ({ path }, response) => response.end(path === '/auth' ? '{"data":{"token":"t1"}}' : '')
     const headersFilepath = file('headers', 'X-Team: one\r\n\nX-Plain: two\n')
     const config = http({
@@ -85,7 +85,7 @@ describe('the HTTP notifier', () => {
     })
   })
 
-  it('may be tried again, whatever goes wrong, and says so without the URL, headers or answers', async () => {
+  it('may be retried after every failure, and its errors contain no URL, headers or responses', async () => {
     receiver.answering = (_, response) => response.writeHead(429, { 'retry-after': '7' }).end('secret')
     const { host } = new URL(receiver.url)
     const [limited] = await tell(http({ headers: ['X: secret'] }))
@@ -104,7 +104,7 @@ describe('the HTTP notifier', () => {
     expect(none?.message).toBe('the answer of authURL has no token; expected a token at data.token')
   })
 
-  it('does not start without the file that it is to read, and says where it is wrong', () => {
+  it('does not start without its file, and reports an invalid line', () => {
     const missing = join(folder, 'missing')
     expect(() => open(http({ headersFilepath: missing }))).toThrow(`${missing}: cannot be read (ENOENT)`)
     expect(() => open(http({ headersFilepath: file('wrong', 'X: y\nsecret') }))).toThrow(
@@ -112,7 +112,7 @@ describe('the HTTP notifier', () => {
     )
   })
 
-  it('tells of crons only where that is asked for', () => {
+  it('sends Events of crons only if configured', () => {
     const [notifier] = open(http())
     expect(notifier?.receivers(event({ subject: { ...subject, kind: 'DisruptionCron' } }))).toEqual([])
     expect(notifier?.receivers(event({ subject: { ...subject, kind: 'DisruptionRollout' } }))).toEqual([])
@@ -124,7 +124,7 @@ describe('the Slack notifier', () => {
   const annotations = { UserInfo: '{"username":"ann@example.com"}' }
   const object = { metadata: { name: 'slow', annotations }, spec: { reporting } }
 
-  it('posts to the mirror, to the channel of the Disruption, and to its author', async () => {
+  it('posts to the mirror channel, the channel of the Disruption, and its author', async () => {
     receiver.answering = ({ path }, response) =>
       response.end(path.startsWith('/users.lookupByEmail') ? '{"ok":true,"user":{"id":"U7"}}' : '{"ok":true}')
     const config = slack({ tokenFilepath: file('token', 'xoxb-1\n'), mirrorSlackChannelId: 'C1' })
@@ -147,7 +147,7 @@ describe('the Slack notifier', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  it('says what Slack says, and takes an author without an account for a line in the log', async () => {
+  it("reports Slack's error code, and logs an author without an account", async () => {
     const tokenFilepath = file('token', 'xoxb-1')
     receiver.answering = (_, response) => response.end('{"ok":false,"error":"msg_too_long"}')
     expect(await tell(slack({ tokenFilepath, mirrorSlackChannelId: 'C1' }))).toMatchObject([
@@ -162,7 +162,7 @@ describe('the Slack notifier', () => {
     expect(logged).toEqual(['the author has no account in Slack'])
   })
 
-  it('posts to the URL of an incoming webhook in the same form, without a token', async () => {
+  it('posts to an incoming webhook in the same format, without a token', async () => {
     expect(
       await tell(slack({ webhookURLFilepath: file('url', `${receiver.url}/services/T1`) }), event({ object })),
     ).toEqual([])
@@ -170,7 +170,7 @@ describe('the Slack notifier', () => {
   })
 })
 
-it('a notifier that only logs is told as well', async () => {
+it('the noop notifier only logs', async () => {
   expect(await tell({ noop: { enabled: true } })).toEqual([])
   expect(logged).toEqual(['noop notifier'])
 })

@@ -4,14 +4,14 @@ import { spawn, spawnSync } from 'node:child_process'
 import { constants, getPriority } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { startProcess } from '../../../../activities/landscaper/bounded/bounded-process.ts'
-import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+import { createTemplateEngine } from '../../../../activities/landscaper/render/engine/template-engine.ts'
 import { isSealed, sealedChildren } from './sealed-children.ts'
 
-const ENGINE = new URL('../../../../activities/landscaper/render/template-engine.ts', import.meta.url).href
+const ENGINE = new URL('../../../../activities/landscaper/render/engine/template-engine.ts', import.meta.url).href
 const PROBE = new URL('./probe.ts', import.meta.url)
 const endless = { what: 'a', schema: { pattern: '^(a+)+$' }, value: `${'a'.repeat(60)}!`, localTypes: {}, files: {} }
 const quick = { ...endless, value: 'aaa' }
-const fine = { problems: [], wanted: [] }
+const fine = { problems: [], missing: [] }
 const polled = { timeout: 20_000 }
 
 const lowered = (pid: number) => getPriority(pid) === constants.priority.PRIORITY_BELOW_NORMAL

@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs'
 import { constants, getPriority } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+import { createTemplateEngine } from '../../../../activities/landscaper/render/engine/template-engine.ts'
 
 const LOOP = '{{ range until 60000 }}{{ range until 60000 }}{{ end }}{{ end }}'
 const request = (template: string) => ({ engine: 'GoTemplate', name: 'one', template, files: {}, binding: {} }) as const

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { CTF_TYPES } from '../../../../activities/landscaper/components/ctf-repository.ts'
 import { resolveComponents } from '../../../../activities/landscaper/components/resolve-components.ts'
-import { resourceAt } from '../../../../activities/landscaper/render/component-scope.ts'
+import { resolveResource } from '../../../../activities/landscaper/render/blueprint/component-scope.ts'
 import { descriptorV3, newRegistry, noRegistries, tarOf } from '../../../support/registries/component-registry.ts'
 import { CONFIG, localBlobOf } from '../../../support/registries/oci-components.ts'
 import { digestOf } from '../../../support/registries/oci-registry.ts'
@@ -54,7 +54,7 @@ describe('a component in a transport archive', () => {
   it('is found by its name and version, with its blobs as they are', async () => {
     write('one', note)
     const scope = await resolve('one', { type: 'CommonTransportFormat/v1' })
-    const content = await scope.contentOf(resourceAt(scope, 'cd://resources/note'))
+    const content = await scope.readContent(resolveResource(scope, 'cd://resources/note'))
     expect(content).toEqual({ bytes: note, mediaType: 'text/plain' })
     expect(scope.definitionOf(scope.own)).toEqual({ ref: { componentName: SHOP, version: '1.0.0' } })
   })
@@ -75,7 +75,7 @@ describe('a component in a transport archive', () => {
     write('to-pack', note)
     execFileSync('tar', ['-C', join(stage.folder, 'to-pack'), '-c', ...flags, join(stage.folder, name), '.'])
     const scope = await resolve(name)
-    const content = await scope.contentOf(resourceAt(scope, 'cd://resources/note'))
+    const content = await scope.readContent(resolveResource(scope, 'cd://resources/note'))
     expect(content).toEqual({ bytes: note, mediaType: 'text/plain' })
     await expect(resolve(`../${name}`)).resolves.toBeDefined()
     await expect(resolve(name, { subPath: 'acme' })).rejects.toThrow(

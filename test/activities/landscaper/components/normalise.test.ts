@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { canonicalText, entriesText } from '../../../../activities/landscaper/components/normal-json.ts'
 import { normalForms, type Normalisation } from '../../../../activities/landscaper/components/normalise.ts'
-import { readComponent } from '../../../../activities/landscaper/render/component-descriptor.ts'
+import { readComponent } from '../../../../activities/landscaper/render/blueprint/component-descriptor.ts'
 
 const digest = (value: string) => ({ hashAlgorithm: 'SHA-256', normalisationAlgorithm: 'genericBlobDigest/v1', value })
 const labels = [

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Overwrite } from '../../../../activities/landscaper/components/component-overwrites.ts'
 import { resolveComponents } from '../../../../activities/landscaper/components/resolve-components.ts'
-import type { BlueprintError } from '../../../../activities/landscaper/render/blueprint-error.ts'
-import { titleOfComponent } from '../../../../activities/landscaper/render/component-descriptor.ts'
-import { resourceAt } from '../../../../activities/landscaper/render/component-scope.ts'
+import type { BlueprintError } from '../../../../activities/landscaper/render/render-errors.ts'
+import { titleOfComponent } from '../../../../activities/landscaper/render/blueprint/component-descriptor.ts'
+import { resolveResource } from '../../../../activities/landscaper/render/blueprint/component-scope.ts'
 import type { Fields } from '../../../../activities/landscaper/render/field-reader.ts'
 import {
   blob,
@@ -95,7 +95,7 @@ async function errorOf(work: Promise<unknown>): Promise<Pick<BlueprintError, 'co
 }
 
 async function contentOf(scope: Awaited<ReturnType<typeof resolve>>, uri: string): Promise<string> {
-  const content = await scope.contentOf(resourceAt(scope, uri))
+  const content = await scope.readContent(resolveResource(scope, uri))
   return 'bytes' in content ? content.bytes.toString() : 'a folder'
 }
 
@@ -288,10 +288,10 @@ describe('references that ComponentVersionOverwrites replace', () => {
   it('lead to what is put in their place, wherever they are, and so do URIs and templates', async () => {
     const scope = await by(byRef(A, '1.0.0'), C3)
     expect(titles(scope)).toEqual([`${A}:1.0.0`, `${B}:1.0.0`, `${C}:3.0.0`])
-    expect(scope.replaced).toEqual([`${C}:2.0.0 by ${C}:3.0.0 of {"type":"local","filePath":"other"}`])
-    const found = resourceAt(scope, 'cd://componentReferences/b/componentReferences/c/resources/schema')
+    expect(scope.overwrites).toEqual([`${C}:2.0.0 by ${C}:3.0.0 of {"type":"local","filePath":"other"}`])
+    const found = resolveResource(scope, 'cd://componentReferences/b/componentReferences/c/resources/schema')
     expect(titleOfComponent(found.component)).toBe(`${C}:3.0.0`)
-    expect(await scope.contentOf(found)).toMatchObject({ bytes: Buffer.from('of the other repository') })
+    expect(await scope.readContent(found)).toMatchObject({ bytes: Buffer.from('of the other repository') })
     const seen = json([scope.all[0]?.document, scope.all[1]?.document])
     expect(seen.match(/3\.0\.0/g)).toHaveLength(2)
     expect(seen).not.toContain('2.0.0')

@@ -6,7 +6,7 @@ import type { Overwrite } from '../../../../activities/landscaper/components/com
 import { resolveComponents, resolveVerified } from '../../../../activities/landscaper/components/resolve-components.ts'
 import type { Verification } from '../../../../activities/landscaper/components/verify-components.ts'
 import type { TrustedKeys } from '../../../../activities/landscaper/components/verify-signature.ts'
-import { resourceAt } from '../../../../activities/landscaper/render/component-scope.ts'
+import { resolveResource } from '../../../../activities/landscaper/render/blueprint/component-scope.ts'
 import {
   blob,
   type Contents,
@@ -81,7 +81,7 @@ async function refusal(course: Course): Promise<string> {
 }
 
 async function contentOf(scope: Awaited<ReturnType<typeof verified>>, uri: string): Promise<string> {
-  const content = await scope.contentOf(resourceAt(scope, uri))
+  const content = await scope.readContent(resolveResource(scope, uri))
   return 'bytes' in content ? content.bytes.toString() : 'a folder'
 }
 

@@ -5,7 +5,7 @@ import { kubeconfigIssuer } from '../../../../activities/landscaper/kubeconfigs/
 import { LatelyIssued } from '../../../../activities/landscaper/kubeconfigs/lately-issued.ts'
 import { createTargetAccess } from '../../../../activities/landscaper/deploy/target/open-target.ts'
 import type { TargetAccess } from '../../../../activities/landscaper/deploy/target/target-cluster.ts'
-import type { KubeconfigAsk } from '../../../../activities/landscaper/render/wanted-kubeconfigs.ts'
+import type { KubeconfigSpec } from '../../../../activities/landscaper/render/engine/kubeconfig-requests.ts'
 import { createKubeClient, type KubeClient } from '../../../../activities/kube/client.ts'
 import { refusal, TinyApi, type Request } from '../../kube/tiny-api.ts'
 import { dataOf } from '../tenant-data.ts'
@@ -64,13 +64,13 @@ const account = {
 const shoot = { kind: 'shoot', target: 'one', name: 'berry', namespace: 'garden-x', expirationSeconds: 900 } as const
 const oidc = { kind: 'oidc', target: 'one', issuerURL: 'https://login.example.com', clientID: 'me' } as const
 
-async function issue(ask: KubeconfigAsk, { namespace = 'n', job = 'job' } = {}) {
+async function issue(ask: KubeconfigSpec, { namespace = 'n', job = 'job' } = {}) {
   const source = kubeconfigIssuer({ targets, now: () => new Date(nowMs), lately }, { namespace }, job)
   const { kubeconfig, expiresAt } = await source.issue({ key: JSON.stringify(ask), ask })
   return { text: Buffer.from(kubeconfig, 'base64').toString('utf8'), expiresAt }
 }
 
-const failed = async (ask: KubeconfigAsk, namespace?: string) =>
+const failed = async (ask: KubeconfigSpec, namespace?: string) =>
   await issue(ask, namespace === undefined ? {} : { namespace }).then(
     () => expect.unreachable('a failure was expected'),
     (error: unknown) => error as { type: string; message: string; nonRetryable: boolean },

@@ -2,8 +2,7 @@
 
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { unpackArchive } from '../../../../activities/landscaper/render/blueprint-archive.ts'
-import { MOST_BYTES } from '../../../../activities/landscaper/render/blueprint-files.ts'
+import { unpackArchive, MAX_BYTES } from '../../../../activities/landscaper/render/blueprint/blueprint-files.ts'
 import { tarOf } from '../../../support/registries/component-registry.ts'
 import { data } from '../tenant-data.ts'
 
@@ -60,8 +59,8 @@ describe('the archive of a blueprint', () => {
   })
 
   it('counts the bytes of files, whatever they hold', () => {
-    expect(Object.keys(unpackArchive(tarOf({ a: Buffer.alloc(MOST_BYTES - 100, 0xff) })) ?? {})).toEqual(['a'])
-    expect(problemOf(tarOf({ a: Buffer.alloc(MOST_BYTES, 0xff) }))).toContain(`found more than ${MOST_BYTES} bytes`)
+    expect(Object.keys(unpackArchive(tarOf({ a: Buffer.alloc(MAX_BYTES - 100, 0xff) })) ?? {})).toEqual(['a'])
+    expect(problemOf(tarOf({ a: Buffer.alloc(MAX_BYTES, 0xff) }))).toContain(`found more than ${MAX_BYTES} bytes`)
   })
 
   it('is read in a thread when it is large, with the same result', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readBlueprint } from '../../../../activities/landscaper/render/blueprint.ts'
+import { readBlueprint } from '../../../../activities/landscaper/render/blueprint/blueprint.ts'
 import { data } from '../tenant-data.ts'
 
 const VERSION = 'https://json-schema.org/draft/2019-09/schema'

@@ -1,8 +1,8 @@
 // What is read of component descriptors in both schemas, what is said of those that cannot be, and how one schema becomes the other.
 
 import { describe, expect, it } from 'vitest'
-import { readComponent } from '../../../../activities/landscaper/render/component-descriptor.ts'
-import { documentIn } from '../../../../activities/landscaper/render/component-document.ts'
+import { readComponent } from '../../../../activities/landscaper/render/blueprint/component-descriptor.ts'
+import { convertDescriptor } from '../../../../activities/landscaper/render/blueprint/component-scope.ts'
 import { blob, descriptorV2, descriptorV3, reference } from '../../../support/registries/component-registry.ts'
 
 const NAME = 'example.com/shop'
@@ -45,17 +45,17 @@ describe('a component descriptor', () => {
   })
 
   it('becomes the other schema and itself again', () => {
-    expect(documentIn(readComponent(v2, ''), 'ocm.software/v3alpha1')).toEqual(v3)
-    expect(documentIn(readComponent(v3, ''), 'v2')).toEqual(v2)
-    expect(documentIn(readComponent(v2, ''), 'v2')).toBe(v2)
+    expect(convertDescriptor(readComponent(v2, ''), 'ocm.software/v3alpha1')).toEqual(v3)
+    expect(convertDescriptor(readComponent(v3, ''), 'v2')).toEqual(v2)
+    expect(convertDescriptor(readComponent(v2, ''), 'v2')).toBe(v2)
   })
 
   it('keeps the labels of a provider in the text that v2 has for it', () => {
     const provider = { name: 'acme', labels: [{ name: 'a', value: 1 }] }
     const labelled = { ...v3, metadata: { ...v3.metadata, provider } }
-    const second = documentIn(readComponent(labelled, ''), 'v2')
+    const second = convertDescriptor(readComponent(labelled, ''), 'v2')
     expect(second['component']).toMatchObject({ provider: JSON.stringify(provider) })
-    expect(documentIn(readComponent(second, ''), 'ocm.software/v3alpha1')).toEqual(labelled)
+    expect(convertDescriptor(readComponent(second, ''), 'ocm.software/v3alpha1')).toEqual(labelled)
   })
 
   it.each<[string, unknown, string]>([

@@ -3,13 +3,13 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { resolveComponents } from '../../../../activities/landscaper/components/resolve-components.ts'
-import { type Blueprint, readBlueprint } from '../../../../activities/landscaper/render/blueprint.ts'
-import { readDefinition } from '../../../../activities/landscaper/render/blueprint-definition.ts'
-import type { ComponentScope } from '../../../../activities/landscaper/render/component-scope.ts'
+import { type Blueprint, readBlueprint } from '../../../../activities/landscaper/render/blueprint/blueprint.ts'
+import { readDefinition } from '../../../../activities/landscaper/render/blueprint/blueprint-definition.ts'
+import type { ComponentScope } from '../../../../activities/landscaper/render/blueprint/component-scope.ts'
 import { renderExports, runImportExecutions } from '../../../../activities/landscaper/render/executions.ts'
-import { findViolations } from '../../../../activities/landscaper/render/json-schema.ts'
+import { findViolations } from '../../../../activities/landscaper/render/schema/validation.ts'
 import { renderSubinstallations } from '../../../../activities/landscaper/render/subinstallations.ts'
-import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+import { createTemplateEngine } from '../../../../activities/landscaper/render/engine/template-engine.ts'
 import {
   blob,
   BLUEPRINT_TYPE,

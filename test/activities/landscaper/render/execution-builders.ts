@@ -1,8 +1,8 @@
 // Blueprints and bindings for tests of executions.
 
-import type { Blueprint } from '../../../../activities/landscaper/render/blueprint.ts'
-import { readDefinition } from '../../../../activities/landscaper/render/blueprint-definition.ts'
-import type { BlueprintError } from '../../../../activities/landscaper/render/blueprint-error.ts'
+import type { Blueprint } from '../../../../activities/landscaper/render/blueprint/blueprint.ts'
+import { readDefinition } from '../../../../activities/landscaper/render/blueprint/blueprint-definition.ts'
+import type { BlueprintError } from '../../../../activities/landscaper/render/render-errors.ts'
 import type { DeployBindings } from '../../../../activities/landscaper/render/executions.ts'
 
 export type ExecutorFields = { name?: string; place?: string; type?: string; file?: string; template?: unknown }

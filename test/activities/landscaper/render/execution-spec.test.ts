@@ -2,8 +2,8 @@ import { gunzipSync } from 'node:zlib'
 
 import { afterAll, describe, expect, it } from 'vitest'
 
-import { renderExecution } from '../../../../activities/landscaper/render/execution-spec.ts'
-import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+import { renderExecution } from '../../../../activities/landscaper/render/executions.ts'
+import { createTemplateEngine } from '../../../../activities/landscaper/render/engine/template-engine.ts'
 import { bindings, blueprintOf, items } from './execution-builders.ts'
 
 const engine = createTemplateEngine({ threads: 1, timeoutMs: 1000 })

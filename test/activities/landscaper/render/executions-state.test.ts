@@ -4,7 +4,7 @@ import {
   renderExports,
   runImportExecutions,
 } from '../../../../activities/landscaper/render/executions.ts'
-import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+import { createTemplateEngine } from '../../../../activities/landscaper/render/engine/template-engine.ts'
 import { bindings, blueprintOf, exportsOf, items, rejection, type ExecutorFields } from './execution-builders.ts'
 
 const engine = createTemplateEngine({ threads: 1, timeoutMs: 5000 })

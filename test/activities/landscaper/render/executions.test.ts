@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
 import { renderDeployItems, renderExports } from '../../../../activities/landscaper/render/executions.ts'
-import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+import { createTemplateEngine } from '../../../../activities/landscaper/render/engine/template-engine.ts'
 import { bindings, blueprintOf, exportsOf, items, rejection, type ExecutorFields } from './execution-builders.ts'
 
 const CANARY = 'canary-7d21c0'

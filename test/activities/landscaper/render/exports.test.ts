@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readDefinition } from '../../../../activities/landscaper/render/blueprint-definition.ts'
+import { readDefinition } from '../../../../activities/landscaper/render/blueprint/blueprint-definition.ts'
 import { finishExports, mergeExports } from '../../../../activities/landscaper/render/exports.ts'
-import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+import { createTemplateEngine } from '../../../../activities/landscaper/render/engine/template-engine.ts'
 
 const engine = createTemplateEngine({ threads: 1 })
 afterAll(() => engine.close())

@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest'
 import { checkDeployItems } from '../../../../activities/landscaper/render/deploy-items.ts'
-import { readDefinition } from '../../../../activities/landscaper/render/blueprint-definition.ts'
-import { redactMessage, redactOutput } from '../../../../activities/landscaper/render/redact.ts'
+import { readDefinition } from '../../../../activities/landscaper/render/blueprint/blueprint-definition.ts'
+import { redactMessage, redactOutput } from '../../../../activities/landscaper/render/engine/redact.ts'
 import { parseYaml, YamlError } from '../../../../activities/yaml/read-yaml.ts'
 import { expectCpuBelow } from '../../../support/costs/cpu-limit.ts'
 

@@ -1,13 +1,13 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Blueprint } from '../../../../activities/landscaper/render/blueprint.ts'
-import { readDefinition } from '../../../../activities/landscaper/render/blueprint-definition.ts'
-import type { BlueprintError } from '../../../../activities/landscaper/render/blueprint-error.ts'
+import type { Blueprint } from '../../../../activities/landscaper/render/blueprint/blueprint.ts'
+import { readDefinition } from '../../../../activities/landscaper/render/blueprint/blueprint-definition.ts'
+import type { BlueprintError } from '../../../../activities/landscaper/render/render-errors.ts'
 import {
   constructImports,
   type ImportInput,
   type TargetObject,
 } from '../../../../activities/landscaper/render/imports.ts'
-import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+import { createTemplateEngine } from '../../../../activities/landscaper/render/engine/template-engine.ts'
 
 const CANARY = 'canary-5f00d1'
 const engine = createTemplateEngine({ threads: 1, timeoutMs: 5000 })

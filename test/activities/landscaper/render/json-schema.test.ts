@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import type { BlueprintError } from '../../../../activities/landscaper/render/blueprint-error.ts'
+import type { BlueprintError } from '../../../../activities/landscaper/render/render-errors.ts'
 import type { FileContent } from '../../../../activities/landscaper/render/file-content.ts'
-import { findViolations } from '../../../../activities/landscaper/render/json-schema.ts'
-import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+import { findViolations } from '../../../../activities/landscaper/render/schema/validation.ts'
+import { createTemplateEngine } from '../../../../activities/landscaper/render/engine/template-engine.ts'
 
 const CANARY = 'canary-9931fe'
 const engine = createTemplateEngine({ threads: 1, schemaTimeoutMs: 1000 })

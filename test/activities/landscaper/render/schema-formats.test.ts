@@ -1,8 +1,8 @@
 // Formats and keywords of JSON schemas: what the original's validator accepts, and what means nothing to it. Source: xeipuuv/gojsonschema v1.2.0.
 
 import { afterAll, describe, expect, it } from 'vitest'
-import { findViolations } from '../../../../activities/landscaper/render/json-schema.ts'
-import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+import { findViolations } from '../../../../activities/landscaper/render/schema/validation.ts'
+import { createTemplateEngine } from '../../../../activities/landscaper/render/engine/template-engine.ts'
 
 const engine = createTemplateEngine({ threads: 1 })
 afterAll(() => engine.close())

@@ -1,9 +1,12 @@
 // Spiff as the engine runs it: what it may see, what it cannot do to us, what its messages tell.
 
 import { afterAll, describe, expect, it } from 'vitest'
-import { contentOf } from '../../../../activities/landscaper/render/file-content.ts'
-import { createTemplateEngine, type TemplateRequest } from '../../../../activities/landscaper/render/template-engine.ts'
-import type { TemplateErrorCode } from '../../../../activities/landscaper/render/template-error.ts'
+import { toFileContent } from '../../../../activities/landscaper/render/file-content.ts'
+import {
+  createTemplateEngine,
+  type TemplateRequest,
+} from '../../../../activities/landscaper/render/engine/template-engine.ts'
+import type { TemplateErrorCode } from '../../../../activities/landscaper/render/render-errors.ts'
 
 const CANARY = 'canary-77ab12'
 const patient = createTemplateEngine({ threads: 1 })
@@ -47,7 +50,7 @@ describe('a Spiff template', () => {
   })
 
   it('reads files that are no text in base64, and refuses them as text', async () => {
-    const files = { 'store.jks': contentOf(Buffer.from([0xff, 0xfe, 0, 1])) }
+    const files = { 'store.jks': toFileContent(Buffer.from([0xff, 0xfe, 0, 1])) }
     expect(JSON.parse(await render(patient, 'a: (( read("store.jks", "binary") ))', { files }))).toEqual({
       a: '//4AAQ==',
     })

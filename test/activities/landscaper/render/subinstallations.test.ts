@@ -1,10 +1,10 @@
 // Which sub-installations a blueprint has, and what it is told of those that cannot be.
 
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Blueprint } from '../../../../activities/landscaper/render/blueprint.ts'
-import { readDefinition } from '../../../../activities/landscaper/render/blueprint-definition.ts'
+import type { Blueprint } from '../../../../activities/landscaper/render/blueprint/blueprint.ts'
+import { readDefinition } from '../../../../activities/landscaper/render/blueprint/blueprint-definition.ts'
 import { renderSubinstallations } from '../../../../activities/landscaper/render/subinstallations.ts'
-import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+import { createTemplateEngine } from '../../../../activities/landscaper/render/engine/template-engine.ts'
 import { rejection } from './execution-builders.ts'
 
 const engine = createTemplateEngine({ threads: 1, timeoutMs: 5000 })

@@ -1,16 +1,19 @@
 import { spawnSync } from 'node:child_process'
 import { afterAll, describe, expect, it } from 'vitest'
-import { MOST_BYTES } from '../../../../activities/landscaper/render/blueprint-files.ts'
-import { contentOf, type FileContent } from '../../../../activities/landscaper/render/file-content.ts'
-import { createTemplateEngine, type TemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
-import type { TemplateErrorCode } from '../../../../activities/landscaper/render/template-error.ts'
+import { MAX_BYTES } from '../../../../activities/landscaper/render/blueprint/blueprint-files.ts'
+import { toFileContent, type FileContent } from '../../../../activities/landscaper/render/file-content.ts'
+import {
+  createTemplateEngine,
+  type TemplateEngine,
+} from '../../../../activities/landscaper/render/engine/template-engine.ts'
+import type { TemplateErrorCode } from '../../../../activities/landscaper/render/render-errors.ts'
 
 const CANARY = 'canary-b3f1'
-const STORE = contentOf(Buffer.from([0xff, 0xfe, 0, 1]))
+const STORE = toFileContent(Buffer.from([0xff, 0xfe, 0, 1]))
 const BINARY = {
   'store.jks': STORE,
   'bin/store.jks': STORE,
-  'latin.tpl': contentOf(Buffer.from('\xfc{{ .name }}', 'latin1')),
+  'latin.tpl': toFileContent(Buffer.from('\xfc{{ .name }}', 'latin1')),
 }
 const patient = createTemplateEngine()
 const hasty = createTemplateEngine({ timeoutMs: 500, outputLimitBytes: 10_000, threads: 1 })
@@ -57,7 +60,7 @@ describe('the template engine', () => {
   })
 
   it('runs a template that has such bytes only where it renders none of them', async () => {
-    const template = contentOf(Buffer.from('{{/* f\xfcr */}}{{ .name }}', 'latin1'))
+    const template = toFileContent(Buffer.from('{{/* f\xfcr */}}{{ .name }}', 'latin1'))
     expect(await render(patient, template)).toEqual({ output: 'pawl' })
   })
 
@@ -73,8 +76,8 @@ describe('the template engine', () => {
   )
 
   it('takes files that are no text up to the size of a blueprint', async () => {
-    const files = { large: contentOf(Buffer.alloc(MOST_BYTES, 0xff)) }
-    expect(await render(patient, '{{ len (readFile "large") }}', { files })).toEqual({ output: String(MOST_BYTES) })
+    const files = { large: toFileContent(Buffer.alloc(MAX_BYTES, 0xff)) }
+    expect(await render(patient, '{{ len (readFile "large") }}', { files })).toEqual({ output: String(MAX_BYTES) })
   })
 
   it('renders more requests at once than it has threads', async () => {
@@ -92,7 +95,7 @@ describe('the template engine', () => {
   })
 
   it('does not keep a process alive that forgets to close it', () => {
-    const engine = new URL('../../../../activities/landscaper/render/template-engine.ts', import.meta.url).href
+    const engine = new URL('../../../../activities/landscaper/render/engine/template-engine.ts', import.meta.url).href
     const program = `import { createTemplateEngine } from '${engine}'
       const request = { engine: 'GoTemplate', name: 'a', template: '{{ upper "done" }}', binding: {}, files: {} }
       console.log((await createTemplateEngine().render(request)).output)`

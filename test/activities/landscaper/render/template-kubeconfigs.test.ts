@@ -2,8 +2,14 @@
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { type DeployBindings, renderDeployItems } from '../../../../activities/landscaper/render/executions.ts'
-import { createTemplateEngine, type TemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
-import type { KubeconfigAsk, KubeconfigSource } from '../../../../activities/landscaper/render/wanted-kubeconfigs.ts'
+import {
+  createTemplateEngine,
+  type TemplateEngine,
+} from '../../../../activities/landscaper/render/engine/template-engine.ts'
+import type {
+  KubeconfigSpec,
+  KubeconfigSource,
+} from '../../../../activities/landscaper/render/engine/kubeconfig-requests.ts'
 import { bindings, blueprintOf, items, rejection } from './execution-builders.ts'
 
 const engines = createTemplateEngine({ threads: 1, timeoutMs: 20_000 })
@@ -12,8 +18,8 @@ afterAll(() => engines.close())
 const SECRET = 'VERY-secret-Token'
 const inBase64 = (text: string) => Buffer.from(text).toString('base64')
 
-function asking(issue?: KubeconfigSource['issue']): { engine: TemplateEngine; asks: KubeconfigAsk[] } {
-  const asks: KubeconfigAsk[] = []
+function asking(issue?: KubeconfigSource['issue']): { engine: TemplateEngine; asks: KubeconfigSpec[] } {
+  const asks: KubeconfigSpec[] = []
   const source: KubeconfigSource = {
     async issue(wanted) {
       asks.push(wanted.ask)
@@ -44,7 +50,7 @@ async function spiffValue(engine: TemplateEngine, expression: string): Promise<u
   return found[0]?.config['it']
 }
 
-const CALLS: readonly (readonly [name: string, go: string, spiff: string, ask: KubeconfigAsk])[] = [
+const CALLS: readonly (readonly [name: string, go: string, spiff: string, ask: KubeconfigSpec])[] = [
   [
     'getServiceAccountKubeconfig',
     'getServiceAccountKubeconfig .imports.account "apps" .imports.seconds .imports.cluster | b64dec',

@@ -2,11 +2,11 @@
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { createDataReader } from '../../../../activities/landscaper/bounded/tenant-data.ts'
-import { readBlueprint } from '../../../../activities/landscaper/render/blueprint.ts'
+import { readBlueprint } from '../../../../activities/landscaper/render/blueprint/blueprint.ts'
 import { renderDeployItems, renderExports } from '../../../../activities/landscaper/render/executions.ts'
-import { createTemplateEngine } from '../../../../activities/landscaper/render/template-engine.ts'
+import { createTemplateEngine } from '../../../../activities/landscaper/render/engine/template-engine.ts'
 import { parseYaml, YamlError, YamlSyntaxError } from '../../../../activities/yaml/read-yaml.ts'
-import { orReadByGo } from '../../../../activities/landscaper/render/yaml-by-go.ts'
+import { withGoFallback } from '../../../../activities/landscaper/render/engine/yaml-by-go.ts'
 import { readJson } from '../../../../workflows/kit/index.ts'
 import { bindings, blueprintOf, exportsOf, rejection } from './execution-builders.ts'
 
@@ -15,7 +15,7 @@ const engine = createTemplateEngine({ threads: 1, timeoutMs: PATIENCE })
 const reader = createDataReader({ timeoutMs: PATIENCE })
 const plain = reader.of({ namespace: 'n' })
 /** As an engine has it, but that it may take long. */
-const data = orReadByGo(plain, engine)
+const data = withGoFallback(plain, engine)
 afterAll(() => Promise.all([engine.close(), reader.close()]))
 
 async function byGo(text: string): Promise<unknown> {
@@ -162,7 +162,7 @@ describe('what is beyond a bound', { timeout: PATIENCE }, () => {
   ])('is refused without asking Go: %s', async (_, text, message) => {
     const asked: unknown[] = []
     const render = (request: unknown) => Promise.reject(new Error(`asked for ${String(asked.push(request))}`))
-    await expect(orReadByGo(plain, { render }).yaml(text)).rejects.toThrow(message)
+    await expect(withGoFallback(plain, { render }).yaml(text)).rejects.toThrow(message)
     expect(asked).toEqual([])
   })
 
@@ -181,8 +181,8 @@ describe('what is beyond a bound', { timeout: PATIENCE }, () => {
 
   it('does not matter where our parser reads: that costs no render', async () => {
     const render = () => Promise.reject(new Error('asked'))
-    expect(await orReadByGo(plain, { render }).yaml('a: [1]')).toEqual({ a: [1] })
-    await expect(orReadByGo(plain, { render }).yaml('a: [1')).rejects.toThrow('asked')
+    expect(await withGoFallback(plain, { render }).yaml('a: [1]')).toEqual({ a: [1] })
+    await expect(withGoFallback(plain, { render }).yaml('a: [1')).rejects.toThrow('asked')
   })
 })
 

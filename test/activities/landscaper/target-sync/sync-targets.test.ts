@@ -9,7 +9,7 @@ import { sourceEntries } from '../../../../activities/landscaper/target-sync/sou
 import { removeTargets, syncTargets } from '../../../../activities/landscaper/target-sync/sync-targets.ts'
 import { createKubeClient, type KubeClient, type KubeObject } from '../../../../activities/kube/client.ts'
 import { ObjectCache } from '../../../../activities/kube/object-cache.ts'
-import { TemplateError } from '../../../../activities/landscaper/render/template-error.ts'
+import { TemplateError } from '../../../../activities/landscaper/render/render-errors.ts'
 import type { ActivityContext } from '../../../../workflows/kit/index.ts'
 import { refusal, type Request, TinyApi } from '../../kube/tiny-api.ts'
 import { landscaperDeps } from '../landscaper-deps.ts'

@@ -2,14 +2,17 @@ import { describe, expect, it } from 'vitest'
 
 import type { KubeObject } from '../../../../activities/kube/client.ts'
 import { obstacleOf, ownedMetadata } from '../../../../activities/run/level/ownership.ts'
-import { MADE_FOR, type Ownership, OWNER_UID } from '../../../../workflows/kit/index.ts'
+import { OWNER_ANNOTATION, type Ownership, OWNER_UID_LABEL } from '../../../../workflows/kit/index.ts'
 
 const subject = { kind: 'Shop', uid: 'uid-shop', namespace: 'n', name: 'shop' }
 const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
 const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } }
 const base = { subject, target, object }
 const reference = { apiVersion: 'example.com/v1', kind: 'Shop', name: 'shop', uid: 'uid-shop', controller: true }
-const marked = { labels: { [OWNER_UID]: 'uid-shop' }, annotations: { [MADE_FOR]: 'Shop.example.com/n/shop' } }
+const marked = {
+  labels: { [OWNER_UID_LABEL]: 'uid-shop' },
+  annotations: { [OWNER_ANNOTATION]: 'Shop.example.com/n/shop' },
+}
 const found = (metadata: object = {}): KubeObject => ({ metadata: { name: 'a', namespace: 'n', ...metadata } })
 const codeOf = (metadata: object, change: object = {}) => obstacleOf({ ...base, ...change }, found(metadata))?.code
 
@@ -23,10 +26,10 @@ describe('an object that is there', () => {
   it("is another one's when that says so in any of these ways, also when it may be adopted", () => {
     const adopt = { adopt: true }
     expect(codeOf({ ownerReferences: [{ ...reference, uid: 'x' }] }, adopt)).toBe('OwnedByAnother')
-    expect(codeOf({ ...marked, labels: { [OWNER_UID]: 'x' } }, adopt)).toBe('OwnedByAnother')
+    expect(codeOf({ ...marked, labels: { [OWNER_UID_LABEL]: 'x' } }, adopt)).toBe('OwnedByAnother')
     // A label alone proves nothing.
     expect(codeOf({ labels: marked.labels }, adopt)).toBe('OwnedByAnother')
-    expect(codeOf({ labels: marked.labels, annotations: { [MADE_FOR]: 'Shop.example.com/n/other' } })).toBe(
+    expect(codeOf({ labels: marked.labels, annotations: { [OWNER_ANNOTATION]: 'Shop.example.com/n/other' } })).toBe(
       'OwnedByAnother',
     )
   })
@@ -68,9 +71,9 @@ describe('what makes an object the target’s', () => {
   it('leaves nothing of what it was before', () => {
     expect(owned('none', { ...marked, ownerReferences: [reference] })).toEqual({
       ownerReferences: [],
-      labels: { [OWNER_UID]: null },
+      labels: { [OWNER_UID_LABEL]: null },
       annotations: marked.annotations,
     })
-    expect(owned('target', marked)).toEqual({ ownerReferences: [reference], labels: { [OWNER_UID]: null } })
+    expect(owned('target', marked)).toEqual({ ownerReferences: [reference], labels: { [OWNER_UID_LABEL]: null } })
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import type { AskedEvent } from '../../../../activities/journal/read/asked-events.ts'
+import type { EventRecord } from '../../../../activities/journal/read/event-queries.ts'
 import { parentErrorIn, keyOf, pathToRootCause, reasonsOf } from '../../../../worker/cli/query/root-cause.ts'
 import { triggerOf } from '../../../../worker/cli/query/causes.ts'
 import { changedLines, drawJobTree } from '../../../../worker/cli/query/draw-job-tree.ts'
@@ -228,7 +228,7 @@ describe('a queued job', () => {
   })
 })
 
-const event = (seq: number, more: Partial<AskedEvent> = {}): AskedEvent => ({
+const event = (seq: number, more: Partial<EventRecord> = {}): EventRecord => ({
   seq,
   at: after(seq),
   uid: 'u',

@@ -1,12 +1,12 @@
 // Builds objects and jobs as the journal returns them, for tests of their output.
 
-import type { AskedJob, AskedObject } from '../../../../activities/journal/read/asked-objects.ts'
+import type { JobRecord, ObjectRecord } from '../../../../activities/journal/read/object-queries.ts'
 import type { JobNode } from '../../../../worker/cli/query/job-tree.ts'
 
 export const BEGIN = new Date('2026-02-03T04:05:06Z')
 export const after = (ms: number): Date => new Date(BEGIN.getTime() + ms)
 
-export function object(kind: string, name: string, projection: AskedObject['projection'] = {}): AskedObject {
+export function object(kind: string, name: string, projection: ObjectRecord['projection'] = {}): ObjectRecord {
   return {
     group: 'landscaper.gardener.cloud',
     kind,
@@ -20,7 +20,7 @@ export function object(kind: string, name: string, projection: AskedObject['proj
   }
 }
 
-export function job(name: string, more: Partial<AskedJob> = {}): AskedJob {
+export function job(name: string, more: Partial<JobRecord> = {}): JobRecord {
   return {
     uid: `uid-${name}`,
     workflowID: `run/${name}`,
@@ -37,7 +37,7 @@ export function job(name: string, more: Partial<AskedJob> = {}): AskedJob {
   }
 }
 
-export const node = (of: AskedObject, more: Partial<JobNode> = {}): JobNode => ({
+export const node = (of: ObjectRecord, more: Partial<JobNode> = {}): JobNode => ({
   object: of,
   job: undefined,
   awaited: [],

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 
-import type { AskedWrite } from '../../../../activities/journal/read/asked-events.ts'
+import type { WriteRecord } from '../../../../activities/journal/read/event-queries.ts'
 import { objectAndJobs } from '../../../../worker/cli/query/diff.ts'
 import type { VersionChange } from '../../../../worker/cli/query/versions.ts'
 import { diffData, diffOf, type JobSide, diffText } from '../../../../worker/cli/query/job-diff.ts'
 import { plainPaint } from '../../../../worker/cli/query/format.ts'
 import { after, job, node, object } from './build-node.ts'
 
-const write = (verb: string, name: string, error: AskedWrite['error'] = null): AskedWrite => ({
+const write = (verb: string, name: string, error: WriteRecord['error'] = null): WriteRecord => ({
   pass: 1,
   step: 's',
   object: `DeployItem.g/ns/${name}`,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import type { Recorded, Subject } from '../../../../workflows/kit/index.ts'
+import type { ReplayEntry, Subject } from '../../../../workflows/kit/index.ts'
 import { changedFields, compare } from '../../../../worker/cli/replay/compare-runs.ts'
 import { writesOfCall } from '../../../../worker/cli/replay/compare-builds.ts'
 import type { Recording } from '../../../../worker/cli/replay/record.ts'
@@ -149,13 +149,13 @@ describe('the recorded writes of a different call', () => {
 })
 
 const WIDGET: Subject = { kind: 'Widget', uid: 'u', namespace: 'default', name: 'one' }
-type Entry = (number: number) => readonly Recorded[]
+type Entry = (number: number) => readonly ReplayEntry[]
 
-function ran(entries: readonly Recorded[], error?: string): Recording {
+function ran(entries: readonly ReplayEntry[], error?: string): Recording {
   return { workflowId: 'w', entries, ...(error !== undefined && { error }) }
 }
 
-function pass(number: number, ...told: readonly Entry[]): readonly Recorded[] {
+function pass(number: number, ...told: readonly Entry[]): readonly ReplayEntry[] {
   const at = { atMs: 0 }
   const plan = { ...at, told: 'plan', plan: 1, subject: WIDGET } as const
   return [{ ...at, told: 'pass', pass: number, isOutside: true }, plan, ...told.flatMap((one) => one(number))]

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import type { Recorded } from '../../../../workflows/kit/index.ts'
+import type { ReplayEntry } from '../../../../workflows/kit/index.ts'
 import { replayable, runIDOf, signalsAfter, howEnded } from '../../../../worker/cli/replay/history-events.ts'
 import { jobRows } from '../../../../worker/cli/replay/job-rows.ts'
 import { passesOf, objectsIn } from '../../../../worker/cli/replay/passes.ts'
@@ -167,8 +167,8 @@ describe("an activity's answer", () => {
   })
 })
 
-function course(): readonly Recorded[] {
-  const entries: readonly Omit<Recorded, 'atMs'>[] = [
+function course(): readonly ReplayEntry[] {
+  const entries: readonly Omit<ReplayEntry, 'atMs'>[] = [
     { told: 'began', workflow: 'widget', input: { subject: SUBJECT, jobID: 'j', cause: 'first seen' } },
     { told: 'pass', pass: 1, isOutside: true },
     {
@@ -193,8 +193,8 @@ function course(): readonly Recorded[] {
     { told: 'call', call: 6, name: 'applyWidget', isLocal: true, input: {} },
     { told: 'answer', call: 6, failure: { type: 'Forbidden', message: 'no' } },
     { told: 'ended', result: 'Done' },
-  ] as readonly Omit<Recorded, 'atMs'>[]
-  return entries.map((entry, index) => ({ atMs: index, ...entry }) as Recorded)
+  ] as readonly Omit<ReplayEntry, 'atMs'>[]
+  return entries.map((entry, index) => ({ atMs: index, ...entry }) as ReplayEntry)
 }
 
 function settled(call: number): readonly object[] {

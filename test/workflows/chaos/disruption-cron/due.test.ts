@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { cronDecision, type CronState, withHistory } from '../../../../workflows/chaos/disruption-cron/due.ts'
+import { cronDecision, type CronState } from '../../../../workflows/chaos/disruption-cron/due.ts'
 import { readSchedule } from '../../../../workflows/chaos/schedule.ts'
 
 const schedule = readSchedule('*/15 * * * *') ?? expect.fail('no schedule')
@@ -23,7 +23,7 @@ const state = (more: Partial<CronState> = {}): CronState => ({
 })
 
 describe('a cron', () => {
-  it('makes a Disruption when it is time (C1)', () => {
+  it('creates a Disruption at the scheduled time (C1)', () => {
     expect(cronDecision(state())).toEqual({
       run: 'now',
       forMs: at('00:15:00'),
@@ -44,11 +44,11 @@ describe('a cron', () => {
     ['not due', { skippedMs: at('00:15:00') }],
     ['not due', { editedMs: at('00:15:30') }],
     ['not due', { editedMs: at('00:15:00'), lastMs: at('00:00:00') }],
-  ])('makes none: %s', (run, more) => {
+  ])('creates none: %s', (run, more) => {
     expect(cronDecision(state(more)).run).toBe(run)
   })
 
-  it('counts an interval from the edit of its schedule, then from each time for which it made one', () => {
+  it('counts an interval from the edit of its schedule, then from each scheduled time', () => {
     const every = { schedule: readSchedule('@every 2h') ?? expect.fail('no schedule'), editedMs: at('00:10:00') }
     expect(cronDecision(state(every))).toMatchObject({ run: 'not due', nextMs: at('02:10:00') })
     const nowMs = at('02:10:01')
@@ -57,31 +57,7 @@ describe('a cron', () => {
     expect(cronDecision(made)).toMatchObject({ run: 'not due', nextMs: at('04:10:00') })
   })
 
-  it('makes one as late as it is tolerated (C4)', () => {
-    expect(cronDecision(state({ nowMs: at('00:20:00') }))).toMatchObject({ run: 'now', forMs: at('00:15:00') })
-  })
-
-  it('makes up for the last missed time alone (C3)', () => {
-    const resumed = cronDecision(state({ lastMs: at('00:15:00'), nowMs: at('03:02:00') }))
-    expect(resumed).toMatchObject({ run: 'now', forMs: at('03:00:00'), nextMs: at('03:15:00') })
-  })
-
-  it('learns from a child what the status does not say (C2)', () => {
-    const crashed = state({ children: [at('00:15:00')], lastMs: at('00:00:00') })
-    expect(cronDecision(crashed)).toEqual({ run: 'not due', lastMs: at('00:15:00'), nextMs: at('00:30:00') })
-  })
-
-  it('does not make up for a time that it has passed over, and makes one at the next', () => {
-    const skippedMs = at('00:15:00')
-    expect(cronDecision(state({ skippedMs, nowMs: at('00:29:59') })).run).toBe('not due')
-    expect(cronDecision(state({ skippedMs, nowMs: at('00:30:00') }))).toMatchObject({
-      run: 'now',
-      forMs: at('00:30:00'),
-    })
-    expect(cronDecision(state({ skippedMs, lastMs: at('00:30:00'), nowMs: at('00:31:00') })).run).toBe('not due')
-  })
-
-  it('never runs twice for one time, for one to come, or beside a child', () => {
+  it('never creates two Disruptions for one time, one for the future, or one next to a child', () => {
     const minute = fc.integer({ min: 0, max: 600 }).map((count) => at('00:00:00') + count * MINUTE_MS)
     const states = fc.record({
       lastMs: fc.option(minute, { nil: undefined }),
@@ -103,19 +79,5 @@ describe('a cron', () => {
         expect(cronDecision(state({ ...more, lastMs: decision.lastMs })).run).toBe('not due')
       }),
     )
-  })
-})
-
-describe('the history of a cron', () => {
-  it('keeps the last five (C6)', () => {
-    const names = ['a', 'b', 'c', 'd', 'e', 'f']
-    const history = names.reduce<ReturnType<typeof withHistory>>(
-      (known, name) => withHistory(known, name, '2026-01-01T00:00:00Z'),
-      [],
-    )
-    expect(history.map(({ name }) => name)).toEqual(['b', 'c', 'd', 'e', 'f'])
-    expect(withHistory(undefined, 'a', '2026-01-01T00:00:00Z')).toEqual([
-      { name: 'a', kind: 'Disruption', createdAt: '2026-01-01T00:00:00Z' },
-    ])
   })
 })

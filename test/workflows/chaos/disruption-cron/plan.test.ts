@@ -6,7 +6,7 @@ import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { DISRUPTION_CRON_NAME_LABEL, FINALIZER, SCHEDULED_AT_ANNOTATION } from '../../../../workflows/chaos/contract.ts'
 import { disruptionCronController } from '../../../../workflows/chaos/disruption-cron/controller.ts'
 import type { DisruptionCron } from '../../../../workflows/chaos/disruption-cron/kind.ts'
-import type { CronState } from '../../../../workflows/chaos/disruption-cron/pass.ts'
+import type { CronState } from '../../../../workflows/chaos/disruption-cron/plan.ts'
 import type { Child } from '../../../../workflows/chaos/parent-pass.ts'
 import type { JsonValue } from '../../../../workflows/kit/index.ts'
 import { runPass } from '../../../../workflows/kit/testing/index.ts'
@@ -70,13 +70,13 @@ const child = (scheduledAt: string | undefined, metadata: object = {}): Child =>
   },
 })
 const reasonsOf = (events: readonly { readonly reason: string }[]) => events.map(({ reason }) => reason)
-/** That goes along with the first of them. */
+/** This Event accompanies the first one. */
 const manifestOf = ([first]: readonly { readonly annotations?: Readonly<Record<string, string>> }[]) =>
   JSON.parse(first?.annotations?.['disruption_cron'] ?? 'null') as unknown
 const MAKES = ['create Disruption disruption-cron-game']
 
 describe('a pass over a DisruptionCron', () => {
-  it('waits for the first time of its schedule, and tells what it will do', async () => {
+  it('waits for the first scheduled time, and emits an Event about its spec', async () => {
     const { written, outcome, events, status } = await pass({ status: {} })
     expect([written, outcome.laterMs]).toEqual([[], 29_000])
     expect(events).toMatchObject([{ type: 'Normal', reason: 'DisruptionCronCreated', occasion: '1' }])
@@ -89,7 +89,7 @@ describe('a pass over a DisruptionCron', () => {
     })
   })
 
-  it('makes its Disruption when it is time, for the pods of its target (C1)', async () => {
+  it('creates a Disruption for the pods of its target at the scheduled time (C1)', async () => {
     clock('03:01:02')
     const { writes, status, outcome } = await pass({ metadata: { annotations: { team: 'a' } } })
     expect(writes).toMatchObject([
@@ -125,7 +125,7 @@ describe('a pass over a DisruptionCron', () => {
     expect(made.status).toMatchObject({ observedSchedule: '* * * * *', nextScheduleTime: '2026-01-02T03:03:00Z' })
   })
 
-  it('owns what it makes, and makes nothing more of the same time', async () => {
+  it('owns the Disruption, and creates no second one for the same time', async () => {
     clock('03:01:02')
     const first = await pass()
     expect(first.next.state.children).toMatchObject([
@@ -135,7 +135,7 @@ describe('a pass over a DisruptionCron', () => {
     expect([after.written, after.status]).toEqual([[], {}])
   })
 
-  it('makes none while one is there, passes the time over, and makes one at the next time after that (C1)', async () => {
+  it('skips a time while a Disruption exists, and creates one at the next time (C1)', async () => {
     clock('03:02:01')
     const status = { ...TOLD, lastScheduleTime: '2026-01-02T03:01:00Z' }
     const there = await pass({ status, state: { children: [child('03:01:00')] } })
@@ -150,7 +150,7 @@ describe('a pass over a DisruptionCron', () => {
     expect(next.status).toMatchObject({ lastScheduleTime: '2026-01-02T03:03:00Z' })
   })
 
-  it('learns from the Disruption what it could not write down, and makes none twice (C2)', async () => {
+  it('restores a missing status from the Disruption, and creates no second one (C2)', async () => {
     clock('03:01:02')
     const { written, status } = await pass({ state: { children: [child('03:01:00')] } })
     expect(written).toEqual([])
@@ -163,7 +163,7 @@ describe('a pass over a DisruptionCron', () => {
     expect(gone.written).toEqual([])
   })
 
-  it('makes nothing while it is paused, and then makes up for the last time alone, if it is not too late (C3)', async () => {
+  it('creates nothing while it is paused, and then makes up only for the last time within the tolerance (C3)', async () => {
     clock('03:10:10')
     const before = { ...TOLD, nextScheduleTime: '2026-01-02T03:01:00Z' }
     const paused = await pass({ spec: { paused: true }, status: before })
@@ -183,7 +183,7 @@ describe('a pass over a DisruptionCron', () => {
     expect([late.written, late.outcome.laterMs]).toEqual([[], 40_000])
   })
 
-  it('makes none that is later than is tolerated, and says so in the log, once (C4)', async () => {
+  it('creates none after the tolerance, and logs it once (C4)', async () => {
     clock('03:10:10')
     const status = { ...TOLD, observedSchedule: '0 * * * *' }
     const hourly = { spec: { schedule: '0 * * * *' }, metadata: { creationTimestamp: '2026-01-02T02:59:00Z' }, status }
@@ -201,7 +201,7 @@ describe('a pass over a DisruptionCron', () => {
     expect(tolerated.written).toEqual(MAKES)
   })
 
-  it('notes since when its target is missing, is deleted after a day, and forgets it when the target is back (C5)', async () => {
+  it('records the first time of a missing target, deletes the cron after a day, and clears the time when the target is back (C5)', async () => {
     clock('03:01:02')
     const noted = await pass({ state: { deployment: undefined } })
     expect(noted.written).toEqual([])
@@ -219,7 +219,7 @@ describe('a pass over a DisruptionCron', () => {
     expect(given.events).toMatchObject([{ type: 'Warning', reason: 'DisruptionCronTargetMissing' }])
   })
 
-  it('finds a StatefulSet as well', async () => {
+  it('finds a StatefulSet as the target', async () => {
     clock('03:01:02')
     const { written } = await pass({
       spec: { targetResource: { kind: 'statefulset', name: 'db' } },
@@ -228,7 +228,7 @@ describe('a pass over a DisruptionCron', () => {
     expect(written).toEqual(MAKES)
   })
 
-  it('keeps the last five of its history (C6)', async () => {
+  it('keeps the last five entries of its history (C6)', async () => {
     clock('03:01:02')
     const history = [1, 2, 3, 4, 5].map((day) => ({
       name: 'disruption-cron-game',
@@ -240,14 +240,14 @@ describe('a pass over a DisruptionCron', () => {
     expect(days).toEqual(['2025-12-02', '2025-12-03', '2025-12-04', '2025-12-05', '2026-01-02'])
   })
 
-  it('tells each change of its spec once', async () => {
+  it('emits one Event for each change of its spec', async () => {
     const changed = await pass({ metadata: { generation: 2 } })
     expect(changed.events).toMatchObject([{ reason: 'DisruptionCronUpdated', occasion: '2' }])
     const again = await pass({ metadata: { generation: 2 }, status: changed.next.target.status as object })
     expect(again.events).toEqual([])
   })
 
-  it('refuses a spec that is wrong, where no webhook has', async () => {
+  it('rejects an invalid spec without a webhook', async () => {
     clock('03:01:02')
     const { written, events } = await pass({ spec: { schedule: 'hourly' } })
     expect(written).toEqual([])
@@ -256,7 +256,7 @@ describe('a pass over a DisruptionCron', () => {
     ])
   })
 
-  it('is left alone, and says so, where operators have switched crons off', async () => {
+  it('does nothing but emit an Event when operators have disabled crons', async () => {
     clock('03:01:02')
     const off = (more: object) => ({ ...DEFAULT_CONFIG, controller: { ...DEFAULT_CONFIG.controller, ...more } })
     const settings = off({ disruptionCronEnabled: false })
@@ -278,7 +278,7 @@ describe('a pass over a DisruptionCron', () => {
     expect(ending.written).toEqual(['remove Disruption disruption-cron-game'])
   })
 
-  it('makes none while everything is to stop, and makes up for it when that is over', async () => {
+  it('creates nothing during an emergency stop, and makes up for the time afterwards', async () => {
     clock('03:01:02')
     for (const place of ['home', 'chaosHome'] as const) {
       const stopped = await pass({ state: { [place]: { name: 'a', stop: 'too many alerts' } } })
@@ -293,12 +293,12 @@ describe('a pass over a DisruptionCron', () => {
     expect((await pass({ settings: deleteOnly })).written).toEqual([])
   })
 
-  it('cannot make its Disruption while another one has the name, and says which', async () => {
+  it('reports another Disruption that has the name', async () => {
     clock('03:01:02')
     const { next } = await pass()
     const [made] = next.state.children
     const foreign = { ...made!, metadata: { ...made!.metadata, uid: 'uid-other' } }
-    // Seen by no query for Disruptions of this cron, and there all the same.
+    // No query for Disruptions of this cron returns it, but it exists.
     const { written, events, status } = await pass({ state: { home: foreign as never } })
     expect([written, status]).toEqual([[], { nextScheduleTime: '2026-01-02T03:02:00Z' }])
     expect(events).toMatchObject([
@@ -310,7 +310,7 @@ describe('a pass over a DisruptionCron', () => {
 describe('a pass over a DisruptionCron that is being deleted', () => {
   const metadata = { deletionTimestamp: '2026-01-02T03:00:31Z' }
 
-  it('deletes its Disruption first, and waits until that is gone', async () => {
+  it('deletes its Disruption first, and waits until it is gone', async () => {
     const first = await pass({ metadata, state: { children: [child('03:01:00')] } })
     expect(first.written).toEqual(['remove Disruption disruption-cron-game'])
     expect(reasonsOf(first.events)).toEqual(['DisruptionCronDeleted'])

@@ -10,12 +10,12 @@ const fieldsWrong = (object: object) =>
   )
 
 describe('a DisruptionRollout', () => {
-  it('is taken with a template without a selector', () => {
+  it('is accepted with a template without a selector', () => {
     expect(fieldsWrong(parentOf(rolloutSpec(), { name: 'x'.repeat(44) }))).toEqual([])
     expect(fieldsWrong(parentOf(rolloutSpec({ delayedStartTolerance: 0 })))).toEqual([])
   })
 
-  it('is refused for a name that is too long', () => {
+  it('is rejected for a name that is too long', () => {
     expect(fieldsWrong(parentOf(rolloutSpec(), { name: 'x'.repeat(45) }))).toEqual(['metadata.name'])
   })
 

@@ -4,7 +4,7 @@ import {
   containerHashes,
   rolloutDecision,
   type RolloutState,
-  seenContainers,
+  updatedContainers,
 } from '../../../../workflows/chaos/disruption-rollout/changes.ts'
 
 const [FIRST, LATER, LAST] = ['2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', '2026-01-01T02:00:00Z']
@@ -14,18 +14,18 @@ const barer = { ...app, env: [] }
 const pod = (...containers: readonly { readonly name: string }[]) => containerHashes({ containers })
 
 describe('the containers of a target', () => {
-  const first = seenContainers({}, pod(app), FIRST)
+  const first = updatedContainers({}, pod(app), FIRST)
 
-  it('are no change when they are seen first (C8)', () => {
+  it('are not a change at the first observation (C8)', () => {
     expect(first.lastContainerChangeTime).toBeUndefined()
     expect(Object.keys(first.latestContainersHash ?? {})).toEqual(['app'])
   })
 
-  it('are the same in another order of keys, and whatever else changes (C8)', () => {
+  it('are unchanged by another order of keys and by changes outside of containers (C8)', () => {
     const turned = Object.fromEntries(Object.entries(app).reverse()) as typeof app
-    expect(seenContainers(first, pod(turned), LATER)).toEqual(first)
-    const changed = seenContainers(first, pod(newer), LATER)
-    expect(seenContainers(changed, pod(newer), LAST)).toEqual(changed)
+    expect(updatedContainers(first, pod(turned), LATER)).toEqual(first)
+    const changed = updatedContainers(first, pod(newer), LATER)
+    expect(updatedContainers(changed, pod(newer), LAST)).toEqual(changed)
   })
 
   it.each<readonly [string, ReturnType<typeof pod>]>([
@@ -35,7 +35,7 @@ describe('the containers of a target', () => {
     ['absence', pod()],
     ['init containers', containerHashes({ containers: [app], initContainers: [{ name: 'init' }] })],
   ])('have changed with their %s (C8)', (_, template) => {
-    expect(seenContainers(first, template, LATER).lastContainerChangeTime).toBe(LATER)
+    expect(updatedContainers(first, template, LATER).lastContainerChangeTime).toBe(LATER)
   })
 })
 
@@ -50,7 +50,7 @@ describe('a rollout', () => {
     ...more,
   })
 
-  it('tests a change', () => {
+  it('creates a Disruption for a change', () => {
     expect(rolloutDecision(state())).toEqual({ run: 'now', forMs: Date.parse(LATER) })
     const tested = { lastContainerChangeTime: LATER, lastScheduleTime: FIRST }
     expect(rolloutDecision(state({ status: tested })).run).toBe('now')
@@ -65,7 +65,7 @@ describe('a rollout', () => {
     expect(rolloutDecision(state(more))).toEqual({ run })
   })
 
-  it('says which change it is too late for', () => {
+  it('reports the change for which it is too late', () => {
     const late = state({ nowMs: nowMs + 61_000 })
     expect(rolloutDecision(late)).toEqual({ run: 'too late', forMs: Date.parse(LATER) })
   })

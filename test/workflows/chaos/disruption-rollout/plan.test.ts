@@ -6,7 +6,7 @@ import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { FINALIZER, SCHEDULED_AT_ANNOTATION } from '../../../../workflows/chaos/contract.ts'
 import { disruptionRolloutController } from '../../../../workflows/chaos/disruption-rollout/controller.ts'
 import type { DisruptionRollout } from '../../../../workflows/chaos/disruption-rollout/kind.ts'
-import { type RolloutPassState, rolloutTargetView } from '../../../../workflows/chaos/disruption-rollout/pass.ts'
+import { type RolloutPassState, rolloutTargetView } from '../../../../workflows/chaos/disruption-rollout/plan.ts'
 import type { Child } from '../../../../workflows/chaos/parent-pass.ts'
 import type { Deployment } from '../../../../workflows/kit/kind/kubernetes/apps/v1.ts'
 import type { JsonValue } from '../../../../workflows/kit/index.ts'
@@ -64,14 +64,14 @@ const seen = (container: object = {}, replicas = 1) =>
 const NEWER = { image: 'shop:2' }
 const MAKES = ['create Disruption disruption-rollout-game']
 
-/** The status after a first look. */
+/** The status after the first observation. */
 async function looked(): Promise<object> {
   const { next } = await pass({ state: { deployment: seen() } })
   return next.target.status as object
 }
 
 describe('a pass over a DisruptionRollout', () => {
-  it('does nothing, and says so, where operators have switched rollouts off', async () => {
+  it('does nothing but emit an Event when operators have disabled rollouts', async () => {
     const status = await looked()
     clock('03:01:00')
     const given = { status, state: { deployment: seen(NEWER) } }
@@ -85,7 +85,7 @@ describe('a pass over a DisruptionRollout', () => {
     expect((await pass(given)).written).toEqual(MAKES)
   })
 
-  it('stores what it sees first, and does nothing more (C8)', async () => {
+  it('records the first observation and creates nothing (C8)', async () => {
     const first = await pass({ state: { deployment: seen() } })
     expect([first.written, first.ended]).toEqual([[], 'Converged'])
     expect(Object.keys(first.status).sort()).toEqual([
@@ -124,13 +124,13 @@ describe('a pass over a DisruptionRollout', () => {
     expect([gone.written, gone.status]).toEqual([[], {}])
   })
 
-  it('makes none for another number of replicas (C8)', async () => {
+  it('creates nothing for another number of replicas (C8)', async () => {
     const status = await looked()
     const { written, status: said } = await pass({ status, state: { deployment: seen({}, 5) } })
     expect([written, said]).toEqual([[], {}])
   })
 
-  it('makes none while one is there, and then one for the last change', async () => {
+  it('creates nothing while a Disruption exists, and then one for the last change', async () => {
     const status = await looked()
     clock('03:10:00')
     const first = await pass({ status, state: { deployment: seen(NEWER) } })
@@ -159,7 +159,7 @@ describe('a pass over a DisruptionRollout', () => {
     expect([stillLate.written, stillLate.status, stillLate.logged]).toEqual([[], {}, []])
   })
 
-  it('makes one for a change in the very second of the last one', async () => {
+  it('creates one for a change in the same second as the last Disruption', async () => {
     const first = await pass({ status: await looked(), state: { deployment: seen(NEWER) } })
     const newest = { deployment: seen({ image: 'shop:3' }) }
     const second = await pass({ status: first.next.target.status, state: newest })
@@ -167,7 +167,7 @@ describe('a pass over a DisruptionRollout', () => {
     expect((await pass({ status: second.next.target.status, state: newest })).written).toEqual([])
   })
 
-  it('makes none twice when it could not write down that it has made one', async () => {
+  it('creates no second one when the status write after the creation has failed', async () => {
     const status = await looked()
     clock('03:10:00')
     const first = await pass({ status, state: { deployment: seen(NEWER) } })
@@ -179,14 +179,14 @@ describe('a pass over a DisruptionRollout', () => {
     expect(healed.status).toEqual({ lastScheduleTime: '2026-01-02T03:10:00Z' })
   })
 
-  it('has made none when it cannot say what has changed', async () => {
+  it('creates nothing before the status contains the change', async () => {
     const status = await looked()
     const fails = { status: { code: 'Forbidden', message: 'no', retryable: true } }
     const { written } = await pass({ status, state: { deployment: seen(NEWER) }, fails })
     expect(written).toEqual([])
   })
 
-  it('takes the containers of another target for no change, nor those of a controller before it', async () => {
+  it('ignores changes of the target and containers recorded by another controller', async () => {
     const status = await looked()
     const spec = { targetResource: { kind: 'statefulset', name: 'db' } }
     const turned = await pass({ spec, status, state: { statefulSet: seen(NEWER) } })
@@ -198,7 +198,7 @@ describe('a pass over a DisruptionRollout', () => {
     expect(taken.status).toMatchObject({ lastContainerChangeTime: null })
   })
 
-  it('notes since when its target is missing, and takes it up again where it was', async () => {
+  it('records the first time of a missing target, and continues when the target is back', async () => {
     const status = await looked()
     const missing = await pass({ status })
     expect(missing.status).toEqual({ targetResourcePreviouslyMissing: '2026-01-02T03:00:00Z' })
@@ -207,7 +207,7 @@ describe('a pass over a DisruptionRollout', () => {
     expect(back.status).toMatchObject({ targetResourcePreviouslyMissing: null })
   })
 
-  it('makes none while everything is to stop', async () => {
+  it('creates nothing during an emergency stop', async () => {
     const status = await looked()
     const state = { deployment: seen(NEWER), home: { name: 'shop', stop: '' } }
     const { written, events } = await pass({ status, state })
@@ -215,7 +215,7 @@ describe('a pass over a DisruptionRollout', () => {
     expect(events).toMatchObject([{ reason: 'EmergencyStop' }])
   })
 
-  it('refuses a spec that is wrong, where no webhook has', async () => {
+  it('rejects an invalid spec without a webhook', async () => {
     const { written, events } = await pass({
       spec: { disruptionTemplate: { count: 1 } },
       state: { deployment: seen() },
@@ -225,7 +225,7 @@ describe('a pass over a DisruptionRollout', () => {
 })
 
 describe('a pass over a DisruptionRollout that is being deleted', () => {
-  it('deletes its Disruption first, and waits until that is gone', async () => {
+  it('deletes its Disruption first, and waits until it is gone', async () => {
     const metadata = { deletionTimestamp: '2026-01-02T03:00:00Z' }
     const child: Child = {
       apiVersion: 'chaos.datadoghq.com/v1beta1',

@@ -20,7 +20,7 @@ const onUpdate = (old: object, object: object) => [
 ]
 
 describe('a new Disruption', () => {
-  it('is held to the rules about specs, and to a name that may be a label', () => {
+  it('must meet the rules about specs, and its name must be a label value', () => {
     expect(onCreate(disruption(DROP))).toEqual([])
     expect(onCreate(disruption({ ...DROP, count: 0 }, { name: 'a.'.repeat(40) }))).toEqual([
       'metadata.name',
@@ -29,14 +29,14 @@ describe('a new Disruption', () => {
   })
 })
 
-describe('a Disruption that is there', () => {
-  it('stays as it was created with static targeting (A14)', () => {
+describe('an existing Disruption', () => {
+  it('must not change with static targeting (A14)', () => {
     const old = disruption({ ...DROP, staticTargeting: true })
     const counted = onUpdate(old, disruption({ ...DROP, staticTargeting: true, count: 2 }))
     expect(counted).toEqual([{ field: 'spec', found: 'another count', expected: 'the spec as it was created' }])
   })
 
-  it('may change its count with dynamic targeting, and nothing else (A14)', () => {
+  it('may change only its count with dynamic targeting (A14)', () => {
     const old = disruption({ ...DROP, duration: '60s' })
     expect(onUpdate(old, disruption({ ...DROP, duration: '1m0s', count: '50%' }))).toEqual([])
     expect(onUpdate(old, disruption({ network: { drop: 11 }, duration: '60s', dryRun: true }))).toEqual([
@@ -44,16 +44,16 @@ describe('a Disruption that is there', () => {
     ])
   })
 
-  it('may not become static, nor dynamic', () => {
+  it('must not switch between static and dynamic targeting', () => {
     const [dynamic, fixed] = [disruption(DROP), disruption({ ...DROP, staticTargeting: true })]
     expect([...onUpdate(dynamic, fixed), ...onUpdate(fixed, dynamic)]).toHaveLength(2)
   })
 
-  it('is held to the rules about specs as well', () => {
+  it('must meet the rules about specs after an update', () => {
     expect(onUpdate(disruption(DROP), disruption({ ...DROP, count: 0 }))).toMatchObject([{ field: 'spec.count' }])
   })
 
-  it('keeps who made it', () => {
+  it('keeps the recorded creator', () => {
     const by = (name?: string) => disruption(DROP, name === undefined ? {} : { annotations: { UserInfo: name } })
     const changed = (old: object, object: object) => [
       ...(disruptionAdmission.metadata?.validate({ operation: 'UPDATE', object, old, user }) ?? []),
@@ -74,20 +74,20 @@ describe('a count of 100', () => {
     }) ?? []),
   ]
 
-  it('is told to be no share', () => {
+  it('causes a warning that it is not a percentage', () => {
     expect(warned(100)).toEqual(['spec.count is 100, which means 100 targets; "100%" means all'])
     expect([...warned('100%'), ...warned(10)]).toEqual([])
   })
 })
 
-describe('requests that are told apart by HTTP', () => {
+describe('a network disruption with HTTP filters', () => {
   const warned = (admission: Admission, object: object) => [
     ...(admission.warnings?.({ operation: 'CREATE', object, old: undefined, user }) ?? []),
   ]
   const of = (http: object) => ({ network: { drop: 10, http } })
 
   it.each([[{ methods: ['GET'] }], [{ paths: ['/'] }], [{ methods: ['GET'], paths: ['/a'] }]])(
-    'as by %j are taken, and warned of: no injector does it',
+    'is accepted with a warning, because no injector supports it: %j',
     (http) => {
       expect(onCreate(disruption(of(http)))).toEqual([])
       const what = 'requests are not told apart by HTTP method or path, so the network is never injected'
@@ -99,7 +99,7 @@ describe('requests that are told apart by HTTP', () => {
     },
   )
 
-  it('are not warned of where nothing of them is named', () => {
+  it('causes no warning without methods and paths', () => {
     for (const spec of [of({}), of({ methods: [], paths: [] }), DROP, {}])
       expect([
         ...warned(disruptionAdmission, { spec }),
@@ -124,7 +124,7 @@ describe('a Disruption without a duration', () => {
     expect(defaulted(of(duration))).toEqual(expected)
   })
 
-  it('keeps the one that it has, whatever the usual one is by now', () => {
+  it('keeps its recorded duration when the default changes', () => {
     expect(defaulted(of(), of('5m'))).toEqual(['spec.duration=5m'])
     expect(defaulted(of(), of())).toEqual([])
     expect(defaulted(of('7m'), of('5m'))).toEqual([])

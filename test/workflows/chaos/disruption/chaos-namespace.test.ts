@@ -1,4 +1,4 @@
-// Where the chaos pods of a Disruption are: in the configured namespace, and as long as it lives in the one in which it has begun.
+// The namespace of a Disruption's chaos pods: the configured one at its first pass.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
@@ -21,7 +21,7 @@ const inNamespace = (chaosNamespace: string) => ({
 const TARGETS = { pods: [pod('web-1')], targetPods: [pod('web-1')] }
 
 describe('the chaos pods of a Disruption', () => {
-  it('are made in the configured namespace, which its status keeps, and are told it', async () => {
+  it('are created in the configured namespace, which the status records and the injector gets as an argument', async () => {
     const { writes, status } = await pass({ state: TARGETS, settings: inNamespace('disturbers') })
     expect(status).toMatchObject({ chaosNamespace: 'disturbers' })
     const [{ object }] = writes as unknown as [
@@ -32,7 +32,7 @@ describe('the chaos pods of a Disruption', () => {
     expect(args[args.indexOf('--chaos-namespace') + 1]).toBe('disturbers')
   })
 
-  it('are made where it has begun, whatever is configured since', async () => {
+  it('are created in the namespace of the first pass after a change of the configuration', async () => {
     const { next } = await pass({ state: TARGETS, settings: inNamespace('former') })
     const status = next.target.status as object
     const { writes, status: changed } = await pass({ state: TARGETS, status, settings: inNamespace('new') })
@@ -40,7 +40,7 @@ describe('the chaos pods of a Disruption', () => {
     expect(changed).toEqual({})
   })
 
-  it('are looked for there, and in the configured namespace when nothing is known of it any more', () => {
+  it('are queried there, and in the configured namespace after the Disruption is deleted', () => {
     const { queries, writes } = disruptionController
     const settings = { injector: { chaosNamespace: 'new' } }
     const metadata = { name: 'slow', namespace: 'shop', uid: 'uid-slow' }
@@ -54,7 +54,7 @@ describe('the chaos pods of a Disruption', () => {
     expect(writesFor(writes, { target: begun, settings })[0]?.namespaces).toEqual(['former'])
   })
 
-  it('of a former version, whose status does not say it, are said to be where it is configured', async () => {
+  it('are recorded in the default namespace for a Disruption of an older version', async () => {
     const state = { ...TARGETS, chaosPods: [chaosPod('web-1')] }
     const { next } = await pass({ state })
     const { chaosNamespace, ...status } = next.target.status ?? {}
@@ -63,24 +63,24 @@ describe('the chaos pods of a Disruption', () => {
   })
 })
 
-describe('a Disruption that a former version has begun', () => {
+describe('a Disruption that an older version has begun', () => {
   const begun = { status: { originalSpec: SPEC, specHash: 'x', targets: ['web-1'] }, settings: inNamespace('new') }
 
-  it('is known to have its chaos pods in the one namespace of then, before anything is done to it', async () => {
+  it('gets the default namespace recorded before any other step', async () => {
     for (const metadata of [{}, { deletionTimestamp: '2026-01-02T03:00:01Z' }]) {
       const { written, status, outcome } = await pass({ ...begun, metadata, state: TARGETS })
       expect([written, status, outcome.againMs]).toEqual([[], { chaosNamespace: 'chaos-engineering' }, 0])
     }
   })
 
-  it('is where it was configured when chaos-controller has begun it', async () => {
+  it('gets the configured namespace if chaos-controller has begun it', async () => {
     const status = { injectionStatus: 'Injected', targetInjections: {} }
     expect((await pass({ ...begun, status, state: TARGETS })).status).toMatchObject({ chaosNamespace: 'new' })
   })
 })
 
 describe('an emergency stop of the cluster', () => {
-  it('is looked for at the configured namespace, also for what has begun elsewhere', () => {
+  it('is read from the configured namespace, also for a Disruption with another chaos namespace', () => {
     const query = disruptionController.queries['chaosHome']!
     const target = { metadata: { name: 'slow', namespace: 'shop' }, status: { chaosNamespace: 'former' } }
     expect(selectionsOf(query, target, { injector: { chaosNamespace: 'new' } })).toMatchObject([{ name: 'new' }])

@@ -1,4 +1,4 @@
-// Passes over a Disruption whose time is over: no chaos pod disturbs for longer than it was to, or it is told.
+// Passes over an expired Disruption: no chaos pod disturbs longer than requested without a report.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('a pass over a Disruption whose time is over', () => {
+describe('a pass over an expired Disruption', () => {
   const status = {
     specHash: 'x',
     originalSpec: SPEC,
@@ -27,14 +27,14 @@ describe('a pass over a Disruption whose time is over', () => {
     return await pass({ status, state: { chaosPods: [chaosPod('a', is)], targetPods, targetNodes } })
   }
 
-  it('leaves chaos pods the time to end by themselves, and those alone that have', async () => {
+  it('gives chaos pods time to end, and leaves completed ones alone', async () => {
     const running = await over(601, { isReady: true })
     expect([running.written, running.outcome.laterMs]).toEqual([[], 14_000])
     const completed = await over(700, { phase: 'Succeeded', hasCompleted: true, injector: 'completed' })
     expect([completed.written, completed.outcome.laterMs]).toEqual([[], undefined])
   })
 
-  it("E2: is one by whichever clock says so, and says that it was not Temporal's", async () => {
+  it("E2: expires by any clock, and reports a clock other than Temporal's", async () => {
     vi.setSystemTime(at(60))
     const state = { chaosPods: [chaosPod('a', { isReady: true })], targetPods, targetNodes }
     const early = await pass({ status, state, latest: at(7200) })
@@ -46,13 +46,13 @@ describe('a pass over a Disruption whose time is over', () => {
       message: expect.stringContaining("a clock that Temporal's is behind") as string,
     }
     expect(early.events).toContainEqual(expect.objectContaining(told))
-    // When Temporal's time comes, it has been told.
+    // The expiry has been reported when Temporal's clock reaches it.
     vi.setSystemTime(at(601))
     const late = await pass({ status: { ...status, ...early.status }, state: { ...state, chaosPods: [] } })
     expect(reasonsOf(late.events)).not.toContain('DurationOver')
   })
 
-  it('E2: has no chaos pod made, where one is missing', async () => {
+  it('E2: creates no missing chaos pod', async () => {
     vi.setSystemTime(at(60))
     const begun = { ...status, injectionStatus: 'NotInjected', targetInjections: {} }
     const state = { pods: targetPods, targetPods, targetNodes }
@@ -60,7 +60,7 @@ describe('a pass over a Disruption whose time is over', () => {
     expect((await pass({ status: begun, state, latest: at(7200) })).written).toEqual([])
   })
 
-  it('ends those that do not, and is stuck when they are left all the same', async () => {
+  it('deletes chaos pods that do not end, and is stuck when they remain', async () => {
     const late = await over(615, { isReady: true })
     expect(late.written).toEqual(['remove Pod chaos-slow-a'])
     expect(late.outcome.laterMs).toBe(10_000)
@@ -74,7 +74,7 @@ describe('a pass over a Disruption whose time is over', () => {
     )
   })
 
-  it('is stuck on those that have failed, which may have left something', async () => {
+  it('is stuck on failed chaos pods, which may have left changes behind', async () => {
     const failed = await over(601, { phase: 'Failed', injector: 'failed' })
     expect(failed.written).toEqual(['remove Pod chaos-slow-a'])
     const stuck = await over(602, { phase: 'Failed', injector: 'failed', isDeleting: true })

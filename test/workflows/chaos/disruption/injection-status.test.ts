@@ -30,7 +30,7 @@ const status = (current: InjectionStatus, pods: readonly Pod[], more: Partial<St
   injectionStatusOf({ current, pods, kinds: KINDS, targets: ['a', 'b'], desired: 2, isOver: false, ...more })
 
 describe('the injection status', () => {
-  it('is what the chaos pods that are ready make it', () => {
+  it('depends on the ready chaos pods', () => {
     expect(status('NotInjected', [])).toBe('NotInjected')
     expect(status('NotInjected', [...of('a', {}), ...of('b', {})])).toBe('NotInjected')
     expect(status('NotInjected', [...of('a', ready), ...of('b', {})])).toBe('PartiallyInjected')
@@ -40,7 +40,7 @@ describe('the injection status', () => {
     )
   })
 
-  it('is partial while there are fewer targets than are wanted, and comes back when a chaos pod does', () => {
+  it('is partial with fewer targets than desired, and recovers when a chaos pod is ready again', () => {
     expect(status('NotInjected', [...of('a', ready), ...of('b', ready)], { desired: 3 })).toBe('PartiallyInjected')
     expect(status('Injected', [...of('a', ready), ...of('b', {})])).toBe('PartiallyInjected')
     expect(status('PartiallyInjected', [...of('a', ready), ...of('b', ready)])).toBe('Injected')
@@ -69,19 +69,19 @@ describe('the injection status', () => {
     expect(status(after, [], { isOver: true })).toBe(after)
   })
 
-  it('says at the end how much it was, whatever the chaos pods that go still say', () => {
+  it('records the highest injection at the end, even while chaos pods end', () => {
     expect(status('Injected', [...of('a', {}), ...of('b', {})], { isOver: true })).toBe('PreviouslyInjected')
     expect(status('NotInjected', [...of('a', ready), ...of('b', ready)], { isOver: true })).toBe('PreviouslyInjected')
   })
 
-  it('counts a target when everything is done to it', () => {
+  it('counts a target when all kinds are ready on it', () => {
     const pods = [...of('a', ready), pod('b', 'cpu-pressure', ready)]
     expect(injectedTargets({ pods, kinds: KINDS, targets: ['a', 'b'] })).toEqual(['a'])
     expect(injectedTargets({ pods, kinds: [], targets: ['a'] })).toEqual([])
   })
 })
 
-describe('what is told of each target', () => {
+describe('the status of each target', () => {
   const NOW = '2026-01-02T03:04:05Z'
   const named = (target: string, does: string, isReady: boolean) => ({
     target,
@@ -93,7 +93,7 @@ describe('what is told of each target', () => {
   const told = (before: TargetInjections, pods: readonly Told[], stuck: readonly string[] = []) =>
     targetInjectionsOf({ before, targets: ['b', 'a'], kinds: ['dns-disruption'], pods, stuck: new Set(stuck) }, NOW)
 
-  it('is in order, with the first time that it was injected', () => {
+  it('is sorted, and has the time of the first injection', () => {
     const first = told({}, [named('a', 'dns-disruption', true)])
     expect(Object.keys(first)).toEqual(['a', 'b'])
     expect(first).toEqual({
@@ -128,7 +128,7 @@ describe('what is told of each target', () => {
     expect(messageOf(told({}, [{ ...named('a', 'dns-disruption', true), message: 'old' }]))).toBeUndefined()
   })
 
-  it('says which could not be undone', () => {
+  it('contains the stuck chaos pods', () => {
     const pods = [named('a', 'dns-disruption', false)]
     expect(told({}, pods, ['chaos-a-dns-disruption'])).toMatchObject({
       a: { 'dns-disruption': { injectionStatus: 'IsStuckOnRemoval' } },

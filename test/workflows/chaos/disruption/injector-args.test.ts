@@ -6,9 +6,9 @@ import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import type { InjectorKindName } from '../../../../workflows/chaos/contract.ts'
 import { injectorArgs } from '../../../../workflows/chaos/disruption/injector-args.ts'
 import type { DisruptionSpec } from '../../../../workflows/chaos/disruption/kind.ts'
-import { instantMs } from '../../../../workflows/chaos/instant.ts'
+import { timestampMs } from '../../../../workflows/chaos/timestamp.ts'
 
-const [INJECT, END] = [instantMs('2026-01-02T03:00:00Z')!, instantMs('2026-01-02T03:10:00Z')!]
+const [INJECT, END] = [timestampMs('2026-01-02T03:00:00Z')!, timestampMs('2026-01-02T03:10:00Z')!]
 const COMMON =
   '--metrics-sink noop --level pod --target-containers app;containerd://abc --target-pod-ip 10.1.2.3 --chaos-namespace chaos-engineering ' +
   '--log-context-disruption-name d --log-context-disruption-namespace ns --log-context-disruption-uid uid ' +
@@ -33,7 +33,7 @@ function args(kind: InjectorKindName, spec: Partial<DisruptionSpec>, more: objec
   }).join(' ')
 }
 
-/** What it does, without what all kinds have. */
+/** The arguments of the kind, without the common ones. */
 function does(kind: InjectorKindName, spec: Partial<DisruptionSpec>): string {
   return args(kind, spec).split(' --metrics-sink')[0] ?? ''
 }
@@ -42,12 +42,12 @@ const network = { drop: 30, hosts: [{ host: '10.0.0.0/8', port: 80, protocol: 't
 const NETWORK =
   'network-disruption --corrupt 0 --drop 30 --duplicate 0 --delay 0 --delay-jitter 0 --bandwidth-limit 0 --hosts 10.0.0.0/8;80;tcp;;;;100'
 
-describe('what an injector is told', () => {
-  it('of a network (G1, G3)', () => {
+describe('the arguments of an injector', () => {
+  it('contain a network disruption (G1, G3)', () => {
     expect(args('network-disruption', { network })).toBe([NETWORK, COMMON, SINCE, DNS, DEADLINE].join(' '))
   })
 
-  it('of the addresses that services of clouds stand for, behind its own hosts (B24)', () => {
+  it('contain the address ranges of cloud services after the hosts of the spec (B24)', () => {
     const cloudHosts = [
       { host: '3.5.0.0/19', flow: 'egress' as const },
       { host: '3.6.0.0/19', connState: 'new' as const },
@@ -57,7 +57,7 @@ describe('what an injector is told', () => {
     )
   })
 
-  it('of rehearsals, of the beginning of a pod, and of pulses (G2)', () => {
+  it('contain dry run, onInit and pulses (G2)', () => {
     const pulse = { activeDuration: '1m', dormantDuration: '30s', initialDelay: '5s' }
     const pulsed =
       '--dry-run --on-init --pulse-active-duration 1m0s --pulse-dormant-duration 30s --pulse-initial-delay 5s'
@@ -66,7 +66,7 @@ describe('what an injector is told', () => {
     )
   })
 
-  it('of hosts that operators allow, unless the Disruption says otherwise', () => {
+  it("contain the operators' allowed hosts, unless the Disruption disables them", () => {
     const config = { ...DEFAULT_CONFIG.injector, allowedHosts: [{ host: '8.8.8.8', port: 53, protocol: 'udp' }] }
     expect(args('network-disruption', { network }, { config })).toContain(
       `${SINCE} --allowed-hosts 8.8.8.8;53;udp;;;;100 --dns-pod`,
@@ -89,7 +89,7 @@ describe('what an injector is told', () => {
     )
   })
 
-  it('of requests', () => {
+  it('contain methods and paths of requests', () => {
     const http = { methods: ['get', 'POST'], paths: ['/a', '/b'] }
     expect(does('network-disruption', { network: { delay: 5, http } })).toMatch(
       / --delay 5 .* --method GET --method POST --path \/a --path \/b$/,
@@ -157,12 +157,12 @@ describe('what an injector is told', () => {
     expect(does(kind, spec)).toBe(expected)
   })
 
-  it('of a node has neither containers nor an address', () => {
+  it('contain neither containers nor an address at level node', () => {
     const told = args('cpu-pressure', { cpuPressure: {}, level: 'node' }, { containers: [] })
     expect(told).toContain('--metrics-sink noop --level node --chaos-namespace')
   })
 
-  it('has containers in the order of their names (A1)', () => {
+  it('contain the containers sorted by name (A1)', () => {
     const containers = [
       { name: 'b', id: 'containerd://2' },
       { name: 'a', id: 'containerd://1' },
@@ -172,7 +172,7 @@ describe('what an injector is told', () => {
     )
   })
 
-  it('is never what the spec does not ask for', () => {
+  it('cannot be built for a kind that is not in the spec', () => {
     expect(() => args('cpu-pressure', {})).toThrow('the spec has no cpuPressure, which cpu-pressure does')
   })
 })

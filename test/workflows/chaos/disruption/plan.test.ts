@@ -1,4 +1,4 @@
-// Passes over a Disruption without servers: what each step writes, in which order, and what a repeated pass makes of what is there.
+// Passes over a Disruption without servers: the writes of each step, their order, and a repeated pass.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
@@ -16,7 +16,7 @@ afterEach(() => {
 })
 
 describe('a pass over a new Disruption', () => {
-  it('keeps the spec, chooses, says whom it has chosen, and makes what it has said', async () => {
+  it('records the spec, chooses targets, records them, and creates their chaos pods', async () => {
     const { writes, status, events, outcome } = await pass({
       state: { pods: [pod('web-1'), pod('web-2')], targetPods: [pod('web-1'), pod('web-2')] },
     })
@@ -43,7 +43,7 @@ describe('a pass over a new Disruption', () => {
     expect(outcome.laterMs).toBe(599_000)
   })
 
-  it('gives the spec that it keeps along with what it tells, if that is not too long', async () => {
+  it('adds the recorded spec to its Event, unless it is too long', async () => {
     const told = async (spec: object) => {
       const { events, status } = await pass({ spec, metadata: { annotations: { UserInfo: '{"username":"ann"}' } } })
       const { annotations } = events.find(({ reason }) => reason === 'Created') ?? {}
@@ -64,7 +64,7 @@ describe('a pass over a new Disruption', () => {
     })
   })
 
-  it('has made nothing when it cannot say whom it has chosen, and makes the very same when it is repeated', async () => {
+  it('creates nothing if the status write fails, and creates the same chaos pods when it is repeated', async () => {
     const state = { pods: [pod('web-1')], targetPods: [pod('web-1')] }
     const first = await pass({ state })
     const again = await pass({ state, status: first.next.target.status as object })
@@ -77,7 +77,7 @@ describe('a pass over a new Disruption', () => {
     expect(found.written).toEqual([])
   })
 
-  it('makes another run of what had been injected and is gone', async () => {
+  it('starts another run for a deleted chaos pod after the injection', async () => {
     const state = { pods: [pod('web-1')], targetPods: [pod('web-1')] }
     const first = await pass({ state })
     const injected = await pass({
@@ -130,7 +130,7 @@ describe('a pass over a new Disruption', () => {
     expect(planned?.injectorPodName).not.toBe(former)
     expect(moved.written[1]).toBe(`create Pod ${planned?.injectorPodName ?? ''}`)
     expect(planned).not.toHaveProperty('since')
-    // The former one is deleted and ends, badly: nothing of it can be left.
+    // The previous chaos pod is deleted and fails, but nothing of it can be left.
     const going = own({ isDeleting: true, isReady: false, phase: 'Failed', injector: 'failed' })
     const fresh = chaosPod('web-0', {
       node: 'n2',
@@ -150,7 +150,7 @@ describe('a pass over a new Disruption', () => {
     expect(again.next.target.status).not.toHaveProperty('ignoredTargets')
   })
 
-  it('leaves the chaos pod of a kind that is done once where its target was', async () => {
+  it('keeps the chaos pod of a one-time kind on the previous node of its target', async () => {
     const spec = { ...SPEC, network: undefined, podReplacement: {} }
     const targets = [pod('web-0', { node: 'n2' })]
     const replaced = chaosPod('web-0', { node: 'n1', does: 'pod-replacement', isReady: true })
@@ -168,7 +168,7 @@ describe('a pass over a new Disruption', () => {
     expect(written).toEqual([])
   })
 
-  it('B15: fails a node that it was to choose once not a second time, though its chaos pod has vanished', async () => {
+  it('B15: does not fail a static node again after its chaos pod has disappeared', async () => {
     const nodeSpec = { selector: { app: 'web' }, count: 1, duration: '10m', level: 'node', nodeFailure: {} }
     const spec = { ...nodeSpec, staticTargeting: true }
     const state = { candidateNodes: [node('n1')], nodes: [node('n1')], targetNodes: [node('n1')] }
@@ -185,7 +185,7 @@ describe('a pass over a new Disruption', () => {
     expect((await pass({ spec: nodeSpec, state, status: dynamic })).written).toHaveLength(1)
   })
 
-  it('waits for its beginning', async () => {
+  it('waits for its trigger', async () => {
     const triggers = { createPods: { offset: '30s' } }
     const { written, outcome, status } = await pass({ spec: { ...SPEC, triggers }, state: { pods: [pod('web-1')] } })
     expect(written).toEqual([])
@@ -193,7 +193,7 @@ describe('a pass over a new Disruption', () => {
     expect(status).toMatchObject({ injectionStatus: 'NotInjected' })
   })
 
-  it('does nothing when its time is over already: a clock that has jumped makes no chaos pod', async () => {
+  it('creates no chaos pod after its end, even if the clock has jumped', async () => {
     vi.setSystemTime(at(601))
     const { written, status, events } = await pass({ state: { pods: [pod('web-1')] } })
     expect(written).toEqual([])
@@ -201,7 +201,7 @@ describe('a pass over a new Disruption', () => {
     expect(reasonsOf(events)).toEqual(['Created', 'DurationOver'])
   })
 
-  it('is deleted some time after, where operators want that', async () => {
+  it("is deleted after the operators' delay", async () => {
     vi.setSystemTime(at(601))
     const early = await pass({ settings: collecting(60_000) })
     expect([early.written, early.outcome.laterMs]).toEqual([[], 59_000])
@@ -211,7 +211,7 @@ describe('a pass over a new Disruption', () => {
     expect(reasonsOf(late.events)).toEqual(['Created', 'GCOver'])
   })
 
-  it('refuses a spec that is wrong, where no webhook has', async () => {
+  it('rejects an invalid spec without a webhook', async () => {
     const { written, events } = await pass({ spec: { ...SPEC, network: {} } })
     expect(written).toEqual([])
     expect(events).toMatchObject([{ reason: 'Created' }, { type: 'Warning', reason: 'InvalidSpec' }])
@@ -219,7 +219,7 @@ describe('a pass over a new Disruption', () => {
     expect(reasonsOf(selecting.events)).toEqual(['Created', 'InvalidLabelSelector', 'InvalidSpec'])
   })
 
-  it('says of a target of which nothing runs that there is nothing to disturb, and of a container that it is not there', async () => {
+  it('reports a target without running containers, and a missing container', async () => {
     const [empty, web] = [pod('web-1', { containers: [] }), pod('web-1')]
     const nothing = await pass({ state: { pods: [empty], targetPods: [empty] } })
     expect(nothing.written).toEqual([])
@@ -231,7 +231,7 @@ describe('a pass over a new Disruption', () => {
     expect(reasonsOf(other.events)).toEqual(['Created', 'CreateFailed'])
   })
 
-  it('tells of targets in trouble once, unless operators want nobody to be told', async () => {
+  it('reports trouble of targets once, unless operators disable the observer', async () => {
     const trouble = { warnings: { TargetPodContainersInWarningState: 'container app: Error' } } as const
     const well = { pods: [pod('web-1')], targetPods: [pod('web-1')] }
     const first = await pass({ state: well })
@@ -259,7 +259,7 @@ describe('a pass over a new Disruption', () => {
     expect((await pass({ state: ill, status, settings: silent })).events).toEqual([])
   })
 
-  it('tells nothing of a target that is being deleted, neither what its status nor what Warnings say, nor that it has recovered', async () => {
+  it('reports nothing about a target that is being deleted: neither its status, nor Warnings, nor a recovery', async () => {
     const trouble = { warnings: { TargetPodContainersInWarningState: 'container app: Error' } } as const
     const state = { pods: [pod('web-1')], targetPods: [pod('web-1')], chaosPods: [chaosPod('web-1')] }
     const well = (await pass({ state: { ...state, chaosPods: [] } })).next.target.status as object
@@ -282,7 +282,7 @@ describe('a pass over a new Disruption', () => {
     ])
   })
 
-  it('says that 100 is not 100 %', async () => {
+  it('warns that 100 is not 100 %', async () => {
     const { events } = await pass({
       spec: { ...SPEC, count: 100 },
       state: { pods: [pod('web-1')], targetPods: [pod('web-1')] },
@@ -290,7 +290,7 @@ describe('a pass over a new Disruption', () => {
     expect(reasonsOf(events)).toContain('InvalidSpec')
   })
 
-  it('goes on with the original spec when somebody has changed it, and says so once for each change', async () => {
+  it('continues with the original spec after a change, and reports each change once', async () => {
     const state = { pods: [pod('web-1')], targetPods: [pod('web-1')] }
     const first = await pass({ state })
     const changed = await pass({
@@ -322,7 +322,7 @@ describe('a pass over a new Disruption', () => {
         await pass({ spec: { ...spec, ...now }, metadata: { generation: 2 }, state: { chaosPods, ...state }, status })
       const all = await changed({ pods: [pod('other')], targetPods: targets.map((name) => pod(name)) })
       expect([all.next.target.status?.targets, all.written]).toEqual([targets, []])
-      // One of them has gone.
+      // One of them has been deleted.
       const less = await changed({ pods: [pod('other')], targetPods: [pod('web-1')] })
       expect(less.next.target.status?.targets).toEqual(['web-1'])
       expect(less.written).toEqual(['remove Pod chaos-slow-web-2'])
@@ -331,7 +331,7 @@ describe('a pass over a new Disruption', () => {
     },
   )
 
-  it('is deleted where everything is to stop', async () => {
+  it('is deleted during an emergency stop', async () => {
     const { written, events } = await pass({
       state: { home: { name: 'shop', stop: 'too many alerts' }, pods: [pod('web-1')] },
     })
@@ -345,7 +345,7 @@ describe('a pass over a new Disruption', () => {
     ])
   })
 
-  it('says which chaos pods have failed', async () => {
+  it('reports failed chaos pods', async () => {
     const chaosPods = [chaosPod('a', { phase: 'Failed', injector: 'failed' }), chaosPod('b')]
     const { events, writes } = await pass({
       status: { specHash: 'x', targets: ['a', 'b'] },
@@ -355,7 +355,7 @@ describe('a pass over a new Disruption', () => {
     expect(writes.filter(({ verb }) => verb === 'release')).toEqual([])
   })
 
-  it('lets go of chaos pods that somebody deletes, and of none that still clean', async () => {
+  it('releases chaos pods that a user has deleted, except those that still clean up', async () => {
     const going = { isDeleting: true }
     const { writes } = await pass({
       status: { specHash: 'x', targets: ['a', 'b', 'c'] },
@@ -376,13 +376,13 @@ describe('a pass over a new Disruption', () => {
   })
 })
 
-describe('a chaos pod that is gone since it was let go of in this pass', () => {
+describe('a chaos pod that this pass has released and that is gone', () => {
   const ended = { isDeleting: true, phase: 'Succeeded', hasCompleted: true } as const
   const known = (since?: string) => ({
     'network-disruption': { injectionStatus: 'Injected', injectorPodName: 'chaos-slow-a', ...(since && { since }) },
   })
 
-  it('is not counted any more: nobody tells the next pass of it', async () => {
+  it('no longer counts, because no event reports it to the next pass', async () => {
     const { status } = await pass({
       released: 'gone',
       status: { specHash: 'x', targets: ['b'], injectionStatus: 'PartiallyInjected', runCount: 1 },
@@ -391,7 +391,7 @@ describe('a chaos pod that is gone since it was let go of in this pass', () => {
     expect(status).toMatchObject({ injectionStatus: 'Injected', injectedTargetsCount: 1 })
   })
 
-  it('is made again at once where its target is still one', async () => {
+  it('is created again at once if its target is still chosen', async () => {
     const { written } = await pass({
       released: 'gone',
       status: {

@@ -25,7 +25,7 @@ const target = (name: string, is: Partial<Target> = {}): Target => ({
 const names = (targets: readonly Target[]) => targets.map(({ metadata }) => metadata.name)
 const nobody = { current: new Set<string>(), ownNodes: new Set<string>() }
 
-describe('how many targets there are to be', () => {
+describe('the number of targets', () => {
   it.each([
     ['50%', 4, 2],
     ['50%', 3, 2],
@@ -43,27 +43,27 @@ describe('how many targets there are to be', () => {
     expect(desiredCount(count, matching)).toBe(expected)
   })
 
-  it('is more than match when a number asks for more', () => {
+  it('exceeds the matching objects if the count is higher', () => {
     expect(requestedCount(3, 2)).toBe(3)
     expect(requestedCount('50%', 3)).toBe(2)
   })
 })
 
-describe('what may be a target', () => {
-  it('runs, is ready, and has the annotations of the filter', () => {
+describe('a candidate', () => {
+  it('is running or ready, and has the annotations of the filter', () => {
     const found = [target('a'), target('b', { isRunning: false }), target('c', { annotations: { team: 'red' } })]
     expect(names(matchingTargets(found, {}, nobody))).toEqual(['a', 'c'])
     expect(names(matchingTargets(found, { filter: { annotations: { team: 'red' } } }, nobody))).toEqual(['c'])
     expect(names(matchingTargets(found, { filter: { annotations: { team: 'blue' } } }, nobody))).toEqual([])
   })
 
-  it('waits for it, with onInit, or did when it was chosen', () => {
+  it('waits for its disruption with onInit, or is a target already', () => {
     const found = [target('a'), target('b', { isRunning: false, waitsForInit: true }), target('c')]
     expect(names(matchingTargets(found, { onInit: true }, nobody))).toEqual(['b'])
     expect(names(matchingTargets(found, { onInit: true }, { ...nobody, current: new Set(['c']) }))).toEqual(['b', 'c'])
   })
 
-  it('is not the node of the controller, nor a pod there whose node is to fail', () => {
+  it('is not the node of the controller, nor a pod on it whose node would fail', () => {
     const found = [target('a', { node: 'own' }), target('b')]
     const own = { ...nobody, ownNodes: new Set(['own', 'other']) }
     expect(names(matchingTargets(found, {}, own))).toEqual(['a', 'b'])
@@ -73,17 +73,17 @@ describe('what may be a target', () => {
   })
 })
 
-describe('a choice', () => {
+describe('the choice of targets', () => {
   const first = () => 0
 
-  it('keeps what still matches, and says how many are missing (S1)', () => {
+  it('keeps matching targets, and returns the number of missing ones (S1)', () => {
     expect(retainTargets(['a', 'b'], ['a', 'b', 'c', 'd'], 2, first)).toEqual({ kept: ['a', 'b'], missing: 0 })
     expect(retainTargets(['a', 'b'], ['a', 'c', 'd'], 2, first)).toEqual({ kept: ['a'], missing: 1 })
     expect(retainTargets(['a', 'b', 'c'], ['a', 'b', 'c'], 1, first).kept).toHaveLength(1)
     expect(retainTargets([], [], 0, first)).toEqual({ kept: [], missing: 0 })
   })
 
-  it('is the same for the same throws of the die, whatever the order in which they were found', () => {
+  it('is the same for the same random numbers, whatever the order of the candidates is', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 12 }),
@@ -101,7 +101,7 @@ describe('a choice', () => {
     )
   })
 
-  it('is as likely for each', () => {
+  it('is equally likely for each candidate', () => {
     const counts = new Map<string, number>()
     let state = 7
     const die = () => {

@@ -7,7 +7,7 @@ const spec = { ...DROP, count: 2, duration: '90m', memoryPressure: { targetPerce
 const full = disrupting({ ...spec, pulse: { activeDuration: '1m', dormantDuration: '1s' } })
 
 describe('the hash of a spec', () => {
-  it('knows no order of keys', () => {
+  it('ignores the order of keys', () => {
     expect(specHash(Object.fromEntries(Object.entries(full).reverse()))).toBe(specHash(full))
   })
 
@@ -34,14 +34,14 @@ describe('the hash of a spec', () => {
     expect(changedFields(full, { ...full, ...change })).toEqual([field])
   })
 
-  it('names a count that is another one where targets were drawn once, and no other', () => {
+  it('differs for another count with static targeting only', () => {
     const drawnOnce = { ...full, staticTargeting: true }
     expect(changedFields(full, drawnOnce)).toEqual(['staticTargeting'])
     expect(changedFields(full, { ...drawnOnce, count: 3 })).toEqual(['staticTargeting'])
     expect(changedFields(drawnOnce, { ...full, count: 3 })).toEqual(['count', 'staticTargeting'])
   })
 
-  it('leaves count out with dynamic targeting, and with static targeting has it', () => {
+  it('excludes the count with dynamic targeting, and includes it with static targeting', () => {
     const hashes = [{}, { staticTargeting: false }, { staticTargeting: true }].map((targeting) =>
       [1, '50%'].map((count) => specHash({ ...full, ...targeting, count })),
     )

@@ -9,7 +9,7 @@ import { type AskParts, host, networkAsk } from './network-ask.ts'
 const JUMP = '-m comment --comment pawl-chaos -j CHAOS-NET'
 
 describe('the backend of iptables and HTB', () => {
-  it('K1: drops with safeguards and allowed hosts first, all rules in one transaction', () => {
+  it('K1: drops packets after safeguards and allowed hosts, with all rules in one transaction', () => {
     const spec = {
       drop: 30,
       allowedHosts: [host({ host: '10.9.0.0/16', protocol: 'tcp' })],
@@ -30,7 +30,7 @@ describe('the backend of iptables and HTB', () => {
     ])
   })
 
-  it('K2: limits the bandwidth by a class that the packets are sent to', () => {
+  it('K2: limits the bandwidth with a class for the packets', () => {
     const spec = { bandwidthLimit: 12345, hosts: [host({ port: 80, protocol: 'tcp' })] }
     const { apply } = planned({ spec, level: 'node' })
     expect(apply.slice(0, -1).map(commandText)).toEqual([
@@ -41,7 +41,7 @@ describe('the backend of iptables and HTB', () => {
     expect(rules({ spec, level: 'node' })).toContain('-A CHAOS-NET -p tcp --dport 80 -j CLASSIFY --set-class ca05:4')
   })
 
-  it('K3: refuses what this kernel cannot do, naming each effect', () => {
+  it('K3: refuses effects that this kernel does not support, and names each one', () => {
     const spec = { drop: 5, delayMs: 10, duplicate: 1, corrupt: 1 }
     const netem = 'needs the queueing discipline netem, which this kernel does not have'
     expect(planIptables(networkAsk({ spec }))).toEqual({
@@ -49,14 +49,14 @@ describe('the backend of iptables and HTB', () => {
     })
   })
 
-  it('K4: finds the answers to a client by its address and the port that it has asked', () => {
+  it('K4: matches the answers to a client by its address and the port of the request', () => {
     const hosts = [host({ host: '10.0.0.7', port: 8080, protocol: 'tcp', flow: 'ingress', connState: 'est' })]
     expect(rules({ spec: { drop: 100, hosts }, onInit: true })).toContain(
       '-A CHAOS-NET -d 10.0.0.7 -p tcp --sport 8080 -m conntrack --ctstate ESTABLISHED -j DROP',
     )
   })
 
-  it('K5: undoes its jumps, its chain and its own root', () => {
+  it('K5: removes its jumps, its chain and its own root', () => {
     const { undo } = planned({ spec: { drop: 5, bandwidthLimit: 64 }, level: 'node' })
     expect(undo.map(commandText)).toEqual([
       `iptables -w -t mangle -D POSTROUTING -o eth0 ${JUMP}`,
@@ -66,7 +66,7 @@ describe('the backend of iptables and HTB', () => {
     ])
   })
 
-  it('leaves an interface alone whose bandwidth somebody shapes already', () => {
+  it('refuses an interface with shaped bandwidth', () => {
     const facts = { interfaces: [{ name: 'eth0', qlen: 1000, rootQdisc: 'htb 1:' }] }
     expect(planIptables(networkAsk({ spec: { bandwidthLimit: 64 }, facts }))).toEqual({
       unsupported: ['the bandwidth of eth0 is shaped already, by htb 1:'],
@@ -74,13 +74,13 @@ describe('the backend of iptables and HTB', () => {
     expect(isUnsupported(planIptables(networkAsk({ spec: { drop: 5 }, facts })))).toBe(false)
   })
 
-  it('disrupts all of a pod in which containers cannot be told apart', () => {
+  it('disrupts the whole pod if its containers cannot be distinguished', () => {
     const plan = planIptables(networkAsk({ spec: { drop: 5 }, facts: { containers: [] } }))
     if (isUnsupported(plan)) throw new Error(plan.unsupported.join())
     expect(plan.apply.map(commandText).join()).not.toContain('cgroup')
   })
 
-  it('disrupts several containers of a pod by one chain', () => {
+  it('disrupts several containers of a pod with one chain', () => {
     const containers = [
       { version: 2, path: 'pod1/a' },
       { version: 2, path: 'pod1/b' },
@@ -92,7 +92,7 @@ describe('the backend of iptables and HTB', () => {
     ])
   })
 
-  it('replaces its rules when a name has another address, and only then', () => {
+  it('replaces its rules only when a name resolves to another address', () => {
     const ask = (ip: string) =>
       networkAsk({
         spec: { drop: 5, hosts: [host({ host: 'a.example', protocol: 'tcp' })] },

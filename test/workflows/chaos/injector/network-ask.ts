@@ -1,6 +1,6 @@
-// Builds what a network backend is asked in tests.
+// Builds requests for network backends.
 
-import type { NetworkAsk } from '../../../../workflows/chaos/injector/network/filters.ts'
+import type { NetworkRequest } from '../../../../workflows/chaos/injector/network/filters.ts'
 import type { NetworkSpec } from '../../../../workflows/chaos/injector/invocation.ts'
 import type { HostRule } from '../../../../workflows/chaos/host-rule.ts'
 import type { NetworkFacts } from '../../../../workflows/chaos/injector/network/network-spec.ts'
@@ -12,8 +12,8 @@ export interface AskParts {
   readonly onInit?: boolean
 }
 
-/** A pod with `lo` and `eth0`, of which nothing else is said, on a node at 10.0.0.2 behind 10.1.0.1. */
-export function networkAsk({ spec, facts, level = 'pod', onInit = false }: AskParts = {}): NetworkAsk {
+/** A pod with `lo` and `eth0` on a node at 10.0.0.2, behind the gateway 10.1.0.1. */
+export function networkAsk({ spec, facts, level = 'pod', onInit = false }: AskParts = {}): NetworkRequest {
   return {
     spec: {
       hosts: [],

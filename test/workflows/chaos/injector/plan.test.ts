@@ -1,4 +1,4 @@
-// What is planned for each kind beside the network. Source: spec/chaos.md 3.7 and 3.8.
+// The plans of all kinds except network disruptions. Source: spec/chaos.md 3.7 and 3.8.
 
 import { describe, expect, it } from 'vitest'
 
@@ -56,7 +56,7 @@ describe('the plan of', () => {
     expect(undo.map(commandText)).toEqual(['end cpu-pressure-stress'])
   })
 
-  it('memory pressure needs a limit', () => {
+  it('memory pressure needs a memory limit', () => {
     const spec = { kind: 'memory-pressure', targetPercent: 76, rampMs: 600_000 } as const
     expect(planMemoryPressure(spec, { joins: [], limitBytes: undefined, usageFile: '/u' })).toEqual({
       unsupported: ['the memory of the target has no limit, of which 76% could be taken'],
@@ -73,7 +73,7 @@ describe('the plan of', () => {
     })
   })
 
-  it('disk pressure writes limits and restores what was there, in either version of control groups', () => {
+  it('disk pressure sets limits and restores previous ones, in both cgroup versions', () => {
     const spec = { kind: 'disk-pressure', path: '/data', readBytesPerSec: 1024, writeBytesPerSec: 2048 } as const
     const first: DiskFacts = {
       device: '254:0',
@@ -94,7 +94,7 @@ describe('the plan of', () => {
     ])
   })
 
-  it('a disruption of DNS starts its responder before anybody is led to it', () => {
+  it('a DNS disruption starts its responder before it redirects queries', () => {
     const records = [{ hostname: 'a.example', type: 'A', value: '1.2.3.4', ttl: 5 }] as const
     const spec = { kind: 'dns-disruption', records, port: 53, protocol: 'both' } as const
     const facts = { responderIp: '10.0.0.9', upstreams: ['10.0.0.10:53'] }
@@ -118,7 +118,7 @@ describe('the plan of', () => {
     ])
   })
 
-  it('a disruption of DNS that cannot tell containers apart also meets what comes from outside', () => {
+  it('a DNS disruption without distinguishable containers also redirects queries from outside', () => {
     const spec = { kind: 'dns-disruption', records: [], port: 5300, protocol: 'tcp' } as const
     const { apply } = planDns(spec, { responderIp: '10.0.0.9', upstreams: [], containers: [] })
     const text = apply.map(commandText).join('\n')
@@ -137,7 +137,7 @@ describe('the plan of a pod replacement', () => {
   }
   const removed = '"apiVersion":"v1","kind":"DeleteOptions"'
 
-  it('closes the node, deletes claims and pod, and opens the node again', () => {
+  it('cordons the node, deletes claims and pod, and uncordons the node', () => {
     expect(lines(spec)).toEqual([
       [
         'PATCH /api/v1/nodes/n1 {"spec":{"unschedulable":true}}',

@@ -7,7 +7,7 @@ import { readInvocation } from '../../../../workflows/chaos/injector/read-invoca
 const POD = ['--level', 'pod', '--target-containers', 'app;containerd://abc']
 
 describe('the command line of an injector', () => {
-  it('G1: is read whole', () => {
+  it('G1: is parsed completely', () => {
     const text =
       'network-disruption --corrupt 0 --drop 30 --duplicate 0 --delay 0 --delay-jitter 0 --bandwidth-limit 0 --hosts 10.0.0.0/8;80;tcp;;;;100 --metrics-sink noop --level pod --target-containers app;containerd://abc --target-pod-ip 10.1.2.3 --chaos-namespace chaos-engineering --log-context-disruption-name d --log-context-disruption-namespace ns --log-context-disruption-uid u --log-context-target-name p1 --log-context-target-node-name n1 --not-injected-before 2026-01-31T12:00:00Z --allowed-hosts a.example --dns-pod-resolv-conf /etc/resolv.conf --dns-node-resolv-conf /mnt/host/etc/resolv.conf --deadline 2026-01-31T12:15:02Z'
     const rest = { flow: 'egress', connState: '', dnsResolver: 'pod-fallback-node', percentage: 100 }
@@ -53,7 +53,7 @@ describe('the command line of an injector', () => {
     })
   })
 
-  it('G2: has pulses and switches among the common flags', () => {
+  it('G2: contains pulses and boolean flags among the common flags', () => {
     const flags = ['--dry-run', '--on-init', '--pulse-active-duration', '1m0s', '--pulse-dormant-duration', '30s']
     expect(readInvocation(['cpu-pressure', ...POD, ...flags, '--pulse-initial-delay=5s'])).toMatchObject({
       spec: { kind: 'cpu-pressure', count: { percent: 100 } },
@@ -121,7 +121,7 @@ describe('the command line of an injector', () => {
     expect(readInvocation([...args, ...POD])).toMatchObject({ spec: { kind: args[0], ...spec } })
   })
 
-  it('reads records from both ends: values hold colons and semicolons', () => {
+  it('parses records with colons and semicolons in their values', () => {
     const records =
       'a.example:AAAA:2001:db8::1,2001:db8::2:60;b.example:TXT:v=spf1; a:1:b:5;_s._tcp.c.example:SRV:0 1 80 d.example:0'
     expect(readInvocation(['dns-disruption', ...POD, '--records', records])).toMatchObject({
@@ -188,7 +188,7 @@ describe('the command line of an injector', () => {
     expect('problems' in read ? read.problems.map((line) => line.slice(0, problem.length)) : read).toContain(problem)
   })
 
-  it('says all that is wrong at once', () => {
+  it('reports all problems at once', () => {
     const read = readInvocation(['cpu-pressure', '--count', 'many', '--deadline', 'soon', '--level', 'cluster'])
     expect('problems' in read ? read.problems.map((line) => line.split(':')[0]) : read).toEqual([
       ...['--count', '--level', '--target-containers', '--deadline'],

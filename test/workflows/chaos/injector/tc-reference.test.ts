@@ -72,7 +72,7 @@ describe('the reference backend', () => {
     expect(tc({ ...parts, spec }).filter((line) => /parent 2:0|bands 2/.test(line))).toEqual([])
   })
 
-  it('saves a node from losing ssh, addresses of neighbours and the metadata of its cloud', () => {
+  it('keeps ssh, ARP and the cloud metadata of a node working', () => {
     expect(tc({ level: 'node', spec: { drop: 10 } })).toEqual([
       `qdisc add dev eth0 root handle 1: ${PRIO4}`,
       'qdisc add dev eth0 parent 1:4 handle 2: netem loss 10%',
@@ -84,7 +84,7 @@ describe('the reference backend', () => {
     ])
   })
 
-  it('N7, N8: matches answers by the source port, and the state of connections behind the ports', () => {
+  it('N7, N8: matches answers by the source port, and connection states after the ports', () => {
     const hosts = [host({ port: 8080, flow: 'ingress', connState: 'new' })]
     expect(filtersOf({ spec: { drop: 10, hosts } })).toEqual([
       '1003 parent 1:0 flower ip_proto tcp src_port 8080 ct_state +trk+new flowid 1:4',
@@ -92,7 +92,7 @@ describe('the reference backend', () => {
     ])
   })
 
-  it('lets allowed hosts pass before it disrupts', () => {
+  it('passes allowed hosts before it disrupts others', () => {
     const spec = {
       drop: 10,
       allowedHosts: [host({ host: '10.9.0.0/16', protocol: 'tcp' })],
@@ -117,7 +117,7 @@ describe('the reference backend', () => {
     expect(chosen(100)).toHaveLength(4)
   })
 
-  it('N10: removes the roots, which may be gone, and the rules that mark', () => {
+  it('N10: removes the roots, which may not exist, and the marking rules', () => {
     const { undo } = planned({ spec: { delayMs: 100 } })
     expect(undo.slice(0, 2)).toEqual(
       ['lo', 'eth0'].map((name) => ({
@@ -147,7 +147,7 @@ describe('the reference backend', () => {
     })
   })
 
-  it('D3: gives a queue to an interface that has none while it builds, and takes it away again', () => {
+  it('D3: gives an interface without a queue a temporary one', () => {
     const interfaces = [
       { name: 'lo', qlen: 1000 },
       { name: 'eth0', qlen: 0 },
@@ -167,7 +167,7 @@ describe('the reference backend', () => {
     ).not.toContain('txqueuelen')
   })
 
-  it('marks by control group of version 1 where that is what the machine has', () => {
+  it('marks by cgroup version 1 if the machine uses it', () => {
     const facts = { containers: [{ version: 1, classidFile: '/cg/net_cls/c1/net_cls.classid' } as const] }
     const { apply, undo } = planned({ spec: { drop: 10 }, facts })
     expect(apply.slice(-2).map(commandText)).toEqual([
@@ -177,14 +177,14 @@ describe('the reference backend', () => {
     expect(commandText(undo.at(-1)!)).toBe("write '0' to /cg/net_cls/c1/net_cls.classid")
   })
 
-  it('refuses an interface whose root somebody has set, as undoing would take that away', () => {
+  it('refuses an interface with a root of another program, which the undo would remove', () => {
     const facts = { interfaces: [{ name: 'eth0', qlen: 1000, rootQdisc: 'fq 8001:' }] }
     expect(planReference(networkAsk({ spec: { drop: 10 }, facts }))).toEqual({
       unsupported: ['the bandwidth of eth0 is shaped already, by fq 8001:'],
     })
   })
 
-  it('refuses what it cannot tell apart', () => {
+  it('refuses HTTP filters, IPv6 addresses and unknown interfaces', () => {
     const spec = { drop: 10, paths: ['/a'], hosts: [host({ host: '2001:db8::1' }), host({ host: 'gone.example' })] }
     expect(planReference(networkAsk({ spec }))).toEqual({
       unsupported: [
@@ -196,7 +196,7 @@ describe('the reference backend', () => {
   })
 })
 
-describe('the filters of the reference backend when names get other addresses', () => {
+describe('the filters of the reference backend after names resolve to other addresses', () => {
   const hosts = [host({ host: 'a.example', protocol: 'tcp' }), host({ host: 'b.example', protocol: 'tcp' })]
   const allowedHosts = [host({ host: 'c.example', protocol: 'tcp' })]
   const ask = (a: readonly string[], c = ['192.0.2.9']) =>
@@ -214,7 +214,7 @@ describe('the filters of the reference backend when names get other addresses', 
   const add = (priority: number, ip: string, band = '1:4') =>
     `add protocol ip priority ${priority} parent 1:0 flower ip_proto tcp dst_ip ${ip}/32 flowid ${band}`
 
-  it('stay as they are when nothing changes', () => {
+  it('stay unchanged without a new address', () => {
     expect(update(['192.0.2.1'], ask(['192.0.2.1']))).toEqual([])
   })
 
@@ -236,7 +236,7 @@ describe('the filters of the reference backend when names get other addresses', 
     expect(update(first, ask(then))).toEqual(expected)
   })
 
-  it('are asked after those of an allowed host, also when that has another address', () => {
+  it('have higher priorities than those of an allowed host, also after its address has changed', () => {
     expect(update(['192.0.2.1'], ask(['192.0.2.1'], ['192.0.2.8']))).toEqual([
       ...['delete priority 1004', 'delete priority 1005', 'delete priority 1006'],
       ...[add(1007, '192.0.2.8', '1:1'), add(1008, '192.0.2.1'), add(1009, '192.0.2.7')],
@@ -257,7 +257,7 @@ function tc(parts: AskParts): string[] {
     .map((line) => line.slice(3))
 }
 
-/** Of eth0, after the safeguards. */
+/** The filters of eth0 after the safeguards. */
 function filtersOf(parts: AskParts): string[] {
   return tc(parts)
     .flatMap((line) => /^filter add dev eth0 protocol ip priority (.*)$/.exec(line)?.[1] ?? [])

@@ -15,7 +15,7 @@ const MOUNTS = [
   { path: '/mnt/host/deep', hostPath: '/elsewhere/' },
 ]
 
-describe('a path of the container', () => {
+describe('a path in the container', () => {
   it.each([
     ['/mnt/host/etc/resolv.conf', '/etc/resolv.conf'],
     ['/mnt/host/', '/'],
@@ -32,7 +32,7 @@ describe('a path of the container', () => {
 })
 
 describe('the arguments of a chaos pod', () => {
-  it('name files of the machine', () => {
+  it('contain paths of the machine', () => {
     const args = ['--dns-node-resolv-conf', '/mnt/host/etc/resolv.conf', '--dns-pod-resolv-conf', '/etc/resolv.conf']
     expect(argumentsOutside([...args, '--path=/mnt/host/a=b', '--drop=30'], MOUNTS)).toEqual([
       ...['--dns-node-resolv-conf', '/etc/resolv.conf', '--dns-pod-resolv-conf', '/etc/resolv.conf'],
@@ -50,15 +50,15 @@ describe('the arguments of a chaos pod', () => {
   })
 })
 
-describe('the variables of a chaos pod', () => {
+describe('the environment of a chaos pod', () => {
   const fieldRef = (fieldPath: string) => ({ valueFrom: { fieldRef: { fieldPath } } })
 
-  it('are values, and fields of the pod', () => {
+  it('contains values and fields of the pod', () => {
     const env = [{ name: 'A', value: 'b' }, { name: 'EMPTY' }, { name: 'NODE', ...fieldRef('status.hostIP') }]
     expect(containerVariables(env, { 'status.hostIP': '10.0.0.1' })).toEqual({ A: 'b', EMPTY: '', NODE: '10.0.0.1' })
   })
 
-  it('come from nowhere else', () => {
+  it('accepts no other source', () => {
     expect(() => containerVariables([{ name: 'A', ...fieldRef('spec.x') }], { 'metadata.name': 'n' })).toThrow(
       'env A: found spec.x, expected one of metadata.name',
     )
@@ -67,13 +67,13 @@ describe('the variables of a chaos pod', () => {
   })
 })
 
-describe('processes that stand for containers', () => {
-  it('are numbers by names', () => {
+describe('the annotation with processes', () => {
+  it('maps container names to PIDs', () => {
     expect(readProcesses('{"app": 1234}')).toEqual({ app: 1234 })
   })
 
   it.each(['', '[', '[]', '[12]', '7', 'null', '{"app": "1234"}', '{"app": 1}', '{"app": -5}', '{"app": 1.5}'])(
-    'are not %j',
+    'rejects %j',
     (annotation) => {
       expect(() => readProcesses(annotation)).toThrow(`found ${annotation}, expected numbers of processes`)
     },
@@ -81,12 +81,12 @@ describe('processes that stand for containers', () => {
 })
 
 describe('the readiness probe of a chaos pod', () => {
-  it('looks for a file', () => {
+  it('checks a file', () => {
     expect(probedFile(['test', '-f', '/tmp/readiness_probe'])).toBe('/tmp/readiness_probe')
   })
 
   it.each([[[]], [['cat', '/tmp/a']], [['test', '-f']], [['test', '-f', 'a', 'b']], [['test', '-s', 'a']]])(
-    'is not %j',
+    'rejects %j',
     (command) => {
       expect(() => probedFile(command)).toThrow('expected ["test","-f",FILE]')
     },

@@ -65,8 +65,8 @@ const ROWS: readonly Row[] = [
       },
     },
   ],
-  ['one that runs is said to run', pod(), running(), { report: live }],
-  ['one that is ready is said to be', pod(), running({ isReady: true }), { report: { ...live, isReady: true } }],
+  ['one that runs is reported to run', pod(), running(), { report: live }],
+  ['one that is ready is reported to be', pod(), running({ isReady: true }), { report: { ...live, isReady: true } }],
   [
     'the deadline is waited for',
     pod({ phase: 'Running', activeDeadlineMs: NOW }),
@@ -192,7 +192,7 @@ describe('the decision of a node agent', () => {
     [undefined, { graceMs: 5000 }].map((deletion) => pod({ phase, deletion })),
   )
 
-  it('lets no pod go before it has told its end, or while its process lives', () => {
+  it('releases no pod before it has reported its end, or while its process lives', () => {
     for (const given of PODS)
       for (const run of RUNS) {
         const { release, report } = decide(given, run, NOW)
@@ -204,7 +204,7 @@ describe('the decision of a node agent', () => {
       }
   })
 
-  it('starts nothing but what is pending, unknown to it and to stay', () => {
+  it('starts a process only for a new pending pod that is not being deleted', () => {
     for (const given of PODS)
       for (const run of RUNS) {
         if (decide(given, run, NOW).act?.do !== 'start') continue

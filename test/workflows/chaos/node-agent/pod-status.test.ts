@@ -16,11 +16,11 @@ const done: Report = {
   finishedMs: 3,
   container: { exitCode: 0, reason: 'Completed' },
 }
-/** What the server has after a merge patch. */
+/** The object after a merge patch. */
 const merged = (current: PodStatus, report: Report): PodStatus => ({ ...current, ...patch(current, report) })
 
 describe('the status of a chaos pod', () => {
-  it('says that it runs, and where', () => {
+  it('contains the running state and the addresses', () => {
     expect(patch({ phase: 'Pending' }, runs)).toEqual({
       phase: 'Running',
       hostIP: '10.0.0.1',
@@ -46,12 +46,12 @@ describe('the status of a chaos pod', () => {
     })
   })
 
-  it('is not written twice', () => {
+  it('is not written again without a change', () => {
     for (const report of [runs, ready, done])
       expect(patch(merged({ phase: 'Pending' }, report), report)).toBeUndefined()
   })
 
-  it('changes with readiness, and keeps the times of what stays, and conditions of others', () => {
+  it('changes with readiness, and keeps other conditions and the times of unchanged ones', () => {
     const scheduled = { type: 'PodScheduled', status: 'True' }
     const initialized = { type: 'Initialized', status: 'True', lastTransitionTime: 't4' }
     const before = { ...merged({ phase: 'Pending' }, runs), startTime: 't0', conditions: [scheduled, initialized] }
@@ -68,23 +68,23 @@ describe('the status of a chaos pod', () => {
   })
 
   it('has the message of the injector: the simulation when it is ready, else the reason of the failure', () => {
-    const said = (isSimulated: boolean, message: string) => ({ said: { isSimulated, message } })
+    const injectorMessage = (isSimulated: boolean, message: string) => ({ injectorMessage: { isSimulated, message } })
     const condition = (report: Report) =>
       merged({ phase: 'Pending' }, report).conditions?.find(({ type }) => type === 'pawl.dev/injector')
-    expect(condition({ ...ready, ...said(true, 'simulated: x') })).toMatchObject({
+    expect(condition({ ...ready, ...injectorMessage(true, 'simulated: x') })).toMatchObject({
       status: 'True',
       reason: 'Simulated',
       message: 'simulated: x',
     })
-    const failing = { ...runs, ...said(true, 'not injected: y') }
+    const failing = { ...runs, ...injectorMessage(true, 'not injected: y') }
     expect(condition(failing)).toMatchObject({ status: 'False', reason: 'NotInjected', message: 'not injected: y' })
-    expect(condition({ ...ready, ...said(false, '') })).toBeUndefined()
+    expect(condition({ ...ready, ...injectorMessage(false, '') })).toBeUndefined()
     const told = merged({ phase: 'Pending' }, failing)
     expect(patch(told, failing)).toBeUndefined()
-    expect(patch(told, { ...failing, ...said(true, 'not injected: z') })).toBeDefined()
+    expect(patch(told, { ...failing, ...injectorMessage(true, 'not injected: z') })).toBeDefined()
   })
 
-  it('says how it has ended', () => {
+  it('contains the end of the container', () => {
     const after = patch(merged({ phase: 'Pending' }, ready), done)
     expect(after).toMatchObject({ phase: 'Succeeded', startTime: 't1' })
     expect(after?.['containerStatuses']).toEqual([
@@ -112,7 +112,7 @@ describe('the status of a chaos pod', () => {
     )
   })
 
-  it('says why the whole pod has', () => {
+  it('contains the reason of the pod', () => {
     const late: Report = { ...done, phase: 'Failed', reason: 'DeadlineExceeded', message: 'too long' }
     expect(patch({ phase: 'Running' }, late)).toMatchObject({ reason: 'DeadlineExceeded', message: 'too long' })
   })

@@ -27,8 +27,8 @@ const isChosen = (given: Given, current: readonly string[] = []) =>
   matchingTargets([podView(pod(given))], { onInit: true }, { current: new Set(current), ownNodes: new Set<string>() })
     .length > 0
 
-describe('a Disruption before pods start', () => {
-  it('chooses a pod whose handler waits, of which the handler is a container to be disturbed', () => {
+describe('a Disruption with onInit', () => {
+  it('chooses a pod with a waiting handler, whose containers include the handler', () => {
     expect(isChosen({ handler: RUNNING })).toBe(true)
     expect(podView(pod({ handler: RUNNING })).containers).toEqual([
       { name: 'chaos-handler', id: 'containerd://1', isInit: true },
@@ -44,11 +44,11 @@ describe('a Disruption before pods start', () => {
     expect(isChosen(given)).toBe(false)
   })
 
-  it('keeps one that it has chosen, when that runs', () => {
+  it('keeps a chosen pod that runs', () => {
     expect(isChosen({ phase: 'Running' }, ['web'])).toBe(true)
   })
 
-  it('takes what it has done to a pod for left there until that runs', () => {
+  it('cleans up a chosen pod until it runs', () => {
     expect(podView(pod({ handler: GONE_ON })).isStarting).toBe(true)
     expect(podView(pod({ handler: { terminated: { exitCode: 1 } } })).isStarting).toBe(false)
   })

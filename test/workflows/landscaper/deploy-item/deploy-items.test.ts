@@ -1,7 +1,6 @@
 // Items that are deployed in one pass, with fake activities.
 
 import { describe, expect, it } from 'vitest'
-
 import { deployer as manifestDeployer } from '../../../../activities/landscaper/deploy/manifest/deployer.ts'
 import type { AnswerInput, AnswerResult } from '../../../../activities/landscaper/deploy/run/answer-items.ts'
 import type { ItemInput } from '../../../../activities/landscaper/deploy/run/run-item.ts'
@@ -13,10 +12,8 @@ import type {
   DeployState,
   ItemActivities,
 } from '../../../../workflows/landscaper/deploy-item/pass.ts'
-import { deployItems } from '../../../../workflows/landscaper/deploy-item/deploy-items.ts'
-import { runItem } from '../../../../workflows/landscaper/deploy-item/run-item.ts'
+import { deployItems, runItem } from '../../../../workflows/landscaper/deploy-item/deploy-items.ts'
 import { again, done, type Outcome } from '../../../../workflows/kit/index.ts'
-
 import { HeldTracks } from '../held-tracks.ts'
 import { itemView, JOB } from './item-view.ts'
 
@@ -182,7 +179,7 @@ function passOver(items: readonly DeployItemView[], answer: (input: AnswerInput)
     by: { workflowID: `execution/n/exec/uid-exec/${JOB}`, runID: 'run', pass: 1 },
     act,
     state: { deployItems: items },
-    tracks,
+    background: tracks,
   }
   return { pass, inputs, tracks, calls, hosted }
 }

@@ -10,7 +10,7 @@ import { deployItemRun } from '../../../../workflows/landscaper/deploy-item/rout
 import { deployPlan } from '../../../../workflows/landscaper/deploy-item/plan.ts'
 import {
   done,
-  GUARDED,
+  FINALIZER_ADDED,
   HANDED_DOWN,
   type Outcome,
   runStep,
@@ -49,7 +49,7 @@ describe('an item without job', () => {
 
   it('gets the finalizer when it is seen, and nothing more', async () => {
     const { outcome, log } = await run({ ...idle, jobID: undefined, jobIDFinished: undefined, finalizers: [] })
-    expect(outcome).toEqual(stop(GUARDED))
+    expect(outcome).toEqual(stop(FINALIZER_ADDED))
     expect(log).toEqual(['guard on 5, beside nothing'])
   })
 
@@ -159,7 +159,7 @@ async function run(item: DeployItemView, { isGone = false } = {}) {
       },
     },
     state: itemState(item),
-    tracks: new HeldTracks(),
+    background: new HeldTracks(),
   }
   const outcome: Outcome = await runStep(deployPlan, pass, fakeRuntime())
   return { outcome, pass, log }

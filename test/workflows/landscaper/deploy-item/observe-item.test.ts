@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest'
-
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
-import { type ItemState, itemState } from '../../../../workflows/landscaper/deploy-item/pass.ts'
-import { observeItem } from '../../../../workflows/landscaper/deploy-item/observe-item.ts'
+import { type ItemState, itemState, observeItem } from '../../../../workflows/landscaper/deploy-item/pass.ts'
 import { itemView } from './item-view.ts'
 
 const BY = { workflowID: 'deploy/n/x/u/j', runID: 'r', pass: 1 }

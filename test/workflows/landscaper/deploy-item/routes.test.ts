@@ -7,7 +7,7 @@ import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { deployItemRun, deployRoutes } from '../../../../workflows/landscaper/deploy-item/routes.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
-import { type Projection, type RoutedEvent, routeEvent, wantedOf } from '../../../../workflows/kit/index.ts'
+import { type Projection, type RoutedEvent, routeEvent, requestedRunOf } from '../../../../workflows/kit/index.ts'
 
 const running = { jobID: 'job', jobIDFinished: 'before', phase: 'Progressing' }
 const idle = { jobID: 'job', jobIDFinished: 'job', phase: 'Succeeded' }
@@ -96,8 +96,8 @@ describe('an item', () => {
   })
 
   it('is not asked while it is not known whether its owner has its job', () => {
-    expect(wantedOf(deployItemRun, { spec, status: running }, 'unknown')).toBeUndefined()
-    expect(wantedOf(deployItemRun, { spec, metadata: guarded, status: idle }, 'unknown')).toHaveProperty('none')
+    expect(requestedRunOf(deployItemRun, { spec, status: running }, 'unknown')).toBeUndefined()
+    expect(requestedRunOf(deployItemRun, { spec, metadata: guarded, status: idle }, 'unknown')).toHaveProperty('none')
   })
 
   it('asks for none of a type that another deployer serves', () => {

@@ -2,13 +2,10 @@
 // Source: activities/run/process-in-time.ts.
 
 import { describe, expect, it } from 'vitest'
-
 import type { BatchResult, ItemsInput } from '../../../../activities/landscaper/execution/item-batch.ts'
 import { applyDeployItems } from '../../../../workflows/landscaper/execution/apply-deploy-items.ts'
-import { deleteDeployItems } from '../../../../workflows/landscaper/execution/delete-deploy-items.ts'
-import { endUnclaimedItems } from '../../../../workflows/landscaper/execution/end-unclaimed-items.ts'
-import { interruptItems } from '../../../../workflows/landscaper/execution/interrupt-items.ts'
-import { triggerDeletion } from '../../../../workflows/landscaper/execution/trigger-deletion.ts'
+import { deleteDeployItems, triggerDeletion } from '../../../../workflows/landscaper/execution/delete-items.ts'
+import { endUnclaimedItems, interruptItems } from '../../../../workflows/landscaper/execution/end-items.ts'
 import { triggerDeployItems } from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
 import type { ExecutionPass } from '../../../../workflows/landscaper/execution/pass.ts'
 import { done, type Outcome } from '../../../../workflows/kit/index.ts'

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest'
-
-import { applyDeployItems } from '../../../../workflows/landscaper/execution/apply-deploy-items.ts'
-import { nameDeployItems } from '../../../../workflows/landscaper/execution/deploy-item-cache.ts'
+import { applyDeployItems, setDeployItemCache } from '../../../../workflows/landscaper/execution/apply-deploy-items.ts'
 import { triggerDeployItems } from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
 import { executionPass, failed, leaving, pending, running, succeeded, THEIRS, wrote } from './execution-pass.ts'
 
@@ -11,7 +9,7 @@ const active = (...names: readonly string[]) => names.map((specName) => ({ specN
 describe('the names of deploy items in the status of an execution', () => {
   it('are those of the spec, and those that it no longer has or somebody deletes', () => {
     const { pass } = executionPass([succeeded('a'), succeeded('old'), leaving(succeeded('b'))], { target: { items } })
-    nameDeployItems(pass)
+    setDeployItemCache(pass)
     expect(pass.draft.fields).toEqual({
       deployItemCache: { activeDIs: active('a'), orphanedDIs: ['exec-b', 'exec-old'] },
     })
@@ -21,7 +19,7 @@ describe('the names of deploy items in the status of an execution', () => {
     const { pass } = executionPass([succeeded('b'), succeeded('old'), succeeded('a'), succeeded('more')], {
       target: { items },
     })
-    nameDeployItems(pass)
+    setDeployItemCache(pass)
     expect(pass.draft.fields).toEqual({
       deployItemCache: { activeDIs: active('a', 'b'), orphanedDIs: ['exec-more', 'exec-old'] },
     })
@@ -54,7 +52,7 @@ describe('the names of deploy items in the status of an execution', () => {
 
   it('are left out where they are very many', () => {
     const { pass } = executionPass(Array.from({ length: 501 }, (_, index) => succeeded(`i${index}`)))
-    nameDeployItems(pass)
+    setDeployItemCache(pass)
     expect(pass.draft.fields).toEqual({ deployItemCache: null })
   })
 })

@@ -35,7 +35,7 @@ describe('the details of an execution', () => {
 
   it('say of an item whose first try runs that it has begun, though its status does not show it yet', () => {
     const { pass } = executionPass([slow(pending('app'))])
-    pass.tracks.start('uid-app', () => new Promise(() => undefined))
+    pass.background.start('uid-app', () => new Promise(() => undefined))
     expect(executionDetails(pass).split('\n')[1]).toMatch(/: begun$/)
   })
 

@@ -130,7 +130,7 @@ export function executionPass(
     act: { ...activities(() => pass.state, called, begins), ...act },
     state: { target: { ...TARGET, items, ...target }, deployItems },
     draft: { phase: 'Progressing', observedGeneration: 1, lastError: undefined, conditions: [], marks: [], fields: {} },
-    tracks,
+    background: tracks,
     wake: () => undefined,
     hosted: [],
   }

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
-
-import { storedAs } from '../../../../activities/kube/stored.ts'
+import { storedAs } from '../../../../activities/kube/object-views.ts'
 import { data } from '../../../activities/landscaper/tenant-data.ts'
 import { executionView } from '../../../../activities/landscaper/execution/views.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'
-import { nameDeployers, releaseDeployers } from '../../../../workflows/landscaper/execution/name-deployers.ts'
+import {
+  nameDeployers,
+  resetDeployersCondition,
+} from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
 import { executionPass, pending, slow, succeeded } from './execution-pass.ts'
 
 const builtIn = { ...succeeded('a'), type: 'landscaper.gardener.cloud/mock' }
@@ -41,19 +43,19 @@ describe('at the beginning of the phase, the condition that names deployers', ()
 describe('at the end of the phase, the condition that names deployers', () => {
   it('is released while their items are there', () => {
     const { pass } = executionPass([builtIn, foreign])
-    releaseDeployers(pass)
+    resetDeployersCondition(pass)
     expect(pass.draft.conditions).toEqual(released)
   })
 
   it('is released when the item that it named is gone', () => {
     const { pass } = executionPass([builtIn], { target: { namesDeployers: true } })
-    releaseDeployers(pass)
+    resetDeployersCondition(pass)
     expect(pass.draft.conditions).toEqual(released)
   })
 
   it('is not made where nobody was waited for', () => {
     const { pass } = executionPass([builtIn], { target: { namesDeployers: false } })
-    releaseDeployers(pass)
+    resetDeployersCondition(pass)
     expect(pass.draft.conditions).toEqual([])
   })
 })

@@ -1,12 +1,11 @@
 // Items whose cluster was removed: let go in deletions and as orphans; what nobody knows holds up the item alone. Source: spec/landscaper.md 2.8.
 
 import { describe, expect, it } from 'vitest'
-
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
 import type { ClusteredInput, RemovedResult } from '../../../../activities/landscaper/execution/removed-clusters.ts'
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { cleanUpOrphans } from '../../../../workflows/landscaper/execution/clean-up-orphans.ts'
-import { triggerDeletion } from '../../../../workflows/landscaper/execution/trigger-deletion.ts'
+import { triggerDeletion } from '../../../../workflows/landscaper/execution/delete-items.ts'
 import { done, fail, stop } from '../../../../workflows/kit/index.ts'
 import { busy, executionPass, failed, leaving, pending, running, wrote } from './execution-pass.ts'
 

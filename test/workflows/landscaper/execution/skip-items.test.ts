@@ -1,9 +1,8 @@
 // Items that are left out. That it is so on servers: test/e2e/one-item.test.ts.
 
 import { describe, expect, it } from 'vitest'
-
 import { done } from '../../../../workflows/kit/index.ts'
-import { skipItems } from '../../../../workflows/landscaper/execution/skip-items.ts'
+import { skipItems } from '../../../../workflows/landscaper/execution/end-items.ts'
 import { triggerDeployItems } from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
 import { busy, executionPass, failed, leaving, pending, running, slow, succeeded } from './execution-pass.ts'
 

@@ -2,17 +2,13 @@
 
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { describe, expect, it } from 'vitest'
-
-import { beginExecution } from '../../../../workflows/landscaper/execution/begin-execution.ts'
-import { checkItems } from '../../../../workflows/landscaper/execution/check-items.ts'
+import { beginExecution, guardExecution } from '../../../../workflows/landscaper/execution/begin-execution.ts'
+import { checkItems, collectExports } from '../../../../workflows/landscaper/execution/apply-deploy-items.ts'
 import { cleanUpOrphans } from '../../../../workflows/landscaper/execution/clean-up-orphans.ts'
-import { collectExports } from '../../../../workflows/landscaper/execution/collect-exports.ts'
 import type { ExecutionActivities } from '../../../../workflows/landscaper/execution/pass.ts'
-import { deleteDeployItems } from '../../../../workflows/landscaper/execution/delete-deploy-items.ts'
-import { guardExecution } from '../../../../workflows/landscaper/execution/guard-execution.ts'
+import { deleteDeployItems, releaseExecution } from '../../../../workflows/landscaper/execution/delete-items.ts'
 import { observeExecution } from '../../../../workflows/landscaper/execution/observe-execution.ts'
-import { releaseExecution } from '../../../../workflows/landscaper/execution/release-execution.ts'
-import { again, done, fail, GONE, GUARDED, stop, SUPERSEDED } from '../../../../workflows/kit/index.ts'
+import { again, done, fail, GONE, FINALIZER_ADDED, stop, SUPERSEDED } from '../../../../workflows/kit/index.ts'
 import { expectCpuBelow } from '../../../support/costs/cpu-limit.ts'
 import { executionPass, failed, JOB, leaving, pending, running, succeeded, THEIRS, wrote } from './execution-pass.ts'
 
@@ -214,7 +210,7 @@ describe('the job of an execution', () => {
       if (guarded) asked.push(finalizers)
       return Promise.resolve({ ...pass.state.target, version: '11' })
     }
-    expect(await beginExecution({ ...pass, act: { ...pass.act, guardSubject } })).toEqual(stop(GUARDED))
+    expect(await beginExecution({ ...pass, act: { ...pass.act, guardSubject } })).toEqual(stop(FINALIZER_ADDED))
     expect(asked).toEqual([['theirs']])
     const gone = { ...pass.act, guardSubject: () => Promise.resolve(undefined) }
     expect(await beginExecution({ ...pass, act: gone })).toEqual(stop(GONE))

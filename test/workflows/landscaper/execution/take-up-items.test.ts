@@ -1,13 +1,12 @@
 // Items of types that Pawl serves, which are deployed in the passes of their Execution, beside those of others, which are handed the job ID.
 
 import { describe, expect, it } from 'vitest'
-
 import type { AnswerInput } from '../../../../activities/landscaper/deploy/run/answer-items.ts'
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
 import { again, done, fail, joinOutcomes, stop } from '../../../../workflows/kit/index.ts'
 import { cleanUpOrphans } from '../../../../workflows/landscaper/execution/clean-up-orphans.ts'
-import { takeUpItems } from '../../../../workflows/landscaper/execution/take-up-items.ts'
-import { triggerDeletion } from '../../../../workflows/landscaper/execution/trigger-deletion.ts'
+import { startItems } from '../../../../workflows/landscaper/execution/start-items.ts'
+import { triggerDeletion } from '../../../../workflows/landscaper/execution/delete-items.ts'
 import { triggerDeployItems } from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
 import {
   busy,
@@ -37,7 +36,7 @@ const begun = ({ triggered, deployed, sent }: ReturnType<typeof executionPass>['
 describe('items that are taken up', () => {
   it('are hosted where they are served here, and handed the job ID where they are not', async () => {
     const given = executionPass([served(pending('a')), slow(pending('b')), pending('c')])
-    expect(await takeUpItems(given.pass, given.pass.state.deployItems)).toEqual(done)
+    expect(await startItems(given.pass, given.pass.state.deployItems)).toEqual(done)
     expect(begun(given.called)).toEqual(['triggered: c', 'hosted: a', 'hosted: b'])
     expect([...given.tracks.held.keys()]).toEqual(['uid-b'])
   })
@@ -45,7 +44,7 @@ describe('items that are taken up', () => {
   it('are handed the job ID, too, where another worker serves their type', async () => {
     const serves = [served(pending('a')).type]
     const given = executionPass([served(pending('a')), slow(pending('b')), pending('c')], { serves })
-    expect(await takeUpItems(given.pass, given.pass.state.deployItems)).toEqual(done)
+    expect(await startItems(given.pass, given.pass.state.deployItems)).toEqual(done)
     expect(begun(given.called)).toEqual(['triggered: b, c', 'hosted: a'])
     expect([...given.tracks.held.keys()]).toEqual([])
   })
@@ -53,14 +52,14 @@ describe('items that are taken up', () => {
   it('are left alone while they run a job that is not the Execution’s', async () => {
     const items = [served(busy(pending('a'))), slow(busy(pending('b'))), busy(pending('c'))]
     const { pass, called } = executionPass(items)
-    expect(await takeUpItems(pass, items)).toEqual(done)
+    expect(await startItems(pass, items)).toEqual(done)
     expect(begun(called)).toEqual([])
   })
 
   it('are gone on with when they have the job, and are handed it once', async () => {
     const items = [served(running('a')), slow(running('b')), running('c')]
     const { pass, called } = executionPass(items)
-    await takeUpItems(pass, items)
+    await startItems(pass, items)
     expect(begun(called)).toEqual(['hosted: a', 'hosted: b'])
   })
 })

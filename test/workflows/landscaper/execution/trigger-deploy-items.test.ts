@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
 import { fail, type Outcome, stop } from '../../../../workflows/kit/index.ts'
 import { done } from '../../../../workflows/kit/plan/outcome.ts'
 import { executionPlan } from '../../../../workflows/landscaper/execution/plan.ts'
-import { triggerDeletion } from '../../../../workflows/landscaper/execution/trigger-deletion.ts'
+import { triggerDeletion } from '../../../../workflows/landscaper/execution/delete-items.ts'
 import { triggerDeployItems } from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
 import {
   executionPass,

@@ -23,7 +23,7 @@ function wanted(automaticReconcile: object, { spec, status, metadata }: Given = 
   })
   if ('none' in run) return run.none
   const { notBefore = 0 } = run
-  return { cause: run.cause, at: new Date(notBefore).toISOString(), ...run.begun?.(NOW) }
+  return { cause: run.cause, at: new Date(notBefore).toISOString(), ...run.onBegin?.(NOW) }
 }
 
 const failed = (automaticReconcileStatus?: object) => ({ status: { phase: 'Failed', automaticReconcileStatus } })

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { beginInstallation } from '../../../../workflows/landscaper/installation/begin-installation.ts'
-import { done, GUARDED, stop, SUPERSEDED } from '../../../../workflows/kit/index.ts'
+import { done, FINALIZER_ADDED, stop, SUPERSEDED } from '../../../../workflows/kit/index.ts'
 
 import { installationPass, JOB } from './installation-pass.ts'
 
@@ -49,7 +49,7 @@ describe('the begin of an installation’s job', () => {
   it('begins no job in a run that is there for those alone', async () => {
     const idle = { jobID: 'before', jobIDFinished: 'before', phase: 'Succeeded' }
     const { pass, calls } = installationPass({ target: { ...idle, hasLeftDependents: true } })
-    expect(await beginInstallation(pass)).toEqual(stop(GUARDED))
+    expect(await beginInstallation(pass)).toEqual(stop(FINALIZER_ADDED))
     expect(calls).toEqual(['askLeftDependents'])
     const other = installationPass({ target: { ...idle, jobID: 'other', hasLeftDependents: true } })
     expect(await beginInstallation(other.pass)).toEqual(stop(SUPERSEDED))

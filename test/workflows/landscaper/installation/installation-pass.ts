@@ -1,6 +1,6 @@
 // Builder of an Installation's pass: its objects, and activities that answer as the real ones do and note their calls.
 
-import { handedDown } from '../../../../workflows/landscaper/pause.ts'
+import { handedDownValue } from '../../../../workflows/landscaper/pause.ts'
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
 import type { ChildExecution, InstallationView } from '../../../../activities/landscaper/installation/views.ts'
@@ -150,7 +150,7 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
         told(subInstallations, { interruptRequested: true }),
       ),
     holdSubInstallations: ({ subInstallations, isPaused, jobID }) => {
-      const heldBy = handedDown(jobID)
+      const heldBy = handedDownValue(jobID)
       const held = { heldBy, paused: { by: 'its parent', reason: heldBy } }
       return called(
         `${isPaused ? 'hold' : 'let go on'} ${namesOf(subInstallations)}`,
@@ -187,7 +187,7 @@ export function installationPass({ target = {}, act = {}, state = {}, ...given }
     by: { workflowID: `installation/u/${JOB}`, runID: 'run', pass: 1 },
     act: { ...fakes, ...act },
     state: { target: observed, execution, deployItems: [], subInstallations: [], isAdopted: false, ...state },
-    tracks: new HeldTracks<InstallationState>(),
+    background: new HeldTracks<InstallationState>(),
     wake: () => undefined,
     hosted: [],
     draft: {

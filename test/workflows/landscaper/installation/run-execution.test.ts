@@ -1,10 +1,9 @@
 // The pass over the Execution within that of its Installation.
 
 import { describe, expect, it } from 'vitest'
-
 import { again, done, fail, type HostedProgress, stop } from '../../../../workflows/kit/index.ts'
 import { applyChildren } from '../../../../workflows/landscaper/installation/apply-children.ts'
-import { awaitDeletion } from '../../../../workflows/landscaper/installation/await-deletion.ts'
+import { awaitDeletion } from '../../../../workflows/landscaper/installation/delete-children.ts'
 import { awaitChildren } from '../../../../workflows/landscaper/installation/await-children.ts'
 import type { InstallationActivities } from '../../../../workflows/landscaper/installation/pass.ts'
 import { runExecution } from '../../../../workflows/landscaper/installation/run-execution.ts'
@@ -25,7 +24,12 @@ const deletion: RunExecution = comingTo(({ state }) => ({
 describe('an installation that hosts its execution', () => {
   it('runs a pass over what it has observed, and waits as long as that waits', async () => {
     const given: Parameters<RunExecution>[1][] = []
-    const act = { runExecution: comingTo(({ state }) => (given.push(state), {})) }
+    const act = {
+      runExecution: comingTo(({ state }) => {
+        given.push(state)
+        return {}
+      }),
+    }
     const { pass } = installationPass({ execution: IDLE, state: { deployItems: [ITEM] }, act })
     expect(await runExecution(pass)).toEqual(done)
     expect(given).toEqual([{ target: IDLE, deployItems: [ITEM], isInterrupted: false }])

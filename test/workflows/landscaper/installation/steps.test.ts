@@ -1,19 +1,17 @@
 // The steps of an Installation after its begin, with fake activities.
 
 import { describe, expect, it } from 'vitest'
-
 import { applyChildren } from '../../../../workflows/landscaper/installation/apply-children.ts'
-import { awaitDeletion } from '../../../../workflows/landscaper/installation/await-deletion.ts'
-import { awaitChildren } from '../../../../workflows/landscaper/installation/await-children.ts'
-import { checkGeneration } from '../../../../workflows/landscaper/installation/check-generation.ts'
+import { awaitDeletion, deleteChildren } from '../../../../workflows/landscaper/installation/delete-children.ts'
+import { awaitChildren, checkGeneration } from '../../../../workflows/landscaper/installation/await-children.ts'
 import type { InstallationActivities } from '../../../../workflows/landscaper/installation/pass.ts'
-import { deleteChildren } from '../../../../workflows/landscaper/installation/delete-children.ts'
-import { interruptInstallation } from '../../../../workflows/landscaper/installation/interrupt-installation.ts'
+import {
+  interruptInstallation,
+  yieldToDeletion,
+} from '../../../../workflows/landscaper/installation/interrupt-installation.ts'
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
-import { yieldToDeletion } from '../../../../workflows/landscaper/installation/yield-to-deletion.ts'
 import { writeExports } from '../../../../workflows/landscaper/installation/write-exports.ts'
 import { again, done, fail, GONE, stop } from '../../../../workflows/kit/index.ts'
-
 import { EXECUTION, IDLE, installationPass, ITEM, JOB, SUB } from './installation-pass.ts'
 
 const lastError = { operation: 'applyChildren', reason: 'RegistryUnavailable', message: 'no answer' }

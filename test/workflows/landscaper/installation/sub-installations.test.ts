@@ -3,9 +3,11 @@
 import { describe, expect, it } from 'vitest'
 import { beginInstallation } from '../../../../workflows/landscaper/installation/begin-installation.ts'
 import { awaitChildren } from '../../../../workflows/landscaper/installation/await-children.ts'
-import { awaitDeletion } from '../../../../workflows/landscaper/installation/await-deletion.ts'
-import { awaitSuccessors } from '../../../../workflows/landscaper/installation/await-successors.ts'
-import { deleteChildren } from '../../../../workflows/landscaper/installation/delete-children.ts'
+import {
+  awaitDeletion,
+  awaitSuccessors,
+  deleteChildren,
+} from '../../../../workflows/landscaper/installation/delete-children.ts'
 import { interruptInstallation } from '../../../../workflows/landscaper/installation/interrupt-installation.ts'
 import {
   cleanUpSubInstallations,

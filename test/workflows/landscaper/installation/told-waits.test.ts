@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-
 import { applyChildren } from '../../../../workflows/landscaper/installation/apply-children.ts'
 import { stop } from '../../../../workflows/kit/index.ts'
-import { shownWait } from '../../../../workflows/landscaper/installation/told-waits.ts'
+import { currentWait } from '../../../../workflows/landscaper/installation/wait-conditions.ts'
 import { installationPass } from './installation-pass.ts'
 
 const reason = 'waiting for context n/default'
@@ -12,9 +11,9 @@ describe('a job that waits for the Context of its namespace', () => {
   it.each([false, true])('says so once, also that of a sub-installation: %s', async (hasParent) => {
     const first = await passed({ hasParent })
     expect(first.draft.conditions).toMatchObject([{ type: 'WaitsForContext', status: 'True', message: reason }])
-    expect(shownWait(first)).toBe(reason)
+    expect(currentWait(first)).toBe(reason)
     const next = await passed({ hasParent, contextWait: reason })
-    expect([next.draft.conditions, shownWait(next)]).toEqual([[], reason])
+    expect([next.draft.conditions, currentWait(next)]).toEqual([[], reason])
   })
 
   it('says that it waits for siblings instead, when it is so', async () => {
@@ -25,7 +24,7 @@ describe('a job that waits for the Context of its namespace', () => {
       { type: 'WaitsForContext', status: 'False' },
       { type: 'WaitsForSiblings', status: 'True', message: 'for a' },
     ])
-    expect(shownWait(pass)).toBe('for a')
+    expect(currentWait(pass)).toBe('for a')
   })
 })
 

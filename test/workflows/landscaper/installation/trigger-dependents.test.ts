@@ -1,12 +1,11 @@
 // The end of a root's job, before its status says so.
 
 import { describe, expect, it } from 'vitest'
-import { awaitSuccessors } from '../../../../workflows/landscaper/installation/await-successors.ts'
+import { awaitSuccessors } from '../../../../workflows/landscaper/installation/delete-children.ts'
 import { installationPlan } from '../../../../workflows/landscaper/installation/plan.ts'
-import { triggerDependents } from '../../../../workflows/landscaper/installation/trigger-dependents.ts'
+import { triggerDependents, writeExports } from '../../../../workflows/landscaper/installation/write-exports.ts'
 import { done, fail, retryLater, stop } from '../../../../workflows/kit/index.ts'
-import { runPhases } from '../../../../workflows/kit/run/phases.ts'
-import { writeExports } from '../../../../workflows/landscaper/installation/write-exports.ts'
+import { runPhases } from '../../../../workflows/kit/run/job/phases.ts'
 import { type Given, installationPass } from './installation-pass.ts'
 
 const GIVING = { gives: true, awaitsSuccessors: true }

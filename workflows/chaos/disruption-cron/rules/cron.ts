@@ -1,25 +1,25 @@
-// What a DisruptionCron must be. Source: spec/chaos.md 2.12 "Validation".
+// Rules for DisruptionCrons. Source: spec/chaos.md 2.12 "Validation".
 
-import type { Problem } from '../../../kit/index.ts'
+import type { Problem, AdmissionRequest, FieldChange } from '../../../kit/index.ts'
 import { reportingProblems, specProblems } from '../../disruption/rules/spec.ts'
 import { environmentProblems, userGroupProblems } from '../../disruption/rules/policy.ts'
 import { durationMs, goDurationOfMs } from '../../go-duration.ts'
-import { fieldsOf, says, shown, textOf } from '../../json-fields.ts'
+import { fieldsOf, hasValue, formatValue, textOf } from '../../json-fields.ts'
 import { EXPECTED_SCHEDULE, readSchedule } from '../../schedule.ts'
 import { parentNameProblems, targetResourceProblems, toleranceProblems } from '../../target-resource.ts'
 
-/** Behind `disruption-cron-`, of the 63 characters of a label. */
-const LONGEST_NAME = 47
+/** With the prefix `disruption-cron-`, the name must fit the 63 characters of a label. */
+const MAX_NAME_LENGTH = 47
 
-/** What is wrong with it, whatever the configuration. */
+/** The problems that need no configuration. */
 export function cronProblems(object: unknown): readonly Problem[] {
   const { metadata, spec: given } = fieldsOf(object)
   const spec = fieldsOf(given)
   const { schedule } = spec
   const isSchedule = readSchedule(textOf(schedule)) !== undefined
   return [
-    ...parentNameProblems(metadata, LONGEST_NAME),
-    ...(isSchedule ? [] : [{ field: 'spec.schedule', found: shown(schedule), expected: EXPECTED_SCHEDULE }]),
+    ...parentNameProblems(metadata, MAX_NAME_LENGTH),
+    ...(isSchedule ? [] : [{ field: 'spec.schedule', found: formatValue(schedule), expected: EXPECTED_SCHEDULE }]),
     ...toleranceProblems(spec, 'spec'),
     ...targetResourceProblems(spec['targetResource'], 'spec.targetResource'),
     ...reportingProblems(spec['reporting'], 'spec.reporting'),
@@ -27,7 +27,7 @@ export function cronProblems(object: unknown): readonly Problem[] {
   ]
 }
 
-/** The part of the configuration that crons are held to. */
+/** The part of the configuration that these rules use. */
 export interface CronPolicy {
   readonly controller: {
     readonly defaultDurationMs: number
@@ -42,7 +42,7 @@ export interface CronRequest {
   readonly nowMs: number
 }
 
-/** What the operators of a cluster allow. */
+/** The operators' rules. */
 export function cronPolicyProblems(
   { controller }: CronPolicy,
   { object, groups, nowMs }: CronRequest,
@@ -57,8 +57,8 @@ export function cronPolicyProblems(
 }
 
 /**
- * From the end of the next Disruption until the first start behind it nothing is disturbed, for long enough. Starts while there is one make none. Source:
- * spec/chaos.md 2.12 "Validation".
+ * After the end of the next Disruption, the pause until the following start must be long enough. Starts during a
+ * Disruption create none. Source: spec/chaos.md 2.12 "Validation".
  */
 function pauseProblems(
   value: unknown,
@@ -69,7 +69,7 @@ function pauseProblems(
   const template = fieldsOf(spec['disruptionTemplate'])
   const schedule = readSchedule(textOf(spec['schedule']))
   const next = schedule?.after(nowMs)
-  const lasts = says(template, 'duration') ? durationMs(template['duration']) : defaultDurationMs
+  const lasts = hasValue(template, 'duration') ? durationMs(template['duration']) : defaultDurationMs
   if (next === undefined || lasts === undefined) return []
   const end = next + lasts
   const following = schedule?.after(end, next)
@@ -78,4 +78,16 @@ function pauseProblems(
   if (pauseMs >= minimumCronFrequencyMs) return []
   const found = `${goDurationOfMs(pauseMs)} between the end of a Disruption and the next one`
   return [{ field: 'spec.schedule', found, expected: `at least ${goDurationOfMs(minimumCronFrequencyMs)}` }]
+}
+
+/** The name of the mutation that needs the configuration. */
+export const TOLERANCE_MUTATION = 'tolerance'
+
+/** Sets the operators' default tolerance on a cron without one. Source: spec/chaos.md 2.12. */
+export function toleranceChange(
+  { object }: Pick<AdmissionRequest, 'object'>,
+  defaultMs: number,
+): readonly FieldChange[] {
+  if (hasValue(fieldsOf(fieldsOf(object)['spec']), 'delayedStartTolerance')) return []
+  return [{ path: ['spec', 'delayedStartTolerance'], value: goDurationOfMs(defaultMs) }]
 }

@@ -1,7 +1,15 @@
 // Rules for spec.dns. Source: spec/chaos.md 1.6.
 
 import type { Problem, FieldChange, Mutation } from '../../../kit/index.ts'
-import { choiceProblems, fieldsOf, type JsonFields, listOf, rangeProblems, shown, textOf } from '../../json-fields.ts'
+import {
+  choiceProblems,
+  fieldsOf,
+  type JsonFields,
+  listOf,
+  rangeProblems,
+  formatValue,
+  textOf,
+} from '../../json-fields.ts'
 import { RECORD_TYPES } from '../schema/dns.ts'
 
 /** Accepted in place of an address. */
@@ -34,7 +42,7 @@ export function dnsProblems(dns: JsonFields, at: string): readonly Problem[] {
       const isAgain = names.indexOf(names[index] ?? '') < index
       return [
         ...(isAgain
-          ? [{ field, found: `${shown(one['hostname'])} again`, expected: 'each hostname and type once' }]
+          ? [{ field, found: `${formatValue(one['hostname'])} again`, expected: 'each hostname and type once' }]
           : []),
         ...recordProblems(one, field),
       ]
@@ -55,19 +63,25 @@ function recordProblems({ hostname, record }: JsonFields, at: string): readonly 
   return [
     ...(isHostname(textOf(hostname))
       ? []
-      : [{ field: `${at}.hostname`, found: shown(hostname), expected: 'a hostname' }]),
+      : [{ field: `${at}.hostname`, found: formatValue(hostname), expected: 'a hostname' }]),
     ...(type === undefined
-      ? [{ field: `${at}.record.type`, found: shown(answer['type']), expected: `one of ${RECORD_TYPES.join(', ')}` }]
+      ? [
+          {
+            field: `${at}.record.type`,
+            found: formatValue(answer['type']),
+            expected: `one of ${RECORD_TYPES.join(', ')}`,
+          },
+        ]
       : valueProblems(textOf(answer['value']), VALUES[type], `${at}.record.value`)),
     ...rangeProblems(answer, `${at}.record`, { ttl: [0, 2 ** 31 - 1] }),
   ]
 }
 
 function valueProblems(value: string, { accepts, expected }: ValueRule, field: string): readonly Problem[] {
-  if (value.trim() === '') return [{ field, found: shown(value), expected }]
+  if (value.trim() === '') return [{ field, found: formatValue(value), expected }]
   // The injector's argument separates records by ;.
-  if (value.includes(';')) return [{ field, found: shown(value), expected: `${expected}, without ;` }]
-  return accepts(value) ? [] : [{ field, found: shown(value), expected }]
+  if (value.includes(';')) return [{ field, found: formatValue(value), expected: `${expected}, without ;` }]
+  return accepts(value) ? [] : [{ field, found: formatValue(value), expected }]
 }
 
 function addresses(isAddress: (text: string) => boolean): ValueRule['accepts'] {
@@ -127,8 +141,8 @@ function groupsOf(text: string): readonly string[] {
 export function dnsListMutation(template: readonly string[]): Mutation {
   return {
     name: 'dns-list',
-    asked: { spec: true },
-    whenAway: 'pass',
+    filter: { spec: true },
+    whenUnavailable: 'pass',
     mutate: ({ object }) => dnsListChange(object, template),
   }
 }

@@ -4,8 +4,8 @@ import {
   has,
   type JsonFields,
   rangeProblems,
-  says,
-  shown,
+  hasValue,
+  formatValue,
   textOf,
   choiceProblems,
   listOf,
@@ -16,9 +16,9 @@ import { EXIT_CODES, MAX_FAILING_PATH_LENGTH, GRPC_ERRORS } from '../schema/kind
 
 export function cpuPressureProblems(pressure: JsonFields, at: string): readonly Problem[] {
   const { count } = pressure
-  if (!says(pressure, 'count') || readCount(count) !== undefined) return []
+  if (!hasValue(pressure, 'count') || readCount(count) !== undefined) return []
   const expected = `a whole number of CPUs, or ${EXPECTED_SHARE}`
-  return [{ field: `${at}.count`, found: shown(count), expected }]
+  return [{ field: `${at}.count`, found: formatValue(count), expected }]
 }
 
 export function memoryPressureProblems(pressure: JsonFields, at: string): readonly Problem[] {
@@ -26,7 +26,7 @@ export function memoryPressureProblems(pressure: JsonFields, at: string): readon
   const isPercent = readPercent(targetPercent) !== undefined
   const expected = 'a whole number from 1 to 100, with or without %'
   return [
-    ...(isPercent ? [] : [{ field: `${at}.targetPercent`, found: shown(targetPercent), expected }]),
+    ...(isPercent ? [] : [{ field: `${at}.targetPercent`, found: formatValue(targetPercent), expected }]),
     ...durationProblems(pressure, 'rampDuration', at, '0 or more'),
   ]
 }
@@ -40,7 +40,9 @@ export function diskPressureProblems(pressure: JsonFields, at: string): readonly
   const field = `${at}.throttling`
   const isIdle = THROTTLES.every((name) => !has(throttling, name))
   return [
-    ...(path.trim().startsWith('/') ? [] : [{ field: `${at}.path`, found: shown(path), expected: 'a path from / on' }]),
+    ...(path.trim().startsWith('/')
+      ? []
+      : [{ field: `${at}.path`, found: formatValue(path), expected: 'a path from / on' }]),
     ...(isIdle ? [{ field, found: 'nothing', expected: THROTTLES.join(' or ') }] : []),
     ...rangeProblems(throttling, field, { readBytesPerSec: [1, Infinity], writeBytesPerSec: [1, Infinity] }),
   ]
@@ -59,11 +61,11 @@ export function diskFailureProblems(failure: JsonFields, at: string): readonly P
       const { length } = textOf(path).trim()
       if (length > 0 && length <= MAX_FAILING_PATH_LENGTH) return []
       const expected = `a path of 1 to ${MAX_FAILING_PATH_LENGTH} characters`
-      return [{ field: `${at}.paths[${index}]`, found: shown(path), expected }]
+      return [{ field: `${at}.paths[${index}]`, found: formatValue(path), expected }]
     }),
     ...choiceProblems(fieldsOf(failure['openat']), `${at}.openat`, { exitCode: EXIT_CODES }),
-    ...(says(failure, 'probability') && !isShare(probability)
-      ? [{ field: `${at}.probability`, found: shown(probability), expected: EXPECTED_SHARE }]
+    ...(hasValue(failure, 'probability') && !isShare(probability)
+      ? [{ field: `${at}.probability`, found: formatValue(probability), expected: EXPECTED_SHARE }]
       : []),
   ]
 }
@@ -81,12 +83,18 @@ export function grpcProblems(grpc: JsonFields, at: string): readonly Problem[] {
 }
 
 function alterationProblems(alteration: JsonFields, at: string): readonly Problem[] {
-  const given = ['error', 'override'].filter((name) => says(alteration, name))
+  const given = ['error', 'override'].filter((name) => hasValue(alteration, name))
   const endpoint = textOf(alteration['endpoint'])
   return [
     ...(ENDPOINT.test(endpoint)
       ? []
-      : [{ field: `${at}.endpoint`, found: shown(endpoint), expected: 'a method such as /package.Service/Method' }]),
+      : [
+          {
+            field: `${at}.endpoint`,
+            found: formatValue(endpoint),
+            expected: 'a method such as /package.Service/Method',
+          },
+        ]),
     ...(given.length === 1
       ? []
       : [{ field: at, found: given.join(' and ') || 'neither', expected: 'either error or override' }]),
@@ -105,9 +113,9 @@ function shareProblems(endpoints: readonly JsonFields[], at: string): readonly P
     const shares = endpoints.flatMap((one) => (textOf(one['endpoint']) === name ? [shareOf(one)] : []))
     const sum = shares.reduce((total, share) => total + share, 0)
     const open = shares.filter((share) => share === 0).length
-    if (sum > 100) return [{ field: at, found: `${sum} percent of ${shown(name)}`, expected: 'at most 100' }]
+    if (sum > 100) return [{ field: at, found: `${sum} percent of ${formatValue(name)}`, expected: 'at most 100' }]
     if (open <= 100 - sum) return []
-    const found = `${100 - sum} percent for ${open} entries of ${shown(name)} without queryPercent`
+    const found = `${100 - sum} percent for ${open} entries of ${formatValue(name)} without queryPercent`
     return [{ field: at, found, expected: 'at least 1 for each' }]
   })
 }

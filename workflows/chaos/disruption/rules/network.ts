@@ -8,8 +8,8 @@ import {
   type JsonFields,
   listOf,
   rangeProblems,
-  says,
-  shown,
+  hasValue,
+  formatValue,
   textOf,
 } from '../../json-fields.ts'
 import { HTTP_METHODS, MAX_FILTERS } from '../schema/network.ts'
@@ -70,17 +70,19 @@ const SHARE = [0, 100] as const
 
 function bandwidthProblems(limit: unknown, field: string): readonly Problem[] {
   if (typeof limit !== 'number' || limit <= 0 || limit >= MIN_BANDWIDTH) return []
-  return [{ field, found: shown(limit), expected: `0 for no limit, or at least ${MIN_BANDWIDTH} bytes per second` }]
+  return [
+    { field, found: formatValue(limit), expected: `0 for no limit, or at least ${MIN_BANDWIDTH} bytes per second` },
+  ]
 }
 
 function hostProblems(host: JsonFields, at: string): readonly Problem[] {
   const hasPort = has(host, 'port') && host['port'] !== 0
   return [
-    ...(says(host, 'flow') && !says(host, 'host') && !hasPort
+    ...(hasValue(host, 'flow') && !hasValue(host, 'host') && !hasPort
       ? [{ field: at, found: 'flow without host and port', expected: 'a host or a port beside flow' }]
       : []),
     ...(/[;\s]/.test(textOf(host['host']))
-      ? [{ field: `${at}.host`, found: shown(host['host']), expected: 'a hostname, an address or 10.0.0.0/8' }]
+      ? [{ field: `${at}.host`, found: formatValue(host['host']), expected: 'a hostname, an address or 10.0.0.0/8' }]
       : []),
     ...rangeProblems(host, at, { port: [0, 65_535], percentage: [1, 100] }),
     ...packetProblems(host, at),
@@ -101,7 +103,7 @@ function serviceProblems(service: JsonFields, at: string): readonly Problem[] {
   return [
     ...lacking.map((name) => ({
       field: `${at}.${name}`,
-      found: shown(service[name]),
+      found: formatValue(service[name]),
       expected: `the ${name} of a Service`,
     })),
     ...rangeProblems(service, at, { percentage: [1, 100] }),
@@ -109,7 +111,7 @@ function serviceProblems(service: JsonFields, at: string): readonly Problem[] {
       const [port, field] = [fieldsOf(one), `${at}.ports[${index}]`]
       const hasNumber = has(port, 'port') && port['port'] !== 0
       return [
-        ...(hasNumber || says(port, 'name') ? [] : [{ field, found: 'neither', expected: 'a port or its name' }]),
+        ...(hasNumber || hasValue(port, 'name') ? [] : [{ field, found: 'neither', expected: 'a port or its name' }]),
         ...rangeProblems(port, field, { port: [0, 65_535] }),
       ]
     }),
@@ -120,7 +122,7 @@ function cloudProblems(cloud: JsonFields, at: string): readonly Problem[] {
   return ['aws', 'gcp', 'datadog'].flatMap((name) =>
     listOf(cloud[name]).flatMap((one, index) => {
       const [entry, field] = [fieldsOf(one), `${at}.${name}[${index}]`]
-      const lacks = !says(entry, 'service')
+      const lacks = !hasValue(entry, 'service')
       return [
         ...(lacks ? [{ field: `${field}.service`, found: 'nothing', expected: 'the name of a service' }] : []),
         ...packetProblems(entry, field),
@@ -144,7 +146,7 @@ function methodProblems(methods: readonly unknown[], at: string): readonly Probl
     ...names.flatMap((name, index) => {
       const field = `${at}[${index}]`
       if (!known.has(name))
-        return [{ field, found: shown(methods[index]), expected: `one of ${HTTP_METHODS.join(', ')}` }]
+        return [{ field, found: formatValue(methods[index]), expected: `one of ${HTTP_METHODS.join(', ')}` }]
       return names.indexOf(name) < index ? [{ field, found: `${name} again`, expected: 'each method once' }] : []
     }),
   ]
@@ -157,7 +159,7 @@ function pathProblems(paths: readonly unknown[], at: string): readonly Problem[]
     ...paths.flatMap((path, index) => {
       const isPath = typeof path === 'string' && path.length <= LONGEST_PATH && /^\/\S*$/.test(path)
       const expected = `a path from / on, without spaces, of at most ${LONGEST_PATH} characters`
-      return isPath ? [] : [{ field: `${at}[${index}]`, found: shown(path), expected }]
+      return isPath ? [] : [{ field: `${at}[${index}]`, found: formatValue(path), expected }]
     }),
   ]
 }

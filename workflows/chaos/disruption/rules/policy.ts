@@ -4,7 +4,7 @@
 import type { Problem } from '../../../kit/index.ts'
 import { ENVIRONMENT_ANNOTATION, INJECTOR_KINDS, FINALIZER, EMERGENCY_STOP_ANNOTATION } from '../../contract.ts'
 import { durationMs, goDurationOfMs } from '../../go-duration.ts'
-import { fieldsOf, has, type JsonFields, says, shown, textOf, listOf } from '../../json-fields.ts'
+import { fieldsOf, has, type JsonFields, hasValue, formatValue, textOf, listOf } from '../../json-fields.ts'
 import { forbiddenNodeProblems } from './safety-nets.ts'
 import { isLabelValue } from './targeting.ts'
 import { pastTriggerProblems } from './timing.ts'
@@ -72,21 +72,23 @@ export function environmentProblems(environment: string, metadata: JsonFields): 
   const found = fieldsOf(metadata['annotations'])[ENVIRONMENT_ANNOTATION]
   if (environment === '' || found === environment) return []
   const field = `metadata.annotations[${ENVIRONMENT_ANNOTATION}]`
-  return [{ field, found: shown(found), expected: environment }]
+  return [{ field, found: formatValue(found), expected: environment }]
 }
 
 /** The name becomes a label of the chaos pods. */
 export function nameProblems(metadata: JsonFields): readonly Problem[] {
   const name = textOf(metadata['name'])
   if (isLabelValue(name)) return []
-  return [{ field: 'metadata.name', found: shown(name), expected: 'a name that may be a label: at most 63 characters' }]
+  return [
+    { field: 'metadata.name', found: formatValue(name), expected: 'a name that may be a label: at most 63 characters' },
+  ]
 }
 
 function maxDurationProblems(
   spec: JsonFields,
   { maxDurationMs, defaultDurationMs }: AdmissionPolicy['controller'],
 ): readonly Problem[] {
-  const ms = says(spec, 'duration') ? durationMs(spec['duration']) : defaultDurationMs
+  const ms = hasValue(spec, 'duration') ? durationMs(spec['duration']) : defaultDurationMs
   if (maxDurationMs === undefined || ms === undefined || ms <= maxDurationMs) return []
   return [{ field: 'spec.duration', found: goDurationOfMs(ms), expected: `at most ${goDurationOfMs(maxDurationMs)}` }]
 }

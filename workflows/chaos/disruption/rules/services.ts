@@ -1,7 +1,7 @@
 // Rules for the Services of a network disruption. Pure: the caller has read the Services. Source: spec/chaos.md 1.5.
 
 import type { Problem } from '../../../kit/index.ts'
-import { fieldsOf, has, type JsonFields, listOf, shown, textOf } from '../../json-fields.ts'
+import { fieldsOf, has, type JsonFields, listOf, formatValue, textOf } from '../../json-fields.ts'
 
 /** A reference to a Service in the spec. */
 export interface NamedService {
@@ -26,11 +26,11 @@ export function serviceProblems({ field, namespace, name, ports }: NamedService,
   if (found === undefined) return [{ field, found: `no ${called}`, expected: 'one that is there' }]
   const { type = 'ClusterIP', ports: own } = fieldsOf(fieldsOf(found)['spec'])
   if (type !== 'ClusterIP')
-    return [{ field, found: `${called} of type ${shown(type)}`, expected: 'one of type ClusterIP' }]
+    return [{ field, found: `${called} of type ${formatValue(type)}`, expected: 'one of type ClusterIP' }]
   return ports.flatMap((port, index) => {
     const count = listOf(own).filter((one) => isPort(fieldsOf(port), fieldsOf(one))).length
     if (count === 1) return []
-    const found = `${shown(port)}, which is ${count} ports of ${called}`
+    const found = `${formatValue(port)}, which is ${count} ports of ${called}`
     return [{ field: `${field}.ports[${index}]`, found, expected: 'name and port of one of them' }]
   })
 }

@@ -10,8 +10,8 @@ import {
   listOf,
   choiceProblems,
   rangeProblems,
-  says,
-  shown,
+  hasValue,
+  formatValue,
   textOf,
 } from '../../json-fields.ts'
 import {
@@ -162,8 +162,8 @@ export function reportingProblems(value: unknown, at: string): readonly Problem[
   const [channel, address] = [textOf(reporting['slackChannel']), textOf(reporting['slackUserEmail'])]
   const purpose = textOf(reporting['purpose'])
   return [
-    ...(says(reporting, 'slackChannel') && (channel.length > LONGEST_CHANNEL || !CHANNEL.test(channel))
-      ? [{ field: `${at}.slackChannel`, found: shown(channel), expected: 'the name or the ID of a channel' }]
+    ...(hasValue(reporting, 'slackChannel') && (channel.length > LONGEST_CHANNEL || !CHANNEL.test(channel))
+      ? [{ field: `${at}.slackChannel`, found: formatValue(channel), expected: 'the name or the ID of a channel' }]
       : []),
     ...(address.length > LONGEST_ADDRESS
       ? [
@@ -175,7 +175,7 @@ export function reportingProblems(value: unknown, at: string): readonly Problem[
         ]
       : []),
     ...(has(reporting, 'purpose') && purpose.length < SHORTEST_PURPOSE
-      ? [{ field: `${at}.purpose`, found: shown(purpose), expected: `at least ${SHORTEST_PURPOSE} characters` }]
+      ? [{ field: `${at}.purpose`, found: formatValue(purpose), expected: `at least ${SHORTEST_PURPOSE} characters` }]
       : []),
     ...choiceProblems(reporting, at, { minNotificationType: ['Info', 'Success', 'Completion', 'Warning', 'Error'] }),
   ]

@@ -1,7 +1,7 @@
 // Rules for selectors and count. Source: spec/chaos.md 1.2, 1.4 (1, 10).
 
 import type { Problem } from '../../../kit/index.ts'
-import { fieldsOf, has, type JsonFields, listOf, shown, textOf } from '../../json-fields.ts'
+import { fieldsOf, has, type JsonFields, listOf, formatValue, textOf } from '../../json-fields.ts'
 import { EXPECTED_SHARE, readCount } from './share.ts'
 
 // Source: k8s.io/apimachinery, validation of qualified names and of label values.
@@ -62,7 +62,7 @@ function operatorProblems(operator: string, count: number, at: string): readonly
     case 'DoesNotExist':
       return count === 0 ? [] : [{ field: `${at}.values`, found: `${count}`, expected: `none beside ${operator}` }]
     default:
-      return [{ field: `${at}.operator`, found: shown(operator), expected: 'In, NotIn, Exists or DoesNotExist' }]
+      return [{ field: `${at}.operator`, found: formatValue(operator), expected: 'In, NotIn, Exists or DoesNotExist' }]
   }
 }
 
@@ -70,16 +70,22 @@ function keyProblems(key: string, field: string): readonly Problem[] {
   const slash = key.indexOf('/')
   const [prefix, name] = slash === -1 ? [undefined, key] : [key.slice(0, slash), key.slice(slash + 1)]
   const isGood = NAME.test(name) && (prefix === undefined || (prefix.length <= LONGEST_PREFIX && PREFIX.test(prefix)))
-  return isGood ? [] : [{ field, found: shown(key), expected: 'the key of a label, such as app or example.com/app' }]
+  return isGood
+    ? []
+    : [{ field, found: formatValue(key), expected: 'the key of a label, such as app or example.com/app' }]
 }
 
 function valueProblems(value: unknown, field: string): readonly Problem[] {
   if (typeof value === 'string' && isLabelValue(value)) return []
-  return [{ field, found: shown(value), expected: 'the value of a label: at most 63 letters, digits, -, _ and .' }]
+  return [
+    { field, found: formatValue(value), expected: 'the value of a label: at most 63 letters, digits, -, _ and .' },
+  ]
 }
 
 function countProblems(spec: JsonFields, at: string): readonly Problem[] {
   const { count } = spec
   if (has(spec, 'count') && readCount(count) !== undefined) return []
-  return [{ field: `${at}.count`, found: shown(count), expected: `a whole number of at least 1, or ${EXPECTED_SHARE}` }]
+  return [
+    { field: `${at}.count`, found: formatValue(count), expected: `a whole number of at least 1, or ${EXPECTED_SHARE}` },
+  ]
 }

@@ -2,8 +2,8 @@
 
 import type { Problem, AdmissionRequest, FieldChange } from '../../../kit/index.ts'
 import { EXPECTED_DURATION, parseGoDuration, goDurationOfMs } from '../../go-duration.ts'
-import { instantMs } from '../../instant.ts'
-import { fieldsOf, has, type JsonFields, rangeProblems, says, shown } from '../../json-fields.ts'
+import { timestampMs } from '../../timestamp.ts'
+import { fieldsOf, has, type JsonFields, rangeProblems, hasValue, formatValue } from '../../json-fields.ts'
 
 const SHORTEST_PULSE_NS = 500_000_000n
 
@@ -23,9 +23,9 @@ export function timingProblems(spec: JsonFields, at: string): readonly Problem[]
 export function pastTriggerProblems(spec: JsonFields, at: string, nowMs: number): readonly Problem[] {
   return Object.entries(fieldsOf(spec['triggers'])).flatMap(([name, trigger]) => {
     const notBefore = fieldsOf(trigger)['notBefore']
-    const ms = instantMs(notBefore)
+    const ms = timestampMs(notBefore)
     if (ms === undefined || ms >= nowMs) return []
-    return [{ field: `${at}.triggers.${name}.notBefore`, found: shown(notBefore), expected: 'a time to come' }]
+    return [{ field: `${at}.triggers.${name}.notBefore`, found: formatValue(notBefore), expected: 'a time to come' }]
   })
 }
 
@@ -33,12 +33,12 @@ type MinDuration = 'above 0' | '0 or more' | 'at least 500ms'
 
 /** The problems of a duration that may be absent or empty. */
 export function durationProblems(fields: JsonFields, name: string, at: string, least: MinDuration): readonly Problem[] {
-  if (!says(fields, name)) return []
+  if (!hasValue(fields, name)) return []
   const value = fields[name]
   const ns = parseGoDuration(value)
   if (ns !== undefined && isEnough(ns, least)) return []
   const expected = ns === undefined ? EXPECTED_DURATION : `a duration of ${least}`
-  return [{ field: `${at}.${name}`, found: shown(value), expected }]
+  return [{ field: `${at}.${name}`, found: formatValue(value), expected }]
 }
 
 function isEnough(ns: bigint, least: MinDuration): boolean {
@@ -54,27 +54,27 @@ function isEnough(ns: bigint, least: MinDuration): boolean {
 
 function triggerProblems(trigger: JsonFields, at: string): readonly Problem[] {
   const { notBefore } = trigger
-  const isTime = !says(trigger, 'notBefore') || instantMs(notBefore) !== undefined
+  const isTime = !hasValue(trigger, 'notBefore') || timestampMs(notBefore) !== undefined
   return [
-    ...(says(trigger, 'notBefore') && says(trigger, 'offset')
+    ...(hasValue(trigger, 'notBefore') && hasValue(trigger, 'offset')
       ? [{ field: at, found: 'notBefore and offset', expected: 'one of them' }]
       : []),
-    ...(isTime ? [] : [{ field: `${at}.notBefore`, found: shown(notBefore), expected: 'a time of RFC 3339' }]),
+    ...(isTime ? [] : [{ field: `${at}.notBefore`, found: formatValue(notBefore), expected: 'a time of RFC 3339' }]),
     ...durationProblems(trigger, 'offset', at, '0 or more'),
   ]
 }
 
 function orderProblems(triggers: JsonFields, at: string): readonly Problem[] {
   const [inject, createPods] = [triggers['inject'], triggers['createPods']].map((one) =>
-    instantMs(fieldsOf(one)['notBefore']),
+    timestampMs(fieldsOf(one)['notBefore']),
   )
   if (inject === undefined || createPods === undefined || inject >= createPods) return []
-  const found = shown(fieldsOf(triggers['inject'])['notBefore'])
+  const found = formatValue(fieldsOf(triggers['inject'])['notBefore'])
   return [{ field: `${at}.triggers.inject.notBefore`, found, expected: 'no time before createPods.notBefore' }]
 }
 
 function pulseProblems(pulse: JsonFields, at: string): readonly Problem[] {
-  const set = ['activeDuration', 'dormantDuration'].filter((name) => says(pulse, name))
+  const set = ['activeDuration', 'dormantDuration'].filter((name) => hasValue(pulse, name))
   return [
     ...(set.length === 1
       ? [{ field: at, found: `only ${set.join()}`, expected: 'activeDuration and dormantDuration, or neither' }]
@@ -97,7 +97,7 @@ export function durationChange(
   defaultDurationMs: number,
 ): readonly FieldChange[] {
   const [spec, before] = [object, old].map((one) => fieldsOf(fieldsOf(one)['spec']))
-  if (spec === undefined || says(spec, 'duration')) return []
+  if (spec === undefined || hasValue(spec, 'duration')) return []
   const value = old === undefined ? goDurationOfMs(defaultDurationMs) : before?.['duration']
   return value === undefined ? [] : [{ path: ['spec', 'duration'], value }]
 }

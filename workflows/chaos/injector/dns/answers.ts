@@ -1,19 +1,19 @@
-// What a disturbed name server says. Source: spec/chaos.md 3.7, "Answer rules".
+// Chooses the answers of the disrupted name server. Source: spec/chaos.md 3.7, "Answer rules".
 
 import type { DnsRecord, DnsRecordType } from '../invocation.ts'
 
 export interface DnsQuestion {
   readonly name: string
-  /** Other types are nobody's records. */
+  /** Undefined for types that no record can have. */
   readonly type: DnsRecordType | undefined
 }
 
 export type DnsAnswer =
   | { readonly does: 'answer'; readonly records: readonly AnsweredRecord[] }
   | { readonly does: 'refuse'; readonly code: 'NXDOMAIN' | 'SERVFAIL' }
-  /** Says nothing, as if the question were lost. */
+  /** Sends no answer, as if the query were lost. */
   | { readonly does: 'drop' }
-  /** Asks those whom the target would have asked. */
+  /** Forwards the query to the target's own name servers. */
   | { readonly does: 'forward' }
 
 export interface AnsweredRecord {
@@ -22,15 +22,15 @@ export interface AnsweredRecord {
   readonly ttl: number
 }
 
-export interface Chance {
-  /** How many questions have been asked before this: lists are gone through by it. */
+export interface AnswerChoice {
+  /** The number of earlier queries, for round robin over lists. */
   readonly turn: number
   /** An integer from 0 to less than the bound. */
   readonly below: (bound: number) => number
 }
 
-/** The exact name comes first, then the longest name below which the one that is asked for lies. */
-export function answerTo(records: readonly DnsRecord[], question: DnsQuestion, chance: Chance): DnsAnswer {
+/** An exact name wins, then the longest parent domain. */
+export function answerTo(records: readonly DnsRecord[], question: DnsQuestion, chance: AnswerChoice): DnsAnswer {
   const { type } = question
   const record = type === undefined ? undefined : bestRecord(records, question)
   if (record === undefined || type === undefined) return { does: 'forward' }
@@ -48,31 +48,31 @@ export function answerTo(records: readonly DnsRecord[], question: DnsQuestion, c
 }
 
 function bestRecord(records: readonly DnsRecord[], { name, type }: DnsQuestion): DnsRecord | undefined {
-  const asked = plain(name)
+  const asked = normalized(name)
   const isFor = (record: DnsRecord) =>
     record.type === type || (record.type === 'CNAME' && (type === 'A' || type === 'AAAA'))
   const isAbove = (host: string) => asked === host || asked.endsWith(`.${host}`)
-  const found = records.filter((record) => isFor(record) && isAbove(plain(record.hostname)))
-  const rank = (record: DnsRecord) => plain(record.hostname).length * 2 + (record.type === type ? 1 : 0)
+  const found = records.filter((record) => isFor(record) && isAbove(normalized(record.hostname)))
+  const rank = (record: DnsRecord) => normalized(record.hostname).length * 2 + (record.type === type ? 1 : 0)
   return found.reduce<DnsRecord | undefined>(
     (best, record) => (best === undefined || rank(record) > rank(best) ? record : best),
     undefined,
   )
 }
 
-function plain(name: string): string {
+function normalized(name: string): string {
   return name.toLowerCase().replace(/\.$/, '')
 }
 
-/** Of addresses one, in turn; all of what clients choose from themselves. */
-function valuesOf({ type, value }: DnsRecord, { turn }: Chance): readonly string[] {
+/** One address by round robin; all values of types from which clients choose themselves. */
+function valuesOf({ type, value }: DnsRecord, { turn }: AnswerChoice): readonly string[] {
   if (type === 'TXT') return [value]
   const values = value.split(',').map((one) => one.trim())
   const one = values[turn % values.length]
   return type === 'MX' || type === 'SRV' || one === undefined ? values : [one]
 }
 
-/** Of the networks for documentation, where nobody is. Source: RFC 5737, RFC 3849. */
-function randomAddress(type: DnsRecordType, { below }: Chance): string {
+/** An address of the documentation networks, which nobody uses. Source: RFC 5737, RFC 3849. */
+function randomAddress(type: DnsRecordType, { below }: AnswerChoice): string {
   return type === 'AAAA' ? `2001:db8::${(below(0xffff) + 1).toString(16)}` : `192.0.2.${below(254) + 1}`
 }

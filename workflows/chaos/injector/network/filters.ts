@@ -1,8 +1,9 @@
-// Which packets go which way, in the order in which they are asked: safeguards first, then allowed hosts, then what is disrupted.
+// Decides which packets are disrupted: an ordered list of filter groups, first safeguards, then allowed hosts, then the
+// disrupted hosts.
 
 import type { CommonFlags, NetworkSpec } from '../invocation.ts'
 import {
-  disrupted,
+  disruptedInterfaces,
   disruptedMatches,
   hostMatches,
   isAddress,
@@ -11,9 +12,9 @@ import {
   serviceMatches,
 } from './network-spec.ts'
 
-/** Packets that are treated alike, and told apart by one entry of the flags. */
+/** Filters of one flag entry; their packets get the same treatment. */
 export interface FilterGroup {
-  /** What it is for, such as `allowed host a.example`. */
+  /** A label such as `allowed host a.example`. */
   readonly of: string
   readonly passes: boolean
   readonly filters: readonly GroupFilter[]
@@ -24,19 +25,19 @@ export interface GroupFilter {
   readonly interfaces: readonly string[]
 }
 
-export interface NetworkAsk {
+export interface NetworkRequest {
   readonly spec: NetworkSpec
   readonly common: Pick<CommonFlags, 'level' | 'onInit' | 'log'>
   readonly facts: NetworkFacts
 }
 
-/** The address at which clouds tell machines about themselves. */
+/** The metadata address of clouds. */
 const METADATA = '169.254.169.254'
 
 /** All groups of a disruption. Source: spec/chaos.md 3.6, "Safeguards" and "Allowed hosts". */
-export function filterGroups(ask: NetworkAsk): readonly FilterGroup[] {
+export function filterGroups(ask: NetworkRequest): readonly FilterGroup[] {
   const { spec, common, facts } = ask
-  const all = disrupted(facts.interfaces, common.level).map(({ name }) => name)
+  const all = disruptedInterfaces(facts.interfaces, common.level).map(({ name }) => name)
   const uid = common.log.disruptionUid
   const onAll = (matches: readonly PacketMatch[]) => matches.map((match) => ({ match, interfaces: all }))
   const named = spec.hosts.length > 0 || spec.services.length > 0
@@ -61,7 +62,7 @@ export function filterGroups(ask: NetworkAsk): readonly FilterGroup[] {
   ]
 }
 
-function safeguards({ common, facts }: NetworkAsk, all: readonly string[]): readonly FilterGroup[] {
+function safeguards({ common, facts }: NetworkRequest, all: readonly string[]): readonly FilterGroup[] {
   const group = (of: string, match: PacketMatch | 'arp', interfaces = all): FilterGroup => ({
     of: `safeguard: ${of}`,
     passes: true,
@@ -82,8 +83,8 @@ function safeguards({ common, facts }: NetworkAsk, all: readonly string[]): read
   ]
 }
 
-/** What neither backend can do, one sentence each. */
-export function networkRefusals({ spec, common, facts }: NetworkAsk): readonly string[] {
+/** The requests that no backend supports, one sentence each. */
+export function networkRefusals({ spec, common, facts }: NetworkRequest): readonly string[] {
   const hosts = [...spec.hosts, ...spec.allowedHosts].map(({ host }) => host)
   const sixes = [...hosts, ...hosts.flatMap((host) => facts.resolved[host] ?? [])].filter((host) => host.includes(':'))
   const unresolved = hosts.filter(
@@ -95,7 +96,7 @@ export function networkRefusals({ spec, common, facts }: NetworkAsk): readonly s
       : []),
     ...sixes.map((host) => `host ${host} is an IPv6 address; only IPv4 is disrupted`),
     ...unresolved.map((host) => `host ${host} has no IPv4 address`),
-    ...(disrupted(facts.interfaces, common.level).length === 0
+    ...(disruptedInterfaces(facts.interfaces, common.level).length === 0
       ? [
           `none of the interfaces ${facts.interfaces.map(({ name }) => name).join(', ') || '(none)'} is one that is disrupted; expected eth*, ens*, eno*, enp* or enx*`,
         ]

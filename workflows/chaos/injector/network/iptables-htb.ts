@@ -1,26 +1,35 @@
-// The backend for kernels without netem: drops by iptables, bandwidth by classes of HTB. Source: spec/chaos.md 8.3.
+// The network backend for kernels without netem: drops packets by iptables and limits bandwidth by HTB classes. Source:
+// spec/chaos.md 8.3.
 //
-//   H1. All rules come in one transaction of iptables-restore: all, or none; also when addresses change.
-//   H2. Of root queueing disciplines only one with our handle is removed; one of somebody else is a reason to refuse.
-//   H3. The classes are there before packets are sent to them.
+// H1. One transaction of iptables-restore applies all rules, also when addresses change.
+// H2. The undo removes only root queueing disciplines with our handle. Another root discipline is a reason to refuse.
+// H3. The classes exist before packets are assigned to them.
 
 import type { Command, Plan, RunCommand, Unsupported } from '../command.ts'
 import { NETWORK_CHAIN, ROOT_HANDLE, RULE_COMMENT } from '../marks.ts'
-import { filterGroups, type NetworkAsk, networkRefusals } from './filters.ts'
-import { CHAIN_GONE, RULE_GONE } from './iptables.ts'
-import { classidPlan, containerKeys, disrupted, MAX_FILTERS, type PacketMatch, shapedAlready } from './network-spec.ts'
+import { filterGroups, type NetworkRequest, networkRefusals } from './filters.ts'
+import {
+  CHAIN_GONE,
+  RULE_GONE,
+  classidPlan,
+  containerKeys,
+  disruptedInterfaces,
+  MAX_FILTERS,
+  type PacketMatch,
+  shapedProblems,
+} from './network-spec.ts'
 
-/** Of the classes: what is not limited, and what is. */
-const FREE = `${ROOT_HANDLE}1`
-const LIMITED = `${ROOT_HANDLE}4`
-/** Beyond any link; HTB has no class without a rate. */
-const UNLIMITED = '100gbit'
-const USUAL_QLEN = 1000
+/** The class without a limit and the limited class. */
+const UNLIMITED_CLASS = `${ROOT_HANDLE}1`
+const LIMITED_CLASS = `${ROOT_HANDLE}4`
+/** Faster than any link; HTB requires a rate for each class. */
+const MAX_RATE = '100gbit'
+const DEFAULT_QLEN = 1000
 
 /** Plans the chain, and the classes when the bandwidth is limited. */
-export function planIptables(ask: NetworkAsk): Plan | Unsupported {
+export function planIptables(ask: NetworkRequest): Plan | Unsupported {
   const { spec, common, facts } = ask
-  const interfaces = disrupted(facts.interfaces, common.level)
+  const interfaces = disruptedInterfaces(facts.interfaces, common.level)
   const refused = [...networkRefusals(ask), ...refusals(ask)]
   if (refused.length > 0) return { unsupported: refused }
   const names = interfaces.map(({ name }) => name)
@@ -42,34 +51,37 @@ export function planIptables(ask: NetworkAsk): Plan | Unsupported {
   }
 }
 
-/** Replaces the rules after names have got other addresses, in one transaction. Nothing when none has. */
-export function updateIptables(before: NetworkAsk, ask: NetworkAsk): readonly Command[] | Unsupported {
+/**
+ * The commands that replace the rules after names resolve to other addresses, in one transaction; empty if none has
+ * changed.
+ */
+export function updateIptables(before: NetworkRequest, ask: NetworkRequest): readonly Command[] | Unsupported {
   const refused = [...networkRefusals(ask), ...tooMany(ask)]
   if (refused.length > 0) return { unsupported: refused }
   const rules = chainRules(ask)
   return rules.join('\n') === chainRules(before).join('\n') ? [] : [restore(rules)]
 }
 
-function refusals(ask: NetworkAsk): readonly string[] {
+function refusals(ask: NetworkRequest): readonly string[] {
   const { spec, common, facts } = ask
   const effects = { delay: spec.delayMs, duplicate: spec.duplicate, corrupt: spec.corrupt }
   const asked = Object.entries(effects).flatMap(([name, value]) => (value > 0 ? [name] : []))
-  const taken = spec.bandwidthLimit > 0 ? disrupted(facts.interfaces, common.level) : []
+  const taken = spec.bandwidthLimit > 0 ? disruptedInterfaces(facts.interfaces, common.level) : []
   return [
     ...asked.map((name) => `${name} needs the queueing discipline netem, which this kernel does not have`),
-    ...shapedAlready(taken),
+    ...shapedProblems(taken),
     ...tooMany(ask),
   ]
 }
 
-function tooMany(ask: NetworkAsk): readonly string[] {
+function tooMany(ask: NetworkRequest): readonly string[] {
   const count = filterGroups(ask).reduce((sum, { filters }) => sum + filters.length, 0)
   return count > MAX_FILTERS ? [`the disruption needs ${count} filters; at most ${MAX_FILTERS} are placed`] : []
 }
 
-/** The chain, as iptables-restore takes it: naming it empties it. */
-function chainRules(ask: NetworkAsk): readonly string[] {
-  const all = disrupted(ask.facts.interfaces, ask.common.level).length
+/** The chain for iptables-restore, which empties a chain that the input declares. */
+function chainRules(ask: NetworkRequest): readonly string[] {
+  const all = disruptedInterfaces(ask.facts.interfaces, ask.common.level).length
   const containers = isOfContainers(ask) ? containerKeys(ask.facts.containers).map((key) => `${key} `) : ['']
   const rules = filterGroups(ask).flatMap(({ passes, filters }) =>
     filters.flatMap(({ match, interfaces }) => {
@@ -79,29 +91,26 @@ function chainRules(ask: NetworkAsk): readonly string[] {
         const packets = `-A ${NETWORK_CHAIN} ${key}${matchKeys(match)}`
         return passes
           ? [`${packets} -j RETURN`]
-          : containers.flatMap((container) => hits(ask).map((hit) => `${packets} ${container}${hit}`))
+          : containers.flatMap((container) => disruptionTargets(ask).map((hit) => `${packets} ${container}${hit}`))
       })
     }),
   )
   return [`:${NETWORK_CHAIN} - [0:0]`, ...rules]
 }
 
-function hits({ spec }: NetworkAsk): readonly string[] {
+function disruptionTargets({ spec }: NetworkRequest): readonly string[] {
+  const probability = `-m statistic --mode random --probability ${(spec.drop / 100).toFixed(2)} `
   return [
-    ...(spec.drop === 0
-      ? []
-      : spec.drop === 100
-        ? ['-j DROP']
-        : [`-m statistic --mode random --probability ${(spec.drop / 100).toFixed(2)} -j DROP`]),
-    ...(spec.bandwidthLimit === 0 ? [] : [`-j CLASSIFY --set-class ${LIMITED}`]),
+    ...(spec.drop === 0 ? [] : [`${spec.drop === 100 ? '' : probability}-j DROP`]),
+    ...(spec.bandwidthLimit === 0 ? [] : [`-j CLASSIFY --set-class ${LIMITED_CLASS}`]),
   ]
 }
 
-function isOfContainers({ common, facts }: NetworkAsk): boolean {
+function isOfContainers({ common, facts }: NetworkRequest): boolean {
   return facts.containers.length > 0 && common.level === 'pod' && !common.onInit
 }
 
-/** Answers go to who has asked: of ingress the address is that of the client, the port is the target's own. */
+/** Ingress is disrupted by its answers: their destination is the client, and their source port is the target's port. */
 function matchKeys({ protocol, flow, ip, port, connState }: PacketMatch): string {
   return [
     ...(ip === undefined ? [] : [`-d ${ip}`]),
@@ -111,7 +120,7 @@ function matchKeys({ protocol, flow, ip, port, connState }: PacketMatch): string
   ].join(' ')
 }
 
-function limitBandwidth({ spec }: NetworkAsk, interfaces: readonly { name: string; qlen: number }[]): Plan {
+function limitBandwidth({ spec }: NetworkRequest, interfaces: readonly { name: string; qlen: number }[]): Plan {
   const limit = `${spec.bandwidthLimit}bps`
   const short = interfaces.filter(({ qlen }) => qlen === 0).map(({ name }) => name)
   const qlen = (name: string, length: number): RunCommand => ({
@@ -123,11 +132,11 @@ function limitBandwidth({ spec }: NetworkAsk, interfaces: readonly { name: strin
   const tc = (line: string): RunCommand => ({ do: 'run', in: 'target', argv: ['tc', ...line.split(' ')] })
   return {
     apply: [
-      ...short.map((name) => qlen(name, USUAL_QLEN)),
+      ...short.map((name) => qlen(name, DEFAULT_QLEN)),
       ...interfaces.flatMap(({ name }) => [
         tc(`qdisc add dev ${name} root handle ${ROOT_HANDLE} htb default 1`),
-        tc(`class add dev ${name} parent ${ROOT_HANDLE} classid ${FREE} htb rate ${UNLIMITED}`),
-        tc(`class add dev ${name} parent ${ROOT_HANDLE} classid ${LIMITED} htb rate ${limit} ceil ${limit}`),
+        tc(`class add dev ${name} parent ${ROOT_HANDLE} classid ${UNLIMITED_CLASS} htb rate ${MAX_RATE}`),
+        tc(`class add dev ${name} parent ${ROOT_HANDLE} classid ${LIMITED_CLASS} htb rate ${limit} ceil ${limit}`),
       ]),
       ...short.map((name) => qlen(name, 0)),
     ],

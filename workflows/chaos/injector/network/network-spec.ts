@@ -1,19 +1,19 @@
-// What a network disruption is told, and what it has to know of the target.
+// The facts that a network disruption needs about its target, and the packet matches that derive from them.
 
-import type { Plan } from '../command.ts'
+import type { Plan, GoneAnswer } from '../command.ts'
 import type { NetworkSpec, ServiceRule } from '../invocation.ts'
 import type { ConnState, Flow, HostRule } from '../../host-rule.ts'
 import { CONTAINER_MARK } from '../marks.ts'
 
 export interface NetworkInterface {
   readonly name: string
-  /** Length of the transmit queue. */
+  /** The length of the transmit queue. */
   readonly qlen: number
-  /** Its root queueing discipline when somebody has set one, such as `htb 1:`; undefined for what the kernel gives. */
+  /** The root queueing discipline that a user has set, such as `htb 1:`; undefined for the kernel's default. */
   readonly rootQdisc?: string
 }
 
-/** How packets of the target's container are told from those of its neighbours in the pod. */
+/** The match for packets of the target's container, as opposed to other containers of the pod. */
 export type ContainerMatch =
   | {
       readonly version: 2
@@ -21,51 +21,54 @@ export type ContainerMatch =
     }
   | { readonly version: 1; /** Path of net_cls.classid. */ readonly classidFile: string }
 
-/** Where a service is found: the address of the cluster with its ports, and its pods. */
+/** An address of a Service: its cluster IP and ports, or one of its pods. */
 export interface ServiceAddress {
   readonly ip: string
-  /** 0: all. */
+  /** 0: all ports. */
   readonly port: number
   readonly protocol: 'tcp' | 'udp'
 }
 
 export interface NetworkFacts {
-  /** All of the namespace, in the kernel's order. */
+  /** All interfaces of the namespace, in the kernel's order. */
   readonly interfaces: readonly NetworkInterface[]
   readonly gateway?: { readonly ip: string; readonly link: string }
   readonly nodeIp?: string
-  /** Of the containers that are disrupted. None: they cannot be told apart here, the disruption is of the whole pod. */
+  /** The disrupted containers. Empty: the kernel cannot distinguish them, so the disruption affects the whole pod. */
   readonly containers: readonly ContainerMatch[]
-  /** Addresses of each name that is said in a host; literals need none. */
+  /** The addresses of each host name; literal addresses have no entry. */
   readonly resolved: Readonly<Record<string, readonly string[]>>
-  /** Addresses of each service, by `namespace/name`. */
+  /** The addresses of each Service, by `namespace/name`. */
   readonly services: Readonly<Record<string, readonly ServiceAddress[]>>
   /** Whether the kernel has the filter `fw`, which reads marks. The reference's substitute matches every packet. */
   readonly hasFwFilter: boolean
 }
 
-/** Packets, by what all of the keys say. */
+/** Packets that match all present keys. */
 export interface PacketMatch {
   readonly protocol: 'tcp' | 'udp'
   readonly flow: Flow
-  /** Address or CIDR; absent: all. */
+  /** An address or CIDR; absent: all. */
   readonly ip?: string
   readonly port?: number
   readonly connState?: ConnState
 }
 
-/** Source: spec/chaos.md 3.6, as upper limit of the filters of a disruption. */
+/** The maximum number of filters of one disruption. Source: spec/chaos.md 3.6. */
 export const MAX_FILTERS = 2048
 
 const INTERFACE = /^(?:eno|ens|enp|enx|eth)/
 
-/** The interfaces that are disrupted: of a pod also the one to itself. */
-export function disrupted(interfaces: readonly NetworkInterface[], level: 'pod' | 'node'): readonly NetworkInterface[] {
+/** The disrupted interfaces; in a pod also the loopback interface. */
+export function disruptedInterfaces(
+  interfaces: readonly NetworkInterface[],
+  level: 'pod' | 'node',
+): readonly NetworkInterface[] {
   return interfaces.filter(({ name }) => INTERFACE.test(name) || (level === 'pod' && name === 'lo'))
 }
 
-/** A reason to refuse for each interface whose root somebody has set. */
-export function shapedAlready(interfaces: readonly NetworkInterface[]): readonly string[] {
+/** One reason to refuse for each interface with a root queueing discipline. */
+export function shapedProblems(interfaces: readonly NetworkInterface[]): readonly string[] {
   return interfaces.flatMap(({ name, rootQdisc }) =>
     rootQdisc === undefined ? [] : [`the bandwidth of ${name} is shaped already, by ${rootQdisc}`],
   )
@@ -75,7 +78,7 @@ export function isAddress(host: string): boolean {
   return /^\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,2})?$/.test(host) || host.includes(':')
 }
 
-/** The packets that a host means: one match for each address and protocol. */
+/** The packets of a host: one match for each address and protocol. */
 export function hostMatches(rule: HostRule, { resolved }: NetworkFacts, uid: string): readonly PacketMatch[] {
   const { host, port, protocol, flow, connState } = rule
   const ips = host === '' || host === '0.0.0.0/0' ? [undefined] : chosenAddresses(rule, resolved[host] ?? [host], uid)
@@ -91,7 +94,7 @@ export function hostMatches(rule: HostRule, { resolved }: NetworkFacts, uid: str
   )
 }
 
-/** The packets to a service. */
+/** The packets to a Service. */
 export function serviceMatches(rule: ServiceRule, { services }: NetworkFacts, uid: string): readonly PacketMatch[] {
   const name = `${rule.namespace}/${rule.name}`
   const found = services[name] ?? []
@@ -101,7 +104,7 @@ export function serviceMatches(rule: ServiceRule, { services }: NetworkFacts, ui
     .map(({ ip, port, protocol }) => ({ protocol, flow: 'egress', ip, ...(port === 0 ? {} : { port }) }))
 }
 
-/** All that is disrupted: what is named, or everything. */
+/** All disrupted packets: those of the named hosts and Services, or everything. */
 export function disruptedMatches(spec: NetworkSpec, facts: NetworkFacts, uid: string): readonly PacketMatch[] {
   if (spec.hosts.length === 0 && spec.services.length === 0)
     return (['tcp', 'udp'] as const).map((protocol) => ({ protocol, flow: 'egress' }))
@@ -115,7 +118,9 @@ function chosenAddresses({ host, percentage }: HostRule, ips: readonly string[],
   return isAddress(host) ? ips : share(ips, percentage, `${host}-${uid}`)
 }
 
-/** A share of addresses, the same ones for the same seed: those with the lowest hash. At least one. */
+/**
+ * A share of the addresses, at least one: those with the lowest hashes, so the same seed chooses the same addresses.
+ */
 export function share(ips: readonly string[], percentage: number, seed: string): readonly string[] {
   if (percentage >= 100) return ips
   const kept = Math.ceil((ips.length * percentage) / 100)
@@ -125,7 +130,7 @@ export function share(ips: readonly string[], percentage: number, seed: string):
   return ips.filter((ip) => chosen.has(ip))
 }
 
-/** FNV-1a of 32 bits, with the finish of murmur3, as neighbours differ in their last letter only. */
+/** FNV-1a with 32 bits and murmur3's finalizer, because neighbouring addresses differ only in their last character. */
 function hash(text: string): number {
   let value = 0x811c9dc5
   for (const letter of text) value = Math.imul(value ^ (letter.codePointAt(0) ?? 0), 0x01000193)
@@ -134,7 +139,7 @@ function hash(text: string): number {
   return (value ^ (value >>> 16)) >>> 0
 }
 
-/** As iptables matches them, each once: containers of version 1 have the same mark. */
+/** The iptables matches of the containers, without duplicates: containers of cgroup version 1 share a mark. */
 export function containerKeys(containers: readonly ContainerMatch[]): readonly string[] {
   return [
     ...new Set(
@@ -145,7 +150,7 @@ export function containerKeys(containers: readonly ContainerMatch[]): readonly s
   ]
 }
 
-/** What puts containers of version 1 under their mark, and what takes it off them. */
+/** Sets and removes the mark of containers with cgroup version 1. */
 export function classidPlan(containers: readonly ContainerMatch[]): Plan {
   const files = containers.flatMap((one) => (one.version === 1 ? [one.classidFile] : []))
   return {
@@ -153,3 +158,16 @@ export function classidPlan(containers: readonly ContainerMatch[]): Plan {
     undo: files.map((path) => ({ do: 'write', path, text: '0', mayBeGone: true })),
   }
 }
+
+/** iptables' messages, of both implementations, if a rule or its chain does not exist. */
+export const RULE_GONE: readonly GoneAnswer[] = [
+  { code: 1, says: 'No chain/target/match by that name' },
+  { code: 1, says: 'does a matching rule exist' },
+  { code: 2, says: "Couldn't load target" },
+  { code: 2, says: 'does not exist' },
+]
+
+export const CHAIN_GONE: readonly GoneAnswer[] = [
+  { code: 1, says: 'No chain/target/match by that name' },
+  { code: 1, says: 'is incompatible, use' },
+]

@@ -1,7 +1,5 @@
-// Plans a network disruption for the backend that the kernel allows.
-
 import type { Command, Plan, Unsupported } from '../command.ts'
-import type { NetworkAsk } from './filters.ts'
+import type { NetworkRequest } from './filters.ts'
 import { planIptables, updateIptables } from './iptables-htb.ts'
 import { type PlacedFilters, planReference, updateReference } from './tc-reference.ts'
 
@@ -9,8 +7,8 @@ export const BACKENDS = ['tc-reference', 'iptables-htb'] as const
 export type NetworkBackend = (typeof BACKENDS)[number]
 
 export type NetworkPlan = Plan & {
-  /** Plans what follows when names have got other addresses. */
-  readonly follow: (ask: NetworkAsk) => NetworkUpdate | Unsupported
+  /** Plans the update after names resolve to other addresses. */
+  readonly follow: (ask: NetworkRequest) => NetworkUpdate | Unsupported
 }
 
 export interface NetworkUpdate {
@@ -18,7 +16,7 @@ export interface NetworkUpdate {
   readonly follow: NetworkPlan['follow']
 }
 
-export function planNetwork(ask: NetworkAsk, backend: NetworkBackend): NetworkPlan | Unsupported {
+export function planNetwork(ask: NetworkRequest, backend: NetworkBackend): NetworkPlan | Unsupported {
   if (backend === 'tc-reference') {
     const planned = planReference(ask)
     return 'unsupported' in planned ? planned : { ...planned, follow: followReference(planned.placed) }
@@ -34,7 +32,7 @@ function followReference(before: PlacedFilters): NetworkPlan['follow'] {
   }
 }
 
-function followIptables(before: NetworkAsk): NetworkPlan['follow'] {
+function followIptables(before: NetworkRequest): NetworkPlan['follow'] {
   return (ask) => {
     const commands = updateIptables(before, ask)
     return 'unsupported' in commands ? commands : { commands, follow: followIptables(ask) }

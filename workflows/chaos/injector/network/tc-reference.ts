@@ -1,16 +1,25 @@
-// The backend of the reference design: shaping by a tree of queueing disciplines, netem among them. Source: spec/chaos.md 3.6 and 8.2.
+// The network backend of the reference design: shapes traffic with a tree of queueing disciplines, including netem.
+// Source: spec/chaos.md 3.6 and 8.2.
 //
-//   T1. Commands go operation by operation, within one operation interface by interface.
-//   T2. A filter's priority is its name: unique in the disruption, counted up from 1001; lower ones are asked first.
-//   T3. A group that passes is asked before every group that is disrupted, also after its addresses have changed.
+// T1. Commands are ordered by operation, and within an operation by interface.
+// T2. The priority of a filter identifies it: unique in the disruption, counted from 1001; lower priorities match
+//   first.
+// T3. All filters that pass packets have lower priorities than those that disrupt, also after addresses have changed.
 
 import type { Command, GoneAnswer, Plan, RunCommand, Unsupported } from '../command.ts'
 import { CONTAINER_MARK, REFERENCE_PRIOMAP, RULE_COMMENT } from '../marks.ts'
-import { type FilterGroup, filterGroups, type GroupFilter, type NetworkAsk, networkRefusals } from './filters.ts'
-import { RULE_GONE } from './iptables.ts'
-import { classidPlan, containerKeys, disrupted, MAX_FILTERS, type PacketMatch, shapedAlready } from './network-spec.ts'
+import { type FilterGroup, filterGroups, type GroupFilter, type NetworkRequest, networkRefusals } from './filters.ts'
+import {
+  RULE_GONE,
+  classidPlan,
+  containerKeys,
+  disruptedInterfaces,
+  MAX_FILTERS,
+  type PacketMatch,
+  shapedProblems,
+} from './network-spec.ts'
 
-/** Filters that are there, with their priorities. */
+/** The placed filters with their priorities. */
 export interface PlacedGroup {
   readonly of: string
   readonly passes: boolean
@@ -27,29 +36,29 @@ export type ReferencePlan = Plan & { readonly placed: PlacedFilters }
 
 const FIRST_PRIORITY = 1001
 const FLAT_PRIOMAP = Array.from({ length: 16 }, () => '0').join(' ')
-/** tc's answer when a root or a filter is not there. */
+/** tc's exit code if a root or filter does not exist. */
 const TC_GONE: readonly GoneAnswer[] = [{ code: 2 }]
-const USUAL_QLEN = 1000
+const DEFAULT_QLEN = 1000
 
-/** Plans the tree, the filters and the marking of the container's packets. */
-export function planReference(ask: NetworkAsk): ReferencePlan | Unsupported {
+/** Plans the tree, the filters, and the marking of the container's packets. */
+export function planReference(ask: NetworkRequest): ReferencePlan | Unsupported {
   const { common, facts } = ask
   const groups = filterGroups(ask)
   const count = groups.reduce((sum, { filters }) => sum + filters.length, 0)
   const refused = [
     ...networkRefusals(ask),
-    // Undoing takes the root away, whoever has set it.
-    ...shapedAlready(disrupted(facts.interfaces, common.level)),
+    // The undo removes the root, even if another program has set it.
+    ...shapedProblems(disruptedInterfaces(facts.interfaces, common.level)),
     ...(count > MAX_FILTERS ? [`the disruption needs ${count} filters; at most ${MAX_FILTERS} are placed`] : []),
   ]
   if (refused.length > 0) return { unsupported: refused }
-  const interfaces = disrupted(facts.interfaces, common.level)
+  const interfaces = disruptedInterfaces(facts.interfaces, common.level)
   const short = interfaces.filter(({ qlen }) => qlen === 0).map(({ name }) => name)
   const { commands, placed } = place(groups, FIRST_PRIORITY)
   const marking = isOfContainer(ask) ? markContainers(ask) : { apply: [], undo: [] }
   return {
     apply: [
-      ...short.map((name) => setQlen(name, USUAL_QLEN)),
+      ...short.map((name) => setQlen(name, DEFAULT_QLEN)),
       ...tree(
         ask,
         interfaces.map(({ name }) => name),
@@ -67,10 +76,10 @@ export function planReference(ask: NetworkAsk): ReferencePlan | Unsupported {
   }
 }
 
-/** What brings the filters up to date after names have got other addresses; nothing when none has. */
+/** The commands that update the filters after names resolve to other addresses; empty if none has changed. */
 export function updateReference(
   before: PlacedFilters,
-  ask: NetworkAsk,
+  ask: NetworkRequest,
 ): { readonly commands: readonly Command[]; readonly placed: PlacedFilters } | Unsupported {
   const wanted = filterGroups(ask)
   const count = wanted.reduce((sum, { filters }) => sum + filters.length, 0)
@@ -78,7 +87,7 @@ export function updateReference(
     return { unsupported: [`the disruption needs ${count} filters; at most ${MAX_FILTERS} are placed`] }
   const changed = wanted.map((group, index) => !isSame(group, before.groups[index]))
   const firstPassing = wanted.findIndex(({ passes }, index) => passes && changed[index] === true)
-  // T3: what follows has to be asked later again.
+  // T3: the following groups need higher priorities.
   const again = wanted.map((_, index) => changed[index] === true || (firstPassing !== -1 && index > firstPassing))
   const removed = before.groups.filter((_, index) => again[index] === true).flatMap(({ placed }) => placed)
   const fresh = place(
@@ -140,12 +149,12 @@ function flowerKeys({ protocol, flow, ip, port, connState }: PacketMatch): strin
   ].join(' ')
 }
 
-/** Packets of one container are told apart only in a pod whose containers run already. */
-function isOfContainer({ common }: NetworkAsk): boolean {
+/** Packets of one container can be distinguished only if the pod's containers already run. */
+function isOfContainer({ common }: NetworkRequest): boolean {
   return common.level === 'pod' && !common.onInit
 }
 
-function tree(ask: NetworkAsk, names: readonly string[]): readonly Command[] {
+function tree(ask: NetworkRequest, names: readonly string[]): readonly Command[] {
   const operations = [
     `root handle 1: prio bands 4 priomap ${REFERENCE_PRIOMAP}`,
     ...(isOfContainer(ask) ? [`parent 1:4 handle 2: prio bands 2 priomap ${FLAT_PRIOMAP}`] : []),
@@ -157,7 +166,7 @@ function tree(ask: NetworkAsk, names: readonly string[]): readonly Command[] {
   return all.flatMap((operation) => names.map(operation))
 }
 
-function effects(ask: NetworkAsk): readonly ((name: string) => Command)[] {
+function effects(ask: NetworkRequest): readonly ((name: string) => Command)[] {
   const { bandwidthLimit: limit } = ask.spec
   const first = isOfContainer(ask) ? { parent: '2:2', handle: 3 } : { parent: '1:4', handle: 2 }
   const netem = netemArguments(ask)
@@ -168,12 +177,12 @@ function effects(ask: NetworkAsk): readonly ((name: string) => Command)[] {
       tc(`qdisc add dev ${name} parent ${parent} handle ${handle}: ${what}`)
   return [
     ...(netem === '' ? [] : [add(first, `netem ${netem}`)]),
-    // tc takes a bare number for bits; the reference's limit is eight times as strong as it says.
+    // tc interprets a bare number as bits, so the reference's limit is eight times as strict as specified.
     ...(limit === 0 ? [] : [add(below, `tbf rate ${limit}bps latency 50ms burst ${limit}`)]),
   ]
 }
 
-function netemArguments({ spec }: NetworkAsk): string {
+function netemArguments({ spec }: NetworkRequest): string {
   return [
     ...(spec.delayMs === 0 ? [] : [`delay ${spec.delayMs}ms ${jitterMs(spec.delayMs, spec.delayJitter)}ms`]),
     ...(spec.drop === 0 ? [] : [`loss ${spec.drop}%`]),
@@ -182,19 +191,19 @@ function netemArguments({ spec }: NetworkAsk): string {
   ].join(' ')
 }
 
-/** Source: spec/chaos.md 3.6: ten percent when none is said, and never nothing. */
+/** Source: spec/chaos.md 3.6: ten percent by default, and at least 1 ms. */
 function jitterMs(delayMs: number, percent: number): number {
   return Math.max(1, Math.floor((delayMs * (percent === 0 ? 10 : percent)) / 100))
 }
 
-function markContainers({ facts: { containers } }: NetworkAsk): Plan {
+function markContainers({ facts: { containers } }: NetworkRequest): Plan {
   const rule = (action: string, table: string, what: string): RunCommand => ({
     do: 'run',
     in: 'target',
     argv: ['iptables', '-w', '-t', table, ...action.split(' '), ...what.split(' ')],
     ...(action.startsWith('-D') ? { gone: RULE_GONE } : {}),
   })
-  // Makes the kernel follow connections in the namespace, which ct_state reads.
+  // Enables connection tracking in the namespace, which ct_state needs.
   const tracking = `-m state --state NEW,ESTABLISHED -m comment --comment ${RULE_COMMENT}`
   const keys = containers.length === 0 ? [''] : containerKeys(containers).map((key) => `${key} `)
   const markings = keys.map((key) => `${key}-m comment --comment ${RULE_COMMENT} -j MARK --set-mark ${CONTAINER_MARK}`)
@@ -214,7 +223,7 @@ function markContainers({ facts: { containers } }: NetworkAsk): Plan {
 }
 
 function setQlen(name: string, qlen: number): Command {
-  // An interface that is gone with its pod has no queue to restore.
+  // An interface that was removed with its pod has no queue to restore.
   const gone = [{ code: 1, says: 'Cannot find device' }]
   return { do: 'run', in: 'target', argv: ['ip', 'link', 'set', 'dev', name, 'txqueuelen', String(qlen)], gone }
 }

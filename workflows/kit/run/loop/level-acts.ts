@@ -1,29 +1,32 @@
-// What the actions of one pass in level mode do to the world: each a call of an activity, after a look at what the controller declares.
+// Writes of an action in level mode: one activity call each, after a check of the declared writes. Also collects piggybacked events, which travel
+// with the
+// pass's next call, because an own call costs as much as a write.
 //
-//   P1. What a Secret holds is neither read into the history nor taken from an action.
-//   P2. Nothing is written where the controller does not declare it (write-places.ts).
+//   P1. Contents of Secrets are neither read into the history nor accepted from an action.
+//   P2. An action writes only where its controller declares writes (declared-writes.ts).
+//   P3. Piggybacked events are recorded in order, before the call that carries them takes effect.
+//   P4. Settle, or the end of the run, records events that no call carried.
 
-import { type LevelController, type LevelResource, resourceOf, type SentTarget } from '../define-level.ts'
-import { fittingAnnotations } from '../event-annotations.ts'
-import type { ApplyOptions, CreateOptions, LevelActs, ObservedObject, WantedObject } from '../level-acts.ts'
-import type { LevelActivities } from '../level-activities.ts'
+import { type LevelController, type LevelResource, resourceOf, type SentTarget } from '../level/define-level.ts'
+import { fitAnnotations } from '../byte-limits.ts'
+import type { ApplyOptions, CreateOptions, LevelActs, ObservedObject, WantedObject } from '../level/level-pass.ts'
+import type { LevelActivities, LevelEvent } from '../level/level-activities.ts'
 import { CHANGED } from '../next-pass.ts'
 import type { By, Subject } from '../subject.ts'
-import { type SecretGap, takeSecrets } from '../secret-values.ts'
-import { LEVEL_TOLD } from '../summaries.ts'
-import { writeVerdict } from '../write-places.ts'
-import type { Along } from './along.ts'
+import { type SecretGap, takeSecrets } from '../level/secret-values.ts'
+import { LEVEL_SUMMARIES } from '../temporal-ui.ts'
+import { checkWritePlace } from '../level/declared-writes.ts'
 import { finalFailure, retryableFailure, shortActivities } from './temporal.ts'
 
-/** Whose pass it is. */
-export interface Acting {
+/** The pass and object of an action. */
+export interface ActorRef {
   readonly by: By
   readonly subject: Subject
   readonly target: SentTarget
 }
 
-export function actsOf(controller: LevelController, acting: Acting, along: Along): LevelActs {
-  const activities = shortActivities<LevelActivities>(LEVEL_TOLD)
+export function actsOf(controller: LevelController, acting: ActorRef, along: PiggybackedEvents): LevelActs {
+  const activities = shortActivities<LevelActivities>(LEVEL_SUMMARIES)
   const { subject } = acting
   const base = () => ({ ...acting, ...along.take() })
   const known = ({ apiVersion, kind, metadata }: ObservedObject): ObservedObject => {
@@ -33,7 +36,7 @@ export function actsOf(controller: LevelController, acting: Acting, along: Along
   const wanted = (object: WantedObject, { owner }: CreateOptions) => {
     const { value, gaps } = takeSecrets(object)
     refuseSecrets(value, gaps)
-    const place = placeOf(controller, subject, object)
+    const place = checkedPlace(controller, subject, object)
     return { ...base(), ...place, object: value, ...(owner && { owner }), ...(gaps.length > 0 && { gaps }) }
   }
   return {
@@ -48,7 +51,7 @@ export function actsOf(controller: LevelController, acting: Acting, along: Along
       return await activities.createLevel(wanted(given as WantedObject, options))
     },
     async patch(object, patch, { fenced = false } = {}) {
-      const { resource } = placeOf(controller, subject, object)
+      const { resource } = checkedPlace(controller, subject, object)
       const { value, gaps } = takeSecrets(patch)
       refuseSecrets({ ...value, ...known(object) }, gaps)
       const how = { fenced, ...(gaps.length > 0 && { gaps }) }
@@ -66,12 +69,12 @@ export function actsOf(controller: LevelController, acting: Acting, along: Along
     },
     async event({ about, annotations: given, ...event }) {
       const { eventSource: source, settings } = controller
-      const annotations = fittingAnnotations(given)
+      const annotations = fitAnnotations(given)
       const told = {
         event: { ...event, ...(about && { about: known(about) }), ...(annotations && { annotations }) },
         ...(source !== undefined && { source }),
       }
-      if (settings?.events === 'along') along.note(told)
+      if (settings?.events === 'along') along.add(told)
       else await activities.eventLevel({ ...base(), ...told })
     },
   }
@@ -87,7 +90,7 @@ interface Place {
 }
 
 /** P2. @throws `UnknownKind`, `UndeclaredWrite`, `OtherNamespace` (final). */
-function placeOf(controller: LevelController, subject: Subject, object: Named): Place {
+function checkedPlace(controller: LevelController, subject: Subject, object: Named): Place {
   const { target, writes } = controller
   const resource = resourceFor(controller, object)
   const kind = `${object.apiVersion}/${object.kind}`
@@ -95,7 +98,7 @@ function placeOf(controller: LevelController, subject: Subject, object: Named): 
   const namespace = resource.withoutNamespace === true ? '' : (object.metadata.namespace ?? home)
   const isTarget = kind === `${target.apiVersion}/${target.kind}` && object.metadata.name === subject.name
   if (isTarget && namespace === home) return { resource }
-  const verdict = writeVerdict(writes, { kind, namespace, home })
+  const verdict = checkWritePlace(writes, { kind, namespace, targetNamespace: home })
   const what = `${object.kind} ${placeText({ namespace, name: object.metadata.name })}`
   if (verdict === 'undeclared')
     throw finalFailure(
@@ -110,11 +113,11 @@ function placeOf(controller: LevelController, subject: Subject, object: Named): 
   return { resource, ...(home !== '' && namespace !== home && { elsewhere: true }) }
 }
 
-/** What was observed may be removed where it is, unless the controller declares what it writes. */
+/** An observed object may be deleted in its place, unless the controller declares its writes. */
 function observedPlace(controller: LevelController, subject: Subject, object: ObservedObject): Place {
   return controller.writes.length === 0
     ? { resource: resourceFor(controller, object) }
-    : placeOf(controller, subject, object)
+    : checkedPlace(controller, subject, object)
 }
 
 function resourceFor(controller: LevelController, { apiVersion, kind }: Pick<Named, 'apiVersion' | 'kind'>) {
@@ -135,7 +138,7 @@ function placeText({ namespace, name }: { readonly namespace: string; readonly n
   return namespace === '' ? name : `${namespace}/${name}`
 }
 
-/** P1. A value may be referred to: it is filled in where it is sent. */
+/** P1. References to Secret values are allowed: the sending activity fills them in. */
 function refuseSecrets({ apiVersion, kind, metadata, ...rest }: WantedObject, gaps: readonly SecretGap[]): void {
   if (apiVersion !== 'v1' || kind !== 'Secret') return
   const filled = new Set(gaps.map(({ at }) => at.join('.')))
@@ -147,4 +150,25 @@ function refuseSecrets({ apiVersion, kind, metadata, ...rest }: WantedObject, ga
   if (found.length === 0) return
   const message = `Secret ${metadata.name} is applied with ${found.join(' and ')}; expected stringData of secretRef alone: else it would stay in the run's history`
   throw finalFailure('SecretContent', message)
+}
+
+/** Events that wait for the run's next call. */
+export interface PiggybackedEvents {
+  readonly add: (told: LevelEvent) => void
+  /** The events as a part of the call's input. */
+  readonly take: () => { readonly told?: readonly LevelEvent[] }
+}
+
+export function createPiggybackedEvents(): PiggybackedEvents {
+  let noted: readonly LevelEvent[] = []
+  return {
+    add: (told) => {
+      noted = [...noted, told]
+    },
+    take: () => {
+      const told = noted
+      noted = []
+      return told.length === 0 ? {} : { told }
+    },
+  }
 }

@@ -1,49 +1,52 @@
-// One pass over one object in level mode, as its author's steps see it: what was observed, what they may do (level-acts.ts), and what they say.
+// Runs one pass in level mode: builds the `LevelPass` of the author's steps from the observed state and writes the status afterwards.
 //
-//   P1. What `save` has written is not written again, and what comes after it is compared with it.
-//   P2. Who asks for a state that could not be read gets the fault, whether the state is handed to an action or looked up by it.
-//   P3. A lazy state is there after `refresh`; who asks for it before has a bug.
+//   P1. The status that `save` has written is not written again, and later changes are compared with it.
+//   P2. Access to a state that could not be read throws its fault, in actions and in argument lists.
+//   P3. Access to a lazy state before `refresh` is a bug.
 
-import { type AnyLevelPass, type LevelController, resourceOf, sentTarget } from '../define-level.ts'
-import type { Latest } from '../latest.ts'
+import { type AnyLevelPass, type LevelController, resourceOf, sentTarget } from '../level/define-level.ts'
+import type { LatestTime } from '../level/latest-time.ts'
 import type { By, Subject } from '../subject.ts'
-import type { LevelActivities, LevelQuery, Observed } from '../level-activities.ts'
-import type { JsonObject } from '../level.ts'
+import type { LevelActivities, LevelQuery, Observed } from '../level/level-activities.ts'
+import type { JsonObject } from '../level/level-pass.ts'
 import { joinOutcomes, type Outcome } from '../../plan/outcome.ts'
-import type { StateQuery } from '../query.ts'
-import { LEVEL_TOLD } from '../summaries.ts'
-import { statusNews, withNews } from '../status-draft.ts'
-import { writesFor } from '../write-places.ts'
+import type { StateQuery } from '../level/query.ts'
+import { LEVEL_SUMMARIES } from '../temporal-ui.ts'
+import { statusPatch, applyStatusPatch } from '../level/status-patch.ts'
+import { writesFor } from '../level/declared-writes.ts'
 import type { Step } from '../../plan/step.ts'
-import type { Along } from './along.ts'
-import { actsOf } from './level-acts.ts'
+import { actsOf, type PiggybackedEvents } from './level-acts.ts'
 import { ownCalls } from './own-calls.ts'
-import { runTime, timeAt } from './run-time.ts'
+import { runTime, timeAt } from './deadlines.ts'
 import { actionLog, attempt, finalFailure, retryableFailure, runOnTemporal, shortActivities } from './temporal.ts'
 
-/** What a pass has observed. */
-export interface Seen {
+/** The observed state of a pass. */
+export interface ObservedPass {
   readonly subject: Subject
   readonly by: By
   readonly observed: Observed
-  readonly along: Along
-  readonly latest: Latest
+  readonly along: PiggybackedEvents
+  readonly latest: LatestTime
 }
 
-/** Runs the author's steps, then writes what they said about the status. */
-export async function runSteps(controller: LevelController, step: Step<AnyLevelPass>, seen: Seen): Promise<Outcome> {
+/** Runs the author's steps, then writes the changed status. */
+export async function runLevelSteps(
+  controller: LevelController,
+  step: Step<AnyLevelPass>,
+  seen: ObservedPass,
+): Promise<Outcome> {
   const pass = passOf(controller, seen)
   const outcome = await runOnTemporal(step, pass, controller.hooks)
   const written = await attempt(() => pass.save())
   return 'outcome' in written ? joinOutcomes(outcome, written.outcome) : outcome
 }
 
-function passOf(controller: LevelController, { subject, by, observed, along, latest }: Seen): AnyLevelPass {
-  const { refreshLevel, writeLevelStatus } = shortActivities<LevelActivities>(LEVEL_TOLD)
+function passOf(controller: LevelController, { subject, by, observed, along, latest }: ObservedPass): AnyLevelPass {
+  const { refreshLevel, writeLevelStatus } = shortActivities<LevelActivities>(LEVEL_SUMMARIES)
   const acting = { by, subject, target: sentTarget(controller.target) }
   const base = () => ({ ...acting, ...along.take() })
   const queries = queriesOf(controller)
-  // The target says all pass long what it said at its start.
+  // Templates use the target as observed at the start of the pass.
   const ground = { target: observed.target, settings: observed.wing }
   const declared = { ...controller, writes: writesFor(controller.writes, ground) }
   const state = stateOf(controller, observed)
@@ -65,13 +68,13 @@ function passOf(controller: LevelController, { subject, by, observed, along, lat
     },
     async save() {
       if (observed.isGone === true) return
-      const news = statusNews(status, current['status'])
+      const news = statusPatch(status, current['status'])
       if (news === undefined) return
       const version = current.metadata.resourceVersion
       const written = await writeLevelStatus({ ...base(), version, ...news })
       // P1
       const metadata = { ...current.metadata, resourceVersion: written ?? version }
-      current = { ...current, metadata, status: withNews(current['status'], news) }
+      current = { ...current, metadata, status: applyStatusPatch(current['status'], news) }
     },
     async refresh(name, narrowed) {
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined
@@ -97,7 +100,7 @@ function stateOf(
   { states, unreadable = {} }: Observed,
 ): Record<string, unknown> {
   const names = Object.keys(queries)
-  // What was not found is undefined, also under a name that every object has (`constructor`).
+  // A state that was not found is undefined, also under a name that every object has (`constructor`).
   const state: Record<string, unknown> = { ...Object.fromEntries(names.map((name) => [name, undefined])), ...states }
   for (const [name, { code, message, retryable }] of Object.entries(unreadable)) {
     const get = (): never => {
@@ -116,7 +119,7 @@ function stateOf(
   return state
 }
 
-/** The queries of a controller, each with where its kind is. */
+/** The controller's queries with the resource of each kind. */
 export function queriesOf(controller: LevelController): Readonly<Record<string, LevelQuery>> {
   const sent = ({ view, ...query }: StateQuery): LevelQuery => ({
     ...resourceOf(controller, query.kind),

@@ -1,14 +1,17 @@
-// The loop of every run: wait for a wake, run one pass, settle it, end or wait again. Jobs and runs in level mode are courses of it: they say
-// what a pass does and who is told of it. Source: docs/architecture.md "How data flows".
+// The reconcile loop of every run: wait for a wake, run one pass, settle it, then end or wait again. A `LoopStrategy` (job or level mode) provides
+// pass,
+// settle and end. Source: docs/architecture.md "How data flows".
 //
-//   L1. A pass observes first and starts from what it sees: nothing is assumed that an earlier run, or another hand, may have changed.
-//   L2. A wake that arrives during a pass leads to a pass that starts after it: of this run while it goes on, also as a new one of its ID;
-//       where it ends, of this run or the next, as `Course.endsWoken` says.
-//   L3. The loop arms no timers: the next due time goes into the journal's wake row, and so does the back-off. A pass that no due time asked for is
-//       told apart: its fault waits for its own back-off, and draws nothing of what the namespace shares.
-//   L4. Jobs that failed, or were taken over, are runs that Failed, at their end and not before: their rows are closed by then. Nothing repeats
-//       them, as runs have no retry policy, and no alarm is theirs (`BENIGN`). A bug fails the workflow task, and the run stays open; the worker is
-//       told of it first, because a task that fails says so to nobody who looks at the object.
+//   L1. A pass observes first: it never relies on data that an earlier run or another client may have changed.
+//   L2. A wake during a pass leads to a pass that starts after it: in this run while it continues, also over continue-as-new; when it ends, in this
+//       run or
+// the next one, as `LoopStrategy.endsWithPendingWake` says.
+//   L3. The loop uses no timers: due time and back-off are stored in the journal. A fault of a pass that an event or a user requested has its own
+//       back-off
+// and does not count against the namespace's retry rate.
+//   L4. Runs of failed or superseded jobs end as Failed, after their rows are closed. They have no retry policy and raise no alarm (`BENIGN`). A bug
+//       fails
+// the workflow task and the run stays open; the run reports the bug to the worker first, because a failed task is not visible on the object.
 
 import {
   ApplicationFailure,
@@ -22,69 +25,72 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow'
-import { fitting } from '../found.ts'
-import type { JobInput } from '../job.ts'
+import { fitting } from '../byte-limits.ts'
+import type { JobInput } from '../job/job.ts'
 import type { By } from '../subject.ts'
 import { attemptsAfter, type NextPass, nextPass } from '../next-pass.ts'
 import type { Outcome } from '../../plan/outcome.ts'
-import type { RunFailure } from '../run-failure.ts'
-import type { RunSinks } from '../thrown.ts'
-import { witness } from './witness.ts'
+import type { RunFailure } from '../job/run-result.ts'
+import type { RunSinks } from '../sinks.ts'
+import { witness } from './replay-listener.ts'
 
-/** A wake: something journaled up to `seq` concerns the subject. Carries no object (a level, not an edge). */
+/** Wake signal: the journal has an event up to `seq` for the object, or (0) a due time. It carries no object: level-triggered, not edge-triggered. */
 const wakeSignal = defineSignal<[{ readonly seq: number }]>('wake')
 
 /**
- * How a run ended: a final phase, `Deleted` when the subject is gone, `Superseded` when the job is another run's, `HandedDown` when another
- * program does it, `Guarded` when the subject has its finalizer now and asks for no job; `Converged` in level mode.
+ * The result of a run: a final phase, `Deleted`, `Superseded` (another run has the job), `HandedDown` (another program executes it), `Guarded` (the
+ * finalizer was added and no job is requested), or `Converged` in level mode. Values are stored in the journal and in search attributes.
  */
 export type RunResult = string
 
 export interface PassReport {
   readonly outcome: Outcome
-  /** How the run ends; undefined while it goes on. */
+  /** The run's result; undefined while it continues. */
   readonly result: RunResult | undefined
 }
 
-/** What a settled pass means for the run. */
+/** The effect of a settled pass on the run. */
 export interface Settled {
   readonly result: RunResult | undefined
-  /** The run's row in the journal is closed already. */
+  /** The run's row in the journal is already closed. */
   readonly isClosed: boolean
 }
 
-/** What differs between the runs of jobs and of controllers in level mode. */
-export interface Course<Report extends PassReport> {
-  /** Where passes take turns: false when the next one may not begin; then the run is woken when it may. */
-  mayBegin?(by: By): Promise<boolean>
+/** The differences between job mode and level mode. */
+export interface LoopStrategy<Report extends PassReport> {
+  /** Acquires a permit where passes are limited. False: the run waits until the journal wakes it. */
+  acquirePermit?(by: By): Promise<boolean>
   runPass(by: By): Promise<Report>
-  /** Tells the world and the journal what the pass came to. */
+  /** Writes the result of the pass to the API server and the journal. */
   settle(by: By, report: Report, next: NextPass): Promise<Settled>
-  /** Closes the run's row in the journal. @param firstRunID of the first run of this ID that goes on in this one. */
+  /** Closes the run's row in the journal. @param firstRunID the first run of the continue-as-new chain. */
   close(by: By, result: RunResult, firstRunID: string): Promise<void>
-  /** Ends in spite of a wake: the journal wakes the subject of a closed row anew. Otherwise a run ends only when no wake is there. */
-  readonly endsWoken: boolean
-  /** Why a run that ended so is one that failed (L4); undefined: it completes. */
+  /**
+   * True: the run ends despite a pending wake, because the journal wakes the object of a closed row again. False: it ends only without a pending
+   * wake.
+   */
+  readonly endsWithPendingWake: boolean
+  /** The error of a failed run (L4); undefined: the run completes. */
   failure?(result: RunResult): RunFailure | undefined
-  /** Names and uids by which people find the run, beside its subject's. */
-  found?(): readonly string[]
-  /** Before the run gives way to the next one of its ID. */
-  leave?(): void
-  /** What that is told, beside what this one was. */
-  carried?(): Pick<JobInput, 'latest'>
+  /** Values of the run's search attribute besides its object. */
+  searchAttributes?(): readonly string[]
+  /** Called before continue-as-new. */
+  beforeContinueAsNew?(): void
+  /** Input fields for the next run, in addition to the current input. */
+  carriedInput?(): Pick<JobInput, 'latest'>
 }
 
-/** The level that the loop waits for: one or ten wakes lead to one pass. */
+/** The pending wake: many wakes lead to one pass. */
 export interface Wakes {
-  /** Something has come from outside of the run's own due times. */
+  /** Wakes for an event or a user, not for a due time. */
   readonly wake: () => void
   readonly isDue: () => void
   readonly isWoken: () => boolean
-  /** @returns whether anything from outside was among it. */
-  readonly take: () => boolean
+  /** @returns whether an event or a user was among the wakes. */
+  readonly takeWake: () => boolean
 }
 
-/** Woken from the start: a run begins with a pass. */
+/** Initially woken: a run starts with a pass. */
 export function createWakes(): Wakes {
   let woken = true
   let isOutside = true
@@ -97,7 +103,7 @@ export function createWakes(): Wakes {
       woken = true
     },
     isWoken: () => woken,
-    take: () => {
+    takeWake: () => {
       const taken = isOutside
       woken = false
       isOutside = false
@@ -106,16 +112,16 @@ export function createWakes(): Wakes {
   }
 }
 
-/** Runs passes until the run ends or gives way to the next one of its ID. */
+/** Runs passes until the run ends or continues as new. */
 export async function loop<Report extends PassReport>(
   input: JobInput,
   wakes: Wakes,
-  course: Course<Report>,
+  course: LoopStrategy<Report>,
 ): Promise<RunResult> {
   try {
     return await runPasses(input, wakes, course)
   } catch (error) {
-    tellBug(input, error)
+    reportBug(input, error)
     throw error
   }
 }
@@ -123,7 +129,7 @@ export async function loop<Report extends PassReport>(
 const { runs } = proxySinks<RunSinks>()
 
 /** L4 */
-function tellBug({ subject, jobID }: JobInput, error: unknown): void {
+function reportBug({ subject, jobID }: JobInput, error: unknown): void {
   if (error instanceof TemporalFailure || error instanceof ContinueAsNew) return
   const { name, message, stack = '' } = error instanceof Error ? error : new Error(String(error))
   runs.threw({ subject, jobID, isReplaying: workflowInfo().unsafe.isReplaying, name, message, stack })
@@ -132,13 +138,13 @@ function tellBug({ subject, jobID }: JobInput, error: unknown): void {
 async function runPasses<Report extends PassReport>(
   input: JobInput,
   wakes: Wakes,
-  course: Course<Report>,
+  course: LoopStrategy<Report>,
 ): Promise<RunResult> {
-  const mayEnd = () => course.endsWoken || !wakes.isWoken()
+  const mayEnd = () => course.endsWithPendingWake || !wakes.isWoken()
   let attempts = 0
   const tellOnce = once(() => {
     if (wakes.isWoken()) return false
-    tellFound(course.found?.() ?? [])
+    upsertRunAttributes(course.searchAttributes?.() ?? [])
     return true
   })
   setHandler(wakeSignal, ({ seq }) => {
@@ -148,45 +154,52 @@ async function runPasses<Report extends PassReport>(
   for (let pass = 1; ; pass++) {
     const { workflowId, runId, firstExecutionRunId } = workflowInfo()
     const by = { workflowID: workflowId, runID: runId, pass }
-    const isOutside = await nextTurn(by, wakes, course)
+    const isOutside = await waitForPass(by, wakes, course)
     const report = await course.runPass(by)
     attempts = attemptsAfter(report.outcome, attempts)
     const { result, isClosed } = await course.settle(by, report, nextPass(report.outcome, attempts, isOutside))
     if (result !== undefined && mayEnd()) {
       if (!isClosed) await course.close(by, result, firstExecutionRunId)
-      // Looked at again: what came while the row was closed has been signalled (L2).
+      // A wake that arrived while the row was being closed has been signalled (L2).
       if (mayEnd()) {
-        tellFound(course.found?.() ?? [], result)
-        return completed(result, course.failure?.(result))
+        upsertRunAttributes(course.searchAttributes?.() ?? [], result)
+        return completeOrFail(result, course.failure?.(result))
       }
     }
     if (result === undefined) tellOnce()
-    // Also when a wake is pending: the new run begins with a pass (L2).
+    // Also with a pending wake: the new run starts with a pass (L2).
     if (workflowInfo().continueAsNewSuggested) {
-      course.leave?.()
-      await continueAsNew<(input: JobInput) => Promise<RunResult>>(goingOn(input, course))
+      course.beforeContinueAsNew?.()
+      await continueAsNew<(input: JobInput) => Promise<RunResult>>(nextInput(input, course))
     }
   }
 }
 
-/** Waits for a wake, and where passes take turns for that of this one. @returns whether anything from outside asked for it. */
-async function nextTurn(by: By, wakes: Wakes, course: Pick<Course<PassReport>, 'mayBegin'>): Promise<boolean> {
+/** Waits for a wake and, where passes are limited, for a permit. @returns whether an event or a user requested the pass. */
+async function waitForPass(
+  by: By,
+  wakes: Wakes,
+  course: Pick<LoopStrategy<PassReport>, 'acquirePermit'>,
+): Promise<boolean> {
   let isOutside = false
   do {
     await condition(wakes.isWoken)
-    isOutside = wakes.take() || isOutside
-  } while (course.mayBegin !== undefined && !(await course.mayBegin(by)))
+    isOutside = wakes.takeWake() || isOutside
+  } while (course.acquirePermit !== undefined && !(await course.acquirePermit(by)))
   witness()?.passBegins(by, isOutside)
   return isOutside
 }
 
-/** The job has begun. */
-function goingOn(input: JobInput, { carried }: Pick<Course<PassReport>, 'carried'>): JobInput {
+/** Without the idle object: the job has started. */
+function nextInput(
+  input: JobInput,
+  { carriedInput: carried }: Pick<LoopStrategy<PassReport>, 'carriedInput'>,
+): JobInput {
   const { asked, ...others } = input
   return { ...(asked === undefined ? input : others), ...carried?.() }
 }
 
-/** Until the act says that it is done. */
+/** Calls the function until it returns true. */
 function once(act: () => boolean): () => void {
   let isDone = false
   return () => {
@@ -194,12 +207,12 @@ function once(act: () => boolean): () => void {
   }
 }
 
-/** @throws what Temporal shows as a Failed run (L4). */
-function completed(result: RunResult, failure: RunFailure | undefined): RunResult {
+/** @throws the error that makes Temporal show the run as Failed (L4). */
+function completeOrFail(result: RunResult, failure: RunFailure | undefined): RunResult {
   if (failure === undefined) return result
   const { reason: type, message } = failure
   const ended = ApplicationFailure.create({ type, message, nonRetryable: true, category: 'BENIGN' })
-  // It would only say where this line is.
+  // The stack would only show this line.
   ended.stack = ''
   throw ended
 }
@@ -207,8 +220,8 @@ function completed(result: RunResult, failure: RunFailure | undefined): RunResul
 const OUTCOME = { name: 'PawlOutcome', type: 'KEYWORD' } as const
 const TREE = { name: 'PawlTree', type: 'KEYWORD_LIST' } as const
 
-/** What people find the run by: what it hosts, and how it ended, once it has. */
-function tellFound(names: readonly string[], outcome?: string): void {
+/** Sets search attributes: hosted objects, and the result at the end. */
+function upsertRunAttributes(names: readonly string[], outcome?: string): void {
   const tree = fitting(names)
   const attributes = [
     ...(outcome === undefined ? [] : [{ key: OUTCOME, value: outcome }]),

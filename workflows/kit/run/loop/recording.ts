@@ -1,9 +1,9 @@
-// Tells a replay what its run does (`pawl replay`): an interceptor of the SDK that every bundle has, and that sleeps wherever the run is no replay of that
-// command. Source: docs/adr/0050.
+// Workflow interceptor that emits replay entries (`pawl replay`). Every bundle contains it; it is active only on replay task queues.
+// Source: docs/adr/0050.
 //
-//   R1. In a worker nothing is told: the queue of a replay is none of a worker's.
-//   R2. What is told is copied when it is told: states go on.
-//   R3. It changes nothing: what is called, and what that comes to, is passed on as it is.
+//   R1. In a worker it emits nothing: replays use queues that no worker has.
+//   R2. Entries are serialized immediately, because states change later.
+//   R3. It does not change inputs or results.
 
 import { writeJson } from '../../kind/exact-json.ts'
 import {
@@ -14,33 +14,33 @@ import {
   type WorkflowInterceptors,
   type WorkflowOutboundCallsInterceptor,
 } from '@temporalio/workflow'
-import { type Recorded, type RecordedFailure, type RecordingSinks, REPLAY_QUEUE } from '../recorded.ts'
+import { type ReplayEntry, type ReplayFailure, type ReplaySinks, REPLAY_QUEUE } from '../sinks.ts'
 import type { Subject } from '../subject.ts'
 import type { Step, StepHooks } from '../../plan/step.ts'
 import { recordSteps, saidBy } from '../../plan/trace.ts'
-import { runTime } from './run-time.ts'
+import { runTime } from './deadlines.ts'
 import { currentAction } from './temporal.ts'
-import { type PlanWitness, type Witness, witnessed } from './witness.ts'
+import { type PlanListener, type ReplayListener, withReplayListener } from './replay-listener.ts'
 
-type Entry = Recorded extends infer Each ? (Each extends unknown ? Omit<Each, 'atMs'> : never) : never
-type Tell = (entry: Entry) => void
+type Entry = ReplayEntry extends infer Each ? (Each extends unknown ? Omit<Each, 'atMs'> : never) : never
+type Emit = (entry: Entry) => void
 
-/** Called by the SDK for each run. */
+/** The SDK calls this function for each run. */
 export function interceptors(): WorkflowInterceptors {
   // R1
   if (!workflowInfo().taskQueue.startsWith(REPLAY_QUEUE)) return {}
-  const { replay } = proxySinks<RecordingSinks>()
+  const { replay } = proxySinks<ReplaySinks>()
   // R2
-  const tell: Tell = (entry) => replay.told(writeJson({ atMs: runTime().getTime(), ...entry }))
+  const tell: Emit = (entry) => replay.told(writeJson({ atMs: runTime().getTime(), ...entry }))
   return { inbound: [inbound(tell)], outbound: [outbound(tell)] }
 }
 
-function inbound(tell: Tell): WorkflowInboundCallsInterceptor {
+function inbound(tell: Emit): WorkflowInboundCallsInterceptor {
   return {
     async execute(input, next) {
       tell({ told: 'began', workflow: workflowInfo().workflowType, input: input.args[0] })
       try {
-        const result = await witnessed(witnessOf(tell), async () => await next(input))
+        const result = await withReplayListener(listenerOf(tell), async () => await next(input))
         tell({ told: 'ended', result })
         return result
       } catch (error) {
@@ -56,7 +56,7 @@ function inbound(tell: Tell): WorkflowInboundCallsInterceptor {
   }
 }
 
-function outbound(tell: Tell): WorkflowOutboundCallsInterceptor {
+function outbound(tell: Emit): WorkflowOutboundCallsInterceptor {
   let calls = 0
   const telling = async (
     called: { readonly name: string; readonly isLocal: boolean; readonly summary: string | undefined },
@@ -93,19 +93,19 @@ function outbound(tell: Tell): WorkflowOutboundCallsInterceptor {
   }
 }
 
-function witnessOf(tell: Tell): Witness {
+function listenerOf(tell: Emit): ReplayListener {
   let plans = 0
   return {
     passBegins: ({ pass }, isOutside) => tell({ told: 'pass', pass, isOutside }),
     planBegins(plan, pass) {
       const id = ++plans
       tell({ told: 'plan', plan: id, ...placeOf(pass) })
-      return planWitness(tell, id, plan)
+      return planListener(tell, id, plan)
     },
   }
 }
 
-function planWitness<Pass>(tell: Tell, id: number, plan: Step<Pass>): PlanWitness {
+function planListener<Pass>(tell: Emit, id: number, plan: Step<Pass>): PlanListener {
   const steps = recordSteps(plan)
   const hooks: Required<StepHooks> = {
     before(step, pass) {
@@ -125,7 +125,7 @@ function isLeaf(step: { readonly name: string; readonly children?: readonly unkn
   return (step.children ?? []).length === 0
 }
 
-/** Of a pass of any controller: its object, and the phase where it has one. */
+/** The object of a pass, and the phase in job mode. */
 function placeOf(pass: unknown): Pick<Extract<Entry, { told: 'plan' }>, 'subject' | 'phase'> {
   const { subject, draft } = pass as { readonly subject?: unknown; readonly draft?: { readonly phase?: unknown } }
   const phase = draft?.phase
@@ -137,8 +137,8 @@ function isSubject(value: unknown): value is Subject {
   return typeof kind === 'string' && typeof name === 'string'
 }
 
-/** Failures of activities are told by their cause: the rest of it says only that an activity failed. */
-function failureOf(error: unknown): RecordedFailure {
+/** An activity failure is reported by its cause; the wrapper only says that an activity failed. */
+function failureOf(error: unknown): ReplayFailure {
   const { cause } = error as { readonly cause?: unknown }
   const {
     name = '',

@@ -9,8 +9,8 @@ const UNDATED = 'it was changed a moment ago, and its status does not say which 
 /**
  * The reason why the status cannot be used yet; undefined if it can.
  *
- * The status names its generation in `observedGeneration`, or its conditions do. If it names none, a status that is read together with
- * the write may be older than the write: it counts from the next attempt on.
+ * The status names its generation in `observedGeneration`, or its conditions do. If it names none, a status that is read together with the write may
+ * be older than the write: it counts from the next attempt on.
  *
  * @param isChanged whether this attempt has changed the object.
  */

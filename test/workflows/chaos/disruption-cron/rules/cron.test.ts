@@ -19,7 +19,7 @@ describe('a DisruptionCron', () => {
     expect(fieldsWrong(object)).toEqual([])
   })
 
-  it('is refused for a name that is too long (C7)', () => {
+  it('is rejected for a name that is too long (C7)', () => {
     expect(fieldsWrong(parentOf(cronSpec(), { name: 'x'.repeat(48) }))).toEqual(['metadata.name'])
   })
 
@@ -36,7 +36,7 @@ describe('a DisruptionCron', () => {
     expect(fieldsWrong(parentOf(cronSpec(spec)))).toEqual([field])
   })
 
-  it('tells all that is wrong, of an empty one too', () => {
+  it('is rejected with all problems, also when it is empty', () => {
     expect(fieldsWrong({})).toEqual([
       ...['spec.schedule', 'spec.targetResource.kind', 'spec.targetResource.name'],
       ...['spec.disruptionTemplate.count', 'spec.disruptionTemplate'],
@@ -44,7 +44,7 @@ describe('a DisruptionCron', () => {
   })
 })
 
-describe('operators of crons', () => {
+describe("the operators' rules for crons", () => {
   const MINUTE_MS = 60_000
   const safeMode = { environment: '', permittedUserGroups: [] as readonly string[] }
   const asked = (spec: object, { minimum = 15, safe = {}, now = '2026-01-01T00:01:00Z' } = {}) => {
@@ -57,7 +57,7 @@ describe('operators of crons', () => {
     return cronPolicyProblems({ controller }, request)
   }
 
-  it('want some time without a Disruption between two of them (C7)', () => {
+  it('require a pause between two Disruptions (C7)', () => {
     expect(asked({ schedule: '*/20 * * * *' })).toEqual([
       {
         field: 'spec.schedule',
@@ -69,9 +69,9 @@ describe('operators of crons', () => {
     expect(asked({ schedule: '0 * * * *' })).toEqual([])
   })
 
-  it('count with how long a Disruption usually lasts', () => {
+  it('use the default duration for a template without one', () => {
     const disruptionTemplate = { ...TEMPLATE, duration: undefined }
-    // From 1:00 until 2:00, and then from 3:00 on: at 2:00 there is one still.
+    // From 1:00 until 2:00, and then from 3:00: at 2:00 one still exists.
     expect(asked({ disruptionTemplate }, { minimum: 1 })).toEqual([])
     expect(asked({ disruptionTemplate }, { minimum: 60 })).toEqual([])
     expect(asked({ disruptionTemplate }, { minimum: 61 })).toMatchObject([
@@ -82,21 +82,21 @@ describe('operators of crons', () => {
     )
   })
 
-  it('pass over starts at which there is a Disruption still', () => {
-    // From 0:10 until 0:25: not that of 0:20, but that of 0:30 is the next.
+  it('ignore starts during a Disruption', () => {
+    // From 0:10 until 0:25: the next start is at 0:30, not at 0:20.
     expect(asked({ schedule: '*/10 * * * *' }, { minimum: 5 })).toEqual([])
     expect(asked({ schedule: '*/10 * * * *' }, { minimum: 6 })).toMatchObject([
       { found: '5m0s between the end of a Disruption and the next one' },
     ])
   })
 
-  it('measure the time that comes next', () => {
+  it('check the next scheduled time', () => {
     const uneven = { schedule: '0,20 * * * *' }
     expect(asked(uneven, { now: '2026-01-01T00:30:00Z' })).toHaveLength(1)
     expect(asked(uneven, { now: '2026-01-01T00:10:00Z' })).toEqual([])
   })
 
-  it('say who may make them, and for which environment', () => {
+  it('restrict the creating users and the environment', () => {
     const fields = asked({}, { safe: { environment: 'staging', permittedUserGroups: ['ops'] } }).map(
       ({ field }) => field,
     )

@@ -1,4 +1,4 @@
-// How many filters a disturbed network may take. Source: spec/chaos.md 1.5, 3.6.
+// The number of filters of a network disruption. Source: spec/chaos.md 1.5, 3.6.
 
 import { describe, expect, it } from 'vitest'
 
@@ -11,7 +11,7 @@ const of = (hosts: number, services: number) => ({
   services: many(services, { name: 'db', namespace: 'shop' }),
 })
 
-describe('the filters of a network', () => {
+describe('the number of filters of a network', () => {
   it.each([
     [2048, 0],
     [2046, 1],
@@ -31,7 +31,7 @@ describe('the filters of a network', () => {
     ])
   })
 
-  it('are not those of hosts that are let pass', () => {
+  it('does not include allowed hosts', () => {
     const allowedHosts = many(100, { host: '10.0.0.2' })
     expect(networkProblems({ ...of(2048, 0), allowedHosts }, 'spec.network')).toEqual([])
   })

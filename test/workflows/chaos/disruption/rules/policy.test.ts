@@ -112,13 +112,13 @@ describe('the creation of a Disruption', () => {
 describe('the finalizer of a Disruption', () => {
   const withFinalizers = (...finalizers: readonly string[]) => ({ metadata: { finalizers } })
 
-  it('stays while there are chaos pods, which are named (A16)', () => {
+  it('must stay while chaos pods exist, and the error names them (A16)', () => {
     const problems = finalizerProblems(withFinalizers(FINALIZER), withFinalizers('other'), ['chaos-a', 'chaos-b'])
     expect(problems.map(({ field }) => field)).toEqual(['metadata.finalizers'])
     expect(problems[0]?.expected).toContain('chaos-a, chaos-b')
   })
 
-  it('may go when there are none, and anything else may', () => {
+  it('may be removed without chaos pods', () => {
     expect(finalizerProblems(withFinalizers(FINALIZER), {}, [])).toEqual([])
     expect(finalizerProblems(withFinalizers(FINALIZER, 'other'), withFinalizers(FINALIZER), ['chaos-a'])).toEqual([])
     expect(finalizerProblems({}, {}, ['chaos-a'])).toEqual([])

@@ -58,7 +58,7 @@ describe('safety nets', () => {
     expect(fieldsWrong(spec, population)).toEqual(fields)
   })
 
-  it('are none without safe mode', () => {
+  it('are off without safe mode', () => {
     expect(fieldsWrong({ network: { drop: 1 } }, of(10, 10, 10), { ...safeMode, enable: false })).toEqual([])
   })
 

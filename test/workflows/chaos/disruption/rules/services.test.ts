@@ -21,7 +21,7 @@ function problems(ports: readonly object[], found: unknown = SERVICE): readonly 
   )
 }
 
-describe('a Service of which a spec speaks', () => {
+describe('a Service in a spec', () => {
   it.each<[string, object[]]>([
     ['whole', []],
     ['by a number', [{ port: 80 }]],
@@ -42,7 +42,7 @@ describe('a Service of which a spec speaks', () => {
     ])
   })
 
-  it('is there', () => {
+  it('must exist', () => {
     expect(
       namedServices({ network: { services: [{ name: 'shop', namespace: 'other' }] } }).flatMap((one) =>
         serviceProblems(one, undefined),
@@ -50,14 +50,14 @@ describe('a Service of which a spec speaks', () => {
     ).toEqual([{ field: 'spec.network.services[0]', found: 'no Service other/shop', expected: 'one that is there' }])
   })
 
-  it('is one of type ClusterIP, headless or not', () => {
+  it('must have type ClusterIP, headless or not', () => {
     expect(problems([], { spec: { clusterIP: 'None' } })).toEqual([])
     expect(problems([], { spec: { type: 'ExternalName', externalName: 'a.example' } })).toEqual([
       'spec.network.services[0] Service other/shop of type "ExternalName"',
     ])
   })
 
-  it('is none of what names no network', () => {
+  it('is not needed by a spec without a network', () => {
     expect(namedServices({ cpuPressure: {} })).toEqual([])
   })
 })

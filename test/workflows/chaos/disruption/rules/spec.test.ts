@@ -7,15 +7,15 @@ import { disrupting, DROP, REFUSED, TAKEN } from '../spec-cases.ts'
 const fieldsWrong = (spec: unknown) => specProblems(spec).map(({ field }) => field)
 
 describe('the rules about specs', () => {
-  it.each(TAKEN)('find nothing wrong in %j', (spec) => {
+  it.each(TAKEN)('accept %j', (spec) => {
     expect(specProblems(disrupting(spec))).toEqual([])
   })
 
-  it.each(REFUSED)('find $fields in $spec', ({ spec, fields }) => {
+  it.each(REFUSED)('report $fields in $spec', ({ spec, fields }) => {
     expect(fieldsWrong(disrupting(spec))).toEqual(fields)
   })
 
-  it('tell all that is wrong at once, each with its kind', () => {
+  it('report all problems at once, each with its kind', () => {
     const problems = specProblems({
       count: 0,
       selector: { app: 'a' },
@@ -32,11 +32,11 @@ describe('the rules about specs', () => {
     ])
   })
 
-  it('say what is expected of a spec without a kind', () => {
+  it('describe the expected kinds for a spec without a kind', () => {
     expect(specProblems(disrupting({}))[0]?.expected).toContain('at least one kind')
   })
 
-  it('let templates be without a selector', () => {
+  it('accept templates without a selector', () => {
     const template = { count: 1, ...DROP }
     expect(specProblems(template, { at: 'spec.disruptionTemplate', isTemplate: true })).toEqual([])
     expect(specProblems({ ...template, count: 0 }, { at: 'spec.disruptionTemplate', isTemplate: true })).toMatchObject([
@@ -44,7 +44,7 @@ describe('the rules about specs', () => {
     ])
   })
 
-  it('never throw, whatever they are asked about', () => {
+  it('never throw, for any value', () => {
     const known = [
       'network',
       'dns',

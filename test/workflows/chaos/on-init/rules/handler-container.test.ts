@@ -1,4 +1,4 @@
-// The init container that the webhook puts into pods that ask for it.
+// The init container that the webhook adds to labelled pods.
 
 import { describe, expect, it } from 'vitest'
 
@@ -12,14 +12,14 @@ function pod({ annotations, spec, labels = LABELS }: { annotations?: object; spe
   return { metadata: { name: 'web', labels, ...(annotations && { annotations }) }, spec: { containers: [], ...spec } }
 }
 
-/** The arguments of what is put in. */
+/** The arguments of the added container. */
 function argsOf(annotations: Readonly<Record<string, string>>): unknown {
   const [change] = handlerChange(pod({ annotations }), HANDLER)
   return (change?.value as readonly { readonly args: readonly string[] }[])[0]?.args
 }
 
 describe('a pod with the label of on-init', () => {
-  it('gets an init container before all others, with the shape that chaos-controller gives it', () => {
+  it('gets an init container before all others, in the shape of chaos-controller', () => {
     const own = { name: 'migrate', image: 'migrate' }
     expect(handlerChange(pod({ spec: { initContainers: [own] } }), HANDLER)).toEqual([
       {
@@ -45,7 +45,7 @@ describe('a pod with the label of on-init', () => {
     ])
   })
 
-  it('gets none on Windows, where nothing can be disturbed', () => {
+  it('gets none on Windows, which cannot be disturbed', () => {
     expect(handlerChange(pod({ spec: { os: { name: 'windows' } } }), HANDLER)).toEqual([])
   })
 
@@ -60,12 +60,12 @@ describe('a pod with the label of on-init', () => {
     expect(argsOf({ 'chaos.datadoghq.com/disrupt-on-init-timeout': given })).toEqual(['--timeout', expected])
   })
 
-  it.each(['true', ''])('starts all the same when its annotation is there: "%s"', (value) => {
+  it.each(['true', ''])('starts anyway with the annotation "%s"', (value) => {
     const annotations = { 'chaos.datadoghq.com/disrupt-on-init-succeed-on-timeout': value }
     expect(argsOf(annotations)).toEqual(['--timeout', '1m0s', '--succeed-on-timeout'])
   })
 
-  it('gets it once, and none where operators have switched it off', () => {
+  it('gets the container once, and none if operators have disabled it', () => {
     const spec = { initContainers: [{ name: 'chaos-handler', image: 'other' }] }
     expect(handlerChange(pod({ spec }), HANDLER)).toEqual([])
     expect(handlerChange(pod(), { ...HANDLER, enabled: false })).toEqual([])
@@ -73,7 +73,7 @@ describe('a pod with the label of on-init', () => {
 })
 
 describe('a pod without that label', () => {
-  it.each([[pod({ labels: { app: 'web' } })], [{}], [{ metadata: null, spec: 'odd' }]])('stays as it is', (one) => {
+  it.each([[pod({ labels: { app: 'web' } })], [{}], [{ metadata: null, spec: 'odd' }]])('stays unchanged', (one) => {
     expect(handlerChange(one, HANDLER)).toEqual([])
   })
 })

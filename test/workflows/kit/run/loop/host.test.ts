@@ -9,7 +9,7 @@ import {
   done,
   fail,
   GONE,
-  type HostedEnd,
+  type HostedResult,
   type JobController,
   type JobState,
   type Outcome,
@@ -96,7 +96,7 @@ describe('what the pass of a hosted child wants', () => {
   it('is said of work beside the passes, too', async () => {
     const given = host({ Working: stop('waiting') })
     await given.pass(childState({ phase: 'Working' }))
-    expect(given.hosting.tracks?.running).toBe(0)
+    expect(given.hosting.background?.running).toBe(0)
     expect(given.hosting.details()).toBe('Working')
   })
 })
@@ -111,7 +111,7 @@ describe('who acts in the pass of a hosted child', () => {
   })
 
   it('settles what the child hosts itself before the child', async () => {
-    const inner = { change: undefined, subject: { ...CHILD, uid: 'grandchild' } } as HostedEnd
+    const inner = { change: undefined, subject: { ...CHILD, uid: 'grandchild' } } as HostedResult
     const given = host({ Working: stop('waiting') }, { inner })
     await given.pass(childState({ phase: 'Working' }))
     expect(given.hosted.map(({ subject }) => subject.uid)).toEqual(['grandchild', 'child'])
@@ -123,7 +123,7 @@ describe('what a run remembers of a hosted child', () => {
     const given = host({ Working: stop('waiting') })
     expect(given.hosting.state).toBeUndefined()
     await given.pass(childState({ phase: 'Init' }))
-    given.hosted[0]?.settled({ version: '8', phase: 'Working' })
+    given.hosted[0]?.applySettled({ version: '8', phase: 'Working' })
     expect(given.hosting.state?.target).toEqual({ ...childState({}).target, version: '8', phase: 'Working' })
   })
 })
@@ -136,7 +136,7 @@ describe('a run that was not told what it hosts', () => {
     )
     const root = { by: BY, jobID: 'job', subject: ROOT, hosted: [] }
     await expect(hosting.pass(root, CHILD, childState({}))).rejects.toThrow('the run hosts no part')
-    expect([hosting.tracks, hosting.details()]).toEqual([undefined, ''])
+    expect([hosting.background, hosting.details()]).toEqual([undefined, ''])
   })
 })
 
@@ -144,10 +144,10 @@ type Resume = NonNullable<JobController<JobState, undefined>['resume']>
 type Answers = Readonly<Record<string, Outcome | (() => Promise<Outcome>)>>
 
 /** A run that hosts a child whose steps come to these answers, `done` where there is none. */
-function host(answers: Answers, { resume, inner }: { readonly resume?: Resume; readonly inner?: HostedEnd } = {}) {
+function host(answers: Answers, { resume, inner }: { readonly resume?: Resume; readonly inner?: HostedResult } = {}) {
   const steps: string[] = []
   const acted: unknown[] = []
-  const hosted: HostedEnd[] = []
+  const hosted: HostedResult[] = []
   const given = { steps, acted, hosted, resumed: 0 }
   const answer = (name: string): Outcome | Promise<Outcome> => {
     steps.push(name)

@@ -1,7 +1,7 @@
 import { ActivityFailure, ApplicationFailure, CancelledFailure, RetryState, TimeoutFailure } from '@temporalio/common'
 import { describe, expect, it } from 'vitest'
 import { KubeError, laterFailure } from '../../../../../activities/kube/errors.ts'
-import { CUT_OFF, done } from '../../../../../workflows/kit/index.ts'
+import { DEADLINE_EXCEEDED, done } from '../../../../../workflows/kit/index.ts'
 import { temporalRuntime } from '../../../../../workflows/kit/run/loop/temporal.ts'
 
 const wrapped = (cause: Error) =>
@@ -40,7 +40,7 @@ describe('a failure that reaches a workflow', () => {
   })
 
   it('becomes a retryable fault when the worker has ended a call whose time was over', () => {
-    const failure = ApplicationFailure.nonRetryable('the time of the call is over', CUT_OFF)
+    const failure = ApplicationFailure.nonRetryable('the time of the call is over', DEADLINE_EXCEEDED)
     expect(temporalRuntime.toOutcome(failure)).toEqual({
       ...done,
       faults: [{ code: 'Timeout', message: 'the time of the call is over', retryable: true }],

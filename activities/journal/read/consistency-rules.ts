@@ -1,0 +1,241 @@
+// What must hold among the rows of the journal, whatever happened: each rule a question that finds the rows which contradict it. Processes journal
+// meanwhile, so whatever is the affair of a moment counts only when it is older than some minutes.
+
+import { type RawBuilder, sql } from 'kysely'
+import type { Journal } from './reader.ts'
+
+/** `bad`: rows contradict each other. `warn`: something was left behind, or is slow; nothing is lost. */
+export interface ConsistencyRule {
+  readonly name: string
+  readonly severity: 'bad' | 'warn'
+  /** What holds otherwise. */
+  readonly expected: string
+  /** @returns rows of `told`: which object, and what of it. */
+  readonly query: (cluster: string) => RawBuilder<{ told: string }>
+}
+
+export interface ViolatedRule extends ConsistencyRule {
+  readonly violations: readonly string[]
+  /** There are more than those that are named. */
+  readonly isTruncated: boolean
+}
+
+/** So many contradictions of a rule are named. */
+export const MOST_NAMED = 20
+/** The newest events of the journal that the rules about events go through. */
+export const MOST_CHECKED_EVENTS = 100_000
+
+const NEWEST = (cluster: string) => sql`newest as materialized (
+  select seq, at, kind, uid, namespace, name, resource_version, type, source, outcome from watch_event
+  where cluster = ${cluster} order by at desc, seq desc limit ${sql.lit(MOST_CHECKED_EVENTS)})`
+const OBJECT = sql`o.kind || ' ' || o.namespace || '/' || o.name`
+const SUBJECT = sql`j.controller || ' ' || j.namespace || '/' || j.name || ', job ' || j.job_id`
+const OLD = sql`interval '10 minutes'`
+
+export const RULES: readonly ConsistencyRule[] = [
+  {
+    name: 'lost-event',
+    severity: 'bad',
+    expected: 'each object to be there by an event',
+    // Retention takes whole days of events, and leaves the object.
+    query: (cluster) => sql`select ${OBJECT} || ': version ' || o.resource_version || ' of ' || o.updated_at as told
+      from object o where o.cluster = ${cluster} and not o.deleted
+        and o.updated_at > (select min(at) + interval '1 day' from watch_event) and o.updated_at < now() - ${OLD}
+        and not exists (select from watch_event e where e.uid = o.uid and e.cluster = o.cluster)`,
+  },
+  {
+    name: 'undead',
+    severity: 'bad',
+    expected: 'an object whose last event is its deletion to be deleted',
+    query: (
+      cluster,
+    ) => sql`select ${OBJECT} || ': deleted at ' || e.at || ', lives in version ' || o.resource_version as told
+      from object o cross join lateral (select type, at, resource_version from watch_event w
+        where w.uid = o.uid and w.cluster = o.cluster and w.outcome <> 'stale'
+        order by w.resource_version desc, w.seq desc limit 1) e
+      where o.cluster = ${cluster} and not o.deleted and e.type = 'DELETED' and e.resource_version >= o.resource_version`,
+  },
+  {
+    name: 'object-behind',
+    severity: 'bad',
+    expected: 'an object to be as new as its newest event',
+    query: (cluster) => sql`with ${NEWEST(cluster)},
+      known as (select uid, max(resource_version) as version, max(at) as at from newest where outcome <> 'stale' group by uid)
+      select ${OBJECT} || ': version ' || o.resource_version || ', its newest event has ' || k.version as told
+      from known k join object o on o.uid = k.uid and o.cluster = ${cluster}
+      where k.version > o.resource_version and k.at < now() - ${OLD} and not o.deleted`,
+  },
+  {
+    name: 'version-order',
+    severity: 'warn',
+    expected: 'what is watched of an object to come with rising versions, unless the cluster was restored',
+    query: (cluster) => sql`with ${NEWEST(cluster)},
+      watched as (select *, max(resource_version) over (partition by uid order by seq rows between unbounded preceding and 1 preceding) as before
+        from newest where source = 'watch' and outcome = 'wake')
+      select o.kind || ' ' || o.namespace || '/' || o.name || ': event ' || o.seq || ' has version ' || o.resource_version || ' after ' || o.before as told
+      from watched o where o.before > o.resource_version`,
+  },
+  {
+    name: 'sequence',
+    severity: 'bad',
+    expected: 'no number beyond the last one that the sequence has given',
+    query: (cluster) => sql`with ${NEWEST(cluster)}
+      select o.kind || ' ' || o.namespace || '/' || o.name || ': event ' || o.seq || ', the sequence is at ' || s.last_value as told
+      from newest o cross join watch_event_seq s where o.seq > s.last_value`,
+  },
+  {
+    name: 'future',
+    severity: 'warn',
+    expected: 'no event of a time that is still to come',
+    query: (
+      cluster,
+    ) => sql`select o.kind || ' ' || o.namespace || '/' || o.name || ': event ' || o.seq || ' at ' || o.at as told
+      from watch_event o where o.cluster = ${cluster} and o.at > now() + interval '5 minutes'`,
+  },
+  {
+    name: 'job-ends',
+    severity: 'bad',
+    expected: 'a job to have ended, with a time after its begin, or not',
+    query: (
+      cluster,
+    ) => sql`select ${SUBJECT} || ': outcome ' || coalesce(j.outcome, 'none') || ', from ' || j.started_at || ' to ' || coalesce(j.finished_at::text, 'now') as told
+      from job j where j.cluster = ${cluster} and ((j.outcome is null) <> (j.finished_at is null) or j.finished_at < j.started_at - interval '1 minute')`,
+  },
+  {
+    name: 'two-jobs',
+    severity: 'bad',
+    expected: 'one open job of an object',
+    query: (
+      cluster,
+    ) => sql`select min(j.controller || ' ' || j.namespace || '/' || j.name) || ': ' || count(*) || ' open jobs, ' || string_agg(j.job_id, ' ') as told
+      from job j where j.cluster = ${cluster} and j.outcome is null and j.started_at < now() - ${OLD}
+      group by j.controller, j.uid having count(*) > 1`,
+  },
+  {
+    name: 'job-of-the-dead',
+    severity: 'warn',
+    expected: 'the job of an object that is gone to have ended',
+    query: (cluster) => sql`select ${SUBJECT} || ': open, the object is gone since ' || o.updated_at as told
+      from job j join object o on o.uid = j.uid and o.cluster = j.cluster
+      where j.cluster = ${cluster} and j.outcome is null and o.deleted and o.updated_at < now() - ${OLD}`,
+  },
+  {
+    name: 'hosted-jobs',
+    severity: 'bad',
+    expected: 'a hosted job to have a run, and to end with it',
+    query: (
+      cluster,
+    ) => sql`select ${SUBJECT} || case when r.workflow_id is null then ': its run has no row' else ': open, its run is ' || r.outcome end as told
+      from hosted_job j left join job r on r.workflow_id = j.workflow_id
+      where j.cluster = ${cluster} and j.started_at < now() - ${OLD}
+        and (r.workflow_id is null or j.outcome is null and r.outcome is not null and r.outcome not in ('lost', 'Superseded') and r.finished_at < now() - ${OLD})`,
+  },
+  {
+    name: 'write-without-job',
+    severity: 'warn',
+    expected: 'what was written to have the job of its run',
+    query: (cluster) => sql`select a.object || ': ' || a.verb || ' of ' || a.workflow_id || ', pass ' || a.pass as told
+      from (select * from action order by seq desc limit ${sql.lit(MOST_CHECKED_EVENTS)}) a
+      where a.started_at < now() - ${OLD} and not exists (select from job j where j.workflow_id = a.workflow_id)
+        and exists (select from object o where o.uid = split_part(a.workflow_id, '/', 4) and o.cluster = ${cluster})`,
+  },
+  {
+    name: 'write-without-answer',
+    severity: 'warn',
+    expected: 'the answer of each write of a job that has ended',
+    query: (
+      cluster,
+    ) => sql`select a.object || ': ' || a.verb || ' of ' || a.workflow_id || ', pass ' || a.pass || ', sent at ' || a.started_at as told
+      from action a join job j on j.workflow_id = a.workflow_id
+      where j.cluster = ${cluster} and a.finished_at is null and j.finished_at < now() - ${OLD}`,
+  },
+  {
+    name: 'wake-of-nothing',
+    severity: 'bad',
+    expected: 'a wake to tell of an event that there was',
+    query: (
+      cluster,
+    ) => sql`select j.controller || ' ' || j.namespace || '/' || j.name || ': wake by event ' || j.seq || ', the sequence is at ' || s.last_value as told
+      from wake j cross join watch_event_seq s where j.cluster = ${cluster} and j.seq > s.last_value`,
+  },
+  {
+    name: 'late-wake',
+    severity: 'warn',
+    expected: 'a wake to be taken when it is due: does a worker run?',
+    query: (
+      cluster,
+    ) => sql`select j.controller || ' ' || j.namespace || '/' || j.name || ': due since ' || j.due || ' (' || j.cause || ')' as told
+      from wake j where j.cluster = ${cluster} and j.due < now() - ${OLD}`,
+  },
+  {
+    name: 'left-wait',
+    severity: 'warn',
+    expected: 'who waits for an object to have an open job',
+    query: (
+      cluster,
+    ) => sql`select j.controller || ' ' || j.uid || ', job ' || j.job_id || ': waits for ' || j.kind || ' ' || j.namespace || '/' || j.name as told
+      from subscription j where j.cluster = ${cluster} and j.job_id <> '' and j.created_at < now() - ${OLD}
+        and not exists (select from job o where o.controller = j.controller and o.uid = j.uid and o.job_id = j.job_id and o.outcome is null)`,
+  },
+  {
+    name: 'partitions',
+    severity: 'bad',
+    expected: 'a partition for today and for the next days: does a bridge run?',
+    query: () => sql`select 'no watch_event_' || day as told
+      from (select to_char((now() at time zone 'UTC')::date + ahead, 'YYYYMMDD') as day from generate_series(0, 2) as ahead) d
+      where to_regclass('watch_event_' || day) is null`,
+  },
+]
+
+/** The rules that are broken. */
+export async function violatedRules(
+  { db, cluster }: Journal,
+  rules: readonly ConsistencyRule[] = RULES,
+): Promise<readonly ViolatedRule[]> {
+  const broken: ViolatedRule[] = []
+  for (const rule of rules) {
+    const rows = await db
+      .selectFrom(sql<{ told: string }>`(${rule.query(cluster)})`.as<'q'>(sql`q`))
+      .select('q.told')
+      .limit(MOST_NAMED + 1)
+      .execute()
+    if (rows.length === 0) continue
+    const found = rows.slice(0, MOST_NAMED).map(({ told }) => told)
+    broken.push({ ...rule, violations: found, isTruncated: rows.length > MOST_NAMED })
+  }
+  return broken
+}
+
+export interface SequenceGaps {
+  readonly events: number
+  /** Numbers between the first and the last of them that no event has. */
+  readonly without: number
+}
+
+/** Of the newest events: a number without an event is what a transaction drew that did not commit, or of a row that retention took. */
+export async function sequenceGaps({ db, cluster }: Journal): Promise<SequenceGaps> {
+  const question = sql<SequenceGaps>`(with ${NEWEST(cluster)}
+    select count(*) as events, coalesce(max(seq) - min(seq) + 1 - count(distinct seq), 0) as without from newest)`
+  return await db
+    .selectFrom(question.as<'q'>(sql`q`))
+    .select(['q.events', 'q.without'])
+    .executeTakeFirstOrThrow()
+}
+
+export interface OpenRun {
+  readonly workflowID: string
+  readonly description: string
+}
+
+/** The open jobs that are older than some minutes, the oldest first. */
+export async function openRuns({ db, cluster }: Journal, most: number): Promise<readonly OpenRun[]> {
+  return await db
+    .selectFrom('job as j')
+    .select(['j.workflow_id as workflowID', sql<string>`${SUBJECT}`.as('description')])
+    .where('j.cluster', '=', cluster)
+    .where('j.outcome', 'is', null)
+    .where(sql<boolean>`j.started_at < now() - ${OLD}`)
+    .orderBy('j.started_at')
+    .limit(most)
+    .execute()
+}

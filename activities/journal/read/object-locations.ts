@@ -1,0 +1,75 @@
+// Where things are of which only an ID is known, for who has to judge whether somebody may see them.
+
+import { sql } from 'kysely'
+
+import type { GroupKind } from '../../../workflows/kit/index.ts'
+import type { Journal } from './reader.ts'
+
+export interface LocatedObject extends GroupKind {
+  readonly uid: string
+  /** Empty: in none. */
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Of objects, by uid; what is not in the journal is not in the answer. */
+export async function locationsOf(
+  { db, cluster }: Journal,
+  uids: readonly string[],
+): Promise<ReadonlyMap<string, LocatedObject>> {
+  if (uids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('object')
+    .select(['uid', 'api_group as group', 'kind', 'namespace', 'name'])
+    .where(sql<boolean>`uid = any(${[...new Set(uids)]}::text[])`)
+    .where('cluster', '=', cluster)
+    .execute()
+  return new Map(rows.map((row) => [row.uid, row]))
+}
+
+/** Of the objects whose runs these are, by workflow ID. */
+export async function locationsOfRuns(
+  journal: Journal,
+  workflowIDs: readonly string[],
+): Promise<ReadonlyMap<string, LocatedObject>> {
+  if (workflowIDs.length === 0) return new Map()
+  const rows = await journal.db
+    .selectFrom('job')
+    .select(['workflow_id as workflowID', 'uid'])
+    .where(sql<boolean>`workflow_id = any(${[...new Set(workflowIDs)]}::text[])`)
+    .where('cluster', '=', journal.cluster)
+    .execute()
+  const places = await locationsOf(
+    journal,
+    rows.map(({ uid }) => uid),
+  )
+  return new Map(
+    rows.flatMap(({ workflowID, uid }) => {
+      const place = places.get(uid)
+      return place === undefined ? [] : [[workflowID, place] as const]
+    }),
+  )
+}
+
+/** The namespaces in which the journal has objects of a kind, each found by one step in an index; at most so many. */
+export async function namespacesOf(
+  { db, cluster }: Journal,
+  { group, kind }: GroupKind,
+  most: number,
+): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom(
+      sql<{ namespace: string }>`(
+    with recursive space as (
+      (select namespace from object where cluster = ${cluster} and api_group = ${group} and kind = ${kind} order by namespace limit 1)
+      union all
+      select (select o.namespace from object o
+              where o.cluster = ${cluster} and o.api_group = ${group} and o.kind = ${kind} and o.namespace > space.namespace
+              order by o.namespace limit 1)
+      from space where space.namespace is not null)
+    select namespace from space where namespace is not null limit ${most})`.as('found'),
+    )
+    .select('namespace')
+    .execute()
+  return rows.map(({ namespace }) => namespace)
+}

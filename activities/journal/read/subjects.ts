@@ -1,0 +1,171 @@
+// The newest known state of objects. Read-only: only journalEvents writes these rows.
+
+import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
+import {
+  type GroupKind,
+  groupKindOf,
+  groupKindText,
+  isPartitionHandled,
+  isSameGroupKind,
+  ownerReferenceOf,
+} from '../../../workflows/kit/index.ts'
+import type { Database, ObjectTable } from '../database.ts'
+import { listedKinds, isChildRow } from '../conditions.ts'
+
+export type JournaledObject = Selectable<ObjectTable>
+
+/** Whether an object's controlling owner is there. `unknown`: the owner's kind was not listed yet, so that a missing row says nothing. */
+export type OwnerState = 'present' | 'gone' | 'unknown'
+
+/** An object of a cluster, by its kind and uid. */
+export interface ObjectID extends GroupKind {
+  readonly cluster: string
+  readonly uid: string
+}
+
+export interface SubjectState {
+  readonly object: JournaledObject
+  readonly owner: OwnerState
+  /** The kind that the controlling reference names. */
+  readonly ownerKind: GroupKind | undefined
+  /** The owner and its own owner, as far as they are there and the object is their child (kit/run/owners.ts). */
+  readonly ancestors: readonly Ancestor[]
+  /** The lanes that the open run of these jobs serves; null: all, also where none is open. */
+  readonly hostPartitions: readonly string[] | null
+}
+
+export interface Ancestor extends GroupKind {
+  /** Of the job that it has unfinished; undefined: none. */
+  readonly jobID: string | undefined
+}
+
+/** What stands above a subject, for its controller. */
+export interface Parents {
+  readonly owner: OwnerState
+  /** Of the job that hosts it. */
+  readonly jobID: string | undefined
+}
+
+/**
+ * What of those above hosts the subject.
+ *
+ * @param hosts the kinds whose runs may, the nearest first. An owner of another kind hands no jobs down: with it the subject would wait for ever, so it counts as alone.
+ * Empty for kinds that nobody hosts, such as those of users: of whatever kind their owner is, only whether it is there matters.
+ * @returns `jobID` of the nearest that has a job unfinished: a hosted owner may not show yet that it has begun. Undefined, too, when the run of
+ * that job does not serve the lane of the object: then nobody hosts it.
+ */
+export function parentsOf(
+  { owner, ownerKind, ancestors, hostPartitions }: Omit<SubjectState, 'object'>,
+  hosts: readonly GroupKind[],
+  lane?: string,
+): Parents {
+  const [nearest] = hosts
+  if (nearest === undefined) return { owner, jobID: undefined }
+  if (ownerKind === undefined || !isSameGroupKind(ownerKind, nearest)) return { owner: 'gone', jobID: undefined }
+  const strange = ancestors.findIndex((one, index) => !isKind(one, hosts[index]))
+  const found = (strange === -1 ? ancestors : ancestors.slice(0, strange)).find(({ jobID }) => jobID !== undefined)
+  return { owner, jobID: isPartitionHandled(hostPartitions, lane) ? found?.jobID : undefined }
+}
+
+function isKind(one: GroupKind, kind: GroupKind | undefined): boolean {
+  return kind !== undefined && isSameGroupKind(one, kind)
+}
+
+/** Objects of one cluster with the states of their owners, in the order of the IDs; undefined for those that were never there. One query. */
+export async function readSubjects(
+  db: Kysely<Database>,
+  ids: readonly ObjectID[],
+  watchedKinds: readonly string[],
+): Promise<readonly (SubjectState | undefined)[]> {
+  const cluster = ids[0]?.cluster ?? ''
+  const { rows } = await sql<JournaledObject & OwnerRows>`
+    select o.*, p.deleted as owner_deleted, json_build_array(p.above, g.above) as above,
+           h.serves as host_serves, ${listedKinds(cluster)} as listed
+    from object o
+    left join lateral (${ownerRow('o')}) p on true
+    left join lateral (${ownerRow('p')}) g on true
+    left join lateral (
+      select serves from job where cluster = ${cluster} and uid in (p.uid, g.uid) and outcome is null and serves is not null
+        and job_id in (p.running, g.running)
+      order by uid = p.uid desc limit 1) h on true
+    where o.cluster = ${cluster} and o.uid = any(${[...new Set(ids.map(({ uid }) => uid))]}::text[])`.execute(db)
+  return ids.map(({ group, kind, uid }) => {
+    const row = rows.find((one) => one.kind === kind && one.api_group === group && one.uid === uid)
+    if (row === undefined) return undefined
+    const { owner_deleted, above, host_serves: hostPartitions, listed, ...object } = row
+    const reference = ownerReferenceOf(object.projection)
+    const ownerKind = reference === undefined ? undefined : groupKindOf(reference)
+    const owner = stateOfOwner(ownerKind, { deleted: owner_deleted, listed }, watchedKinds)
+    return { object, owner, ownerKind, ancestors: owner === 'present' ? ancestorsOf(above) : [], hostPartitions }
+  })
+}
+
+interface OwnerRows {
+  readonly owner_deleted: boolean | null
+  readonly above: readonly (AncestorRow | null)[]
+  readonly host_serves: readonly string[] | null
+  readonly listed: readonly GroupKind[]
+}
+
+interface AncestorRow extends GroupKind {
+  readonly jobID: string | null
+}
+
+function ancestorsOf(rows: readonly (AncestorRow | null)[]): readonly Ancestor[] {
+  return rows.flatMap((row) => (row === null ? [] : [{ ...row, jobID: row.jobID ?? undefined }]))
+}
+
+/** What is asked of an object's owner; no row where nothing is known of it. The columns are those by which it may have an owner itself. */
+const ownerRow = (child: string): RawBuilder<unknown> => {
+  const running = sql`case when not deleted and projection #>> '{status,jobID}' is distinct from projection #>> '{status,jobIDFinished}'
+    then projection #>> '{status,jobID}' end`
+  return sql`
+    select candidate.*, ${running} as running, json_build_object('group', api_group, 'kind', kind, 'jobID', ${running}) as above
+    from object candidate where ${isChildRow(child, 'candidate')} order by deleted limit 1`
+}
+
+function stateOfOwner(
+  ownerKind: GroupKind | undefined,
+  { deleted, listed }: { readonly deleted: boolean | null; readonly listed: readonly GroupKind[] },
+  watchedKinds: readonly string[],
+): OwnerState {
+  if (ownerKind === undefined) return 'gone'
+  if (deleted === false) return 'present'
+  const kind = groupKindText(ownerKind)
+  if (deleted === true || listed.some((one) => groupKindText(one) === kind)) return 'gone'
+  return watchedKinds.includes(kind) ? 'unknown' : 'gone'
+}
+
+/** A version of the kind that a LIST over all namespaces must not be older than; undefined when none is known. */
+export async function newestVersionAnywhere(
+  db: Kysely<Database>,
+  cluster: string,
+  { group, kind }: GroupKind,
+): Promise<number | undefined> {
+  const { rows } = await sql<{ version: number | null }>`
+    select greatest(
+      (select max(resource_version) from object where cluster = ${cluster} and api_group = ${group} and kind = ${kind}),
+      (select resource_version from watch_checkpoint where cluster = ${cluster} and api_group = ${group} and kind = ${kind})
+    ) as version`.execute(db)
+  return rows[0]?.version ?? undefined
+}
+
+/**
+ * A version of the kind that a LIST must not be older than: the newest journaled one in the namespace, else the kind's checkpoint.
+ * Undefined when neither is known.
+ */
+export async function newestVersion(
+  db: Kysely<Database>,
+  cluster: string,
+  { group, kind }: GroupKind,
+  namespace: string,
+): Promise<number | undefined> {
+  const { rows } = await sql<{ version: number | null }>`
+    select coalesce(
+      (select resource_version from object
+       where cluster = ${cluster} and api_group = ${group} and kind = ${kind} and namespace = ${namespace} and resource_version > 0
+       order by resource_version desc limit 1),
+      (select resource_version from watch_checkpoint where cluster = ${cluster} and api_group = ${group} and kind = ${kind})
+    ) as version`.execute(db)
+  return rows[0]?.version ?? undefined
+}

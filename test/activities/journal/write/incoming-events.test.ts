@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest'
+import { reduceEvent } from '../../../../activities/journal/write/incoming-events.ts'
+import { OPERATION, seen } from '../build-events.ts'
+
+const kept = (value: string) => {
+  const { projection } = reduceEvent(
+    seen('ADDED', { version: 1, annotations: { [OPERATION]: value, other: 'x' } }),
+    'watch',
+    undefined,
+  )
+  return (projection['metadata'] as { annotations: Record<string, string> }).annotations
+}
+
+describe('an annotation that the journal keeps', () => {
+  it('is kept as it is up to 1024 characters', () => {
+    for (const value of ['reconcile', 'x'.repeat(1024)]) expect(kept(value)).toEqual({ [OPERATION]: value })
+  })
+
+  it('is a hash beyond, by which it is told apart', () => {
+    const [long, other] = [kept('x'.repeat(200_000)), kept('y'.repeat(200_000))]
+    expect(long[OPERATION]).toMatch(/^200000 characters, SHA-256 [\w-]{43}$/)
+    expect(long).toEqual(kept('x'.repeat(200_000)))
+    expect(long).not.toEqual(other)
+  })
+})

@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { WriteNews } from '../../../../activities/journal/write/events.ts'
+import { FLUSH_MS, WriteBuffers } from '../../../../activities/journal/write/write-buffer.ts'
+
+const at = (uid: string) => ({ group: 'example.com', kind: 'Widget', uid, namespace: 'n', name: uid })
+const ownerReferences = [
+  { apiVersion: 'example.com/v1', kind: 'Widget', name: 'owner', uid: 'owner', controller: true },
+]
+
+const told = (uid: string, resourceVersion: number, type: 'MODIFIED' | 'DELETED' = 'MODIFIED'): WriteNews => ({
+  events: [
+    {
+      event: {
+        ...at(uid),
+        type,
+        resourceVersion,
+        missed: false,
+        unfollowed: false,
+        ownerUid: 'owner',
+        hash: undefined,
+        projection: { metadata: { namespace: 'n', ownerReferences } },
+      },
+      origin: { source: 'write', writer: 'run', conflicted: false },
+    },
+  ],
+  finished: [],
+})
+
+/** What was journaled, by the names of the objects; `refuse` makes the next writes fail. */
+function journal() {
+  const written: string[][] = []
+  const reported: unknown[] = []
+  const state = { refuse: 0, hold: Promise.resolve() }
+  const ledgers = new WriteBuffers({
+    async write(batches) {
+      await state.hold
+      if (state.refuse-- > 0) throw new Error('the journal is away')
+      written.push(batches.flatMap(({ events }) => events.map(({ event }) => `${event.uid}@${event.resourceVersion}`)))
+    },
+    report: (error) => reported.push(error),
+  })
+  return { ledgers, written, reported, state }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('what a run has written', () => {
+  it('is journaled in one go when the run asks for it, and then no more', async () => {
+    const { ledgers, written } = journal()
+    ledgers.add('run', told('a', 1))
+    ledgers.add('run', told('a', 2))
+    ledgers.add('other', told('b', 3))
+    await ledgers.flush('run')
+    expect(written).toEqual([['a@1', 'a@2']])
+    await ledgers.flush('run')
+    await ledgers.flush('unknown')
+    expect(written).toHaveLength(1)
+  })
+
+  it('is journaled soon, when nobody asks for it', async () => {
+    const { ledgers, written } = journal()
+    ledgers.add('run', told('a', 1))
+    await vi.advanceTimersByTimeAsync(FLUSH_MS - 1)
+    expect(written).toEqual([])
+    ledgers.add('run', told('a', 2))
+    await vi.advanceTimersByTimeAsync(1)
+    expect(written).toEqual([['a@1', 'a@2']])
+  })
+
+  it('that comes during a flush is journaled before the flush has ended', async () => {
+    const { ledgers, written, state } = journal()
+    let release: () => void = () => undefined
+    state.hold = new Promise((resolve) => {
+      release = resolve
+    })
+    ledgers.add('run', told('a', 1))
+    const flushed = ledgers.flush('run')
+    ledgers.add('run', told('a', 2))
+    expect(ledgers.unflushedStates(at('a'))).toMatchObject([{ version: 1 }, { version: 2 }])
+    release()
+    await flushed
+    expect(written).toEqual([['a@1'], ['a@2']])
+    expect(ledgers.unflushedStates(at('a'))).toEqual([])
+  })
+
+  it('stays when the journal is away; whoever asked is told, and the next flush has all of it', async () => {
+    const { ledgers, written, state } = journal()
+    ledgers.add('run', told('a', 1))
+    state.refuse = 1
+    await expect(ledgers.flush('run')).rejects.toThrow('the journal is away')
+    ledgers.add('run', told('a', 2))
+    expect(ledgers.unflushedStates(at('a'))).toHaveLength(2)
+    await ledgers.flush('run')
+    expect(written).toEqual([['a@1', 'a@2']])
+  })
+
+  it('is tried again when nobody asks for it, and the trouble is reported', async () => {
+    const { ledgers, written, reported, state } = journal()
+    ledgers.add('run', told('a', 1))
+    state.refuse = 2
+    await vi.advanceTimersByTimeAsync(FLUSH_MS)
+    expect(reported).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(reported).toHaveLength(2)
+    expect(written).toEqual([['a@1']])
+  })
+
+  it('is journaled before the process ends, whoever wrote it', async () => {
+    const { ledgers, written } = journal()
+    ledgers.add('run', told('a', 1))
+    ledgers.add('other', told('b', 1))
+    await ledgers.flushAll()
+    expect(written).toEqual([['a@1'], ['b@1']])
+  })
+
+  it('is known by its own uid and by its owner’s', () => {
+    const { ledgers } = journal()
+    ledgers.add('run', told('a', 1))
+    ledgers.add('other', told('b', 2, 'DELETED'))
+    expect(ledgers.unflushedStates(at('a'))).toMatchObject([
+      { uid: 'a', owner: { uid: 'owner' }, version: 1, deleted: false },
+    ])
+    expect(ledgers.unflushedStates(at('owner'))).toMatchObject([{ uid: 'a' }, { uid: 'b', deleted: true }])
+    expect(ledgers.unflushedStates(at('c'))).toEqual([])
+    expect(ledgers.unflushedStates({ ...at('owner'), namespace: 'elsewhere' })).toEqual([])
+  })
+})

@@ -1,0 +1,61 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { WriteIntents } from '../../../../activities/journal/write/write-intents.ts'
+import type { NewAction } from '../../../../activities/journal/write/actions.ts'
+import { later, NOW } from '../build-events.ts'
+
+const action = (step: string, options: Partial<NewAction> = {}): NewAction => ({
+  workflow_id: 'w',
+  run_id: 'r',
+  pass: 1,
+  step,
+  object: 'Task/ns/a',
+  verb: 'patch',
+  field_manager: 'f',
+  started_at: NOW,
+  ...options,
+})
+
+let holds: WriteIntents
+beforeEach(() => {
+  holds = new WriteIntents()
+})
+
+/** Begins the write; the journal is told of what it has to be. @returns whether it had to be. */
+function begin(row: NewAction, ms = 0): boolean {
+  const needed = holds.begin([row], later(ms))
+  holds.markStored(needed)
+  return needed.length > 0
+}
+
+describe('a write needs a row of its own', () => {
+  it('while no other one of its run holds the object', () => {
+    expect(begin(action('first'))).toBe(true)
+    expect(begin(action('of another object', { object: 'Task/ns/b' }))).toBe(true)
+    expect(begin(action('of another run', { run_id: 'r2' }))).toBe(true)
+    expect(begin(action('second'))).toBe(false)
+  })
+
+  it('when the hold of the other one is half over', () => {
+    begin(action('first'))
+    expect(begin(action('second', { started_at: later(499) }), 499)).toBe(false)
+    expect(begin(action('third', { started_at: later(500) }), 500)).toBe(true)
+  })
+
+  it('when the journal does not know the other one yet, or nothing came of it', () => {
+    holds.begin([action('on its way')], NOW)
+    expect(holds.begin([action('beside it')], NOW)).toHaveLength(1)
+    holds.remove([action('on its way'), action('beside it')])
+    expect(begin(action('after it'))).toBe(true)
+  })
+
+  it('when a flush has taken the end of the other one', () => {
+    begin(action('first'))
+    begin(action('covered'))
+    expect(holds.takeUnstored([action('first')]).map(({ step }) => step)).toEqual(['covered'])
+    expect(begin(action('meanwhile'))).toBe(true)
+    holds.ended([action('first')])
+    holds.markStored([action('covered')])
+    expect(begin(action('after'))).toBe(false)
+    expect(holds.takeUnstored([action('covered'), action('meanwhile')]).map(({ step }) => step)).toEqual(['after'])
+  })
+})

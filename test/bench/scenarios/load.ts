@@ -1,0 +1,53 @@
+// Scenario: many Installations at once, of many items, through create, reconcile and delete. It compares with Gardener Landscaper.
+
+import { someOf, wholeNumber } from '../options.ts'
+import type { Scenario, ScenarioResult } from '../scenario.ts'
+import { type Stage, withSet } from '../servers.ts'
+import { DEPLOYERS } from '../load/installations.ts'
+import { OPERATIONS, type Operation } from '../load/load.ts'
+import { loadSections, readReference } from '../load/load-report.ts'
+import { type Measurement, measureLoad, warmUp } from '../load/measure.ts'
+import { chooseRows, keyOfRow, type RowResult } from '../load/rows.ts'
+
+export const scenario: Scenario = {
+  summary: 'time, writes, CPU and memory of jobs and deletions, against the reference',
+  flags: {
+    rows: ['LIST', 'e.g. 1x1,1x10-chain,100x5: installations x items; 1x5000 is the largest Execution (the table)'],
+    deployers: ['LIST', `${DEPLOYERS.join(', ')} (both)`],
+    ops: ['LIST', `${OPERATIONS.join(', ')}; create always comes first (all)`],
+    namespaces: ['N', 'spread the Installations over so many namespaces (1)'],
+  },
+  run: (context) => withSet(context, {}, runRows),
+}
+
+async function runRows(stage: Stage): Promise<ScenarioResult> {
+  const { options, log } = stage
+  const { values } = options
+  const reference = await readReference()
+  const names = values['rows']?.split(',').map((name) => name.trim())
+  const rows = chooseRows(names, someOf(values, 'deployers', DEPLOYERS), wholeNumber(values, 'namespaces', 1))
+  const operations = someOf(values, 'ops', OPERATIONS)
+  await warmUp(stage)
+
+  const failures: string[] = []
+  const results: RowResult[] = []
+  for (const row of rows) {
+    const runs = new Map<Operation, Measurement[]>()
+    for (let run = 1; run <= options.runs; run++) {
+      const title = `${keyOfRow(row)}, run ${run} of ${options.runs}`
+      try {
+        await measureLoad(stage, row, operations, (operation, measured) => {
+          runs.set(operation, [...(runs.get(operation) ?? []), measured])
+          const { wallMs, requests } = measured
+          log(`${title}: ${operation} ${(wallMs / 1000).toFixed(2)} s, ${requests.writes} writes`)
+        })
+      } catch (error) {
+        const failure = `${title}: ${error instanceof Error ? error.message : String(error)}`
+        failures.push(failure)
+        log(`FAILED: ${failure}`)
+      }
+    }
+    results.push({ row, runs })
+  }
+  return { failures, sections: loadSections(results, reference) }
+}

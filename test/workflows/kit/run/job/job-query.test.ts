@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest'
+
+import { checkJobQueries, jobQueryProblem, type StateQuery } from '../../../../../workflows/kit/index.ts'
+
+const kind = 'example.com/v1/Gadget'
+const named: StateQuery = { kind, name: '${target.metadata.name}', owned: true }
+const labelled: StateQuery = { kind, many: true, labels: { a: '${target.metadata.uid}' }, owned: true }
+
+describe('a query of a controller in mode job', () => {
+  it.each<[string, StateQuery]>([
+    ['the owned object of a name', named],
+    ['all owned objects', { kind, many: true, owned: true }],
+    ['owned objects with labels', { ...labelled, labels: { a: '${target.metadata.namespace}.x', b: 'y' } }],
+  ])('may ask for %s', (_, query) => {
+    expect(jobQueryProblem(query)).toBeUndefined()
+  })
+
+  it('is refused with its place when the controller is loaded', () => {
+    const gadgets = { name: 'gadget', mode: 'job', queries: { parts: { ...labelled, fresh: true } } } as const
+    expect(() => checkJobQueries(gadgets)).toThrow('controller gadget, in mode job: state parts: found fresh')
+    expect(() => checkJobQueries({ ...gadgets, queries: { parts: labelled } })).not.toThrow()
+  })
+
+  it.each<[StateQuery, string]>([
+    [{ kind, many: true, labels: { a: 'b' } }, 'found no owned'],
+    [{ ...named, namespace: 'n' }, 'found a namespace'],
+    [{ ...labelled, fields: { 'spec.a': 'b' } }, 'found a selector by fields'],
+    [{ ...labelled, controller: '${target.metadata.name}' }, 'found a selector by fields'],
+    [{ ...labelled, fresh: true }, 'found fresh'],
+    [{ ...named, many: true }, 'found a name for a list'],
+    [{ kind, labels: { a: 'b' }, owned: true }, 'found no name for a single object'],
+    [{ ...named, labels: { a: 'b' } }, 'found labels beside a name'],
+    [
+      { ...labelled, labels: { a: '${target.metadata.name}-${target.spec.group}' } },
+      'found a reference to target.spec.group; expected one of target.metadata.name, target.metadata.namespace, target.metadata.uid',
+    ],
+    [{ ...named, name: '${target.metadata.labels.app}' }, 'found a reference to target.metadata.labels.app'],
+  ])('cannot be %j', (query, problem) => {
+    expect(jobQueryProblem(query)?.text).toContain(problem)
+  })
+})

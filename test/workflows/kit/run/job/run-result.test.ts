@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { nop } from '../../../../../workflows/kit/index.ts'
+import { failedPhases, runFailureOf, earlyExit } from '../../../../../workflows/kit/run/job/run-result.ts'
+
+const lastError = { operation: 'Progressing', reason: 'DeployItemsFailed', message: 'failed: db', codes: ['X'] }
+const plan = {
+  phases: { Progressing: { step: nop, next: 'Succeeded' }, Deleting: { step: nop, next: 'Deleted' } },
+  failed: (phase: string) => (phase === 'Deleting' ? 'DeleteFailed' : 'Failed'),
+}
+const why = (result: string, target?: Parameters<typeof runFailureOf>[3]) =>
+  runFailureOf(failedPhases(plan), result, 'job-1', target)
+
+describe('the run of a job', () => {
+  it.each(['Failed', 'DeleteFailed'])('fails with the last error of its object when the job came to %s', (phase) => {
+    const told = { reason: 'DeployItemsFailed', message: 'failed: db' }
+    expect(why(phase, { jobID: 'job-1', lastError })).toEqual(told)
+  })
+
+  it('fails with the phase when the object shows no error', () => {
+    const told = { reason: 'Failed', message: 'the phase is Failed' }
+    expect(why('Failed', { jobID: 'job-1', lastError: undefined })).toEqual(told)
+    expect(why('Failed')).toEqual(told)
+  })
+
+  it.each([
+    ['by another job', 'job-2', 'the object has another job: job-2'],
+    ['by nobody', undefined, 'the object has no job any more'],
+    ['by another run', 'job-1', 'job job-1 was taken over while it ran'],
+  ])('fails when its job was taken over %s', (_by, jobID, message) => {
+    expect(why('Superseded', { jobID, lastError })).toEqual({ reason: 'Superseded', message })
+  })
+
+  it.each(['Succeeded', 'Deleted', 'Finished'])('completes when the job came to %s', (result) => {
+    expect(why(result, { jobID: 'job-1', lastError })).toBeUndefined()
+  })
+})
+
+const ended = (target: Parameters<typeof earlyExit>[0]) => earlyExit(target, 'mine', { begins: true })
+
+describe('what an object says of a job', () => {
+  it('is its end, by the phase that it ended with', () => {
+    expect(ended({ jobID: 'mine', jobIDFinished: 'mine', phase: 'Failed' })).toBe('Failed')
+    expect(ended({ jobID: 'mine', jobIDFinished: 'mine', phase: undefined })).toBe('Finished')
+  })
+
+  it('is its end, but not how, when the object has the next job already: the phase is that of this', () => {
+    expect(ended({ jobID: 'next', jobIDFinished: 'mine', phase: 'Progressing' })).toBe('Finished')
+  })
+
+  it('is nothing while it goes on, and that another one took its place', () => {
+    expect(ended({ jobID: 'mine', jobIDFinished: 'before', phase: 'Progressing' })).toBeUndefined()
+    expect(ended({ jobID: 'next', jobIDFinished: 'before', phase: 'Progressing' })).toBe('Superseded')
+  })
+})

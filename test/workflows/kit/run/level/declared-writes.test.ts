@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+
+import { couldOwnByLabel, mayOwnByLabel, writesFor, checkWritePlace } from '../../../../../workflows/kit/index.ts'
+
+const writes = [
+  { kind: 'v1/ConfigMap', namespaces: ['shared'] },
+  { kind: 'v1/Node', namespaces: [] },
+]
+const at = (kind: string, namespace: string, targetNamespace = 'targetNamespace') => ({
+  kind,
+  namespace,
+  targetNamespace,
+})
+
+describe('where an action may write', () => {
+  it.each([
+    ['declared', at('v1/ConfigMap', 'targetNamespace')],
+    ['declared', at('v1/ConfigMap', 'shared')],
+    ['elsewhere', at('v1/ConfigMap', 'other')],
+    ['declared', at('v1/Node', '')],
+    ['undeclared', at('v1/Pod', 'targetNamespace')],
+    ['declared', at('v1/ConfigMap', 'other', '')],
+    ['undeclared', at('v1/Pod', 'other', '')],
+  ])('is %s of what the controller declares: %o', (verdict, place) => {
+    expect(checkWritePlace(writes, place)).toBe(verdict)
+  })
+
+  it("is the target's namespace where it declares nothing, and anywhere for a target that is in none", () => {
+    expect(checkWritePlace([], at('v1/Pod', 'targetNamespace'))).toBe('declared')
+    expect(checkWritePlace([], at('v1/Pod', 'other'))).toBe('elsewhere')
+    expect(checkWritePlace([], at('v1/Node', ''))).toBe('elsewhere')
+    expect(checkWritePlace([], at('v1/Pod', 'other', ''))).toBe('declared')
+  })
+})
+
+describe('a namespace that is told by the target or by the wing', () => {
+  const told = [{ kind: 'v1/Pod', namespaces: ['${target.status.place ?? settings.place}', 'fixed'] }]
+  const pod = (namespace: string) => ({ group: '', kind: 'Pod', namespace, targetNamespace: 'targetNamespace' })
+  const placesOf = (target: object, settings?: string) =>
+    writesFor(told, { target, settings: settings === undefined ? undefined : { place: settings } })[0]?.namespaces
+
+  it('is the one that it is filled with, and none where nobody tells it', () => {
+    expect(placesOf({ status: { place: 'here' } }, 'there')).toEqual(['here', 'fixed'])
+    expect(placesOf({}, 'there')).toEqual(['there', 'fixed'])
+    expect(placesOf({})).toEqual(['fixed'])
+  })
+
+  it('lets an object be marked there, and as long as nobody has filled it, nowhere', () => {
+    const filled = writesFor(told, { target: {}, settings: { place: 'there' } })
+    expect(['there', 'fixed', 'other'].map((one) => mayOwnByLabel(filled, pod(one)))).toEqual([true, true, false])
+    expect(['there', 'fixed'].map((one) => mayOwnByLabel(told, pod(one)))).toEqual([false, true])
+  })
+
+  it('may be any for who cannot fill it', () => {
+    expect(couldOwnByLabel(told, pod('other'))).toBe(true)
+    expect(couldOwnByLabel([{ kind: 'v1/Pod', namespaces: ['fixed'] }], pod('other'))).toBe(false)
+  })
+})

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+
+import { defineLevel, type LevelDefinition, levelKinds, nop } from '../../../../../workflows/kit/index.ts'
+
+const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
+const define = (change: Partial<LevelDefinition<Record<string, unknown>, unknown>> = {}) =>
+  defineLevel({ name: 'shop', target, queries: {}, plan: nop, ...change })
+const many = (kind: string) => ({ queries: { some: { kind, many: true as const } } })
+const pluralOf = (kind: string, change: object = {}) =>
+  levelKinds(define({ ...many(kind), ...change })).find((known) => `${known.apiVersion}/${known.kind}` === kind)?.plural
+
+describe('the definition of a controller in level mode', () => {
+  it.each([
+    ['v1/Pod', 'pods'],
+    ['v1/Endpoints', 'endpoints'],
+    ['networking.k8s.io/v1/Ingress', 'ingresses'],
+    ['networking.k8s.io/v1/NetworkPolicy', 'networkpolicies'],
+    ['storage.k8s.io/v1/StorageClass', 'storageclasses'],
+    ['batch/v1/CronJob', 'cronjobs'],
+  ])('knows where the API server has %s: %s', (kind, plural) => {
+    expect(pluralOf(kind)).toBe(plural)
+  })
+
+  it('takes other plurals as they are given', () => {
+    expect(pluralOf('example.com/v1/Goose', { plurals: { 'example.com/v1/Goose': 'geese' } })).toBe('geese')
+  })
+
+  it.each(['example.com/v1/Goose', 'v1/Podd', 'apps/v1/Pod', 'constructor/v1/Pod'])(
+    'refuses the kind %s, whose plural nobody told',
+    (kind) => {
+      expect(() => define(many(kind))).toThrow(
+        `controller shop: the plural of kind ${kind} is not known; expected it in \`plurals\``,
+      )
+    },
+  )
+
+  it.each(['Shop', '', 'a/b', 'shop-keeper', '1shop'])('refuses the name "%s"', (name) => {
+    expect(() => define({ name })).toThrow(`controller "${name}": expected a name of letters and digits`)
+  })
+
+  it('refuses a finalizer without a domain, and a deletion that nothing waits for', () => {
+    expect(() => define({ finalizer: 'mine' })).toThrow('finalizer is "mine", expected domain/name')
+    expect(() => define({ onDelete: nop })).toThrow('found onDelete without finalizer')
+    const target = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces', isReadOnly: true as const }
+    expect(() => define({ target, finalizer: 'example.com/mine' })).toThrow('expected none: its target is read only')
+    expect(define({ finalizer: 'example.com/mine', onDelete: nop }).finalizer).toBe('example.com/mine')
+  })
+
+  it('takes the kinds that it writes, with namespaces of their own where they are given', () => {
+    const writes = ['v1/ConfigMap', { kind: 'apps/v1/Deployment', namespaces: ['x'] }]
+    expect(define({ writes }).writes).toEqual([
+      { kind: 'v1/ConfigMap', namespaces: [] },
+      { kind: 'apps/v1/Deployment', namespaces: ['x'] },
+    ])
+    expect(define().writes).toEqual([])
+  })
+
+  it.each([
+    [['ConfigMap'], 'controller shop: `writes` has "ConfigMap", expected group/version/Kind, or v1/Kind'],
+    [['example.com/v1/Goose'], 'the plural of kind example.com/v1/Goose is not known; expected it in `plurals`'],
+    [['v1/Secret', { kind: 'v1/Secret' }], '`writes` has v1/Secret twice, expected it once'],
+    [[{ kind: 'v1/Secret', namespaces: [] }], 'has no namespaces for v1/Secret, expected at least one, or no field'],
+    [[{ kind: 'v1/Secret', namespaces: ['*'] }], 'has namespace "*" for v1/Secret, expected a name of one'],
+    [[{ kind: 'v1/Secret', verbs: [] }], 'has no verbs for v1/Secret, expected at least one, or no field'],
+    [[{ kind: 'v1/Node', namespaces: ['x'] }], 'has namespaces for v1/Node, expected none'],
+  ])('refuses to write %j', (writes, message) => {
+    expect(() => define({ writes })).toThrow(message)
+  })
+})

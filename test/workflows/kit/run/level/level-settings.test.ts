@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+
+import { defineLevel, type LevelSettings, nop, retryLimits } from '../../../../../workflows/kit/index.ts'
+
+const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
+const define = (settings: unknown) =>
+  // What a program in JavaScript may give.
+  defineLevel({ name: 'shop', target, queries: {}, plan: nop, settings: settings as LevelSettings })
+
+describe('the settings of a controller', () => {
+  it('are as they are given, each with its default', () => {
+    expect(define({ passes: 2, queue: 'slow-ones' }).settings).toEqual({ passes: 2, queue: 'slow-ones' })
+    expect(retryLimits(undefined)).toEqual({ firstMs: 5, mostMs: 1_000_000, perSecond: 10, burst: 100 })
+    expect(retryLimits({ retries: { firstMs: 200, perSecond: 0.5 } })).toEqual({
+      firstMs: 200,
+      mostMs: 1_000_000,
+      perSecond: 0.5,
+      burst: 100,
+    })
+  })
+
+  it.each<[unknown, string]>([
+    [{ passes: 0 }, '.passes is 0, expected a whole number of at least 1 and at most 10000'],
+    [{ passes: 1.5 }, '.passes is 1.5, expected a whole number'],
+    [{ passes: '2' }, '.passes is "2", expected a whole number'],
+    [{ passes: null }, '.passes is null, expected a whole number'],
+    [{ pases: 2 }, ' has the field pases, expected passes, or none'],
+    [{ workers: 2 }, ' has the field workers, expected one of passes, queue, retries'],
+    [[], ' is [], expected an object with passes, queue, retries'],
+    [{ queue: 'Slow' }, '.queue is "Slow", expected small letters, digits and "-"'],
+    [{ queue: 'a.b' }, '.queue is "a.b", expected small letters'],
+    [{ queue: '' }, '.queue is "", expected small letters'],
+    [{ queue: 7 }, '.queue is 7, expected small letters'],
+    [{ events: 'later' }, '.events is "later", expected "at once" or "along"'],
+    [{ retries: 5 }, '.retries is 5, expected an object with firstMs, mostMs, perSecond, burst'],
+    [{ retries: { first: 5 } }, '.retries has the field first, expected one of firstMs, mostMs, perSecond, burst'],
+    [{ retries: { firstMS: 5 } }, '.retries has the field firstMS, expected firstMs, or none'],
+    [{ retries: { firstMs: 0 } }, '.retries.firstMs is 0, expected a whole number of at least 1 and at most 86400000'],
+    [{ retries: { mostMs: 90_000_000 } }, '.retries.mostMs is 90000000, expected a whole number'],
+    [{ retries: { perSecond: 0 } }, '.retries.perSecond is 0, expected a number of at least 0.01 and at most 1000'],
+    [{ retries: { perSecond: NaN } }, '.retries.perSecond is NaN, expected a number'],
+    [{ retries: { burst: 2000 } }, '.retries.burst is 2000, expected a whole number of at least 1 and at most 1000'],
+    [{ retries: { firstMs: 10, mostMs: 9 } }, '.retries.firstMs is 10, expected at most mostMs, which is 9'],
+    [{ retries: { firstMs: 2_000_000 } }, '.firstMs is 2000000, expected at most mostMs, which is 1000000 by default'],
+  ])('are refused as %j', (settings, message) => {
+    expect(() => define(settings)).toThrow(
+      `controller shop: settings${message.startsWith('.firstMs') ? '.retries' : ''}${message}`,
+    )
+  })
+})

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest'
+
+import { secretRef, secretText, takeSecrets } from '../../../../../workflows/kit/index.ts'
+
+const password = secretRef('db', 'password')
+
+describe('a value of a Secret', () => {
+  it('is a gap in what travels, and where the value stands', () => {
+    const url = secretText`postgres://app:${password}@${'db'}/shop`
+    expect(takeSecrets({ data: { url, list: ['a', password] }, other: 1 })).toEqual({
+      value: { data: { url: '', list: ['a', ''] }, other: 1 },
+      gaps: [
+        { at: ['data', 'url'], parts: ['postgres://app:', { secret: 'db', key: 'password' }, '@', 'db', '/shop'] },
+        { at: ['data', 'list', 1], parts: [{ secret: 'db', key: 'password' }] },
+      ],
+    })
+  })
+
+  it('is what code says, and never what stands in an object that somebody wrote', () => {
+    const { gaps } = takeSecrets({ url: secretRef('db', 'password', 'ops') })
+    const written = JSON.parse(JSON.stringify({ spec: gaps })) as object
+    expect(takeSecrets(written)).toEqual({ value: written, gaps: [] })
+  })
+
+  it('fails the run where nothing would fill it in', () => {
+    expect(() => JSON.stringify({ url: password })).toThrow('a value of a Secret is used where nothing fills it in')
+  })
+})

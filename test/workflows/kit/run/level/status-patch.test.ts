@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+
+import { mergeConditions, statusPatch, applyStatusPatch } from '../../../../../workflows/kit/index.ts'
+
+const ready = { type: 'Ready', status: 'True' }
+const notReady = { type: 'Ready', status: 'False' }
+const theirs = { type: 'Theirs', status: 'True' }
+
+describe('what a pass says about the status', () => {
+  it('is news only where it differs, and null is as good as absent', () => {
+    expect(statusPatch({ a: '1', b: null }, { a: '1' })).toBeUndefined()
+    expect(statusPatch({}, undefined)).toBeUndefined()
+    expect(statusPatch({ a: '2', b: null, c: { d: 1 } }, { a: '1', b: 'x', c: { d: 1 } })).toEqual({
+      status: { a: '2', b: null },
+      conditions: [],
+    })
+  })
+
+  it('has of conditions those that are new or changed: others write theirs', () => {
+    expect(statusPatch({ conditions: [ready, theirs] }, { conditions: [notReady, theirs] })).toEqual({
+      status: {},
+      conditions: [ready],
+    })
+    expect(statusPatch({ conditions: [ready] }, { conditions: [theirs, ready] })).toBeUndefined()
+    expect(statusPatch({ conditions: null }, { conditions: [ready] })?.status).toEqual({ conditions: null })
+  })
+
+  it('takes what is no list of conditions as a whole', () => {
+    expect(statusPatch({ conditions: ['x'] }, { conditions: [ready] })?.status).toEqual({ conditions: ['x'] })
+    expect(statusPatch({ conditions: [ready] }, { conditions: 'x' })?.status).toEqual({ conditions: [ready] })
+  })
+
+  it('takes out a condition of which it says that it goes, once, and no other', () => {
+    const gone = { type: 'Theirs', status: null }
+    expect(statusPatch({ conditions: [ready, gone] }, { conditions: [theirs, ready] })).toEqual({
+      status: {},
+      conditions: [gone],
+    })
+    expect(applyStatusPatch({ conditions: [theirs, ready] }, { status: {}, conditions: [gone] })).toEqual({
+      conditions: [ready],
+    })
+    expect(statusPatch({ conditions: [ready, gone] }, { conditions: [ready] })).toBeUndefined()
+    expect(statusPatch({ conditions: [gone] }, undefined)).toBeUndefined()
+    expect(mergeConditions([theirs], [gone])).toEqual([])
+  })
+
+  it('is the status afterwards', () => {
+    const news = { status: { a: '2', b: null }, conditions: [ready] }
+    expect(applyStatusPatch({ a: '1', b: 'x', c: 'y', conditions: [theirs, notReady] }, news)).toEqual({
+      a: '2',
+      c: 'y',
+      conditions: [theirs, ready],
+    })
+    expect(applyStatusPatch(undefined, { status: {}, conditions: [ready] })).toEqual({ conditions: [ready] })
+  })
+
+  it('puts a condition in the place of the one of its type, and new ones last', () => {
+    expect(mergeConditions([notReady, theirs], [{ type: 'New', status: 'True' }, ready])).toEqual([
+      ...[ready, theirs, { type: 'New', status: 'True' }],
+    ])
+    expect(mergeConditions(undefined, [ready])).toEqual([ready])
+  })
+})

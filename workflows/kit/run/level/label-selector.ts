@@ -1,0 +1,69 @@
+// Label selectors in objects, in all their forms: a map of labels, a LabelSelector, or a list of matchExpressions. Converts them to the text form of
+// API
+// requests. Pure. Source: k8s.io/apimachinery pkg/apis/meta/v1 LabelSelector and its validation of labels.
+//
+//   S1. An invalid or empty selector selects nothing.
+//   S2. Keys and values are valid labels, or nothing is selected: no text of the target can extend the selector.
+
+const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
+const LABEL_KEY = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
+
+export function isLabelValue(text: unknown): text is string {
+  return typeof text === 'string' && LABEL_VALUE.test(text)
+}
+
+/** The selector in text form; undefined when it selects nothing (S1, S2). */
+export function labelSelectorText(value: unknown): string | undefined {
+  if (Array.isArray(value)) return labelSelectorText({ matchExpressions: value })
+  if (!isRecord(value)) return undefined
+  const { matchLabels, matchExpressions } = value
+  const isSelector = isRecord(matchLabels) || Array.isArray(matchExpressions)
+  const pairs = Object.entries(isSelector ? (isRecord(matchLabels) ? matchLabels : {}) : value).map(equals)
+  const expressions = isSelector && Array.isArray(matchExpressions) ? matchExpressions.map(expression) : []
+  const parts = [...pairs, ...expressions]
+  return parts.length === 0 || parts.includes(undefined) ? undefined : parts.join(',')
+}
+
+/**
+ * Labels of every selected object: `app=shop`, or `app` if several values are possible. The selector may require more.
+ *
+ * @param selector in text form.
+ */
+export function requiredLabels(selector: string): readonly string[] {
+  return [...selector.matchAll(/([^,(]+)(?:\(([^)]*)\))?/g)].flatMap(([, said = '', values]) => {
+    const [key = '', operator = ''] = said.trim().split(' ')
+    // `!key` excludes the label, and `key!=value` matches objects without it.
+    if (operator === 'notin' || key === '' || key.includes('!')) return []
+    return operator === 'in' && values?.includes(',') === false ? [`${key}=${values}`] : [key]
+  })
+}
+
+/** Whether the selector is absent or has no parts. */
+export function isEmptySelector(value: unknown): boolean {
+  if (value === undefined || value === null) return true
+  return Array.isArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0
+}
+
+function equals([key, value]: readonly [string, unknown]): string | undefined {
+  return LABEL_KEY.test(key) && isLabelValue(value) ? `${key}=${value}` : undefined
+}
+
+// Each with whether it has values.
+const OPERATORS: Readonly<Record<string, readonly [boolean, (key: string, values: string) => string]>> = {
+  In: [true, (key, values) => `${key} in (${values})`],
+  NotIn: [true, (key, values) => `${key} notin (${values})`],
+  Exists: [false, (key) => key],
+  DoesNotExist: [false, (key) => `!${key}`],
+}
+
+function expression(given: unknown): string | undefined {
+  const { key, operator, values = [] } = isRecord(given) ? given : {}
+  if (typeof key !== 'string' || !LABEL_KEY.test(key) || typeof operator !== 'string') return undefined
+  const [takesValues, written] = (Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined) ?? []
+  if (written === undefined || !Array.isArray(values) || !values.every(isLabelValue)) return undefined
+  return values.length > 0 === takesValues ? written(key, values.join(',')) : undefined
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

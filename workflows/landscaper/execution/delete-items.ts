@@ -1,0 +1,165 @@
+// The steps of an Execution's deletion: deletes the DeployItems, uninstalls them in order, and removes the Execution's finalizer.
+//
+// Phase InitDelete only deletes the DeployItems; their finalizers keep them until they are triggered. Source: seeds/landscaper-execution-controller.txt
+// "InitDelete".
+
+import { again, done, fail, findCycle, GONE, isIdle, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
+import {
+  applyResult,
+  callForItems,
+  formatErrors,
+  clusteredBatch,
+  errorCodes,
+  type ExecutionPass,
+  describePause,
+  isPaused,
+  isReleasable,
+  itemsLeft,
+  names,
+} from './pass.ts'
+import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
+import { classifyForDeletion } from './classify-deploy-items.ts'
+import { waitForRunning, startLevels } from './start-items.ts'
+import { FINALIZER } from '../contract.ts'
+
+export async function deleteDeployItems(pass: ExecutionPass): Promise<Outcome> {
+  const items = pass.state.deployItems.filter((item) => !item.deleting)
+  return await callForItems(pass, 'deleteDeployItems', items)
+}
+
+// Phase Deleting: uninstalls every item whose successors are deleted, in reverse order.
+// Source: seeds/landscaper-execution-controller.txt "Deleting".
+//
+//   X1. A failed item stops new triggers; running items finish.
+//   X2. If items are blocked while none runs and none is ready, the phase fails, and the message has the cycle and the way out.
+//   X3. An item that no deployer ever picked up has nothing to uninstall: it is released at once and orders no other item. So a graph that was cyclic
+//       from the start is deleted at once.
+//   X4. An item whose cluster was removed is released too, if the item allows it (releaseOfRemoved).
+//   X5. During a pause (pause.ts) running items finish, and nothing else starts.
+
+export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
+  const { state } = pass
+  if (state.deployItems.length === 0) return done
+  if (isPaused(pass)) return await continueRunning(pass)
+  if (state.target.withoutUninstall) return await callForItems(pass, 'releaseDeployItems', state.deployItems)
+  const released = await releaseUntouched(pass)
+  if (released.faults.length > 0) return released
+
+  // X4
+  const removed = await releaseItemsOfRemoved(pass, state.deployItems)
+
+  const look = () => {
+    const { failed, running, ready } = classesOf(pass)
+    const due = ready.filter((item) => item.untouched !== true && !removed.isHeld(item))
+    return { running, ready: failed.length > 0 ? [] : due }
+  }
+  const taken = await startLevels(pass, look)
+  const { running } = look()
+  if (taken.faults.length > 0)
+    return waitForRunning(
+      taken,
+      running,
+      stop(`a deploy item could not be triggered; waiting for the running ones: ${names(running)}`),
+    )
+  const found = outcomeOf(pass)
+  return found.stopped === undefined ? found : joinOutcomes(found, taken, removed.outcome)
+}
+
+/** X5 */
+async function continueRunning(pass: ExecutionPass): Promise<Outcome> {
+  const look = () => ({ running: classesOf(pass).running, ready: [] })
+  const taken = await startLevels(pass, look)
+  if (taken.faults.length > 0) return taken
+  const left = pass.state.deployItems
+  return left.length === 0 ? done : joinOutcomes(stop(`${describePause(pass)}; still there: ${names(left)}`), taken)
+}
+
+/** X3. Such an item may have no deployer that could confirm that it has nothing to uninstall. */
+async function releaseUntouched(pass: ExecutionPass): Promise<Outcome> {
+  const untouched = pass.state.deployItems.filter((item) => isReleasable(pass, item))
+  return await callForItems(pass, 'releaseDeployItems', untouched)
+}
+
+function outcomeOf(pass: ExecutionPass): Outcome {
+  if (pass.state.deployItems.length === 0) return done
+  const { failed, running, ready, blocked } = classesOf(pass)
+  if (failed.length > 0) {
+    return running.length > 0
+      ? stop(`a deploy item could not be uninstalled; waiting for the running ones: ${names(running)}`)
+      : notDeleted(failed)
+  }
+  const waitedFor = [...running, ...ready]
+  return waitedFor.length > 0 ? stop(`waiting for ${names(waitedFor)} to be uninstalled`) : stuckItems(blocked)
+}
+
+function notDeleted(failed: readonly DeployItemView[]): Outcome {
+  const found = `deploy items could not be uninstalled: ${names(failed)}${formatErrors(failed)}`
+  return fail('DeployItemsNotDeleted', found, errorCodes(failed))
+}
+
+function classesOf({ state, jobID, background }: ExecutionPass) {
+  return classifyForDeletion(state.deployItems, jobID, (uid) => background.has(uid))
+}
+
+function stuckItems(blocked: readonly DeployItemView[]): Outcome {
+  const cycle = findCycle(blocked.map(({ item, dependsOn }) => ({ name: item, dependsOn })))
+  const found = cycle === undefined ? names(blocked) : cycle.join(' -> ')
+  const wayOut =
+    'annotate what was deleted, the root or this execution alone, with landscaper.gardener.cloud/delete-without-uninstall: "true" and reconcile the root to let them go'
+  return fail(
+    'CyclicDependencies',
+    `deploy items could not be uninstalled because they depend on each other: ${found}; ${wayOut}`,
+  )
+}
+
+// Releases items whose cluster was removed, in deletions and for orphans: they have nothing to uninstall. Source: spec/landscaper.md 2.8.
+//
+//   R1. The cluster of a running item is not checked. After a failed uninstallation it is checked again, because it may have been removed meanwhile.
+//   R2. An item whose cluster's state is unknown waits, without blocking other items; like a transient fault, it schedules another pass.
+//   R3. An item that has failed stays failed while its cluster's state is unknown, so that an interrupt ends the deletion even if the check gets no
+//       answer.
+
+export interface RemovedClusters {
+  /** Faults of the check and of the writes. */
+  readonly outcome: Outcome
+  /** Whether the item must not be uninstalled now: its cluster's state is unknown, or it was released and other finalizers keep it. */
+  readonly isHeld: (item: DeployItemView) => boolean
+}
+
+export async function releaseItemsOfRemoved(
+  pass: ExecutionPass,
+  items: readonly DeployItemView[],
+): Promise<RemovedClusters> {
+  const there = new Set<string>()
+  let outcome = done
+  const isOurs = ({ finalizers }: DeployItemView) => finalizers.includes(FINALIZER)
+  let asked: readonly DeployItemView[] = items.filter((item) => isCheckable(pass, item) && isOurs(item))
+  while (asked.length > 0) {
+    const result = await pass.act.releaseItemsOfRemovedClusters(clusteredBatch(pass, asked))
+    outcome = joinOutcomes(outcome, applyResult(pass, result))
+    for (const name of result.there) there.add(name)
+    asked = itemsLeft(asked, result)
+  }
+  const isHeld = (item: DeployItemView) => isCheckable(pass, item) && !(isOurs(item) && there.has(item.name))
+  const waits = pass.state.deployItems.some((item) => isHeld(item) && item.jobIDFinished !== pass.jobID)
+  return { outcome: waits ? outcome : done, isHeld }
+}
+
+function isCheckable({ background }: ExecutionPass, item: DeployItemView): boolean {
+  return item.cluster !== undefined && item.deleting && isIdle(item) && !background.has(item.uid)
+}
+
+// Last step of Deleting: removes the finalizer after all items are deleted.
+
+export async function releaseExecution(pass: ExecutionPass): Promise<Outcome> {
+  const { target } = pass.state
+  if (!target.finalizers.includes(FINALIZER)) return stop('waiting for other finalizers')
+  const left = await pass.act.guardSubject({
+    by: pass.by,
+    subject: pass.subject,
+    version: target.version,
+    finalizers: target.finalizers,
+    guarded: false,
+  })
+  return left === undefined ? stop(GONE) : again(0)
+}
