@@ -1,4 +1,4 @@
-// Whatever the text: no exception, an end, and diagnostics that point into the text.
+// Compiles random texts: no exception, an end in time, and diagnostics with positions inside of the text.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Which words and keys are taken for misspelt ones.
+// Suggestions for misspelt words and keys.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

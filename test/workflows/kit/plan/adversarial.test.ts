@@ -1,4 +1,4 @@
-// What breaks if X comes before Y? Orders of completion that the happy tests do not have.
+// Parallel steps and time-outs with unusual orders of completion.
 
 import { describe, expect, it } from 'vitest'
 

@@ -1,4 +1,4 @@
-// Sequences and groups: which of their steps run, in which order, and what comes of what they report.
+// Sequences and groups: the steps that run, their order, and the joined outcome.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

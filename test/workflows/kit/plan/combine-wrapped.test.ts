@@ -1,4 +1,4 @@
-// What is put around one step: a condition, a time-out, retries, a fallback, what is always run; and a leaf, around which nothing is.
+// Combinators around one step: condition, time-out, retries, fallback, always; and leaves.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// What holds of every combinator: what passes through it untouched, and that hooks see what is in it.
+// Properties of every combinator: errors pass through unchanged, and hooks come in pairs.
 
 import { describe, expect, it } from 'vitest'
 

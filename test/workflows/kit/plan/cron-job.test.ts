@@ -1,5 +1,4 @@
-// The example of the RFC, with the two mistakes that it has there put right: the update of the status that never runs, and the
-// condition that is the wrong way round. Source: seeds/ctrlkit-rfc.txt "Controller".
+// The RFC's CronJob example without its two mistakes: a status update that never runs, and an inverted condition. Source: seeds/ctrlkit-rfc.txt.
 
 import { describe, expect, it } from 'vitest'
 

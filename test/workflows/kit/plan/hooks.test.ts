@@ -1,4 +1,4 @@
-// What hooks see of a plan that runs. Source: spec/kit.md 6 and 8.
+// Hooks around the steps of a plan. Source: spec/kit.md 6 and 8.
 
 import { describe, expect, it } from 'vitest'
 

@@ -1,5 +1,3 @@
-// MERGED Errors in the details of runs, which Temporal's UI shows as Markdown.
-
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { By, Subject } from '../../../../workflows/kit/index.ts'

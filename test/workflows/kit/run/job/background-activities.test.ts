@@ -1,4 +1,4 @@
-// The laws of tracks, with work that ends when the test says so.
+// The laws of background activities, with work that ends on request of the test.
 
 import { describe, expect, it } from 'vitest'
 

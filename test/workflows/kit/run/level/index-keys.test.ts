@@ -96,7 +96,7 @@ describe('the required index keys of a selector', () => {
     expect(demanded).toEqual(['.involvedObject.name=web-1', 'a=1', 'b=1', 'c=1'])
   })
 
-  // A change that is not heard of is a Disruption, or whatever it is, that stays behind for ever.
+  // A missed change would leave a Disruption or another object in its old state forever.
   it('are always keys of the selected objects', () => {
     const [key, value] = [fc.constantFrom('a', 'b', 'x.y/c'), fc.constantFrom('', '1', '2', 'in', 'notin')]
     const expression = fc.record({

@@ -1,4 +1,4 @@
-// What time it is at the latest, by clocks that disagree and are set.
+// The latest time by clocks that differ and are set.
 
 import { describe, expect, it } from 'vitest'
 

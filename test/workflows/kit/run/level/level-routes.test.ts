@@ -216,7 +216,7 @@ describe('the kinds that the bridge watches for a controller in level mode', () 
       ['Event', { type: 'Warning' }],
     ])
     expect(followed({ events: { kind: 'v1/Event', many: true } })).toEqual(all)
-    // It has to hear of what it writes, and of its targets.
+    // The controller needs events of kinds that it writes, and of its targets.
     expect(followed({}, ['v1/Event'])).toEqual(all)
     expect(followed({ own: { kind: 'example.com/v1/Shop', many: true, followed: { a: 'b' } } })[0]).toEqual(all[0])
   })

@@ -4,7 +4,7 @@ import { defineLevel, type LevelSettings, nop, retryLimits } from '../../../../.
 
 const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
 const define = (settings: unknown) =>
-  // What a program in JavaScript may give.
+  // Values that a JavaScript program may pass.
   defineLevel({ name: 'shop', target, queries: {}, plan: nop, settings: settings as LevelSettings })
 
 describe('the settings of a controller', () => {

@@ -25,7 +25,7 @@ describe('the activities of a controller', () => {
       readonly at: string
       readonly lots: readonly { readonly size: number; readonly by: undefined }[]
     }
-    // A text may be the value of a Secret, by reference.
+    // A text may be a reference to a Secret value.
     type Call = (input: { readonly symbol: string | SecretValue }) => Promise<Quote>
     expectTypeOf<CallsOf<typeof module>['fetchQuote']>().toEqualTypeOf<Call>()
     expectTypeOf<CallsOf<typeof module>['ping']>().toEqualTypeOf<() => Promise<boolean>>()

@@ -1,4 +1,4 @@
-// Passes of a hosted child, as far as they need no run: what becomes of them in one is test/workflow-runs/.
+// Passes over a hosted child without a run; test/workflow-runs/ tests them in runs.
 
 import { ApplicationFailure } from '@temporalio/common'
 import { describe, expect, it } from 'vitest'
