@@ -16,11 +16,11 @@ import type { LandscaperDeps } from './deps.ts'
 import type { KubeObject, OwnerReference } from '../kube/client.ts'
 import { finalFailure, isFinal, isNamespaceTerminating, KubeError, retryableFailure } from '../kube/errors.ts'
 import { labelValue, safeLabels } from './label-value.ts'
-import { mergePatch } from '../kube/merge.ts'
+import { mergePatch } from '../kube/merge-patch.ts'
 import { readObject } from '../kube/read-family.ts'
 import { inParallel } from '../kube/in-parallel.ts'
-import { holderOf, isHeldBy, isOwnedBy } from '../kube/owners.ts'
-import { ownerOf } from '../kube/views.ts'
+import { onlyOwnerOf, isOnlyOwnedBy, isOwnedBy } from '../kube/owners.ts'
+import { ownerOf } from '../kube/object-views.ts'
 import { type Patch, type Write, type Writer, writeAll } from '../kube/write.ts'
 
 const HASH_ANNOTATION = 'data.landscaper.gardener.cloud/hash'
@@ -181,7 +181,7 @@ function mayOwn(
   { owner, namespace }: Pick<WriteDataInput, 'owner' | 'namespace'>,
 ): boolean {
   if (giverOf(existing) === undefined) return !strictTenancy
-  return isHeldBy(existing, owner, { ...owner, namespace })
+  return isOnlyOwnedBy(existing, owner, { ...owner, namespace })
 }
 
 // What an owner left behind, the garbage collector has yet to take: an earlier object of our name, or one that is gone.
@@ -203,7 +203,7 @@ async function mayTake(
 
 // What controls it, or the one whose data Landscaper has left (owners.ts); a reference of others that does not control says nothing.
 function giverOf(object: KubeObject): OwnerReference | undefined {
-  const holder = holderOf(object)
+  const holder = onlyOwnerOf(object)
   const isGiver = holder !== undefined && GIVERS.some((kind) => isSameGroupKind(groupKindOf(holder), kind))
   return isGiver ? holder : ownerOf(object)
 }

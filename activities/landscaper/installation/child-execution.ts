@@ -4,7 +4,7 @@ import type { executionKind } from '../../../workflows/landscaper/execution/kind
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { retryableFailure } from '../../kube/errors.ts'
-import { isReleased } from '../../kube/views.ts'
+import { isDeletedWithoutFinalizers } from '../../kube/object-views.ts'
 import { type Write, writeAll } from '../../kube/write.ts'
 import { addRequest, deleteChild } from '../../run/children.ts'
 import { WITHOUT_UNINSTALL } from '../requests.ts'
@@ -52,7 +52,7 @@ async function writeOne(
   const [answer] = await writeAll(deps, { ...by, step, fieldManager: 'pawl-installation' }, [write])
   switch (answer?.result) {
     case 'ok':
-      return isReleased(answer.object) ? undefined : await childExecution(deps, answer.object, subject)
+      return isDeletedWithoutFinalizers(answer.object) ? undefined : await childExecution(deps, answer.object, subject)
     case 'failed':
       throw answer.error
     case 'superseded':

@@ -9,8 +9,8 @@ import type { Subject } from '../../../workflows/kit/index.ts'
 import type { ComingEnd } from '../../deps.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { labelValue } from '../label-value.ts'
-import { isHeldBy } from '../../kube/owners.ts'
-import { listNow } from '../../kube/read-family.ts'
+import { isOnlyOwnedBy } from '../../kube/owners.ts'
+import { listFromServer } from '../../kube/read-family.ts'
 import { type Write, writeAll } from '../../kube/write.ts'
 import { installationContext } from '../render/names.ts'
 
@@ -31,9 +31,9 @@ async function exportsOf(
   const { namespace, name: installation } = subject
   const source = labelValue(installationContext(installation))
   const labelSelector = `${SOURCE_LABEL}=${source},${SOURCE_TYPE_LABEL}=export`
-  const found = await listNow(deps, watched, namespace, labelSelector)
+  const found = await listFromServer(deps, watched, namespace, labelSelector)
   return found
-    .filter((one) => isHeldBy(one, installationKind, subject))
+    .filter((one) => isOnlyOwnedBy(one, installationKind, subject))
     .map(({ metadata: { name, uid, resourceVersion: version } }) => {
       return { verb: 'delete', watched, namespace, name, uid, version }
     })
