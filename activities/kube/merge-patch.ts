@@ -1,6 +1,6 @@
 // JSON merge patches (RFC 7386): the difference of two objects, and its application. Pure.
 
-import type { Patch } from './write.ts'
+export type Patch = Readonly<Record<string, unknown>>
 
 /**
  * The merge patch from `current` to `desired`; undefined without a difference. Lists are replaced as a whole. A merge

@@ -16,6 +16,7 @@ import type { AnsweredWrites } from '../journal/write/events.ts'
 import type { KubeObject } from './client.ts'
 import { resourcePath } from './resource-path.ts'
 import { inParallel } from './in-parallel.ts'
+import type { Patch } from './merge-patch.ts'
 import { type StoredAs, storedAs, isDeletedWithoutFinalizers } from './object-views.ts'
 import { isSecret } from './core-kinds.ts'
 import { isAlreadyExists, isConflict, isNotFound, KubeError } from './errors.ts'
@@ -69,8 +70,6 @@ export type Write<Watched extends WatchedKind = WatchedKind> = Target<Watched> &
         isMeant?(current: StoredAs<Watched>): boolean
       }
   )
-
-export type Patch = Readonly<Record<string, unknown>>
 
 export type WriteAnswer<Watched extends WatchedKind = WatchedKind> =
   /** `object` is the server's current object; `wrote` is false when it already had the wanted state. */

@@ -11,7 +11,7 @@ import { isTypeBuiltIn } from '../../../workflows/landscaper/deploy-item/handled
 import { type ConditionChanges, nextConditions } from '../../../workflows/landscaper/job-status.ts'
 import { isIdle } from '../../../workflows/kit/index.ts'
 import { targetView } from '../../kube/object-views.ts'
-import type { Patch } from '../../kube/write.ts'
+import type { Patch } from '../../kube/merge-patch.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { skipReason } from '../deploy-item-view.ts'
 import { NO_TRUST, type Trust } from '../trust.ts'

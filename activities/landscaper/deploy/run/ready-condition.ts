@@ -1,7 +1,7 @@
 // The condition that names the objects for which a deployed item waits: `kubectl describe` shows it without Temporal or the target.
 
 import { setCondition } from '../../../../workflows/landscaper/contract.ts'
-import type { Patch } from '../../../kube/write.ts'
+import type { Patch } from '../../../kube/merge-patch.ts'
 import { type ItemJob, itemStatus } from './item-status.ts'
 
 const TYPE = 'ResourcesReady'

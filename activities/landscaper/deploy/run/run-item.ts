@@ -12,7 +12,8 @@ import { isFinal, KubeError, toApplicationFailure } from '../../../kube/errors.t
 import { isDeletedWithoutFinalizers } from '../../../kube/object-views.ts'
 import { readObject } from '../../../kube/read-family.ts'
 import { withoutUninstall } from '../../requests.ts'
-import { type Patch, writeAll } from '../../../kube/write.ts'
+import type { Patch } from '../../../kube/merge-patch.ts'
+import { writeAll } from '../../../kube/write.ts'
 import {
   DeployError,
   type Deployer,
