@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 
 import type { KubeClient, KubeObject, Method, RequestOptions } from '../../../activities/kube/client.ts'
-import { dryRun, applyMergePatch } from '../../../activities/kube/dry-run.ts'
+import { dryRun } from '../../../activities/kube/dry-run.ts'
+import { applyMergePatch } from '../../../activities/kube/merge-patch.ts'
 import { KubeError } from '../../../activities/kube/errors.ts'
 
 const ITEMS = '/api/v1/namespaces/n/items'

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { additivePatch, mergePatch } from '../../../activities/kube/merge-patch.ts'
-import type { Patch } from '../../../activities/kube/write.ts'
+import { additivePatch, mergePatch, type Patch } from '../../../activities/kube/merge-patch.ts'
 
 const keys = fc.constantFrom('a', 'b', 'constructor', '__proto__')
 const values = fc.letrec((tie) => ({
