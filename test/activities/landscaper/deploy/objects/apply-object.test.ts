@@ -1,15 +1,14 @@
 // What is sent to servers that change what they are sent, or that refuse it. Real servers that do so: test/env/manifest-drift.test.ts.
 
 import { describe, expect, it } from 'vitest'
-
 import type { KubeObject } from '../../../../../activities/kube/client.ts'
 import { KubeError } from '../../../../../activities/kube/errors.ts'
-import { BRAND } from '../../../../../activities/landscaper/deploy/manifest/brand.ts'
+import { OWNERSHIP_LABELS } from '../../../../../activities/landscaper/deploy/manifest/ownership-labels.ts'
 import { applyObject } from '../../../../../activities/landscaper/deploy/objects/apply-object.ts'
 import { creation } from '../../../../../activities/landscaper/deploy/objects/changes.ts'
 import { configMap, manifest } from '../manifest/manifests.ts'
 
-const marks = { brand: BRAND, item: 'item', strategy: 'update' as const }
+const marks = { brand: OWNERSHIP_LABELS, item: 'item', strategy: 'update' as const }
 const served = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
 const signal = new AbortController().signal
 
@@ -45,24 +44,24 @@ const refusal = (status: number) => {
 }
 
 describe('an object that differs from the manifest that was sent', () => {
-  it('is not written when admission makes the same of the manifest again', async () => {
+  it('is not written if admission stores the manifest in the same way again', async () => {
     const mutated = { a: 'as the webhook wants it' }
     const requests = await applied({ sent: { a: '1' }, data: mutated }, () => ({ data: mutated }))
     expect(requests.map(({ dryRun }) => dryRun)).toEqual([true])
   })
 
-  it('is written once the server would make something else of the manifest', async () => {
+  it('is written if the server would store the manifest differently', async () => {
     const requests = await applied({ sent: { a: '1' }, data: { a: '2' } }, () => ({}))
     expect(requests.map(({ dryRun }) => dryRun)).toEqual([true, false])
     expect(requests[1]?.body['data']).toEqual({ a: '1' })
   })
 
-  it('is written when a webhook takes no dry runs', async () => {
+  it('is written if a webhook does not support dry runs', async () => {
     const requests = await applied({ sent: { a: '' }, data: {} }, ({ dryRun }) => (dryRun ? refusal(400) : {}))
     expect(requests.map(({ dryRun }) => dryRun)).toEqual([true, false])
   })
 
-  it('is written without the fields of others when the server refuses it with them', async () => {
+  it('is written without the fields of others if the server rejects them', async () => {
     const state = { sent: { a: '1' }, data: { a: '2', b: 'theirs' }, others: { 'f:b': {} } }
     const requests = await applied(state, ({ body }) => ('b' in (body['data'] as object) ? refusal(422) : {}))
     expect(requests.map(({ body, dryRun }) => [dryRun, body['data']])).toEqual([
@@ -72,7 +71,7 @@ describe('an object that differs from the manifest that was sent', () => {
     ])
   })
 
-  it('is reported when the server refuses it for another reason', async () => {
+  it('is reported if the server rejects it for another reason', async () => {
     await expect(applied({ sent: { a: '1' }, data: { a: '2' } }, () => refusal(403))).rejects.toThrow('no')
   })
 })

@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest'
-
 import type { KubeObject } from '../../../../../activities/kube/client.ts'
 import { intentFor } from '../../../../../activities/landscaper/deploy/objects/apply-object.ts'
-import { creation, patched, update } from '../../../../../activities/landscaper/deploy/objects/changes.ts'
-import { itemLabel } from '../../../../../activities/landscaper/deploy/objects/brand.ts'
-import { BRAND } from '../../../../../activities/landscaper/deploy/manifest/brand.ts'
-import { POLICIES } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
-import type { UpdateStrategy } from '../../../../../activities/landscaper/deploy/objects/manifest.ts'
+import { creation, patchChange, update } from '../../../../../activities/landscaper/deploy/objects/changes.ts'
+import { itemLabel } from '../../../../../activities/landscaper/deploy/objects/ownership-labels.ts'
+import { OWNERSHIP_LABELS } from '../../../../../activities/landscaper/deploy/manifest/ownership-labels.ts'
+import { POLICIES, type UpdateStrategy } from '../../../../../activities/landscaper/deploy/objects/manifest.ts'
 import { configMap, manifest } from '../manifest/manifests.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-const marks = (strategy: UpdateStrategy = 'update', item = 'item') => ({ strategy, brand: BRAND, item })
+const marks = (strategy: UpdateStrategy = 'update', item = 'item') => ({ strategy, brand: OWNERSHIP_LABELS, item })
 
 /** What a server would have made of it, with what a server adds. */
 function stored(object: unknown, around: Fields = {}, strategy: Parameters<typeof marks>[0] = 'update'): KubeObject {
@@ -23,21 +21,21 @@ const annotationsOf = (change: ReturnType<typeof update>) =>
   (change?.body['metadata'] as { annotations?: Fields } | undefined)?.annotations
 
 describe('an object that is created', () => {
-  it('carries label, hash and the annotations for its creation', () => {
+  it('has the label, the hash and the annotations for its creation', () => {
     const { metadata } = creation(
       manifest(configMap('a'), { annotateBeforeCreate: { born: 'yes' } }),
       marks(),
     ) as unknown as KubeObject
-    expect(metadata.labels).toEqual({ [BRAND.label]: 'item' })
+    expect(metadata.labels).toEqual({ [OWNERSHIP_LABELS.label]: 'item' })
     expect(metadata.annotations).toEqual({
       born: 'yes',
-      [BRAND.hash]: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      [OWNERSHIP_LABELS.hash]: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
     })
   })
 })
 
 describe('the label of an item', () => {
-  it('is its name, or for a name that is too long its beginning and a hash', () => {
+  it('is its name, or for a long name its beginning and a hash', () => {
     expect(itemLabel('a'.repeat(63))).toBe('a'.repeat(63))
     const long = [itemLabel('a'.repeat(64)), itemLabel('a'.repeat(65))]
     expect(new Set(long).size).toBe(2)
@@ -45,7 +43,7 @@ describe('the label of an item', () => {
   })
 })
 
-describe('a binding to which somebody has added a subject', () => {
+describe('a binding to which a user has added a subject', () => {
   const alice = { kind: 'User', name: 'alice', apiGroup: 'rbac.authorization.k8s.io' }
   const binding = {
     apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -67,7 +65,7 @@ describe('a binding to which somebody has added a subject', () => {
 })
 
 describe.each(['update', 'patch', 'merge', 'mergeOverwrite'] as const)('strategy %s', (strategy) => {
-  it('writes nothing when nothing differs, whatever others have added', () => {
+  it('writes nothing without a difference, whatever others have added', () => {
     const live = stored(configMap('a'), {}, strategy)
     const grown = {
       ...live,
@@ -80,7 +78,7 @@ describe.each(['update', 'patch', 'merge', 'mergeOverwrite'] as const)('strategy
 
   it('takes over an object of another item', () => {
     const change = update(stored(configMap('a'), {}, strategy), manifest(configMap('a')), marks(strategy, 'other'))
-    expect(change?.body['metadata']).toMatchObject({ labels: { [BRAND.label]: 'other' } })
+    expect(change?.body['metadata']).toMatchObject({ labels: { [OWNERSHIP_LABELS.label]: 'other' } })
   })
 
   it('writes on the version it has seen', () => {
@@ -94,18 +92,18 @@ describe.each(['update', 'patch', 'merge', 'mergeOverwrite'] as const)('strategy
 })
 
 describe('strategy update', () => {
-  it('removes what the manifest no longer says', () => {
+  it('removes fields that the manifest no longer has', () => {
     const change = update(stored(configMap('a', { a: '1', b: '2' })), manifest(configMap('a', { a: '1' })), marks())
     expect(change).toMatchObject({ verb: 'PUT', body: { data: { a: '1' } } })
     expect(change?.body['data']).toEqual({ a: '1' })
   })
 
-  it('repairs what somebody else has changed', () => {
+  it('restores fields that another client has changed', () => {
     const live = { ...stored(configMap('a')), data: { a: 'drifted' } }
     expect(update(live, manifest(configMap('a')), marks())?.body['data']).toEqual({ a: '1' })
   })
 
-  it('replaces an object that was applied by something else', () => {
+  it('replaces an object that another tool applied', () => {
     const live: KubeObject = {
       ...configMap('a', { a: '1', b: '2' }),
       metadata: { name: 'a', namespace: 'n', uid: 'u', resourceVersion: '5' },
@@ -125,10 +123,10 @@ describe('strategy update', () => {
     }
     const change = update(live, manifest(configMap('a', { a: '2' }), around), marks())
     expect(change?.body).toMatchObject({ status: { s: 1 }, metadata: { finalizers: ['f'], ownerReferences: owners } })
-    expect(annotationsOf(change)).toEqual({ born: 'changed', [BRAND.hash]: expect.any(String) as string })
+    expect(annotationsOf(change)).toEqual({ born: 'changed', [OWNERSHIP_LABELS.hash]: expect.any(String) as string })
   })
 
-  it('counts what patchAfterDeployment has made of an object as applied', () => {
+  it('accepts the result of patchAfterDeployment as applied', () => {
     const around = { patchAfterDeployment: { data: { a: 'patched', c: 'new' } } }
     const live = { ...stored(configMap('a'), around), data: { a: 'patched', c: 'new' } }
     expect(update(live, manifest(configMap('a'), around), marks())).toBeUndefined()
@@ -243,7 +241,7 @@ describe('an object that Landscaper has applied', () => {
     operation: 'Update',
     fieldsV1,
   })
-  const label = { 'f:labels': { [`f:${BRAND.label}`]: {} } }
+  const label = { 'f:labels': { [`f:${OWNERSHIP_LABELS.label}`]: {} } }
 
   it('loses the fields of Landscaper that the manifest lacks, and keeps the fields of others', () => {
     const { metadata, ...rest } = stored(configMap('a', { a: '1', former: '2', others: '3' }))
@@ -258,7 +256,7 @@ describe('an object that Landscaper has applied', () => {
 })
 
 describe('the rules of an aggregated role', () => {
-  it('stay as the controller has gathered them where the manifest has none', () => {
+  it('stay as the controller has aggregated them if the manifest has none', () => {
     const role = {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',
@@ -273,7 +271,7 @@ describe('the rules of an aggregated role', () => {
 })
 
 describe('strategy patch', () => {
-  it('sends the difference, nulls for what goes, and nothing of the server’s own', () => {
+  it('sends the difference, with null for removed fields, and without fields of the server', () => {
     const before = stored(configMap('a', { a: '1', b: '2' }), {}, 'patch')
     const live = {
       ...before,
@@ -285,14 +283,18 @@ describe('strategy patch', () => {
       verb: 'PATCH',
       body: {
         data: { b: null, c: '3' },
-        metadata: { annotations: { [BRAND.hash]: expect.any(String) as string }, uid: 'u', resourceVersion: '5' },
+        metadata: {
+          annotations: { [OWNERSHIP_LABELS.hash]: expect.any(String) as string },
+          uid: 'u',
+          resourceVersion: '5',
+        },
       },
     })
   })
 })
 
 describe('strategy merge', () => {
-  it('adds what is missing and changes nothing that is there', () => {
+  it('adds missing fields and changes no existing ones', () => {
     const live = stored(configMap('a', { a: 'live', empty: '' }), {}, 'merge')
     const change = update(live, manifest(configMap('a', { a: 'wanted', b: 'new', empty: 'filled' })), marks('merge'))
     expect(change?.body['data']).toEqual({ a: 'live', b: 'new', empty: 'filled' })
@@ -301,13 +303,13 @@ describe('strategy merge', () => {
 })
 
 describe('strategy mergeOverwrite', () => {
-  it('changes and adds, and leaves the rest', () => {
+  it('changes and adds fields, and leaves the others', () => {
     const live = stored(configMap('a', { a: 'live', extra: 'x' }), {}, 'mergeOverwrite')
     const change = update(live, manifest(configMap('a', { a: 'wanted', b: 'new' })), marks('mergeOverwrite'))
     expect(change?.body['data']).toEqual({ a: 'wanted', b: 'new', extra: 'x' })
   })
 
-  it('replaces a list as a whole when the manifest drops an element', () => {
+  it('replaces a list as a whole if the manifest removes an element', () => {
     const kind = (names: readonly string[]) => ({
       apiVersion: 'a.io/v1',
       kind: 'Thing',
@@ -332,7 +334,7 @@ describe('the patches around deployment', () => {
       metadata: { name: 'other', uid: 'x', annotations: { note: 'y' } },
       data: { a: '2' },
     }
-    const change = patched(live, patch)
+    const change = patchChange(live, patch)
     expect(change?.body).toMatchObject({
       kind: 'ConfigMap',
       data: { a: '2' },
@@ -340,14 +342,14 @@ describe('the patches around deployment', () => {
     })
     expect(annotationsOf(change)).toMatchObject({ note: 'y' })
     expect(change?.body['status']).toBeUndefined()
-    expect(patched({ ...live, data: { a: '2' } }, { data: { a: '2' } })).toBeUndefined()
+    expect(patchChange({ ...live, data: { a: '2' } }, { data: { a: '2' } })).toBeUndefined()
   })
 })
 
 describe('a policy and an object that is there', () => {
   it('decide together', () => {
     const ours = stored(configMap('a'))
-    const foreign = { ...ours, metadata: { ...ours.metadata, labels: { [BRAND.label]: 'other' } } }
+    const foreign = { ...ours, metadata: { ...ours.metadata, labels: { [OWNERSHIP_LABELS.label]: 'other' } } }
     const own = new Set<string | undefined>()
     const intents = POLICIES.map((policy) => {
       const one = manifest(configMap('a'), {}, policy)

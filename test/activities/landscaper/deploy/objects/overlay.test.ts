@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { filled, overridden } from '../../../../../activities/landscaper/deploy/objects/merge-maps.ts'
+import { filledFields, overriddenFields } from '../../../../../activities/landscaper/deploy/objects/merge-maps.ts'
 import { covers, overlaid } from '../../../../../activities/landscaper/deploy/objects/overlay.ts'
 
 const LIVE = {
@@ -17,7 +17,7 @@ const LIVE = {
   },
 }
 
-describe('a live object covers what is wanted', () => {
+describe('a live object covers a wanted one', () => {
   it.each([
     ['nothing', {}],
     ['some of its fields', { spec: { replicas: 1 } }],
@@ -84,7 +84,7 @@ const json = fc.letrec((tie) => ({
 }))
 
 describe('overlay and cover', () => {
-  it('agree: what was laid over is covered, and laying it over again changes nothing', () => {
+  it('agree: a merged value is covered, and merging it again changes nothing', () => {
     fc.assert(
       fc.property(json.map, json.map, (live, wanted) => {
         const whole = overlaid(live, wanted)
@@ -103,8 +103,8 @@ describe('the map merges', () => {
   const live = { a: 1, empty: '', zero: 0, list: [1, 2], map: { x: 1, gone: null }, only: 'live' }
   const wanted = { a: 2, empty: 'filled', zero: 5, list: [3], map: { x: 2, gone: 'back', y: 3 }, extra: true, only: '' }
 
-  it('fill what is missing or empty, live values win', () => {
-    expect(filled(live, wanted)).toEqual({
+  it('fill missing and empty fields, live values win', () => {
+    expect(filledFields(live, wanted)).toEqual({
       a: 1,
       empty: 'filled',
       zero: 5,
@@ -115,8 +115,8 @@ describe('the map merges', () => {
     })
   })
 
-  it('override what is there, except with nothing; lists as a whole', () => {
-    expect(overridden(live, wanted)).toEqual({
+  it('override fields, except with empty values; lists as a whole', () => {
+    expect(overriddenFields(live, wanted)).toEqual({
       a: 2,
       empty: 'filled',
       zero: 5,
@@ -125,6 +125,6 @@ describe('the map merges', () => {
       only: 'live',
       extra: true,
     })
-    expect(overridden(live, { a: 0, list: [], map: {}, only: null })).toEqual(live)
+    expect(overriddenFields(live, { a: 0, list: [], map: {}, only: null })).toEqual(live)
   })
 })
