@@ -13,7 +13,7 @@ const USER_DATA = [
   'activities/landscaper/bounded/compressed-items.ts',
   'activities/landscaper/bounded/tenant-data.ts',
   'activities/landscaper/components/job-blueprints.ts',
-  'activities/landscaper/components/normal-json.ts',
+  'activities/landscaper/components/normalise.ts',
   'activities/landscaper/components/registry-client.ts',
   'activities/landscaper/deploy/run/item-export.ts',
   'activities/landscaper/render/schema/worker.ts',

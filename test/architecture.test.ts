@@ -231,7 +231,7 @@ describe('the checker itself, on modules that break the rules', () => {
     ['activities/landscaper/deploy/deployers.gen.ts', "import { BRAND } from './manifest/brand.ts'"],
     ['activities/landscaper/render/names.ts', "import { specOf } from '../installation/spec.ts'"],
     ['activities/landscaper/render/names.ts', "import { writeAll } from '../../kube/write.ts'"],
-    ['activities/landscaper/installation/adopt.ts', "import { pods } from '../../chaos/pods/pods.ts'"],
+    ['activities/landscaper/installation/start.ts', "import { pods } from '../../chaos/pods/pods.ts'"],
     ['activities/kube/client.ts', "import { config } from '../../worker/server/config.ts'"],
     ['activities/kube/client.ts', "import type { Config } from '../../worker/server/config.ts'"],
     ['activities/kube/write.ts', "import { begin } from '../run/begin.ts'"],

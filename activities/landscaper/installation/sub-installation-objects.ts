@@ -15,7 +15,7 @@ import { mergePatch } from '../../kube/merge.ts'
 import { ownerReference } from '../../kube/owners.ts'
 import type { Patch } from '../../kube/write.ts'
 import type { SubinstallationTemplate } from '../render/subinstallation-templates.ts'
-import { pathBelow } from './nesting.ts'
+import { pathBelow } from './parent.ts'
 import { componentOf } from './spec.ts'
 
 const SUFFIX_LENGTH = 5
