@@ -102,7 +102,7 @@ function describeRequest(ask: KubeconfigSpec): string {
   return `kubeconfig of ${of} ${shown(ask.namespace)}/${shown(ask.name)} ${by}`
 }
 
-/** These answers are mistakes of the author; other failures are retried. */
+/** A template may pass any text as a name. */
 function shown(name: string): string {
   return isObjectName(name) ? name : '(no name of an object)'
 }
