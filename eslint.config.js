@@ -1,5 +1,7 @@
 import tseslint from 'typescript-eslint'
 
+import { prose } from './eslint/prose.js'
+
 const PURE = ['workflows/**/*.ts']
 
 /** Modules through which user data passes: JSON.parse and JSON.stringify lose digits of integers beyond 2^53, or throw (ADR 62). */
@@ -47,6 +49,9 @@ const USER_DATA = [
   'workflows/kit/run/loop/temporal.ts',
   'workflows/landscaper/execution/routes.ts',
 ]
+
+/** Folders whose comments, test titles and names follow the rules of eslint/prose.js. */
+const PROSE = ['eslint', 'test/bench', 'worker/gen', 'worker/plans']
 
 export default tseslint.config(
   { ignores: ['node_modules', 'deploy', 'coverage', '**/*.gen.ts'] },
@@ -122,6 +127,11 @@ export default tseslint.config(
   {
     files: ['test/**/*.ts'],
     rules: { 'max-lines-per-function': 'off', '@typescript-eslint/no-non-null-assertion': 'off' },
+  },
+  {
+    files: PROSE.map((folder) => `${folder}/**/*.{ts,js}`),
+    plugins: { prose },
+    rules: { 'prose/sentences': 'error', 'prose/names': 'error', 'no-nested-ternary': 'error' },
   },
   {
     files: ['**/*.js'],

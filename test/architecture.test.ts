@@ -324,7 +324,7 @@ describe('the checker itself, on modules that break the rules', () => {
   it.each([
     ['workflows/kit/run/routes.ts', '/** Such as `landscaper.gardener.cloud/v1alpha1`. */'],
     ['workflows/index.ts', "const group = 'chaos.DatadogHQ.com'"],
-    ['activities/kube/views.ts', '// Source: spec/landscaper.md 2.11.'],
+    ['activities/kube/object-views.ts', '// Source: spec/landscaper.md 2.11.'],
     ['activities/journal/write/resync.ts', '// Source: seeds/chaos-controller.txt'],
     ['activities/run/begin-job.ts', "const GROUP = 'apps.foundationdb.org'"],
     ['activities/deps.ts', '// gardener'],

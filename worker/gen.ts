@@ -5,19 +5,16 @@ import { join, relative, sep } from 'node:path'
 
 import { admissionIndex, readAdmissions } from './gen/admission-index.ts'
 import { compileFile, readText } from './gen/controller/controller-files.ts'
-import { staleText } from './gen/controllers.ts'
-import { controllerIndex } from './gen/controller-index.ts'
+import { staleText } from './gen/controller-modules.ts'
+import { controllerIndex, workflowIndex } from './gen/controller-index.ts'
 import { crdFileName, crdYaml } from './gen/crd.ts'
 import { deployerLists } from './gen/deployers.ts'
 import { foldersWith } from './server/kind-folders.ts'
 import { compareFiles, type GeneratedFiles, writeFiles } from './gen/output.ts'
-import { programFiles } from './gen/program-index.ts'
-import { roleFiles } from './gen/rbac.ts'
-import { webhookRoles } from './gen/webhook-rbac.ts'
+import { roleFiles, webhookRoles } from './gen/rbac.ts'
 import { DEFAULT_SECRET } from './server/webhook-secret.ts'
-import { wingFiles } from './gen/wing-index.ts'
-import { partsByWing, readParts } from './gen/wing-rights.ts'
-import { workflowIndex } from './gen/workflow-index.ts'
+import { programFiles, wingFiles } from './gen/wing-index.ts'
+import { partsByWing, readParts } from './gen/wing-rbac.ts'
 
 const DOCUMENT = 'controller.cm'
 const CRDS = 'deploy/crds'
@@ -28,7 +25,7 @@ export interface GenOptions {
   readonly root: string
   readonly check: boolean
   readonly print: (line: string) => void
-  /** Takes lines about what is wrong with documents. */
+  /** Receives lines about problems in documents. */
   readonly complain: (line: string) => void
 }
 
@@ -58,7 +55,7 @@ async function generatedFiles(root: string): Promise<GeneratedFiles> {
   const parts = await readParts(root)
   const { folders, controllers, wings } = parts
   const admissions = await readAdmissions(root, wings)
-  const names = wings.flatMap(({ said }) => said?.value.admission ?? [])
+  const names = wings.flatMap(({ declared }) => declared?.value.admission ?? [])
   const validating = names.map(({ configuration }) => configuration)
   const mutating = names.flatMap(({ mutation }) => mutation?.configuration ?? [])
   return new Map([

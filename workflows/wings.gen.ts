@@ -4,7 +4,7 @@ import { type Wing } from './kit/index.ts'
 import { chaosWing } from './chaos/wing.ts'
 import { landscaperWing } from './landscaper/wing.ts'
 
-/** What each wing says of itself. */
+/** The declaration of each wing. */
 export const WINGS: Readonly<Record<string, Wing>> = {
   chaos: chaosWing,
   landscaper: landscaperWing,

@@ -48,7 +48,7 @@ export function isChildRow(child: string, owner: string): RawBuilder<boolean> {
 // What a process leaves to others of a controller's subjects: those of the lanes that it does not serve. The lane is asked of the subject's row when a
 // wake is taken, so a wake says nothing of it, and whoever makes one need not know.
 
-export interface UnhandledLanes {
+export interface UnhandledPartitions {
   readonly controller: string
   /** Where a subject's projection says its lane. */
   readonly at: Path
@@ -56,7 +56,10 @@ export interface UnhandledLanes {
 }
 
 /** Of a row that names controller, cluster and uid: whether its subject is in none of these lanes. @param table or alias of the rows. */
-export function isInHandledLane(table: 'wake' | 'w' | 'j', left: readonly UnhandledLanes[]): RawBuilder<boolean> {
+export function isInHandledPartition(
+  table: 'wake' | 'w' | 'j',
+  left: readonly UnhandledPartitions[],
+): RawBuilder<boolean> {
   const row = (column: 'controller' | 'cluster' | 'uid') => sql.ref(`${table}.${column}`)
   const conditions = left.map(
     ({ controller, at, lanes }) => sql`not (${row('controller')} = ${controller} and exists (

@@ -11,7 +11,7 @@ import type * as ClientNode from '@kubernetes/client-node'
 import type { buildConnector } from 'undici'
 import { type HttpClientOptions, HttpKubeClient, type KubeAccess, type KubeClient } from './http-client.ts'
 import { PROBE_AFTER_MS } from './live-agent.ts'
-import { plainAccess } from './plain-access.ts'
+import { readPlainKubeconfig } from './plain-kubeconfig.ts'
 
 export type { KubeClient, KubeConnection, Method, RequestOptions, StreamedResponse } from './http-client.ts'
 
@@ -76,7 +76,7 @@ export interface KubeClientOptions extends HttpClientOptions {
 
 export function createKubeClient(options: KubeClientOptions): KubeClient {
   const kubeconfig = textOf(options)
-  const plain = isJson(kubeconfig) ? plainAccess(kubeconfig) : undefined
+  const plain = isJson(kubeconfig) ? readPlainKubeconfig(kubeconfig) : undefined
   return new HttpKubeClient(plain ?? libraryAccess({ kubeconfig }), options)
 }
 

@@ -26,7 +26,7 @@ export interface DryRun {
   seen(plural: string): readonly KubeObject[]
 }
 
-interface Known {
+interface DryObject {
   readonly before: KubeObject | undefined
   readonly now: KubeObject | undefined
   readonly isWritten: boolean
@@ -37,7 +37,7 @@ const APPLY = 'application/apply-patch+yaml'
 const NO_VERSION = '0'
 
 export function dryRun(kube: KubeClient): DryRun {
-  const room = new Rehearsal(kube)
+  const room = new DryRunCluster(kube)
   return {
     client: {
       connection: kube.connection,
@@ -54,9 +54,9 @@ export function dryRun(kube: KubeClient): DryRun {
   }
 }
 
-class Rehearsal {
+class DryRunCluster {
   readonly #kube: KubeClient
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Map<string, DryObject>()
   /** As the server has them, by path. */
   readonly #read = new Map<string, KubeObject>()
 
@@ -77,7 +77,7 @@ class Rehearsal {
   async pretend(path: string, patch: object): Promise<void> {
     const found = await this.#get(path, {}).catch(ifMissing)
     const isWritten = this.#known.get(path)?.isWritten ?? false
-    if (found !== undefined) this.#put(path, merged(found, patch) as KubeObject, isWritten)
+    if (found !== undefined) this.#put(path, applyMergePatch(found, patch) as KubeObject, isWritten)
   }
 
   async request(method: Method, path: string, options: RequestOptions = {}): Promise<unknown> {
@@ -96,7 +96,7 @@ class Rehearsal {
 
   async #get(path: string, options: RequestOptions): Promise<KubeObject> {
     const known = this.#known.get(path)
-    if (known !== undefined) return known.now ?? absent(path)
+    if (known !== undefined) return known.now ?? throwNotFound(path)
     const answer = await this.#kube.request<KubeObject>('GET', path, options)
     if (isList(answer)) return this.#listed(path, answer, options) as unknown as KubeObject
     this.#read.set(path, answer)
@@ -131,7 +131,7 @@ class Rehearsal {
   async #change(method: 'PUT' | 'PATCH', path: string, options: RequestOptions): Promise<unknown> {
     const at = path.replace(/\/status$/, '')
     const known = this.#known.get(at)
-    if (known !== undefined && known.now === undefined && options.contentType !== APPLY) return absent(at)
+    if (known !== undefined && known.now === undefined && options.contentType !== APPLY) return throwNotFound(at)
     if (known?.now === undefined) {
       // For the difference; most have been read before.
       if (!this.#read.has(at)) await this.#get(at, {}).catch(ifMissing)
@@ -140,7 +140,7 @@ class Rehearsal {
       const metadata = { ...answer.metadata, resourceVersion: version === '' ? NO_VERSION : version }
       return this.#put(at, { ...answer, metadata }, true)
     }
-    const changed = (method === 'PUT' ? options.body : merged(known.now, options.body)) as KubeObject
+    const changed = (method === 'PUT' ? options.body : applyMergePatch(known.now, options.body)) as KubeObject
     if (known.before === undefined && at === path) await this.#check(at, changed, options)
     return this.#put(at, { ...changed, metadata: { ...changed.metadata, resourceVersion: versionOf(known.now) } }, true)
   }
@@ -191,7 +191,7 @@ function without<Fields extends object, Key extends keyof Fields>(
 
 const versionOf = ({ metadata }: KubeObject): string => metadata.resourceVersion ?? NO_VERSION
 
-function absent(path: string): never {
+function throwNotFound(path: string): never {
   throw new KubeError(`${path} is not there any more`, { status: 404, reason: 'NotFound' })
 }
 
@@ -220,12 +220,12 @@ function isSelected(
 type Fields = Readonly<Record<string, unknown>>
 
 /** A JSON merge patch on a value. Source: RFC 7386. */
-export function merged(found: unknown, patch: unknown): unknown {
+export function applyMergePatch(found: unknown, patch: unknown): unknown {
   if (!isFields(patch)) return patch
   const result = new Map(Object.entries(isFields(found) ? found : {}))
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) result.delete(key)
-    else result.set(key, merged(result.get(key), value))
+    else result.set(key, applyMergePatch(result.get(key), value))
   }
   return Object.fromEntries(result)
 }

@@ -6,13 +6,13 @@ import type { ErrorReport, Subject } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import { resourcePath } from './resource-path.ts'
 import { isAlreadyExists, KubeError } from './errors.ts'
-import { hurried } from './hurried-client.ts'
+import { withDeadline } from './client-with-deadline.ts'
 
 const EVENTS = { apiVersion: 'v1', plural: 'events' }
 // The API server's limit for an Event's message.
 const MESSAGE_LIMIT = 1024
 // Nobody waits long for what only repeats something.
-export const PATIENCE = { requestMs: 5000, totalMs: 5000 }
+export const EVENT_DEADLINE = { requestMs: 5000, totalMs: 5000 }
 
 type EventDeps = Pick<Deps, 'kube' | 'log' | 'now'>
 
@@ -70,7 +70,7 @@ export async function writeEvent(
   const event = {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { name: `${nameBegin(name)}.${hash.slice(0, 16)}`, namespace, ...(annotations && { annotations }) },
+    metadata: { name: `${namePrefix(name)}.${hash.slice(0, 16)}`, namespace, ...(annotations && { annotations }) },
     involvedObject: { apiVersion, kind, ...(involved.namespace !== '' && { namespace }), name, uid },
     type: told.type,
     reason: told.reason,
@@ -81,7 +81,7 @@ export async function writeEvent(
     count: 1,
   }
   try {
-    await hurried(deps.kube, PATIENCE).request('POST', resourcePath(EVENTS, namespace), { body: event })
+    await withDeadline(deps.kube, EVENT_DEADLINE).request('POST', resourcePath(EVENTS, namespace), { body: event })
   } catch (failure) {
     if (!(failure instanceof KubeError)) throw failure
     if (isAlreadyExists(failure)) return 'known'
@@ -97,6 +97,6 @@ export function identityHash(identity: readonly string[]): string {
 }
 
 /** What fits before the hash, and may stand before a dot. */
-function nameBegin(name: string): string {
+function namePrefix(name: string): string {
   return name.slice(0, 230).replace(/[^A-Za-z0-9]+$/, '')
 }

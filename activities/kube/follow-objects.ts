@@ -11,9 +11,9 @@ import type { EventType } from '../journal/write/incoming-events.ts'
 import type { KubeClient, KubeObject } from './client.ts'
 import { KubeError } from './errors.ts'
 import { readPages } from './pages.ts'
-import { watchError, watchRefusal, needsList, readMessages } from './watch-stream.ts'
+import { watchError, refusedWatch, needsList, readMessages } from './watch-stream.ts'
 
-export type Followed =
+export type FollowedChange =
   | { readonly type: 'listed'; readonly objects: readonly KubeObject[] }
   | { readonly type: 'event'; readonly eventType: EventType; readonly object: KubeObject }
   /** What it does about it is to try again after this time. */
@@ -41,16 +41,16 @@ export async function* followObjects(
   kube: Pick<KubeClient, 'request' | 'stream'>,
   path: string,
   options: FollowOptions,
-): AsyncGenerator<Followed> {
+): AsyncGenerator<FollowedChange> {
   const { signal, backoffMs = BACKOFF_MS, random = Math.random } = options
   const position: Position = { version: undefined, listDueAt: 0, failures: 0 }
-  while (!isOver(signal)) {
+  while (!isAborted(signal)) {
     let leastMs = 0
     let failure: unknown
     try {
       yield* followOnce(kube, path, options, position)
     } catch (error) {
-      if (isOver(signal)) return
+      if (isAborted(signal)) return
       failure = error
       if (error instanceof KubeError && needsList({ code: error.status, reason: error.reason }))
         position.version = undefined
@@ -75,7 +75,7 @@ async function* followOnce(
   path: string,
   options: FollowOptions,
   position: Position,
-): AsyncGenerator<Followed> {
+): AsyncGenerator<FollowedChange> {
   const { relistMs = RELIST_MS } = options
   if (position.version === undefined || performance.now() >= position.listDueAt) {
     const { objects, version } = await list(kube, path, options)
@@ -90,7 +90,7 @@ async function* followOnce(
   }
 }
 
-const isOver = (signal: AbortSignal): boolean => signal.aborted
+const isAborted = (signal: AbortSignal): boolean => signal.aborted
 
 async function list(kube: Pick<KubeClient, 'request'>, path: string, { query, signal }: FollowOptions) {
   const objects: KubeObject[] = []
@@ -122,7 +122,7 @@ async function* watch(
   const asked = `${path}?${search.toString()}`
   try {
     const response = await kube.stream(asked, AbortSignal.any([signal, connection.signal]))
-    if (response.statusCode !== 200) throw await watchRefusal(asked, response)
+    if (response.statusCode !== 200) throw await refusedWatch(asked, response)
     for await (const message of readMessages(response.body, WATCHDOG_MS, () => connection.abort())) {
       if (message.type === 'error') throw watchError(asked, message.status)
       yield message

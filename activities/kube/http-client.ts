@@ -16,7 +16,7 @@ export interface RequestOptions {
   /** Instead of the client's. */
   readonly maxBodyBytes?: number
   /** A list of which less is asked for when this does not come in time: a silence says little of the server yet. */
-  readonly mayBeSmaller?: boolean
+  readonly isRetriedSmaller?: boolean
   /** Form of the answer; JSON as it is without it. */
   readonly accept?: string
   /** A header in which the token of the kubeconfig goes along as well, for who stands behind the API server: that takes the usual one away. */
@@ -151,8 +151,8 @@ export class HttpKubeClient implements KubeClient {
         headers: {
           ...this.#headers,
           'user-agent': this.#userAgent,
-          ...formsOf(options),
-          ...tokenAgain(this.#headers, options),
+          ...contentHeaders(options),
+          ...copyToken(this.#headers, options),
         },
         ...(options.body !== undefined && { body: writeJson(options.body) }),
         ...(this.#dispatcher !== undefined && { dispatcher: this.#dispatcher }),
@@ -180,11 +180,11 @@ export class HttpKubeClient implements KubeClient {
   }
 }
 
-function formsOf({ accept = JSON_FORM, body, contentType = JSON_FORM }: RequestOptions): Record<string, string> {
+function contentHeaders({ accept = JSON_FORM, body, contentType = JSON_FORM }: RequestOptions): Record<string, string> {
   return { accept, ...(body !== undefined && { 'content-type': contentType }) }
 }
 
-function tokenAgain(headers: Readonly<Record<string, string>>, { tokenHeader }: RequestOptions) {
+function copyToken(headers: Readonly<Record<string, string>>, { tokenHeader }: RequestOptions) {
   const usual = Object.entries(headers).find(([name]) => name.toLowerCase() === 'authorization')?.[1]
   const token = /^Bearer (\S+)$/.exec(usual ?? '')?.[1]
   return tokenHeader === undefined || token === undefined ? {} : { [tokenHeader]: token }
@@ -194,10 +194,10 @@ const JSON_FORM = 'application/json'
 
 async function textOf(body: Dispatcher.ResponseData['body'], most: number): Promise<string> {
   if (most === Infinity) return await body.text()
-  return (await wholeBody(body, most, () => tooLong(most))).toString('utf8')
+  return (await readBody(body, most, () => bodyTooLong(most))).toString('utf8')
 }
 
-function tooLong(bytes: number): Error {
+function bodyTooLong(bytes: number): Error {
   return Object.assign(new Error(`the body is longer than ${bytes} bytes`), { code: 'BODY_TOO_LONG' })
 }
 
@@ -208,7 +208,7 @@ function tooLong(bytes: number): Error {
  *
  * @throws what `excess` makes when there are more than `most` bytes; what the body throws.
  */
-export async function wholeBody(body: AsyncIterable<unknown>, most: number, excess: () => Error): Promise<Buffer> {
+export async function readBody(body: AsyncIterable<unknown>, most: number, excess: () => Error): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of body as AsyncIterable<Buffer>) {

@@ -45,15 +45,15 @@ export class KubeError extends Error {
   }
 
   /** The same without these texts, which a server, or a webhook of it, may have quoted. */
-  concealing(texts: readonly string[]): KubeError {
+  redacting(texts: readonly string[]): KubeError {
     const told = texts.filter((text) => text.trim() !== '' && this.message.includes(text))
     if (told.length === 0) return this
     const message = told.reduce((left, text) => left.replaceAll(text, '***'), this.message)
-    return this.saying(message)
+    return this.withMessage(message)
   }
 
   /** The same in other words. */
-  saying(message: string): KubeError {
+  withMessage(message: string): KubeError {
     const { status, reason, retryAfterMs, isDenial } = this
     return new KubeError(message, { status, reason, retryAfterMs, isDenial })
   }
@@ -126,7 +126,7 @@ const DENIED = [
 ]
 
 /** The words of a denial that may be shown: who denies, and why, without values. */
-function denial(message: string): string | undefined {
+function denialText(message: string): string | undefined {
   for (const form of DENIED) {
     const { by, sentence } = form.exec(message)?.groups ?? {}
     if (by !== undefined) return sentence === undefined ? message : `${by}: ${blankValues(sentence)}`
@@ -143,10 +143,10 @@ function parseStatus(status: number, text: string, sent: unknown): ReadStatus {
   try {
     const body = JSON.parse(text) as ApiStatus
     const { reason = 'Unknown', message: told = '' } = body
-    const denied = denial(told)
+    const denied = denialText(told)
     if (denied !== undefined)
       return { reason: denialReason(body), message: status === 422 ? denied : told, isDenial: true, causes: [] }
-    const message = status === 422 ? refusal(body, sent) : told
+    const message = status === 422 ? refusedObjectText(body, sent) : told
     return { reason, message, missing: missingIn(body), isDenial: false, causes: causesIn(body) }
   } catch {
     if (status === 422) return { reason: 'Unknown', message: '', isDenial: false, causes: [] }
@@ -168,7 +168,7 @@ function missingIn({ reason, details }: ApiStatus): MissingObject | undefined {
 }
 
 // The server's own words for a refused object quote the values that it refuses, and templates may fill them with secrets.
-function refusal({ details = {} }: ApiStatus, sent: unknown): string {
+function refusedObjectText({ details = {} }: ApiStatus, sent: unknown): string {
   const { kind = 'object', name = '', causes = [] } = details
   const what = [
     kind,
@@ -199,13 +199,13 @@ function unknownFields(message: string): readonly string[] {
 }
 
 // What a webhook answers with is about its rules, not about the object that was asked for.
-const isAnswered = (error: unknown, status: number): error is KubeError =>
+const hasStatus = (error: unknown, status: number): error is KubeError =>
   error instanceof KubeError && error.status === status && !error.isDenial
 
-export const isNotFound = (error: unknown): error is KubeError => isAnswered(error, 404)
+export const isNotFound = (error: unknown): error is KubeError => hasStatus(error, 404)
 export const isAlreadyExists = (error: unknown): error is KubeError =>
-  isAnswered(error, 409) && error.reason === 'AlreadyExists'
-export const isConflict = (error: unknown): error is KubeError => isAnswered(error, 409) && error.reason === 'Conflict'
+  hasStatus(error, 409) && error.reason === 'AlreadyExists'
+export const isConflict = (error: unknown): error is KubeError => hasStatus(error, 409) && error.reason === 'Conflict'
 
 /** Whether the server refuses to create an object because its namespace is being deleted. The same request succeeds in a new namespace of that name. */
 export const isNamespaceTerminating = (error: unknown): error is KubeError =>

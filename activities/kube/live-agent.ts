@@ -20,7 +20,7 @@ export interface SilenceLimits {
 
 const PING_MS = 8000
 const SILENT_MS = 20_000
-const LOOKS = 10
+const CHECKS = 10
 
 /** A pool whose connections `connect` makes. */
 export function createLiveAgent(connect: buildConnector.connector, limits: SilenceLimits = {}): Agent {
@@ -48,15 +48,15 @@ function closeWhenSilent(socket: Socket, silentMs: number): void {
   const looking = setInterval(() => {
     silent = socket.bytesRead === known ? silent + 1 : 0
     known = socket.bytesRead
-    if (silent >= LOOKS) socket.destroy(silence(silentMs))
-  }, silentMs / LOOKS)
+    if (silent >= CHECKS) socket.destroy(silenceError(silentMs))
+  }, silentMs / CHECKS)
   looking.unref()
   socket.once('close', () => {
     clearInterval(looking)
   })
 }
 
-function silence(ms: number): Error {
+function silenceError(ms: number): Error {
   return Object.assign(new Error(`nothing came for ${ms} ms, expected at least answers to pings`), {
     code: 'ETIMEDOUT',
   })

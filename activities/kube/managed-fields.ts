@@ -2,7 +2,7 @@
 
 import { type By, controllerInID, readJson } from '../../workflows/kit/index.ts'
 import type { ObjectMeta } from './client.ts'
-import { fieldOf } from './merge.ts'
+import { fieldOf } from './merge-patch.ts'
 
 /** What the field managers of all controllers begin with. */
 export const FIELD_MANAGER_PREFIX = 'pawl-'

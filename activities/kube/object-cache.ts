@@ -10,7 +10,7 @@ import { answerBytes } from './http-client.ts'
 const LIMIT_BYTES = 24 * 1024 * 1024
 
 export class ObjectCache {
-  readonly gone = new GoneObjects()
+  readonly deletedObjects = new DeletedObjects()
   readonly #objects = new Map<string, { readonly object: KubeObject; readonly bytes: number }>()
   readonly #limit: number
   #bytes = 0
@@ -27,7 +27,7 @@ export class ObjectCache {
   put(object: KubeObject): KubeObject {
     const { uid } = object.metadata
     if (uid === undefined) return object
-    this.gone.forget(uid)
+    this.deletedObjects.forget(uid)
     const known = this.#objects.get(uid)
     if (known !== undefined && versionOf(known.object) > versionOf(object)) return known.object
     this.forget(uid)
@@ -63,25 +63,25 @@ export function versionOf({ metadata }: KubeObject): number {
 //   G1. For a while only: a server that was behind may have lacked what there is, and nothing tells of it.
 //   G2. Of the version that the journal knows; what comes to life again has a row of another one.
 
-const BELIEVED_MS = 10 * 60_000
+const CONFIRMED_FOR_MS = 10 * 60_000
 const MOST_OBJECTS = 10_000
 
-interface Known {
+interface KnownVersion {
   readonly uid: string
   readonly version: number
 }
 
-export class GoneObjects {
+export class DeletedObjects {
   readonly #until = new Map<string, { readonly version: number; readonly ms: number }>()
 
-  confirm({ uid, version }: Known, now: Date): void {
+  confirm({ uid, version }: KnownVersion, now: Date): void {
     this.#until.delete(uid)
-    this.#until.set(uid, { version, ms: now.getTime() + BELIEVED_MS })
+    this.#until.set(uid, { version, ms: now.getTime() + CONFIRMED_FOR_MS })
     const [oldest] = this.#until.keys()
     if (this.#until.size > MOST_OBJECTS && oldest !== undefined) this.#until.delete(oldest)
   }
 
-  has({ uid, version }: Known, now: Date): boolean {
+  has({ uid, version }: KnownVersion, now: Date): boolean {
     const until = this.#until.get(uid)
     return until !== undefined && until.version === version && now.getTime() < until.ms
   }

@@ -29,19 +29,19 @@ export function isOwnedBy(
  * Whether the object is this owner's (isOwnedBy), or would be if the only owner that it names controlled it: so Landscaper leaves its data and the exports
  * of items, for the garbage collector alone. What is written next has a reference that controls.
  */
-export function isHeldBy(
+export function isOnlyOwnedBy(
   object: Pick<KubeObject, 'metadata'>,
   kind: OwnerKind,
   owner: OwnerName & { readonly namespace: string },
 ): boolean {
-  const holder = holderOf(object)
+  const holder = onlyOwnerOf(object)
   if (holder === undefined) return isOwnedBy(object, kind, owner)
   const ownerReferences = [{ ...holder, controller: true }]
   return isOwnedBy({ metadata: { ...object.metadata, ownerReferences } }, kind, owner)
 }
 
 /** The only owner that an object names, whether it controls it or not. */
-export function holderOf({ metadata }: Pick<KubeObject, 'metadata'>): OwnerReference | undefined {
+export function onlyOwnerOf({ metadata }: Pick<KubeObject, 'metadata'>): OwnerReference | undefined {
   const [only, ...others] = metadata.ownerReferences ?? []
   return others.length === 0 ? only : undefined
 }

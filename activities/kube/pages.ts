@@ -46,42 +46,42 @@ export async function* readPages(
   const how = { signal, maxBodyBytes: mostBytes }
   const selectors = selectorsIn(query)
   const remembered = { kube, list: `${path}?${new URLSearchParams(selectors).toString()}` }
-  let pace: Pace = { limit: wanted ?? lastLimit(remembered), slow: 0 }
+  let pace: PageSize = { limit: wanted ?? lastPageLimit(remembered), slow: 0 }
   let token: string | undefined
   do {
     const { limit } = pace
     const asked = withLimit(token === undefined ? query : { ...selectors, continue: token }, limit)
     let list: ObjectList
     try {
-      list = await kube.request<ObjectList>('GET', path, { query: asked, mayBeSmaller: mayBeSlower(pace), ...how })
+      list = await kube.request<ObjectList>('GET', path, { query: asked, isRetriedSmaller: mayBeSlower(pace), ...how })
     } catch (error) {
-      if (limit === 1 && isTooLarge(error)) throw await tooLargeAlone(kube, path, { query: asked, ...how })
-      pace = await smaller(pace, error, signal)
+      if (limit === 1 && isTooLarge(error)) throw await objectTooLarge(kube, path, { query: asked, ...how })
+      pace = await nextPageSize(pace, error, signal)
       continue
     }
     const isWhole = token === undefined && nextOf(list) === ''
     // One that came whole comes so again, all at once.
-    if (wanted === undefined) rememberLimit(remembered, isWhole ? undefined : limit)
+    if (wanted === undefined) rememberPageLimit(remembered, isWhole ? undefined : limit)
     token = nextOf(list)
     pace = { limit, slow: 0 }
     yield { ...list, limit }
   } while (token !== '')
 }
 
-interface Pace {
+interface PageSize {
   readonly limit: number | undefined
   /** How often in a row the server was too slow. */
   readonly slow: number
 }
 
-const mayBeSlower = ({ limit, slow }: Pace) => limit !== 1 && slow < MOST_SLOW
+const mayBeSlower = ({ limit, slow }: PageSize) => limit !== 1 && slow < MOST_SLOW
 
 function withLimit(query: Readonly<Record<string, string>>, limit: number | undefined) {
   return limit === undefined ? query : { ...query, limit: String(limit) }
 }
 
 /** P3. @throws the error where nothing smaller is to be asked for. */
-async function smaller(pace: Pace, error: unknown, signal: AbortSignal | undefined): Promise<Pace> {
+async function nextPageSize(pace: PageSize, error: unknown, signal: AbortSignal | undefined): Promise<PageSize> {
   const { limit, slow } = pace
   if (isTooLarge(error)) return { limit: limit === undefined ? FIRST_LIMIT : Math.floor(limit / 2), slow }
   const pauseMs = isSlow(error) ? (error.retryAfterMs ?? 0) : Infinity
@@ -143,7 +143,7 @@ function codeOf({ cause }: KubeError): unknown {
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 
 /** P2. Its metadata still fit. */
-async function tooLargeAlone(
+async function objectTooLarge(
   kube: Pick<KubeClient, 'request'>,
   path: string,
   asked: RequestOptions & { readonly maxBodyBytes: number },
@@ -178,22 +178,22 @@ function isName(text: unknown): text is string {
 // Lists that were too large all at once: in which pages they came, so that the next pass does not read what it has to throw away first.
 // Per client, and bounded; only memory, for a process that does not know tries all at once.
 
-export interface RememberedList {
+export interface ListKey {
   readonly kube: Pick<KubeClient, 'request'>
   /** Path and selectors. */
   readonly list: string
 }
 
 const MOST_LISTS = 500
-const LIMITS = new WeakMap<RememberedList['kube'], Map<string, number>>()
+const LIMITS = new WeakMap<ListKey['kube'], Map<string, number>>()
 
 /** Undefined: it came all at once, or was not asked for lately. */
-export function lastLimit({ kube, list }: RememberedList): number | undefined {
+export function lastPageLimit({ kube, list }: ListKey): number | undefined {
   return LIMITS.get(kube)?.get(list)
 }
 
 /** @param limit undefined: all at once. */
-export function rememberLimit({ kube, list }: RememberedList, limit: number | undefined): void {
+export function rememberPageLimit({ kube, list }: ListKey, limit: number | undefined): void {
   const limits = LIMITS.get(kube) ?? new Map<string, number>()
   LIMITS.set(kube, limits)
   // What is used goes to the end; the one that was used least lately is forgotten.

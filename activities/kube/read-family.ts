@@ -28,7 +28,7 @@ import { isNotFound } from './errors.ts'
 import { versionOf } from './object-cache.ts'
 import { isOwnedBy } from './owners.ts'
 import { readAll } from './pages.ts'
-import { type StoredAs, storedAs } from './views.ts'
+import { type StoredAs, storedAs } from './object-views.ts'
 
 /** What a run knows of objects, and is told the difference to: resourceVersion by uid. */
 export type KnownVersions = Readonly<Record<string, string>>
@@ -39,13 +39,13 @@ export function newestKnown(known: KnownVersions): number {
 }
 
 /** uids of known objects that are not among those there now. */
-export function goneSince(known: KnownVersions, now: readonly KubeObject[]): readonly string[] {
+export function deletedSince(known: KnownVersions, now: readonly KubeObject[]): readonly string[] {
   const there = new Set(now.map((object) => object.metadata.uid))
   return Object.keys(known).filter((uid) => !there.has(uid))
 }
 
 /** Whether the object is not as the run knows it. */
-export function isNews({ metadata: { uid = '', resourceVersion } }: KubeObject, known: KnownVersions): boolean {
+export function isChangedSince({ metadata: { uid = '', resourceVersion } }: KubeObject, known: KnownVersions): boolean {
   return known[uid] !== resourceVersion
 }
 
@@ -71,7 +71,7 @@ export interface Children<Child extends WatchedKind = WatchedKind> {
   /** Newest version that the run itself has written or seen, 0 for none. */
   readonly ownVersion?: number
   /** As for `readSubject`. */
-  readonly looker?: PassRef
+  readonly pass?: PassRef
 }
 
 export interface Family<Watched extends WatchedKind = WatchedKind, Child extends WatchedKind = WatchedKind> {
@@ -87,28 +87,28 @@ export async function readFamily<Watched extends WatchedKind, Child extends Watc
   subject: Omit<Subject, 'group' | 'kind'>,
   children: Children<Child>,
 ): Promise<Family<Watched, Child>> {
-  const { subject: object, children: found } = await readKin(deps, watched, subject, [children])
+  const { subject: object, children: found } = await readFamilyOfKinds(deps, watched, subject, [children])
   return { subject: object, children: found[0] }
 }
 
 /** Lists of children, as they were asked for. */
-export type Kin<Asked extends readonly Children[]> = {
+export type ChildLists<Asked extends readonly Children[]> = {
   readonly [Index in keyof Asked]: Asked[Index] extends Children<infer Child> ? readonly StoredAs<Child>[] : never
 }
 
 /** The subject and those it controls of several kinds, of which the journal is asked once. @param asked of one looker. */
-export async function readKin<Watched extends WatchedKind, const Asked extends readonly Children[]>(
+export async function readFamilyOfKinds<Watched extends WatchedKind, const Asked extends readonly Children[]>(
   deps: Deps,
   watched: Watched,
   subject: Omit<Subject, 'group' | 'kind'>,
   asked: Asked,
-): Promise<{ readonly subject: StoredAs<Watched> | undefined; readonly children: Kin<Asked> }> {
-  const family = await deps.journal.family(ownerAt(watched, subject), asked[0]?.looker)
+): Promise<{ readonly subject: StoredAs<Watched> | undefined; readonly children: ChildLists<Asked> }> {
+  const family = await deps.journal.family(ownerAt(watched, subject), asked[0]?.pass)
   const [object, ...children] = await Promise.all([
     readKnown(deps, watched, subject, family.self),
     ...asked.map((one) => readChildren(deps, { watched, ...subject }, one, family)),
   ])
-  return { subject: object as StoredAs<Watched> | undefined, children: children as unknown as Kin<Asked> }
+  return { subject: object as StoredAs<Watched> | undefined, children: children as unknown as ChildLists<Asked> }
 }
 
 /** Those that the subject controls, without the subject. */
@@ -121,7 +121,7 @@ export async function readOwned<Child extends WatchedKind>(
     deps,
     owner,
     children,
-    await deps.journal.family(ownerAt(owner.watched, owner), children.looker),
+    await deps.journal.family(ownerAt(owner.watched, owner), children.pass),
   )
 }
 
@@ -145,18 +145,18 @@ async function readChildren<Child extends WatchedKind>(
   // What is called otherwise need not be read to be left out.
   const isGone = ({ deleted, presumedDeleted }: KnownObject) => deleted && !presumedDeleted
   const now = deps.now()
-  const isConfirmed = (child: KnownObject) => child.presumedDeleted && deps.objects.gone.has(child, now)
+  const isConfirmed = (child: KnownObject) => child.presumedDeleted && deps.objects.deletedObjects.has(child, now)
   const living = known.filter(
     (child) => !isGone(child) && !isConfirmed(child) && (!('name' in by) || child.name === by.name),
   )
-  const unseen = living.filter((child) => seen(deps, child) === undefined)
+  const unseen = living.filter((child) => cachedObject(deps, child) === undefined)
   if (family.listedKinds.has(groupKindText(kind)) && unseen.length <= MOST_READS) {
     const read = await Promise.all(living.map((child) => readKnown(deps, watched, child, child)))
-    confirmGone(deps, living, read)
+    confirmDeleted(deps, living, read)
     return read.filter((child) => child !== undefined).filter(isMeant)
   }
   const found = 'name' in by ? await readNamed(deps, watched, namespace, by.name) : await readLabelled(by.labelSelector)
-  confirmGone(deps, living, found)
+  confirmDeleted(deps, living, found)
   // The list may be older than the end of a finalizer, which the journal knows under the version before.
   const gone = new Set(known.filter(isGone).map((child) => child.uid))
   return found
@@ -170,13 +170,14 @@ async function readChildren<Child extends WatchedKind>(
 }
 
 /** What the bridge's list has lacked and the server does not have, either. */
-function confirmGone(
+function confirmDeleted(
   { objects, now }: Deps,
   asked: readonly KnownObject[],
   found: readonly (KubeObject | undefined)[],
 ) {
   const there = new Set(found.map((object) => object?.metadata.uid))
-  for (const child of asked) if (child.presumedDeleted && !there.has(child.uid)) objects.gone.confirm(child, now())
+  for (const child of asked)
+    if (child.presumedDeleted && !there.has(child.uid)) objects.deletedObjects.confirm(child, now())
 }
 
 async function readNamed<Watched extends WatchedKind>(deps: Deps, watched: Watched, namespace: string, name: string) {
@@ -184,31 +185,35 @@ async function readNamed<Watched extends WatchedKind>(deps: Deps, watched: Watch
   return object === undefined ? [] : [object]
 }
 
-type Place = Pick<Subject, 'uid' | 'namespace' | 'name'>
+type ObjectPlace = Pick<Subject, 'uid' | 'namespace' | 'name'>
 
-interface Owner extends Place {
+interface Owner extends ObjectPlace {
   readonly watched: WatchedKind
 }
 
-function ownerAt(watched: WatchedKind, { uid, namespace, name }: Place): Place & GroupKind {
+function ownerAt(watched: WatchedKind, { uid, namespace, name }: ObjectPlace): ObjectPlace & GroupKind {
   return { ...groupKindOf(watched), uid, namespace, name }
 }
 
 async function readKnown<Watched extends WatchedKind>(
   deps: Deps,
   watched: Watched,
-  { uid, namespace, name }: Place,
+  { uid, namespace, name }: ObjectPlace,
   known: KnownObject | undefined,
 ): Promise<StoredAs<Watched> | undefined> {
-  const before = known === undefined ? undefined : seen(deps, known)
+  const before = known === undefined ? undefined : cachedObject(deps, known)
   if (before !== undefined) return storedAs(watched, before)
   const found = await readObject(deps, watched, namespace, name)
-  const object = isLess(found, uid, known) ? await readNotOlder(deps, watched, known) : found
+  const object = isOlderThanKnown(found, uid, known) ? await readNotOlder(deps, watched, known) : found
   return object?.metadata.uid === uid ? storedAs(watched, deps.objects.put(object)) : undefined
 }
 
 /** Whether the server shows less of an object than the journal has seen (R3). */
-function isLess(found: KubeObject | undefined, uid: string, known: KnownObject | undefined): known is KnownObject {
+function isOlderThanKnown(
+  found: KubeObject | undefined,
+  uid: string,
+  known: KnownObject | undefined,
+): known is KnownObject {
   if (known === undefined || known.deleted) return false
   return found?.metadata.uid !== uid || versionOf(found) < known.version
 }
@@ -227,7 +232,7 @@ async function readNotOlder(
 }
 
 /** The object as this process saw it, when the journal knows no newer state of it. */
-function seen({ objects }: Deps, { uid, version, deleted }: KnownObject): KubeObject | undefined {
+function cachedObject({ objects }: Deps, { uid, version, deleted }: KnownObject): KubeObject | undefined {
   const object = objects.get(uid)
   return object !== undefined && !deleted && versionOf(object) >= version ? object : undefined
 }
@@ -268,7 +273,7 @@ export async function listObjects<Watched extends WatchedKind>(
 }
 
 /** Objects of a kind in a namespace as the server has them now: for whoever has subscribed before (subscriptions.ts, S1). */
-export async function listNow<Watched extends WatchedKind>(
+export async function listFromServer<Watched extends WatchedKind>(
   { kube }: Pick<Deps, 'kube'>,
   watched: Watched,
   namespace: string,

@@ -52,7 +52,7 @@ export function refusedField(message: string, sent: unknown): string | undefined
 function withoutValues(reason: string, sent: unknown): string {
   const [line = ''] = reason.split('\n')
   const words = line.slice(0, GO_VALUE.exec(line)?.index).trim()
-  const kept = withoutSent(words, sent)
+  const kept = withoutSentTexts(words, sent)
   const blank = SUPPORTED.test(kept) ? kept : blankValues(kept).replace(/: "\.\.\."$/, '')
   return blank.length <= LONGEST_REASON ? blank : `${blank.slice(0, LONGEST_REASON)}...`
 }
@@ -94,7 +94,7 @@ const SHORTEST = 4
 const LONG = 12
 
 /** @param body the request body: each text of it is replaced by `***`; its name, namespace, kind and labels stay. */
-export function withoutSent(sentence: string, body: unknown): string {
+export function withoutSentTexts(sentence: string, body: unknown): string {
   const told = [...new Set(textsIn(body, namesIn(body)))]
     .filter((text) => sentence.includes(text))
     .sort((one, other) => other.length - one.length)

@@ -34,7 +34,7 @@ export class WatchSilent extends Error {
   }
 }
 
-export class WatchGarbled extends Error {
+export class InvalidWatchMessage extends Error {
   constructor(line: string) {
     // Never the line itself: it may hold a Secret.
     super(`watch: found a line of ${line.length} characters that is no watch event`)
@@ -51,10 +51,10 @@ export async function* readMessages(
   watchdogMs: number,
   abort: () => void,
 ): AsyncGenerator<WatchMessage> {
-  for await (const line of readLines(guardSilence(body, watchdogMs, abort))) yield parseMessage(line)
+  for await (const line of readLines(endOnSilence(body, watchdogMs, abort))) yield parseMessage(line)
 }
 
-async function* guardSilence(
+async function* endOnSilence(
   body: AsyncIterable<Uint8Array>,
   ms: number,
   abort: () => void,
@@ -123,7 +123,7 @@ interface RawStatus {
 
 export function parseMessage(line: string): WatchMessage {
   const { type, object } = parseJson(line)
-  if (typeof object !== 'object') throw new WatchGarbled(line)
+  if (typeof object !== 'object') throw new InvalidWatchMessage(line)
   switch (type) {
     case 'ADDED':
     case 'MODIFIED':
@@ -134,7 +134,7 @@ export function parseMessage(line: string): WatchMessage {
     case 'ERROR':
       return { type: 'error', status: statusAnswer(object) }
     default:
-      throw new WatchGarbled(line)
+      throw new InvalidWatchMessage(line)
   }
 }
 
@@ -176,20 +176,20 @@ function parseJson(line: string): RawMessage {
   } catch {
     // Reported below.
   }
-  throw new WatchGarbled(line)
+  throw new InvalidWatchMessage(line)
 }
 
 function versionOf(object: KubeObject, line: string): number {
   const metadata = object.metadata as KubeObject['metadata'] | undefined
   const version = Number(metadata?.resourceVersion)
-  if (!Number.isSafeInteger(version) || version <= 0) throw new WatchGarbled(line)
+  if (!Number.isSafeInteger(version) || version <= 0) throw new InvalidWatchMessage(line)
   return version
 }
 
 // A watch that the server refuses, or ends with an error, as the error that any request has.
 
 /** Of an answer with another status than 200; reads the beginning of its body. */
-export async function watchRefusal(path: string, { statusCode, headers, body }: StreamedResponse): Promise<KubeError> {
+export async function refusedWatch(path: string, { statusCode, headers, body }: StreamedResponse): Promise<KubeError> {
   const status = parseStatus(await beginningOf(body))
   const seconds = Number(headers['retry-after'])
   const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : status.retryAfterMs

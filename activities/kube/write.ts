@@ -13,7 +13,7 @@ import type { AnsweredWrites } from '../journal/write/events.ts'
 import type { KubeObject } from './client.ts'
 import { resourcePath } from './resource-path.ts'
 import { inParallel } from './in-parallel.ts'
-import { type StoredAs, storedAs, isReleased } from './views.ts'
+import { type StoredAs, storedAs, isDeletedWithoutFinalizers } from './object-views.ts'
 import { isSecret } from './core-kinds.ts'
 import { isAlreadyExists, isConflict, isNotFound, KubeError } from './errors.ts'
 
@@ -35,7 +35,7 @@ interface Target<Watched extends WatchedKind = WatchedKind> {
   /** A field that the kind does not have is refused; else the server drops it and says nothing. */
   readonly isStrict?: true
   /** Texts that no message may repeat. */
-  readonly conceals?: readonly string[]
+  readonly redacted?: readonly string[]
 }
 
 // What looks at objects is written as methods: a batch may hold writes of several kinds, each of which sees objects of its own kind only.
@@ -97,7 +97,7 @@ export async function writeAll<Watched extends WatchedKind>(
     const batch = writes.slice(answers.length, answers.length + size)
     const begunAt = deps.now().getTime()
     const answered = await writeBatch(deps, writer, batch, signal)
-    answers.push(...batch.map((write, index) => typed(write, answered[index])))
+    answers.push(...batch.map((write, index) => asKind(write, answered[index])))
     size = nextBatch(batch.length, deps.now().getTime() - begunAt)
   }
   return answers
@@ -110,7 +110,7 @@ function nextBatch(writes: number, tookMs: number): number {
 }
 
 /** The answer to a write, with its object as one of the kind that was written. Where none is left to be answered with, it is gone. */
-function typed<Watched extends WatchedKind>(
+function asKind<Watched extends WatchedKind>(
   write: Write<Watched>,
   answer: WriteAnswer | undefined,
 ): WriteAnswer<Watched> {
@@ -138,9 +138,9 @@ async function writeBatch(
     started_at: deps.now(),
   }))
   const begun = await deps.journal.begin(rows)
-  if (begun === 'over') return await lookInstead(deps, writer, writes, signal)
+  if (begun === 'over') return await readInstead(deps, writer, writes, signal)
   const answers = await inParallel(writes, PARALLEL_WRITES, (write) => sendOne(deps, writer, write, signal))
-  answers.forEach((answer, index) => remember(deps, writes[index], answer))
+  answers.forEach((answer, index) => cacheAnswer(deps, writes[index], answer))
   const finished_at = deps.now()
   const finished = rows.map((row, index) => ({ ...row, finished_at, ...resultOf(answers[index]) }))
   deps.journal.finish({
@@ -165,7 +165,7 @@ function resultOf(answer: WriteAnswer | undefined): {
 }
 
 /** What a run reads again soon: the objects of the controllers. Not what they make, which may be Secrets. */
-function remember({ objects, subjectKinds }: Deps, write: Write | undefined, answer: WriteAnswer): void {
+function cacheAnswer({ objects, subjectKinds }: Deps, write: Write | undefined, answer: WriteAnswer): void {
   if (write === undefined) return
   const kind = groupKindOf(write.watched)
   if (isSecret(write.watched)) return
@@ -173,7 +173,7 @@ function remember({ objects, subjectKinds }: Deps, write: Write | undefined, ans
   if (answer.result !== 'ok' && answer.result !== 'superseded') return
   const { uid } = answer.object.metadata
   if (uid === undefined || !isWholeObject(answer.object)) return
-  if (isReleased(answer.object)) objects.forget(uid)
+  if (isDeletedWithoutFinalizers(answer.object)) objects.forget(uid)
   else objects.put(answer.object)
 }
 
@@ -212,19 +212,19 @@ async function sendOne(
     }
   } catch (error) {
     if (isNotFound(error)) return { result: 'gone' }
-    if (error instanceof KubeError) return { result: 'failed', error: error.concealing(write.conceals ?? []) }
+    if (error instanceof KubeError) return { result: 'failed', error: error.redacting(write.redacted ?? []) }
     throw error
   }
 }
 
 /** What the writes would have found (W5). Nothing is journaled: whoever wrote it has done so, and the bridge sees the rest. */
-async function lookInstead(
+async function readInstead(
   { kube, log }: Deps,
   { workflowID, pass, step }: Writer,
   writes: readonly Write[],
   signal: AbortSignal | undefined,
 ): Promise<WriteAnswer[]> {
-  const looks = await inParallel(writes, PARALLEL_WRITES, (write) => lookOne(kube, write, signal))
+  const looks = await inParallel(writes, PARALLEL_WRITES, (write) => readOne(kube, write, signal))
   const withheld = looks.filter(({ isWithheld }) => isWithheld).length
   const where = { workflowID, pass, step }
   // A task that was lost, or voided by a signal, is made again from its begin; so is one whose object went before it began.
@@ -233,15 +233,15 @@ async function lookInstead(
   return looks.map(({ answer }) => answer)
 }
 
-interface Look {
+interface ReadInstead {
   readonly answer: WriteAnswer
   /** The fence alone has kept it from being written. */
   readonly isWithheld: boolean
 }
 
-async function lookOne(kube: Deps['kube'], write: Write, signal: AbortSignal | undefined): Promise<Look> {
+async function readOne(kube: Deps['kube'], write: Write, signal: AbortSignal | undefined): Promise<ReadInstead> {
   try {
-    return lookAt(write, await kube.request<KubeObject>('GET', pathOf(write), { signal }))
+    return stateOf(write, await kube.request<KubeObject>('GET', pathOf(write), { signal }))
   } catch (error) {
     if (isNotFound(error)) return { answer: { result: 'gone' }, isWithheld: write.verb === 'create' }
     if (error instanceof KubeError) return { answer: { result: 'failed', error }, isWithheld: false }
@@ -249,15 +249,15 @@ async function lookOne(kube: Deps['kube'], write: Write, signal: AbortSignal | u
   }
 }
 
-function lookAt(write: Write, object: KubeObject): Look {
+function stateOf(write: Write, object: KubeObject): ReadInstead {
   if (write.verb === 'delete' && object.metadata.uid !== write.uid)
     return { answer: { result: 'gone' }, isWithheld: false }
-  const left = leftToDo(write, object)
+  const left = remainingWrite(write, object)
   if (left === 'done') return { answer: { result: 'ok', object, wrote: false, conflicted: true }, isWithheld: false }
   return { answer: { result: 'superseded', object }, isWithheld: left === 'write' }
 }
 
-function leftToDo(write: Write, found: KubeObject): 'write' | 'done' | 'superseded' {
+function remainingWrite(write: Write, found: KubeObject): 'write' | 'done' | 'superseded' {
   switch (write.verb) {
     case 'create':
       return write.isOurs(found) ? 'done' : 'superseded'

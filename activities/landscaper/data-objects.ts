@@ -15,11 +15,11 @@ import {
 import type { LandscaperDeps } from './deps.ts'
 import type { KubeObject, OwnerReference } from '../kube/client.ts'
 import { finalFailure, isFinal, isNamespaceTerminating, KubeError, retryableFailure } from '../kube/errors.ts'
-import { mergePatch } from '../kube/merge.ts'
+import { mergePatch } from '../kube/merge-patch.ts'
 import { readObject } from '../kube/read-family.ts'
 import { inParallel } from '../kube/in-parallel.ts'
-import { holderOf, isHeldBy, isOwnedBy } from '../kube/owners.ts'
-import { ownerOf } from '../kube/views.ts'
+import { onlyOwnerOf, isOnlyOwnedBy, isOwnedBy } from '../kube/owners.ts'
+import { ownerOf } from '../kube/object-views.ts'
 import { type Patch, type Write, type Writer, writeAll } from '../kube/write.ts'
 
 const HASH_ANNOTATION = 'data.landscaper.gardener.cloud/hash'
@@ -181,7 +181,7 @@ function mayOwn(
   { owner, namespace }: Pick<WriteDataInput, 'owner' | 'namespace'>,
 ): boolean {
   if (producerOf(existing) === undefined) return !strictTenancy
-  return isHeldBy(existing, owner, { ...owner, namespace })
+  return isOnlyOwnedBy(existing, owner, { ...owner, namespace })
 }
 
 // The garbage collector has not yet deleted the objects of a deleted owner: an earlier object with our name, or one that does not exist any more.
@@ -203,7 +203,7 @@ async function mayAdopt(
 
 // The controller of the object, or the owner of data that Landscaper wrote (owners.ts); other references have no meaning.
 function producerOf(object: KubeObject): OwnerReference | undefined {
-  const holder = holderOf(object)
+  const holder = onlyOwnerOf(object)
   const isGiver = holder !== undefined && PRODUCER_KINDS.some((kind) => isSameGroupKind(groupKindOf(holder), kind))
   return isGiver ? holder : ownerOf(object)
 }

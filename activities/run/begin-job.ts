@@ -15,8 +15,8 @@ import {
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { isFinal, laterFailure } from '../kube/errors.ts'
-import { hurried, type Patience } from '../kube/hurried-client.ts'
-import { targetView } from '../kube/views.ts'
+import { withDeadline, type RequestDeadline } from '../kube/client-with-deadline.ts'
+import { targetView } from '../kube/object-views.ts'
 import { fieldManagerOf } from '../kube/managed-fields.ts'
 import { type Patch, writeAll } from '../kube/write.ts'
 import { jobController } from './controllers.ts'
@@ -36,9 +36,9 @@ export interface BegunTarget extends TargetView {
 }
 
 // N1. Longer than the API server waits for a webhook by default.
-const DEADLINES: Patience = { requestMs: 12_000, totalMs: 20_000 }
+const DEADLINES: RequestDeadline = { requestMs: 12_000, totalMs: 20_000 }
 
-export const beginActivities = (processDeps: Deps, deadlines: Patience = DEADLINES) => ({
+export const beginActivities = (processDeps: Deps, deadlines: RequestDeadline = DEADLINES) => ({
   /**
    * Writes the job ID and the first phase on the version that the pass observed. After a conflict it continues only if the object already has this job
    * ID, or is still idle and triggered.
@@ -48,7 +48,7 @@ export const beginActivities = (processDeps: Deps, deadlines: Patience = DEADLIN
    */
   async beginJob({ by, subject, jobID, target }: BeginInput): Promise<BegunTarget | undefined> {
     const startedAt = performance.now()
-    const deps = { ...processDeps, kube: hurried(processDeps.kube, deadlines) }
+    const deps = { ...processDeps, kube: withDeadline(processDeps.kube, deadlines) }
     const now = deps.now().toISOString()
     const controller = jobController(deps, by)
     const [answer] = await writeAll(deps, { ...by, step: 'beginJob', fieldManager: fieldManagerOf(by) }, [

@@ -7,7 +7,7 @@
 
 import { isIdle, ownerReferenceOf, type StatusFields, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../kube/client.ts'
-import { targetView } from '../kube/views.ts'
+import { targetView } from '../kube/object-views.ts'
 import type { Patch, Write } from '../kube/write.ts'
 import { finalizerPatch, finalizerPatchAfterConflict } from './finalize.ts'
 

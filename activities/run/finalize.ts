@@ -4,7 +4,7 @@
 import type { By, Subject, TargetView } from '../../workflows/kit/index.ts'
 import type { BeforeRelease, Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
-import { isReleased, targetView } from '../kube/views.ts'
+import { isDeletedWithoutFinalizers, targetView } from '../kube/object-views.ts'
 import { fieldManagerOf } from '../kube/managed-fields.ts'
 import { type Patch, writeAll } from '../kube/write.ts'
 import { controllerOf, jobController } from './controllers.ts'
@@ -48,7 +48,7 @@ export const finalizeActivities = (deps: Deps, beforeRelease: BeforeRelease = {}
       ],
     )
     if (answer?.result === 'failed') throw answer.error
-    return answer?.result === 'ok' && !isReleased(answer.object) ? targetView(answer.object) : undefined
+    return answer?.result === 'ok' && !isDeletedWithoutFinalizers(answer.object) ? targetView(answer.object) : undefined
   },
 })
 

@@ -6,7 +6,13 @@
 import { type By, selectionOf, type StateQuery, type Subject, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
-import { type Children, goneSince, isNews, type KnownVersions, recordObservation } from '../kube/read-family.ts'
+import {
+  type Children,
+  deletedSince,
+  isChangedSince,
+  type KnownVersions,
+  recordObservation,
+} from '../kube/read-family.ts'
 import { jobController } from './controllers.ts'
 
 export interface ChildrenRequest<Child extends WatchedKind> {
@@ -32,7 +38,7 @@ export function declaredChildren<Child extends WatchedKind>(
     throw new Error(
       `controller ${name} declares no state ${state}; expected one of ${Object.keys(queries).join(', ') || 'none'}`,
     )
-  return { ...childrenOf(query, watched, subject, ownVersion), looker: by }
+  return { ...childrenOf(query, watched, subject, ownVersion), pass: by }
 }
 
 /** Returns how to read the children that a query selects. @throws a plain Error (a bug) when the query is for another kind. */
@@ -69,5 +75,8 @@ export function newsOf<Child extends KubeObject>(
   known: KnownVersions,
   ages: (child: Child) => boolean,
 ): ChildrenNews<Child> {
-  return { changed: children.filter((child) => isNews(child, known) || ages(child)), gone: goneSince(known, children) }
+  return {
+    changed: children.filter((child) => isChangedSince(child, known) || ages(child)),
+    gone: deletedSince(known, children),
+  }
 }

@@ -13,7 +13,7 @@ import type {
 import type { BeforeEnd, Deps } from '../deps.ts'
 import { isRefusalReason, KubeError, retryableFailure, toApplicationFailure } from '../kube/errors.ts'
 import { recordWarning } from '../kube/events.ts'
-import { hurried, type Patience } from '../kube/hurried-client.ts'
+import { withDeadline, type RequestDeadline } from '../kube/client-with-deadline.ts'
 import { type HostedJob, recordHosted } from '../journal/write/hosted-jobs.ts'
 import { controllerOf, jobController } from './controllers.ts'
 import { endRun } from './end-run.ts'
@@ -23,12 +23,12 @@ import { NOTHING_WRITTEN, writeStatus } from './write-status.ts'
 
 const WARNING_ATTEMPTS = 3
 // Longer than the API server's default time-out of webhooks; the total is shorter than the time-out of short calls (kit/run/loop/temporal.ts).
-const DEADLINES: Patience = { requestMs: 12_000, totalMs: 20_000 }
+const DEADLINES: RequestDeadline = { requestMs: 12_000, totalMs: 20_000 }
 
 export const statusActivities = (
   processDeps: Deps,
   beforeEnd: BeforeEnd = {},
-  deadlines: Patience = DEADLINES,
+  deadlines: RequestDeadline = DEADLINES,
 ): SettleActivities => ({
   /**
    * Writes the status change of the pass, if it has one, and the next due time, if the pass requests one.
@@ -40,7 +40,7 @@ export const statusActivities = (
    */
   async settle(input) {
     const startedAt = performance.now()
-    const deps = { ...processDeps, kube: hurried(processDeps.kube, deadlines) }
+    const deps = { ...processDeps, kube: withDeadline(processDeps.kube, deadlines) }
     try {
       return await settle(deps, beforeEnd, input)
     } catch (error) {

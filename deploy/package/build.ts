@@ -1,7 +1,7 @@
 // Makes the npm package: `node deploy/package/build.ts [FOLDER]` (default dist) writes FOLDER/pawl-VERSION.tgz.
 //
-// The checkout runs its TypeScript as it is, but Node strips no types in node_modules. So the package has the same tree with each module
-// compiled to JavaScript, and declarations for what it exports: the kit. Types are checked by `npm run types`, not here.
+// Node runs the TypeScript of the checkout, but strips no types in node_modules. So the package has the same tree with each module compiled to JavaScript, and
+// declarations of the kit. Types are checked by `npm run types`, not here.
 
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,13 +12,13 @@ import ts from 'typescript'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const COMPILED = ['workflows', 'activities', 'worker', 'migrations']
-// What is read at run time, and what people read.
+// Files that Pawl reads at run time, and documentation.
 const COPIED = [
   ...['README.md', 'LICENSE', 'CHANGELOG.md', 'docs', 'examples', 'worker/pawl.js', 'worker/pawl-injector.js'],
   ...['deploy/binaries', 'deploy/crds', 'deploy/rbac', 'deploy/setup', 'deploy/templates/engine.wasm.br', 'deploy/templates/engine.sha256'],
   ...['deploy/api.yaml', 'deploy/webhook.yaml', 'deploy/templates/LICENSES.txt'],
 ]
-// Pictures in the docs are looked at where the checkout is.
+// Only the checkout has the pictures of the docs.
 const PICTURE = /\.png$/
 // `npm run demo` is for checkouts.
 const LEFT_OUT = /^worker\/demo(?:\/|$)/
@@ -55,7 +55,7 @@ function modulesBelow(folder: string): readonly string[] {
 
 function compile(path: string): void {
   const text = readFileSync(join(ROOT, path), 'utf8')
-  // One file at a time: nothing tells the compiler here that the package is of modules.
+  // transpileModule does not read package.json, so it does not know that the files are modules.
   const compilerOptions = { ...OPTIONS, module: ts.ModuleKind.ESNext }
   const { outputText } = ts.transpileModule(text, { compilerOptions, fileName: path })
   const target = join(stage, path.replace(/\.ts$/, '.js'))
@@ -63,7 +63,7 @@ function compile(path: string): void {
   writeFileSync(target, outputText)
 }
 
-// As strict as the checkout: else an optional field is declared as one that may be undefined, which is no JSON.
+// Strict like the checkout. Otherwise the declaration of an optional field would allow undefined, which JSON lacks.
 function declareKit(): void {
   const files = KIT.map((path) => join(ROOT, path))
   const options = { ...OPTIONS, declaration: true, emitDeclarationOnly: true, rootDir: ROOT, outDir: stage, noCheck: true }
@@ -72,7 +72,7 @@ function declareKit(): void {
   if (first !== undefined) throw new Error(ts.flattenDiagnosticMessageText(first.messageText, ' '))
 }
 
-/** The checkout's, without what is for its own work; exports name what was compiled. */
+/** The package.json of the checkout, without scripts and development dependencies. Its exports name the compiled files. */
 function manifest(): object {
   const { exports, private: _private, scripts, devDependencies, allowScripts, overrides, ...published } = JSON.parse(
     readFileSync(join(ROOT, 'package.json'), 'utf8'),

@@ -1,6 +1,6 @@
-// Builds the template engine: Go source -> WebAssembly -> bounded memory -> engine.wasm.br and engine.sha256; and LICENSES.txt of what is in it.
+// Builds the template engine from Go to WebAssembly with limited memory: engine.wasm.br, engine.sha256, and LICENSES.txt of its modules.
 // Run it after a change of the Go files: `node deploy/templates/build.ts`. test/env/template-engine-build.test.ts
-// rebuilds and compares. The checksum is of the module before compression, so that it does not depend on brotli.
+// rebuilds and compares. engine.sha256 is the checksum of the uncompressed module, so that it does not depend on brotli.
 
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

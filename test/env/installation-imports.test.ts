@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'v
 import { renderInstallation } from '../../activities/landscaper/installation/render-installation.ts'
 import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { storedAs } from '../../activities/kube/views.ts'
+import { storedAs } from '../../activities/kube/object-views.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { dataObjectName, installationContext } from '../../activities/landscaper/render/names.ts'
 import {

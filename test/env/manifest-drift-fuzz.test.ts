@@ -4,7 +4,7 @@
 import { describe, expect, inject, it } from 'vitest'
 
 import { KubeError } from '../../activities/kube/errors.ts'
-import { mergePatch } from '../../activities/kube/merge.ts'
+import { mergePatch } from '../../activities/kube/merge-patch.ts'
 import { useTargetStage } from '../activities/landscaper/deploy/manifest/target-stage.ts'
 import { holds } from '../support/fuzz/course.ts'
 import { isLong } from '../support/matrix/form.ts'

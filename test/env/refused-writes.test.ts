@@ -9,7 +9,7 @@ import { answerActivities } from '../../activities/landscaper/deploy/run/answer-
 import type { Deployer, QuickDeployer } from '../../activities/landscaper/deploy/run/deployer.ts'
 import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import { ownerReference } from '../../activities/kube/owners.ts'
-import { storedAs } from '../../activities/kube/views.ts'
+import { storedAs } from '../../activities/kube/object-views.ts'
 import { writeDataObjects } from '../../activities/landscaper/data-objects.ts'
 import { dataObjectKind } from '../../workflows/landscaper/data-object/kind.ts'
 import { type DeployItem, deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'

@@ -7,7 +7,7 @@ import { dependentActivities } from '../../activities/landscaper/installation/de
 import { predecessorsOf, successorsOf } from '../../activities/landscaper/installation/siblings.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { storedAs } from '../../activities/kube/views.ts'
+import { storedAs } from '../../activities/kube/object-views.ts'
 import { OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'

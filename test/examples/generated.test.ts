@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
-import { genControllers } from '../../worker/gen/controllers.ts'
+import { genControllers } from '../../worker/gen/controller-modules.ts'
 import { genCrd } from '../../worker/gen/crd-file.ts'
 import { genRbac } from '../../worker/gen/rbac-file.ts'
 

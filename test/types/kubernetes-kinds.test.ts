@@ -1,12 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
-
 import type { Job } from 'pawl/kit/batch/v1'
 import type { Node, Pod, Secret } from 'pawl/kit/v1'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 
 import type { ObservedObject } from '../../workflows/kit/index.ts'
-import { isWithoutNamespace, kubernetesPlural } from '../../workflows/kit/kind/kubernetes-plurals.ts'
+import { isWithoutNamespace, kubernetesPlural } from '../../workflows/kit/kind/group-kind.ts'
 import { kubernetesFacts } from '../../worker/gen/controller/kubernetes-kinds.ts'
 
 const FOLDER = join(import.meta.dirname, '../../workflows/kit/kind/kubernetes')

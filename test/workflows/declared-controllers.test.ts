@@ -12,7 +12,7 @@ import { desiredDeployItem } from '../../activities/landscaper/execution/items.t
 import { observeActivities as executionActivities } from '../../activities/landscaper/execution/observe.ts'
 import { observeActivities as installationActivities } from '../../activities/landscaper/installation/observe.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { storedAs } from '../../activities/kube/views.ts'
+import { storedAs } from '../../activities/kube/object-views.ts'
 import { deployer as mockDeployer } from '../../activities/landscaper/deploy/mock/deployer.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { deployPlan } from '../../workflows/landscaper/deploy-item/plan.ts'

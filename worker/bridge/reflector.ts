@@ -15,7 +15,7 @@ import {
   renewLease,
 } from '../../activities/journal/write/checkpoints.ts'
 import { isNotFound, KubeError } from '../../activities/kube/errors.ts'
-import { watchError, watchRefusal, needsList, readMessages } from '../../activities/kube/watch-stream.ts'
+import { watchError, refusedWatch, needsList, readMessages } from '../../activities/kube/watch-stream.ts'
 import { feedJournal } from './feed.ts'
 import { collectionPath, relist, selectorsOf } from './relist.ts'
 import { PendingQueue } from './pending.ts'
@@ -203,7 +203,7 @@ async function tryDueList(term: LeaseTerm, queue: PendingQueue): Promise<void> {
     if (isOver) throw error
     const leastMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0
     position.listDue = retryListAt(term, leastMs)
-    log.warn({ kind: labelOf(watched), error: String(error) }, 'could not list what is due; watching on')
+    log.warn({ kind: labelOf(watched), error: String(error) }, 'the periodic list failed; the watch continues')
   }
 }
 
@@ -229,7 +229,7 @@ async function watch(term: LeaseTerm, queue: PendingQueue, backoff: Backoff): Pr
   const connection = new AbortController()
   const path = watchPath(term)
   const { statusCode, headers, body } = await kube.stream(path, AbortSignal.any([signal, connection.signal]))
-  if (statusCode !== 200) throw await watchRefusal(path, { statusCode, headers, body })
+  if (statusCode !== 200) throw await refusedWatch(path, { statusCode, headers, body })
   health.phase = 'watching'
   let hasMessages = false
   try {

@@ -6,7 +6,7 @@ import { isAbsolute, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import { gen } from '../gen.ts'
-import { genControllers, type GenControllersOptions } from '../gen/controllers.ts'
+import { genControllers, type GenControllersOptions } from '../gen/controller-modules.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { genCrd } from '../gen/crd-file.ts'
 import { genNew } from '../gen/new-kind.ts'

@@ -1,18 +1,18 @@
-// Rules of roles, as people would write them. Pure.
+// The RBAC rules of the engine and of `pawl api`, and the merge of rules. Pure.
 
 import type { AccessRule } from '../../workflows/kit/index.ts'
 
-/** What the worker does whatever wings are on. */
+/** The rights of every worker, independent of its wings. */
 export const ENGINE_RULES: readonly AccessRule[] = [{ apiGroups: [''], resources: ['events'], verbs: ['create'] }]
 
-/** What `pawl api` does: it has the API server say whose a token is and what that user may do. The ClusterRole `system:auth-delegator` has the same. */
+/** `pawl api` sends TokenReviews and SubjectAccessReviews. The ClusterRole `system:auth-delegator` has the same rules. */
 export const API_RULES: readonly AccessRule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
 ]
 
-/** Each resource once, with all verbs that are asked for; one rule for all that have group and verbs in common. */
-export function merged(rules: readonly AccessRule[]): readonly AccessRule[] {
+/** One rule for each combination of API group and verbs. Each resource is in one rule, with all its verbs. */
+export function mergeRules(rules: readonly AccessRule[]): readonly AccessRule[] {
   const byRight = new Map<string, AccessRule>()
   for (const rule of byResource(rules)) {
     const right = JSON.stringify([rule.apiGroups, rule.verbs])

@@ -1,5 +1,5 @@
-// Reads the rules of admission that kind folders have, and writes workflows/admission.gen.ts, which has them by wing. The folder is the
-// registration: rules are listed by the one value that an admission.ts exports.
+// Reads the admission rules of kind folders and writes workflows/admission.gen.ts, which lists them by wing. A folder registers its rules by an
+// admission.ts that exports one value.
 
 import { extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -15,14 +15,14 @@ export interface FoundAdmission {
   readonly wing: string
   /** Path below `workflows/`, such as `landscaper/target`. */
   readonly folder: string
-  /** Under which the value is exported. */
+  /** The name of the exported value. */
   readonly name: string
 }
 
 /**
- * Those of the wings, ordered by folder.
+ * The admission rules of all wings, ordered by folder.
  *
- * @throws with the file when it exports no rules, and when its wing does not say under which names the API server asks.
+ * @throws when an admission.ts does not export one value with rules, or its wing.ts names no webhook configuration.
  */
 export async function readAdmissions(root: string, wings: readonly FoundWing[]): Promise<readonly FoundAdmission[]> {
   const folders = await foldersWith(root, FILE)
@@ -47,10 +47,10 @@ export async function readAdmissions(root: string, wings: readonly FoundWing[]):
 
 /** The names of a wing's configuration. */
 function wingAdmission(wings: readonly FoundWing[], wing: string): WingAdmission | undefined {
-  return wings.find((one) => one.wing === wing)?.said?.value.admission
+  return wings.find((one) => one.wing === wing)?.declared?.value.admission
 }
 
-/** The module that lists them. */
+/** The text of workflows/admission.gen.ts. */
 export function admissionIndex(listed: readonly FoundAdmission[]): string {
   const wings = [...new Set(listed.map(({ wing }) => wing))]
   const lines = wings.map((wing) => {

@@ -4,25 +4,25 @@ import { basename, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import type { Kind } from '../../workflows/kit/index.ts'
-import { reasonOf } from './controller/bound-kinds.ts'
+import { reasonOf } from './controller/kind-lookup.ts'
 import { crdDocument } from './crd.ts'
 import { isKind } from '../server/kind-folders.ts'
-import { bringFile } from './one-file.ts'
+import { writeOrCheckFile } from './output-file.ts'
 
 export interface GenCrdOptions {
   /** Modules that export kinds. */
   readonly files: readonly string[]
-  /** The file to write; undefined for standard output. */
+  /** The file to write. Undefined: standard output. */
   readonly out: string | undefined
-  /** Compares and writes nothing; needs `out`. */
+  /** True: only compare. Needs `out`. */
   readonly check: boolean
-  /** Takes whole texts, with their line ends. */
+  /** Prints a text that contains its line ends. */
   readonly print: (text: string) => void
-  /** Takes lines about what is wrong. */
+  /** Prints a line about an error. */
   readonly complain: (line: string) => void
 }
 
-/** Writes, prints or checks. Returns the exit code: 0, 1 when the file is stale, 2 when a module has no kind; then nothing is written. */
+/** @returns the exit code: 0, 1 when a check finds a stale file, 2 without a write when a module has no kind. */
 export async function genCrd({ files, out, check, print, complain }: GenCrdOptions): Promise<0 | 1 | 2> {
   const documents: string[] = []
   for (const file of files) {
@@ -32,10 +32,10 @@ export async function genCrd({ files, out, check, print, complain }: GenCrdOptio
   }
   if (documents.length < files.length) return 2
   const text = documents.join('---\n')
-  return await bringFile(text, { out, check, print })
+  return await writeOrCheckFile(text, { out, check, print })
 }
 
-/** What the module exports, or what was found instead. */
+/** The exported kinds, or a description of the error. */
 async function kindsOf(file: string): Promise<readonly Kind[] | string> {
   let loaded: Record<string, unknown>
   try {

@@ -1,4 +1,4 @@
-// `pawl gen types`: TypeScript types of the kinds that a file of CustomResourceDefinitions defines.
+// `pawl gen types`: TypeScript types of the kinds in a file of CustomResourceDefinitions.
 
 import { readFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
@@ -10,19 +10,19 @@ import { problemText } from './crd-types/problems.ts'
 export interface GenTypesOptions {
   /** The file of definitions, YAML or JSON. */
   readonly crd: string
-  /** The module to write; undefined for the standard output. */
+  /** The module to write. Undefined: standard output. */
   readonly out: string | undefined
-  /** Only this version of each kind; undefined for all that are served. */
+  /** The version of each kind. Undefined: all served versions. */
   readonly version: string | undefined
-  /** Change nothing. Needs `out`. */
+  /** True: only compare. Needs `out`. */
   readonly check: boolean
-  /** Takes the module when there is no `out`, and lines that say what was done. */
+  /** Prints the module without `out`, otherwise the names of written files. */
   readonly print: (text: string) => void
-  /** Takes lines about what is wrong, or left out. */
+  /** Prints a line about an error, or about a kind that lacks the version. */
   readonly complain: (line: string) => void
 }
 
-/** Generates, or checks. Returns the exit code: 0 when all is well, 1 when a check found a stale module, 2 for bad input. */
+/** @returns the exit code: 0 on success, 1 when a check finds a stale module, 2 for wrong input. */
 export async function genTypes({ crd, out, version, check, print, complain }: GenTypesOptions): Promise<0 | 1 | 2> {
   const source = await readSource(crd)
   if ('problem' in source) {

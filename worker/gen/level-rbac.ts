@@ -1,8 +1,8 @@
-// The rights that bridge and worker need for controllers in level mode, from what these declare: target, queries, `writes`. Pure.
+// The rights of bridge and worker for controllers in level mode, from their declarations: target, queries, `writes`. Pure.
 //
-//   R1. Only what is used: the worker reads by name what a query asks for by name, and lists the rest; the bridge alone watches.
-//   R2. A right is for the namespace where it is used: the target's, the ones that a query or `writes` name, or every one (`anywhere`) for
-//       objects in none and for what nobody can tell before an object is there. What a wing's operators may choose is where it is without their choice.
+//   R1. Least privilege: the worker gets `get` for queries by name and `list` for others. Only the bridge gets `watch`.
+//   R2. A right applies to one namespace: that of the target, or one that a query or `writes` names. It applies to the cluster (`anywhere`) for cluster-scoped kinds
+//       and for namespaces that depend on an object. Namespaces from settings have their default.
 
 import {
   type AccessRule,
@@ -15,7 +15,7 @@ import {
 } from '../../workflows/kit/index.ts'
 import { ENGINE_RULES } from './access-rules.ts'
 
-/** Where a right is used (R2). */
+/** The scope of a right (R2). */
 export type Place = 'beside the target' | 'anywhere' | { readonly namespace: string }
 
 export interface Right {
@@ -24,25 +24,25 @@ export interface Right {
   readonly rule: AccessRule
 }
 
-/** What a controller needs. @param settings what its wing tells passes where nobody has configured anything. */
+/** The rights of a controller. @param settings the default settings of its wing. */
 export function rightsOf(controller: LevelController, settings?: JsonValue): readonly Right[] {
   return [
-    ...[...observing(controller, settings), ...ofTarget(controller)],
-    ...[...writing(controller, settings), ...telling(controller)],
+    ...[...queryRights(controller, settings), ...targetRights(controller)],
+    ...[...writeRights(controller, settings), ...eventRights(controller)],
   ]
 }
 
-/** To follow and to read the kinds of states. */
-function observing(controller: LevelController, settings: JsonValue | undefined): readonly Right[] {
+/** The rights to watch and read the queried kinds. */
+function queryRights(controller: LevelController, settings: JsonValue | undefined): readonly Right[] {
   return Object.values(controller.queries).flatMap((query) => {
     const resource = resourceOf(controller, query.kind)
     const place = placeOf(resource, query.namespace, settings)
-    return [right('bridge', place, resource, ['list', 'watch']), right('worker', place, resource, readingVerbs(query))]
+    return [right('bridge', place, resource, ['list', 'watch']), right('worker', place, resource, readVerbs(query))]
   })
 }
 
-/** What is lazy may be narrowed to names when it is asked for: then those are read, unless a selector has to find them (select-objects.ts). */
-function readingVerbs({
+/** A pass may restrict a lazy query to names. Then the worker gets these objects by name, unless the query has a selector (select-objects.ts). */
+function readVerbs({
   name,
   namesFrom,
   lazy,
@@ -59,22 +59,22 @@ function readingVerbs({
   return lazy === true && many === true && !isSelected ? ['get', 'list'] : ['list']
 }
 
-function ofTarget({ target, finalizer, writes }: LevelController): readonly Right[] {
+function targetRights({ target, finalizer, writes }: LevelController): readonly Right[] {
   const place = placeOf(target, undefined)
   const isWhole = target.statusSubresource === false
   const owns = writes.length > 0
-  const seen = right('bridge', place, target, ['list', 'watch'])
-  if (target.isReadOnly === true) return [seen, right('worker', place, target, ['get'])]
+  const watchRight = right('bridge', place, target, ['list', 'watch'])
+  if (target.isReadOnly === true) return [watchRight, right('worker', place, target, ['get'])]
   return [
-    seen,
+    watchRight,
     right('worker', place, target, ['get', ...(finalizer !== undefined || isWhole ? ['patch'] : [])]),
-    ...(isWhole ? [] : [right('worker', place, part(target, 'status'), ['patch'])]),
-    // Where the server protects owner references, whoever makes objects of an owner needs it.
-    ...(owns ? [right('worker', place, part(target, 'finalizers'), ['update'])] : []),
+    ...(isWhole ? [] : [right('worker', place, subresourceOf(target, 'status'), ['patch'])]),
+    // The admission plugin OwnerReferencesPermissionEnforcement requires this right for owner references.
+    ...(owns ? [right('worker', place, subresourceOf(target, 'finalizers'), ['update'])] : []),
   ]
 }
 
-function writing(controller: LevelController, settings: JsonValue | undefined): readonly Right[] {
+function writeRights(controller: LevelController, settings: JsonValue | undefined): readonly Right[] {
   return controller.writes.flatMap(({ kind, namespaces, verbs = ['create', 'patch', 'delete'] }) => {
     const resource = resourceOf(controller, kind)
     const places = [
@@ -82,24 +82,24 @@ function writing(controller: LevelController, settings: JsonValue | undefined): 
       ...namespaces.map((namespace) => placeOf(resource, namespace, settings)),
     ]
     return places.flatMap((place) => [
-      // What is in the way of a write wakes the pass when it changes or goes.
+      // A change of an object that conflicts with a write wakes the pass.
       right('bridge', place, resource, ['list', 'watch']),
       right('worker', place, resource, ['get', ...verbs]),
     ])
   })
 }
 
-/** Events about the target; on objects in no namespace they are in this one. */
-function telling({ target }: LevelController): readonly Right[] {
+/** The right to create Events about the target. Events about cluster-scoped objects are in the namespace `default`. */
+function eventRights({ target }: LevelController): readonly Right[] {
   const place: Place = target.withoutNamespace === true ? { namespace: 'default' } : 'beside the target'
   return ENGINE_RULES.map((rule) => ({ process: 'worker', place, rule }))
 }
 
-/** @param asked the namespace of a query, or of `writes`: a template, which may become any; empty for all. */
-function placeOf({ withoutNamespace }: LevelResource, asked: string | undefined, settings?: JsonValue): Place {
+/** @param template the namespace of a query or of `writes`. Empty: all namespaces. */
+function placeOf({ withoutNamespace }: LevelResource, template: string | undefined, settings?: JsonValue): Place {
   if (withoutNamespace === true) return 'anywhere'
-  if (asked === undefined || asked === '${target.metadata.namespace}') return 'beside the target'
-  const namespace = fillTemplate(asked, { target: {}, settings })
+  if (template === undefined || template === '${target.metadata.namespace}') return 'beside the target'
+  const namespace = fillTemplate(template, { target: {}, settings })
   return namespace === '' || namespace === undefined ? 'anywhere' : { namespace }
 }
 
@@ -113,6 +113,6 @@ function right(
   return { process, place, rule: { apiGroups: [group], resources: [plural], verbs } }
 }
 
-function part(resource: LevelResource, subresource: string): LevelResource {
+function subresourceOf(resource: LevelResource, subresource: string): LevelResource {
   return { ...resource, plural: `${resource.plural}/${subresource}` }
 }

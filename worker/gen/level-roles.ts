@@ -1,15 +1,15 @@
-// The roles that hold such rights, as manifests: ClusterRoles, or in given namespaces Roles and what has to be a ClusterRole all the same. Pure.
+// Manifests of the roles with given rights: ClusterRoles, or Roles in the given namespaces and ClusterRoles for cluster-scoped rights. Pure.
 
 import { writeYaml } from '../../activities/yaml/write-yaml.ts'
 
 import type { AccessRule, LevelController } from '../../workflows/kit/index.ts'
-import { merged } from './access-rules.ts'
+import { mergeRules } from './access-rules.ts'
 import { type Place, type Right, rightsOf } from './level-rbac.ts'
 
 export interface RoleOptions {
-  /** Roles are called `pawl-bridge-<name>` and `pawl-worker-<name>`. */
+  /** The roles are `pawl-bridge-<name>` and `pawl-worker-<name>`. */
   readonly name: string
-  /** The namespaces in which targets are; none: all. */
+  /** The namespaces of targets. Empty: all. */
   readonly namespaces: readonly string[]
   /** Binds the roles to the ServiceAccounts `pawl-bridge` and `pawl-worker` of this namespace. */
   readonly accounts: string | undefined
@@ -22,7 +22,7 @@ interface Role {
   readonly rules: readonly AccessRule[]
 }
 
-/** The roles of users' controllers. */
+/** The roles of controllers in level mode. */
 export function levelRoles(controllers: readonly LevelController[], options: RoleOptions): string {
   return rolesOf(
     controllers.flatMap((one) => rightsOf(one)),
@@ -37,14 +37,14 @@ export function rolesOf(rights: readonly Right[], options: RoleOptions): string 
     const places = new Set(own.flatMap(({ place }) => namespacesOf(place, options)))
     return [...places].sort().map((namespace): Role => {
       const here = own.filter(({ place }) => namespacesOf(place, options).includes(namespace))
-      return { process, namespace, rules: merged(here.map(({ rule }) => rule)) }
+      return { process, namespace, rules: mergeRules(here.map(({ rule }) => rule)) }
     })
   })
   const documents = roles.flatMap((role) => [manifest(role, options), ...binding(role, options)])
   return documents.map((one) => writeYaml(one)).join('---\n')
 }
 
-/** Empty: everywhere. */
+/** An empty namespace stands for the cluster. */
 function namespacesOf(place: Place, { namespaces }: RoleOptions): readonly string[] {
   if (place === 'anywhere' || namespaces.length === 0) return ['']
   return place === 'beside the target' ? namespaces : [place.namespace]

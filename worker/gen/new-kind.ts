@@ -1,23 +1,21 @@
-// `pawl gen new`: the folder of a new kind, and its test. It compiles, its plan runs, and every file says what to make of it.
+// `pawl gen new`: writes the folder of a new kind and its test. The result compiles, its plan runs, and comments explain each file.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { compile } from '../../workflows/kit/dsl/index.ts'
-import type { KindNames } from './new-kind/kind-names.ts'
-import { skeleton } from './new-kind/skeleton.ts'
-import { TSCONFIG } from './new-kind/tsconfig.ts'
+import { type KindNames, skeleton, TSCONFIG } from './new-kind/skeleton.ts'
 import { type GeneratedFiles, writeFiles } from './output.ts'
 
 export interface GenNewOptions {
   /** The checkout, or the folder of a project, to write to. */
   readonly root: string
-  /** `checkout`: a kind of Pawl's own; `project`: one folder with its test, that imports the published kit. */
+  /** `checkout`: a kind of Pawl. `project`: a folder with its test that imports the published kit. */
   readonly layout: 'checkout' | 'project'
   /** Name of the kind, in PascalCase. */
   readonly kind: string
   readonly group: string
-  /** In a checkout: the wing that the kind belongs to; default the first part of the group. */
+  /** The wing in a checkout. Default: the first label of the group. */
   readonly wing?: string | undefined
   readonly print: (line: string) => void
   readonly complain: (line: string) => void
@@ -26,9 +24,9 @@ export interface GenNewOptions {
 const KIND = /^[A-Z][A-Za-z0-9]{0,62}$/
 const WING = /^[a-z][a-z0-9-]{0,62}$/
 const GROUP = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/
-// Folders in workflows/ that are no kinds, and words that the skeleton's own names would meet.
+// Other folders of workflows/, and names that the skeleton uses.
 const TAKEN: ReadonlySet<string> = new Set(['Kit', 'Index', 'ConfigMap', 'ObjectOf', 'Checked', 'Define', 'RunLevel'])
-// A kind of Pawl's own names a workflow, which is a function. Source: ECMA-262 "Keywords and Reserved Words", in modules.
+// In a checkout the kind is the name of a workflow function. Source: ECMA-262 "Keywords and Reserved Words", in modules.
 const RESERVED: ReadonlySet<string> = new Set([
   ...[
     'arguments',
@@ -49,7 +47,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   ...['static', 'super', 'switch', 'this', 'throw', 'true', 'try', 'typeof', 'var', 'void', 'while', 'with', 'yield'],
 ])
 
-/** Writes the skeleton. Returns the exit code: 0, or 2 when a name is malformed or a folder is there already. */
+/** @returns the exit code: 0, or 2 when a name is wrong or a folder exists. */
 export async function genNew({
   root,
   layout,
@@ -82,7 +80,7 @@ export async function genNew({
   return 0
 }
 
-/** What a project needs once. */
+/** Files that a project has once. */
 function projectFiles(root: string, layout: GenNewOptions['layout']): readonly (readonly [string, string])[] {
   return layout === 'checkout' || existsSync(join(root, 'tsconfig.json')) ? [] : [['tsconfig.json', TSCONFIG]]
 }
@@ -106,7 +104,7 @@ function folderProblem(root: string, { folder, testFolder }: KindNames): string 
   return found === undefined ? undefined : `${found} is there already, and nothing is overwritten; expected a new kind`
 }
 
-/** @param wing undefined: outside of a checkout. */
+/** @param wing undefined in a project. */
 function namesOf(kind: string, group: string, wing: string | undefined): KindNames {
   const folder = kind
     .replace(/([a-z0-9])([A-Z])/g, '$1-$2')

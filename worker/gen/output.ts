@@ -1,7 +1,7 @@
-// Compares generated files with those on disk and writes them. Byte-stable: a file that is right is not touched.
+// Compares generated files with the disk, and writes those that differ.
 //
-//   G1. A file is written beside its place and renamed, so nobody ever reads half of one.
-//   G2. A folder that belongs to the generator holds its files and no others: what is no longer generated is removed.
+//   G1. A write creates a temporary file and renames it, so that no process reads an incomplete file.
+//   G2. A write removes other files from folders that belong to the generator.
 
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
@@ -13,11 +13,11 @@ export type GeneratedFiles = ReadonlyMap<string, string>
 export interface Difference {
   readonly path: string
   readonly state: 'missing' | 'stale' | 'unwanted'
-  /** For people: where the file differs first. */
+  /** The first difference. */
   readonly detail: string
 }
 
-/** What `writeFiles` would change, ordered by path. `owned` are folders that hold nothing but generated files. */
+/** The changes that `writeFiles` would make, ordered by path. @param owned folders that contain only generated files. */
 export async function compareFiles(
   root: string,
   files: GeneratedFiles,
@@ -38,7 +38,7 @@ export async function compareFiles(
   return differences.sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** Makes the disk equal to the generated files (G1, G2). */
+/** Writes and removes files (G1, G2). */
 export async function writeFiles(
   root: string,
   files: GeneratedFiles,
@@ -51,7 +51,7 @@ export async function writeFiles(
   }
 }
 
-/** Removes a file, and its folder with the last one in it. */
+/** Removes a file, and its folder when it is empty. */
 async function remove(path: string): Promise<void> {
   await rm(path)
   if ((await readdir(dirname(path))).length === 0) await rmdir(dirname(path))
@@ -78,7 +78,7 @@ async function readIfPresent(path: string): Promise<string | undefined> {
   }
 }
 
-/** The files below a folder, by path from it, with forward slashes. */
+/** The files below a folder, as relative paths with forward slashes. */
 async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true })

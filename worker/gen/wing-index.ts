@@ -1,18 +1,17 @@
-// Writes the registries of wings: workflows/wings.gen.ts has what each says of itself, activities/wings.gen.ts its activities. The folder is
-// the registration: a wing is listed by the one value that its wing.ts exports.
+// Writes the registries of wings: workflows/wings.gen.ts, and in activities/ wings.gen.ts, programs.gen.ts and commands.gen.ts. A wing registers itself by a
+// wing.ts, programs.ts or commands.ts that exports one value.
 
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-
 import type { Wing } from '../../workflows/kit/index.ts'
 import type { GeneratedFiles } from './output.ts'
 
 // The published package has JavaScript where the checkout has TypeScript.
 const EXTENSION = extname(import.meta.filename)
 const FILE = `wing${EXTENSION}`
-/** What the one value of a file is. */
+/** The description of the value that each file must export. */
 const EXPORTED = {
   wing: 'the wing',
   programs: 'the list of its programs',
@@ -26,47 +25,50 @@ const ENGINE: Readonly<Record<'workflows' | 'activities', ReadonlySet<string>>> 
 export interface FoundWing {
   /** The folder's name, such as `landscaper`. */
   readonly wing: string
-  /** What workflows/<wing>/wing.ts exports; undefined without one. */
-  readonly said: { readonly name: string; readonly value: Wing } | undefined
-  /** The name of what activities/<wing>/wing.ts exports; undefined without one. */
+  /** The value that workflows/<wing>/wing.ts exports. Undefined without the file. */
+  readonly declared: { readonly name: string; readonly value: Wing } | undefined
+  /** The name of the value that activities/<wing>/wing.ts exports. Undefined without the file. */
   readonly activities: string | undefined
 }
 
 /**
- * The wings that have a wing.ts, ordered by name.
+ * The wings with a wing.ts, ordered by name.
  *
- * @throws with the file when it exports something else than one value.
+ * @throws when a file does not export one value.
  */
 export async function readWings(root: string): Promise<readonly FoundWing[]> {
-  const [said, made] = [await wingModules(root, 'workflows'), await wingModules(root, 'activities')]
-  const names = [...new Set([...said.keys(), ...made.keys()])].sort()
+  const [workflows, activities] = [await wingModules(root, 'workflows'), await wingModules(root, 'activities')]
+  const names = [...new Set([...workflows.keys(), ...activities.keys()])].sort()
   return await Promise.all(
     names.map(async (wing) => {
-      const name = said.get(wing)
+      const name = workflows.get(wing)
       const value = name === undefined ? undefined : await valueOf(join(root, 'workflows', wing, FILE), name)
-      return { wing, said: name === undefined ? undefined : { name, value: value as Wing }, activities: made.get(wing) }
+      const declared = name === undefined ? undefined : { name, value: value as Wing }
+      return { wing, declared, activities: activities.get(wing) }
     }),
   )
 }
 
-/** The two modules. */
+/** The texts of both wings.gen.ts. */
 export function wingFiles(wings: readonly FoundWing[]): GeneratedFiles {
-  const said = wings.flatMap(({ wing, said: one }) => (one === undefined ? [] : [{ wing, name: one.name }]))
-  const made = wings.flatMap(({ wing, activities: name }) => (name === undefined ? [] : [{ wing, name }]))
-  const declared = 'export const WINGS: Readonly<Record<string, Wing>> ='
+  const declarations = wings.flatMap(({ wing, declared }) =>
+    declared === undefined ? [] : [{ wing, name: declared.name }],
+  )
+  const activities = wings.flatMap(({ wing, activities: name }) => (name === undefined ? [] : [{ wing, name }]))
+  const constant = 'export const WINGS: Readonly<Record<string, Wing>> ='
   return new Map([
     [
       'workflows/wings.gen.ts',
       [
-        ...[HEADER, "import { type Wing } from './kit/index.ts'", ...said.map(importLine), ''],
-        ...['/** What each wing says of itself. */', ...literal(declared, said, ''), ''],
+        ...[HEADER, "import { type Wing } from './kit/index.ts'", ...declarations.map(importLine), ''],
+        ...['/** The declaration of each wing. */', ...literal(constant, declarations, ''), ''],
       ].join('\n'),
     ],
     [
       'activities/wings.gen.ts',
       [
-        ...[HEADER, ...made.map(importLine), ...(made.length > 0 ? [''] : [])],
-        ...['/** The activities of each wing. */', ...literal('export const WINGS =', made, ' as const'), ''],
+        ...[HEADER, ...activities.map(importLine), ...(activities.length > 0 ? [''] : [])],
+        ...['/** The activities of each wing. */', ...literal('export const WINGS =', activities, ' as const'), ''],
       ].join('\n'),
     ],
   ])
@@ -83,9 +85,9 @@ function importLine({ wing, name }: Entry): string {
   return `import { ${name} } from './${wing}/wing.ts'`
 }
 
-function literal(declared: string, entries: readonly Entry[], after: string): readonly string[] {
-  if (entries.length === 0) return [`${declared} {}${after}`]
-  return [`${declared} {`, ...entries.map((entry) => `  ${member(entry)},`), `}${after}`]
+function literal(constant: string, entries: readonly Entry[], after: string): readonly string[] {
+  if (entries.length === 0) return [`${constant} {}${after}`]
+  return [`${constant} {`, ...entries.map((entry) => `  ${member(entry)},`), `}${after}`]
 }
 
 function member({ wing, name }: Entry): string {
@@ -93,7 +95,7 @@ function member({ wing, name }: Entry): string {
   return key === name ? name : `${key}: ${name}`
 }
 
-/** What each file of that name exports below a folder, by wing. By reading: the activities are much to load. */
+/** The name of the value that each such file exports, by wing. It parses the text, because loading all activities is slow. */
 export async function wingModules(
   root: string,
   layer: 'workflows' | 'activities',
@@ -120,4 +122,35 @@ function exportedValue(path: string, source: string, what: string): string {
 
 async function valueOf(path: string, name: string): Promise<unknown> {
   return ((await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>)[name]
+}
+
+const REGISTRIES = [
+  { file: 'programs', constant: 'PROGRAMS', type: 'WingProgram', from: 'program' },
+  { file: 'commands', constant: 'COMMANDS', type: 'WingCommands', from: 'command' },
+] as const
+
+/**
+ * The texts of programs.gen.ts and commands.gen.ts.
+ *
+ * @throws when a file does not export one value.
+ */
+export async function programFiles(root: string): Promise<GeneratedFiles> {
+  return new Map(await Promise.all(REGISTRIES.map(async (registry) => await registryFile(root, registry))))
+}
+
+async function registryFile(
+  root: string,
+  { file, constant, type, from }: (typeof REGISTRIES)[number],
+): Promise<readonly [string, string]> {
+  const found = [...(await wingModules(root, 'activities', file))].sort(([one], [other]) => (one < other ? -1 : 1))
+  const spread = found.map(([, name]) => `...${name}`).join(', ')
+  return [
+    `activities/${file}.gen.ts`,
+    [
+      '// Generated by `pawl gen` from the folders beside this file. Do not edit.\n',
+      ...found.map(([wing, name]) => `import { ${name} } from './${wing}/${file}.ts'`),
+      `import { type ${type} } from './${from}.ts'`,
+      ...['', `/** The ${file} of all wings. */`, `export const ${constant}: readonly ${type}[] = [${spread}]`, ''],
+    ].join('\n'),
+  ]
 }

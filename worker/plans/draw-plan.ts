@@ -1,4 +1,4 @@
-// What `pawl plan show` and `pawl plan list` print. Pure: from plans to text.
+// The output of `pawl plan show` and `pawl plan list`. Pure.
 
 import {
   BEFORE_END,
@@ -17,7 +17,7 @@ export type PlanFormat = (typeof PLAN_FORMATS)[number]
 /**
  * The plan of a kind, ending with a newline.
  *
- * @param all those among which it was found: where its kind has several controllers, the title says which it is.
+ * @param all the known plans. When the kind has several controllers, the title names the controller.
  */
 export function drawPlan(planned: PlannedKind, format: PlanFormat, all: readonly PlannedKind[] = []): string {
   switch (format) {
@@ -31,8 +31,8 @@ export function drawPlan(planned: PlannedKind, format: PlanFormat, all: readonly
 }
 
 /**
- * A line for each kind: its name, with its group where another kind has the name too, its other names, and its phases. Where a kind has
- * several controllers, there is a line for each, with its name.
+ * A line for each kind: its name, with the group when the name is ambiguous, its other names, and its phases. A kind with several controllers has a line
+ * for each, with the name of the controller.
  */
 export function listPlans(plans: readonly PlannedKind[]): string {
   const isAmbiguous = ({ kind, group }: NamedKind) =>

@@ -1,4 +1,4 @@
-// What `pawl plan show --trace` prints: the record of a pass that a test has kept as JSON.
+// The output of `pawl plan show --trace`: the trace of a pass that a test has stored as JSON.
 
 import { readFile } from 'node:fs/promises'
 
@@ -6,7 +6,7 @@ import { describeTrace, type TracedStep, traceToMermaid } from '../../workflows/
 import { UsageError } from '../server/usage-error.ts'
 import type { PlanFormat } from './draw-plan.ts'
 
-/** @throws UsageError with the file, what was found and what was expected. */
+/** @throws UsageError when the file is no trace. */
 export async function drawTrace(file: string, format: PlanFormat): Promise<string> {
   const trace = await read(file)
   if (!isTrace(trace))

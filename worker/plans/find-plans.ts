@@ -1,4 +1,4 @@
-// The plans of controllers, by their kinds: those that runs follow, from the registry.
+// Finds the plans of the controllers in the registry, by kind or by name.
 
 import {
   groupKindOf,
@@ -16,8 +16,8 @@ import { UsageError } from '../server/usage-error.ts'
 export type NamedKind = Pick<Kind, 'apiVersion' | 'group' | 'kind' | 'singular' | 'plural' | 'shortNames'>
 
 /**
- * A kind and what a pass of its controller does: one tree of steps for each phase of a job, or one for every pass, and in level mode perhaps
- * another one for objects that are being deleted.
+ * A kind and the plan of its controller: one tree of steps for each phase of a job, or one for every pass. In level mode there may be another tree for objects that
+ * are being deleted.
  */
 export type PlannedKind = { readonly controller: string; readonly kind: NamedKind } & (
   | { readonly phases: JobPlan<never>; readonly step?: never; readonly onDelete?: never; readonly onGone?: never }
@@ -29,7 +29,7 @@ export type PlannedKind = { readonly controller: string; readonly kind: NamedKin
     }
 )
 
-/** The plans of all controllers. Those of users come first: somebody who names a module asks for what is in it. */
+/** The plans of all controllers. Controllers of users come first, because `--controllers` selects them. */
 export function findPlans({ levels, controllers }: Pick<Registry, 'levels' | 'controllers'>): readonly PlannedKind[] {
   const ofLevels = levels.map(({ name, target, plan, onDelete, onGone }) => ({
     controller: name,
@@ -55,31 +55,30 @@ function drawn(plan: JobModeController['plan']): { phases: JobPlan<never> } | { 
   return 'phases' in plan ? { phases: plan } : { step: plan }
 }
 
-/** A value of `defineKind` has all its names; of another one only those that it must have. */
+/** A value of `defineKind` has all names. For other kinds this function derives them. */
 function namedKind(target: LevelTarget & Partial<NamedKind>): NamedKind {
   const { apiVersion, kind, plural, singular = kind.toLowerCase(), shortNames = [] } = target
   return { ...groupKindOf({ apiVersion, kind }), apiVersion, plural, singular, shortNames }
 }
 
 /**
- * The names by which a kind can be asked for, as in kubectl; upper and lower case are the same. With its group a name means no other kind:
- * `widgets.example.com`, and for one of Kubernetes' core, whose group has no name, `services.`.
+ * The lower-case names that a user may write for a kind, like in kubectl. A name with the group is unique: `widgets.example.com`, or `services.` for the core
+ * group.
  */
 export function namesOf({ kind, singular, plural, shortNames, group }: NamedKind): readonly string[] {
   const whole = [`${plural}.${group}`, `${kind}.${group}`]
   return [...new Set([kind, singular, plural, ...shortNames, ...whole].map((name) => name.toLowerCase()))]
 }
 
-/** Whether the kind has several controllers, which have to be told apart by their names. */
+/** Whether the kind has several controllers. */
 export function isShared({ kind }: PlannedKind, plans: readonly PlannedKind[]): boolean {
   return plans.filter((other) => isSameGroupKind(other.kind, kind)).length > 1
 }
 
 /**
- * The plan of the controller that has this name, else of the kind that has it.
+ * The plan of the controller or the kind with this name.
  *
- * @throws UsageError that lists the kinds with a plan when none has this name, their whole names when several have it, and the controllers
- * when the kind has several.
+ * @throws UsageError with the known kinds when the name is unknown, with full names when it is ambiguous, and with the controllers when the kind has several.
  */
 export function planNamed(plans: readonly PlannedKind[], name: string): PlannedKind {
   const named = plans.find(({ controller }) => controller === name)

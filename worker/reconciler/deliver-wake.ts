@@ -20,7 +20,7 @@ import {
   type JobSubject,
   type NewJob,
   openJobs,
-  handledLanesOf,
+  handledPartitionsOf,
 } from '../../activities/journal/write/jobs.ts'
 import { recordLostJob } from '../../activities/journal/write/resync.ts'
 import { upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
@@ -340,7 +340,7 @@ export async function withPreviousTypes(
   shares?: readonly PartitionShare[],
 ): Promise<Run> {
   const runHere = withHandledTypes(run, shares)
-  const serves = (await handledLanesOf(db, run.workflowID)) ?? undefined
+  const serves = (await handledPartitionsOf(db, run.workflowID)) ?? undefined
   const canHandle = serves?.every((lane) => isPartitionHandled(runHere.input.serves, lane)) === true
   return canHandle ? { ...runHere, input: { ...runHere.input, serves } } : runHere
 }

@@ -2,7 +2,7 @@
 // workflows. A process that runs all controllers has one queue, and one for each name in `settings.queue` of a controller. Other processes have one queue
 // for each controller, or one for each partition of a controller.
 
-import type { UnhandledLanes } from '../../activities/journal/conditions.ts'
+import type { UnhandledPartitions } from '../../activities/journal/conditions.ts'
 import type { GivenFlags } from '../server/flags.ts'
 import type { Controller, Partitions } from '../../workflows/kit/index.ts'
 
@@ -104,7 +104,7 @@ export function handledTypesOf(shares: readonly PartitionShare[], controller: st
 }
 
 /** The partitions that this process leaves to others. */
-export function excludedPartitions(shares: readonly PartitionShare[]): readonly UnhandledLanes[] {
+export function excludedPartitions(shares: readonly PartitionShare[]): readonly UnhandledPartitions[] {
   return shares.flatMap(({ controller, partitions: { path: at, names }, handled }) => {
     const lanes = names.filter((name) => !handled.includes(name))
     return lanes.length === 0 ? [] : [{ controller, at, lanes }]

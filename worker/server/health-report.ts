@@ -13,7 +13,7 @@ import type { Database } from '../../activities/journal/database.ts'
 import { sendHeartbeat, endHeartbeat, type Heartbeat, heartbeats } from '../../activities/journal/write/heartbeats.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { isAlreadyExists, isConflict } from '../../activities/kube/errors.ts'
-import { hurriedRequests } from '../../activities/kube/hurried-client.ts'
+import { requestsWithDeadline } from '../../activities/kube/client-with-deadline.ts'
 import { pause } from './backoff.ts'
 import type { FlagTable, FlagValues } from './flags.ts'
 import { describeHealth, type HealthState, type ReportedHealth, stateToReport, problemsIn } from './health-state.ts'
@@ -79,14 +79,14 @@ export class HealthReporter {
       await this.#report(problems)
       this.#isReportFailing = false
     } catch (error) {
-      if (!this.#isReportFailing) this.#deps.log.warn({ err: error }, 'the health of the engine cannot be told')
+      if (!this.#isReportFailing) this.#deps.log.warn({ err: error }, 'the health of the engine cannot be reported')
       this.#isReportFailing = true
     }
   }
 
   async end(): Promise<void> {
     await endHeartbeat(this.#deps.db, this.#beat([])).catch((error: unknown) =>
-      this.#deps.log.debug({ err: error }, 'others will miss this process for a while'),
+      this.#deps.log.debug({ err: error }, 'other processes will report this process as silent for some time'),
     )
   }
 
@@ -134,7 +134,7 @@ export class HealthReporter {
   async #report(problems: readonly string[]): Promise<void> {
     if (this.#stateToReport(problems) === undefined) return
     const { now } = this.#deps
-    const kube = hurriedRequests(this.#deps.kube, { requestMs: PROBE_MS, totalMs: PROBE_MS })
+    const kube = requestsWithDeadline(this.#deps.kube, { requestMs: PROBE_MS, totalMs: PROBE_MS })
     const { at, tells } = this.#settings
     const found = await readReportObject(kube, tells, at)
     this.#lastReport = parseReport(found && tells.read(found))

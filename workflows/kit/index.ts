@@ -1,5 +1,5 @@
 // The kit's public API, names spelled out. Free of Temporal, so that CLI, console and unit tests can use it;
-// what needs Temporal is in run/loop/, of which workflow.ts files import the index.
+// run/loop/index.ts exports the part that needs Temporal, for workflow.ts files.
 
 export {
   again,
@@ -16,12 +16,12 @@ export {
 export type { Fault, FaultCondition, Outcome } from './plan/outcome.ts'
 export { action, nop, runStep } from './plan/step.ts'
 export type { Step, StepHooks } from './plan/step.ts'
-export type { Runtime } from './plan/runtime.ts'
+export type { Runtime } from './plan/step.ts'
 export { always, join, joinOrdered, orElse, parallelJoin, retry, sequential, timeout, when } from './plan/combine.ts'
 export type { RetryOptions } from './plan/combine.ts'
-export { lastAction } from './plan/last.ts'
-export type { LastAction } from './plan/last.ts'
-export { checkedPlan } from './plan/guard.ts'
+export { lastAction } from './plan/combine.ts'
+export type { LastAction } from './plan/combine.ts'
+export { checkedPlan } from './plan/step.ts'
 export { BEFORE_END, describe, phasesToMermaid, toJson, toMermaid } from './plan/describe.ts'
 export type { DrawnPhases, DrawnStep, PlanJson } from './plan/describe.ts'
 export { describeTrace, recordSteps, traceToMermaid } from './plan/trace.ts'
@@ -29,7 +29,7 @@ export type { StepMark, StepRecorder, TracedStep } from './plan/trace.ts'
 
 export { defineKind, openApiSchema, versionsOf } from './kind/kind.ts'
 export type { Kind, KindDefinition, ObjectMeta, ObjectOf, OwnerReference, Scope, WorkerVerb } from './kind/kind.ts'
-export type { PrinterColumn } from './kind/printer-column.ts'
+export type { PrinterColumn } from './kind/versions.ts'
 export {
   anyJson,
   bytes,
@@ -82,8 +82,8 @@ export { parseDuration } from './kind/duration.ts'
 export { fieldsOf, hasField, listOf, textOf } from './kind/json-fields.ts'
 export type { JsonFields } from './kind/json-fields.ts'
 export { nearMisses } from './kind/near-words.ts'
-export type { OwnedFields } from './kind/fields.ts'
-export type { Flow } from './kind/flow.ts'
+export type { OwnedFields } from './run/controller.ts'
+export type { Flow } from './kind/kind.ts'
 export type { Path, Projection } from './kind/projection.ts'
 export { conditionsField, setCondition } from './run/conditions.ts'
 export type { Condition, ConditionChange, ConditionStatus } from './run/conditions.ts'
@@ -244,7 +244,7 @@ export { mayMatch, indexKeysOf, withIndexKeys } from './run/level/index-keys.ts'
 export type { IndexKey, ObjectIndexKeys, IndexKeySources } from './run/level/index-keys.ts'
 export { groupKindOf, groupKindText, isSameGroupKind } from './kind/group-kind.ts'
 export type { GroupKind } from './kind/group-kind.ts'
-export { isWithoutNamespace } from './kind/kubernetes-plurals.ts'
+export { isWithoutNamespace } from './kind/group-kind.ts'
 export { checkJobQueries, jobQueryProblem } from './run/job/job-query.ts'
 export { labelSelectorText } from './run/level/label-selector.ts'
 export { pickFields } from './run/level/pick-fields.ts'

@@ -19,7 +19,7 @@ import {
 } from '../../../workflows/chaos/cloud.ts'
 import { MAX_FILTERS } from '../../../workflows/chaos/disruption/schema/network.ts'
 import type { ChaosConfig } from '../../../workflows/chaos/config.ts'
-import { wholeBody } from '../../kube/http-client.ts'
+import { readBody } from '../../kube/http-client.ts'
 
 /** Less than a webhook's timeout. */
 const REQUEST_MS = 5000
@@ -126,7 +126,7 @@ async function download(cloud: Cloud, url: string): Promise<Ranges> {
       throw new RangesUnavailable(`${where} answers ${answer.statusCode}, expected 200`)
     }
     const excess = () => new RangeError(`more than ${MAX_BYTES} bytes`)
-    document = JSON.parse((await wholeBody(answer.body, MAX_BYTES, excess)).toString('utf8'))
+    document = JSON.parse((await readBody(answer.body, MAX_BYTES, excess)).toString('utf8'))
   } catch (error) {
     if (error instanceof RangesUnavailable) throw error
     const { name, code = name } = error as { readonly name?: string; readonly code?: string }

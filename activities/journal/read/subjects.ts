@@ -31,7 +31,7 @@ export interface SubjectState {
   /** The owner and its own owner, as far as they are there and the object is their child (kit/run/owners.ts). */
   readonly ancestors: readonly Ancestor[]
   /** The lanes that the open run of these jobs serves; null: all, also where none is open. */
-  readonly hostLanes: readonly string[] | null
+  readonly hostPartitions: readonly string[] | null
 }
 
 export interface Ancestor extends GroupKind {
@@ -55,7 +55,7 @@ export interface Parents {
  * that job does not serve the lane of the object: then nobody hosts it.
  */
 export function parentsOf(
-  { owner, ownerKind, ancestors, hostLanes }: Omit<SubjectState, 'object'>,
+  { owner, ownerKind, ancestors, hostPartitions }: Omit<SubjectState, 'object'>,
   hosts: readonly GroupKind[],
   lane?: string,
 ): Parents {
@@ -64,7 +64,7 @@ export function parentsOf(
   if (ownerKind === undefined || !isSameGroupKind(ownerKind, nearest)) return { owner: 'gone', jobID: undefined }
   const strange = ancestors.findIndex((one, index) => !isKind(one, hosts[index]))
   const found = (strange === -1 ? ancestors : ancestors.slice(0, strange)).find(({ jobID }) => jobID !== undefined)
-  return { owner, jobID: isPartitionHandled(hostLanes, lane) ? found?.jobID : undefined }
+  return { owner, jobID: isPartitionHandled(hostPartitions, lane) ? found?.jobID : undefined }
 }
 
 function isKind(one: GroupKind, kind: GroupKind | undefined): boolean {
@@ -92,11 +92,11 @@ export async function readSubjects(
   return ids.map(({ group, kind, uid }) => {
     const row = rows.find((one) => one.kind === kind && one.api_group === group && one.uid === uid)
     if (row === undefined) return undefined
-    const { owner_deleted, above, host_serves: hostLanes, listed, ...object } = row
+    const { owner_deleted, above, host_serves: hostPartitions, listed, ...object } = row
     const reference = ownerReferenceOf(object.projection)
     const ownerKind = reference === undefined ? undefined : groupKindOf(reference)
     const owner = stateOfOwner(ownerKind, { deleted: owner_deleted, listed }, watchedKinds)
-    return { object, owner, ownerKind, ancestors: owner === 'present' ? ancestorsOf(above) : [], hostLanes }
+    return { object, owner, ownerKind, ancestors: owner === 'present' ? ancestorsOf(above) : [], hostPartitions }
   })
 }
 

@@ -2,7 +2,7 @@
 
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../database.ts'
-import { isInHandledLane, type UnhandledLanes, wakeNamespaces } from '../conditions.ts'
+import { isInHandledPartition, type UnhandledPartitions, wakeNamespaces } from '../conditions.ts'
 import type { Wake } from '../write/wakes.ts'
 import { MOST_AHEAD } from './limits.ts'
 import type { Journal } from './reader.ts'
@@ -18,7 +18,7 @@ export interface WaitingWakesQuery {
   readonly cluster: string
   readonly controllers: readonly string[]
   /** No wakes of subjects in these. */
-  readonly unhandledLanes: readonly UnhandledLanes[]
+  readonly unhandledPartitions: readonly UnhandledPartitions[]
   /** Those that are due since then. */
   readonly since: Date
   readonly now: Date
@@ -34,7 +34,7 @@ export async function waitingWakes(
   db: Kysely<Database>,
   query: WaitingWakesQuery,
 ): Promise<readonly (Wake & QueuePosition)[]> {
-  const { cluster, controllers, unhandledLanes, since, now, known, mostOfNamespace, most } = query
+  const { cluster, controllers, unhandledPartitions, since, now, known, mostOfNamespace, most } = query
   const { rows } = await sql<Wake & QueuePosition>`
     with recursive ${wakeNamespaces(cluster)},
     waiting as (
@@ -43,7 +43,7 @@ export async function waitingWakes(
         select w.* from wake w
         where w.cluster = ${cluster} and w.namespace = space.namespace and w.may_start and w.due <= ${since}
           and ${isUnleased(sql`${now}::timestamptz`)} and w.controller = any(${controllers}::text[])
-          and w.version <> all(${known}::bigint[]) and ${isInHandledLane('w', unhandledLanes)}
+          and w.version <> all(${known}::bigint[]) and ${isInHandledPartition('w', unhandledPartitions)}
         order by w.due limit ${mostOfNamespace}) w
       order by place, due limit ${most})
     select w.*, ${AHEAD} as ahead from waiting w order by w.place, w.due`.execute(db)

@@ -168,7 +168,7 @@ function opened(job: NewJob, known: Job | undefined, ended: string | undefined):
     last_pass_at: null,
     lookup_after: null,
     lookups: 0,
-    serves: lanesOf(job),
+    serves: partitionsOfRun(job),
     // Not written here: they count over all runs of the row.
     restarts: known?.restarts ?? 0,
     restarted_at: known?.restarted_at ?? null,
@@ -178,7 +178,7 @@ function opened(job: NewJob, known: Job | undefined, ended: string | undefined):
   return change === undefined ? undefined : { ...known, ...change }
 }
 
-function lanesOf({ serves }: Pick<NewJob, 'serves'>): string[] | null {
+function partitionsOfRun({ serves }: Pick<NewJob, 'serves'>): string[] | null {
   return serves === undefined || serves === null ? null : [...serves]
 }
 
@@ -214,11 +214,12 @@ function changeByOpening<Fresh>(
   const { run_id, cause, started_at } = job
   if (run_id === null) return known.outcome !== null && isUnfinished ? fresh : undefined
   // Opened before it was started, or found running; its first pass may have said since which run it is.
-  if (known.run_id === null && known.outcome === null) return { run_id, cause, started_at, serves: lanesOf(job) }
+  if (known.run_id === null && known.outcome === null)
+    return { run_id, cause, started_at, serves: partitionsOfRun(job) }
   const isSame = known.run_id === run_id
   if (!isSame) return fresh
   return known.outcome === null && known.cause !== cause
-    ? { run_id, cause, started_at, serves: lanesOf(job) }
+    ? { run_id, cause, started_at, serves: partitionsOfRun(job) }
     : undefined
 }
 
@@ -271,7 +272,7 @@ export async function hasJobRow(db: Kysely<Database>, workflowID: string): Promi
 }
 
 /** What the run of this ID serves, or served; null: all. Undefined: it has no row. */
-export async function handledLanesOf(
+export async function handledPartitionsOf(
   db: Kysely<Database>,
   workflowID: string,
 ): Promise<readonly string[] | null | undefined> {

@@ -13,7 +13,7 @@ import {
   requestedRunOf,
 } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
-import { isChildRow, isInHandledLane } from '../conditions.ts'
+import { isChildRow, isInHandledPartition } from '../conditions.ts'
 import { type JournaledObject, parentsOf, readSubjects, type SubjectState } from '../read/subjects.ts'
 import type { Job } from './jobs.ts'
 import { type Claim, type NewWake, upsertWakes } from './wakes.ts'
@@ -126,7 +126,7 @@ function wakeOfSubject(
  */
 export async function jobsToLookUp(
   db: Kysely<Database>,
-  { cluster, controllers, unhandledLanes = [] }: Pick<Claim, 'cluster' | 'controllers' | 'unhandledLanes'>,
+  { cluster, controllers, unhandledPartitions = [] }: Pick<Claim, 'cluster' | 'controllers' | 'unhandledPartitions'>,
   now: Date,
 ): Promise<Job[]> {
   const quiet = db
@@ -134,7 +134,7 @@ export async function jobsToLookUp(
     .select('j.workflow_id')
     .where('j.cluster', '=', cluster)
     .$if(controllers !== undefined, (jobs) => jobs.where('j.controller', 'in', controllers ?? []))
-    .$if(unhandledLanes.length > 0, (jobs) => jobs.where(isInHandledLane('j', unhandledLanes)))
+    .$if(unhandledPartitions.length > 0, (jobs) => jobs.where(isInHandledPartition('j', unhandledPartitions)))
     .where('j.outcome', 'is', null)
     .where(sql<Date>`coalesce(j.last_pass_at, j.started_at)`, '<=', new Date(now.getTime() - LOOKUP_AFTER_MS))
     .where((where) => where.or([where('j.lookup_after', 'is', null), where('j.lookup_after', '<=', now)]))

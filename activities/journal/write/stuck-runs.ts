@@ -11,7 +11,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../database.ts'
 import type { Job, RunID } from './jobs.ts'
-import { isInHandledLane } from '../conditions.ts'
+import { isInHandledPartition } from '../conditions.ts'
 import type { Claim } from './wakes.ts'
 
 /** `misfit`: the run was made by other code than that of the build. `bug`: the code of the build throws. */
@@ -94,7 +94,7 @@ export const SPACING_MS = 20_000
 const FIRST_BACK_OFF_MS = 10_000
 const LONGEST_BACK_OFF_MS = 1_000_000
 
-export interface StuckQuery extends Pick<Claim, 'cluster' | 'unhandledLanes'> {
+export interface StuckQuery extends Pick<Claim, 'cluster' | 'unhandledPartitions'> {
   readonly controllers: readonly string[]
   /** Of the worker that asks. */
   readonly build: string
@@ -109,7 +109,7 @@ export interface StuckQuery extends Pick<Claim, 'cluster' | 'unhandledLanes'> {
  */
 export async function stuckRuns(
   db: Kysely<Database>,
-  { cluster, controllers, unhandledLanes = [], build, helpedBefore = [] }: StuckQuery,
+  { cluster, controllers, unhandledPartitions = [], build, helpedBefore = [] }: StuckQuery,
   now: Date,
 ): Promise<readonly StuckRun[]> {
   type Note = { stuck_run: string; stuck_what: StuckReason; stuck_build: string; stuck_message: string; stuck_at: Date }
@@ -121,7 +121,7 @@ export async function stuckRuns(
     select j.*, s.run_id as stuck_run, s.what as stuck_what, s.build as stuck_build, s.message as stuck_message, s.at as stuck_at
     from stuck_run s join job j on j.workflow_id = s.workflow_id and (j.run_id is null or j.run_id <= s.run_id)
     where j.outcome is null and j.cluster = ${cluster} and j.controller = any(${[...controllers]}::text[])
-      and ${isInHandledLane('j', unhandledLanes)} and ${isSpacingOver(now)}
+      and ${isInHandledPartition('j', unhandledPartitions)} and ${isSpacingOver(now)}
       and (s.what = 'misfit' or (s.build <> ${build} and not j.workflow_id = any(${[...helpedBefore]}::text[])) or (${isBackOffOver(now)}
         and (s.build <> ${build} or exists (select from object o where o.cluster = j.cluster and o.uid = j.uid and o.updated_at > s.at))))
     order by s.at`.execute(db)

@@ -12,7 +12,7 @@
 
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Database, WakeTable } from '../database.ts'
-import { isInHandledLane, type UnhandledLanes, wakeNamespaces } from '../conditions.ts'
+import { isInHandledPartition, type UnhandledPartitions, wakeNamespaces } from '../conditions.ts'
 
 export type Wake = Selectable<WakeTable>
 
@@ -127,7 +127,7 @@ export interface Claim {
   /** Only wakes of these controllers; undefined: of all. */
   readonly controllers?: readonly string[] | undefined
   /** No wakes of subjects in these. */
-  readonly unhandledLanes?: readonly UnhandledLanes[] | undefined
+  readonly unhandledPartitions?: readonly UnhandledPartitions[] | undefined
   readonly owner: string
   /** Of wakes that start nothing, at most so many. */
   readonly limit: number
@@ -156,7 +156,7 @@ export async function claimWakes(
   {
     cluster,
     controllers,
-    unhandledLanes = [],
+    unhandledPartitions = [],
     owner,
     limit,
     starts = limit,
@@ -166,7 +166,7 @@ export async function claimWakes(
     now,
   }: Claim,
 ): Promise<Wake[]> {
-  const ours = sql`${isOfControllers(controllers)} and ${isInHandledLane('w', unhandledLanes)}`
+  const ours = sql`${isOfControllers(controllers)} and ${isInHandledPartition('w', unhandledPartitions)}`
   const releaseWake = sql`w.due <= ${now} and (w.lease_until is null or w.lease_until <= ${now})`
   const { rows } = await sql<Wake>`
     with recursive ${wakeNamespaces(cluster)},
@@ -199,14 +199,14 @@ export async function nextWakeDue(
   {
     cluster,
     controllers,
-    unhandledLanes = [],
+    unhandledPartitions = [],
     starts,
-  }: Pick<Claim, 'cluster' | 'controllers' | 'unhandledLanes' | 'starts'>,
+  }: Pick<Claim, 'cluster' | 'controllers' | 'unhandledPartitions' | 'starts'>,
 ): Promise<Date | undefined> {
   const those = starts === 0 ? sql` and not may_start` : sql``
   const { rows } = await sql<{ due: Date | null }>`
     select min(greatest(due, coalesce(lease_until, due))) as due from wake
-    where cluster = ${cluster}${isOfControllers(controllers)}${those} and ${isInHandledLane('wake', unhandledLanes)}`.execute(
+    where cluster = ${cluster}${isOfControllers(controllers)}${those} and ${isInHandledPartition('wake', unhandledPartitions)}`.execute(
     db,
   )
   return rows[0]?.due ?? undefined

@@ -8,7 +8,7 @@
 
 import { type Agent, request } from 'undici'
 import { retryableFailure } from '../../kube/errors.ts'
-import { wholeBody } from '../../kube/http-client.ts'
+import { readBody } from '../../kube/http-client.ts'
 import type { AddressRule } from '../deploy/target/address-rule.ts'
 import { createGuardedAgent, RefusedAddress } from '../deploy/target/guarded-agent.ts'
 import { isUntrusted } from '../deploy/target/untrusted.ts'
@@ -95,7 +95,7 @@ export class RegistryConnections {
       })
       if (statusCode === 200) {
         const excess = () => invalidAnswer(url, `found more than ${most} bytes, expected at most that`)
-        return { origin, status: statusCode, headers, bytes: await wholeBody(body, most, excess) }
+        return { origin, status: statusCode, headers, bytes: await readBody(body, most, excess) }
       }
       // The body of an error may be long, or quote the request.
       body.on('error', () => undefined).destroy()

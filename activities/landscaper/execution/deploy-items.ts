@@ -15,10 +15,10 @@ import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { assignJob, deleteChild, removeFinalizer } from '../../run/children.ts'
 import { countProblem, itemProblems, ownerNameProblem, shownName } from '../item-rules.ts'
-import { additivePatch, mergePatch } from '../../kube/merge.ts'
+import { additivePatch, mergePatch } from '../../kube/merge-patch.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
-import { isNews, type KnownVersions } from '../../kube/read-family.ts'
-import { targetView } from '../../kube/views.ts'
+import { isChangedSince, type KnownVersions } from '../../kube/read-family.ts'
+import { targetView } from '../../kube/object-views.ts'
 import type { Patch } from '../../kube/write.ts'
 import { readClusters } from './cluster-names.ts'
 import { type BatchResult, type ItemsInput, type ItemWrite, send } from './item-batch.ts'
@@ -98,7 +98,7 @@ async function apply(
   const result = await send(deps, { by, step: 'applyDeployItems' }, due)
   const written = new Set(writes.map((write) => write.name))
   const untouched = existing
-    .filter((item) => !written.has(item.metadata.name) && isNews(item, known))
+    .filter((item) => !written.has(item.metadata.name) && isChangedSince(item, known))
     .map((item) => deployItemView(item, by, deps))
   return { ...result, items: [...untouched, ...result.items] }
 }

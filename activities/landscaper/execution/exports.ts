@@ -9,7 +9,7 @@ import type { LandscaperDeps } from '../deps.ts'
 import { PARALLEL_READS, writeDataObjects } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
-import { isHeldBy, ownerReference } from '../../kube/owners.ts'
+import { isOnlyOwnedBy, ownerReference } from '../../kube/owners.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { entriesOf, secretResource } from '../../kube/core-kinds.ts'
 import { type Writer, writeAll } from '../../kube/write.ts'
@@ -69,7 +69,7 @@ async function deleteCollected(
 ): Promise<void> {
   const { namespace } = subject
   const object = await readObject(deps, dataObjectKind, namespace, name)
-  if (object === undefined || !isHeldBy(object, executionKind, subject)) return
+  if (object === undefined || !isOnlyOwnedBy(object, executionKind, subject)) return
   const { uid, resourceVersion: version } = object.metadata
   const [answer] = await writeAll(deps, writer, [
     deleteChild({ watched: dataObjectKind, namespace, name, uid, version }),

@@ -5,7 +5,7 @@ import type { By, Subject } from '../../../workflows/kit/index.ts'
 import { type DeployItemView, deployItemView } from '../deploy-item-view.ts'
 import { type KubeError, toApplicationFailure } from '../../kube/errors.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
-import { isReleased } from '../../kube/views.ts'
+import { isDeletedWithoutFinalizers } from '../../kube/object-views.ts'
 import { PARALLEL_WRITES, type Write, type WriteAnswer, writeAll } from '../../kube/write.ts'
 import { processInTime } from '../../run/process-in-time.ts'
 import type { LandscaperDeps } from '../deps.ts'
@@ -74,7 +74,7 @@ function batchResult(
     const object = writes[index]?.name ?? ''
     if (answer.result === 'gone') gone.push(object)
     else if (answer.result === 'failed') failures.push(failureOf(object, answer.error))
-    else if (isReleased(answer.object)) gone.push(object)
+    else if (isDeletedWithoutFinalizers(answer.object)) gone.push(object)
     else if (answer.result === 'superseded' && writes[index]?.verb === 'create') {
       failures.push({
         object,

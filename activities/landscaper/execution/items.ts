@@ -14,7 +14,7 @@ import { createHash } from 'node:crypto'
 import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { type DeployItemTemplate, type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { wantedTexts } from '../../kube/merge.ts'
+import { withoutUndefined } from '../../kube/merge-patch.ts'
 import { ownerReference } from '../../kube/owners.ts'
 import type { TenantData } from '../bounded/tenant-data.ts'
 import { withoutUninstall } from '../requests.ts'
@@ -112,7 +112,7 @@ export function newDeployItem(
       name: deployItemName(execution, item.name, jobID),
       namespace: metadata.namespace,
       labels,
-      annotations: { ...wantedTexts(annotations), ...writtenAt(now) },
+      annotations: { ...withoutUndefined(annotations), ...writtenAt(now) },
       finalizers: [FINALIZER],
       ownerReferences: [ownerReference(executionKind, metadata)],
     },

@@ -5,7 +5,7 @@ import { type Execution, executionKind } from '../../../workflows/landscaper/exe
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { ComingRelease } from '../../deps.ts'
 import { readSubject } from '../../kube/read-family.ts'
-import { storedAs } from '../../kube/views.ts'
+import { storedAs } from '../../kube/object-views.ts'
 import type { LandscaperDeps } from '../deps.ts'
 
 /** @throws KubeError */

@@ -10,7 +10,7 @@ import { type DeployItem, SKIPPED_CONDITION } from '../../../workflows/landscape
 import { isTypeBuiltIn } from '../../../workflows/landscaper/deploy-item/handled-types.ts'
 import { type ConditionChanges, nextConditions } from '../../../workflows/landscaper/job-status.ts'
 import { isIdle } from '../../../workflows/kit/index.ts'
-import { targetView } from '../../kube/views.ts'
+import { targetView } from '../../kube/object-views.ts'
 import type { Patch } from '../../kube/write.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { skipReason } from '../deploy-item-view.ts'

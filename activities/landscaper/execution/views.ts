@@ -4,7 +4,7 @@ import { DEPLOYERS_CONDITION, type Execution } from '../../../workflows/landscap
 import { ownerOfKind, type TargetView } from '../../../workflows/kit/index.ts'
 import { installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { PausableView } from '../../../workflows/landscaper/pause.ts'
-import { targetView } from '../../kube/views.ts'
+import { targetView } from '../../kube/object-views.ts'
 import { pausableView } from '../pauses.ts'
 import { NO_TRUST } from '../trust.ts'
 import { interruptRequested, withoutUninstall } from '../requests.ts'

@@ -12,10 +12,10 @@ import { type By, ownerOfKind, type Subject } from '../../../workflows/kit/index
 import type { LandscaperDeps } from '../deps.ts'
 import { subscribe } from '../../journal/write/subscriptions.ts'
 import { finalFailure, retryableFailure } from '../../kube/errors.ts'
-import { additivePatch, mergePatch, wantedTexts } from '../../kube/merge.ts'
+import { additivePatch, mergePatch, withoutUndefined } from '../../kube/merge-patch.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { isOwnedBy, ownerReference } from '../../kube/owners.ts'
-import { ownerOf, targetView, isReleased } from '../../kube/views.ts'
+import { ownerOf, targetView, isDeletedWithoutFinalizers } from '../../kube/object-views.ts'
 import { type Patch, type Write, writeAll, type Writer } from '../../kube/write.ts'
 import type { ExecutionSpec, RenderedExecution } from '../render/executions.ts'
 import { readItemsOf } from './observe.ts'
@@ -187,7 +187,7 @@ function creation({ metadata }: Installation, { spec, annotations }: DesiredExec
         namespace,
         ownerReferences: [ownerReference(installationKind, metadata)],
         finalizers: [FINALIZER],
-        annotations: wantedTexts(annotations),
+        annotations: withoutUndefined(annotations),
       },
       spec,
     },
@@ -265,7 +265,7 @@ async function writeOne(
   const [answer] = await writeAll(deps, { ...by, step, fieldManager: 'pawl-installation' }, [write])
   switch (answer?.result) {
     case 'ok':
-      return isReleased(answer.object) ? undefined : await childExecution(deps, answer.object, subject)
+      return isDeletedWithoutFinalizers(answer.object) ? undefined : await childExecution(deps, answer.object, subject)
     case 'failed':
       throw answer.error
     case 'superseded':

@@ -9,7 +9,7 @@ import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { labelValue } from '../data-objects.ts'
 import { listObjects } from '../../kube/read-family.ts'
-import { isHeldBy } from '../../kube/owners.ts'
+import { isOnlyOwnedBy } from '../../kube/owners.ts'
 import type { ExportBindings } from '../render/executions.ts'
 import { dataObjectName, installationContext } from '../render/names.ts'
 import { targetObject } from './imports.ts'
@@ -38,7 +38,9 @@ export async function exportsWithin(
       subs.flatMap((sub) =>
         refs(sub.spec.exports ?? {}).flatMap((ref) => {
           const one = objects.get(dataObjectName(context, ref))
-          return one === undefined || !isHeldBy(one, installationKind, ownerOf(sub)) ? [] : [[ref, value(one)] as const]
+          return one === undefined || !isOnlyOwnedBy(one, installationKind, ownerOf(sub))
+            ? []
+            : [[ref, value(one)] as const]
         }),
       ),
     )

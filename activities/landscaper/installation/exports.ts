@@ -12,8 +12,8 @@ import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import { type DataToWrite, writeDataObjects, labelValue } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { isWrittenByOthers } from '../../kube/managed-fields.ts'
-import { ownerReference, isHeldBy } from '../../kube/owners.ts'
-import { readObject, listNow } from '../../kube/read-family.ts'
+import { ownerReference, isOnlyOwnedBy } from '../../kube/owners.ts'
+import { readObject, listFromServer } from '../../kube/read-family.ts'
 import { type Writer, type Write, writeAll } from '../../kube/write.ts'
 import { forNamespace } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
@@ -294,9 +294,9 @@ async function exportDeletions(
   const { namespace, name: installation } = subject
   const source = labelValue(installationContext(installation))
   const labelSelector = `${SOURCE_LABEL}=${source},${SOURCE_TYPE_LABEL}=export`
-  const found = await listNow(deps, watched, namespace, labelSelector)
+  const found = await listFromServer(deps, watched, namespace, labelSelector)
   return found
-    .filter((one) => isHeldBy(one, installationKind, subject))
+    .filter((one) => isOnlyOwnedBy(one, installationKind, subject))
     .map(({ metadata: { name, uid, resourceVersion: version } }) => {
       return { verb: 'delete', watched, namespace, name, uid, version }
     })

@@ -20,7 +20,7 @@ import { type DataToWrite, type WriteDataInput, labelValue } from '../data-objec
 import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { listObjects } from '../../kube/read-family.ts'
-import { isHeldBy, ownerReference } from '../../kube/owners.ts'
+import { isOnlyOwnedBy, ownerReference } from '../../kube/owners.ts'
 import { type Write, type Writer, writeAll } from '../../kube/write.ts'
 import type { ConstructedImports, TargetObject } from '../render/imports.ts'
 import { dataLabels, dataObjectName, elementName, installationContext } from '../render/names.ts'
@@ -154,7 +154,7 @@ async function staleCopies(
       const kept = new Set(objects.map(({ name }) => name))
       const found = await listObjects(deps, watched, namespace, { labelSelector })
       return found
-        .filter((one) => isHeldBy(one, installationKind, subject) && !kept.has(one.metadata.name))
+        .filter((one) => isOnlyOwnedBy(one, installationKind, subject) && !kept.has(one.metadata.name))
         .map((object) => ({ watched, namespace, object }))
     }),
   )

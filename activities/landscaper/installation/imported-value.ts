@@ -7,7 +7,7 @@
 import { dataObjectKind } from '../../../workflows/landscaper/data-object/kind.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { binaryEntriesOf, entriesOf } from '../../kube/core-kinds.ts'
-import { storedAs } from '../../kube/views.ts'
+import { storedAs } from '../../kube/object-views.ts'
 import type { TenantData } from '../bounded/tenant-data.ts'
 import { YamlError } from '../../yaml/read-yaml.ts'
 import type { DataSource } from './import-sources.ts'

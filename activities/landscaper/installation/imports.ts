@@ -11,7 +11,7 @@ import { PARALLEL_READS, labelValue } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { listObjects, readObject } from '../../kube/read-family.ts'
 import { entriesOf, secretResource } from '../../kube/core-kinds.ts'
-import { type StoredAs, storedAs } from '../../kube/views.ts'
+import { type StoredAs, storedAs } from '../../kube/object-views.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
 import { type LoadedImports, type TargetObject, constructImports, type ConstructedImports } from '../render/imports.ts'
 import { unwrapTargets, mapTargets, targetsIn } from '../render/deploy-items.ts'
@@ -25,7 +25,7 @@ import {
 } from './import-sources.ts'
 import { type Parent, parentOf } from './parent.ts'
 import { isDetached } from './import-copies.ts'
-import { isHeldBy } from '../../kube/owners.ts'
+import { isOnlyOwnedBy } from '../../kube/owners.ts'
 import { installationContext, surroundingContext } from '../render/names.ts'
 import {
   CONTEXT_LABEL,
@@ -115,7 +115,7 @@ async function elementsOf(
     .map(([label, value]) => `${label}=${labelValue(value)}`)
     .join(',')
   const found = await listObjects(deps, targetKind, namespace, { labelSelector })
-  const own = found.filter((one) => isHeldBy(one, installationKind, { ...parent, namespace }))
+  const own = found.filter((one) => isOnlyOwnedBy(one, installationKind, { ...parent, namespace }))
   const elements = own.flatMap(({ metadata: { name, labels = {} } }) => {
     const element = labels[as === 'list' ? INDEX_LABEL : TARGET_MAP_KEY_LABEL]
     return element === undefined ? [] : [[element, name] as const]

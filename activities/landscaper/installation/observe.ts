@@ -5,7 +5,7 @@ import { type Execution, executionKind } from '../../../workflows/landscaper/exe
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { type Children, type KnownVersions, newestKnown, readKin, readOwned } from '../../kube/read-family.ts'
+import { type Children, type KnownVersions, newestKnown, readFamilyOfKinds, readOwned } from '../../kube/read-family.ts'
 import { declaredChildren, newsOf, observe } from '../../run/observe.ts'
 import type { DeployItemView } from '../deploy-item-view.ts'
 import { type ItemsOwner, itemsNews, itemsOf } from '../execution/observe.ts'
@@ -76,7 +76,7 @@ export async function readTree(
 ) {
   const executions = executionsOf(deps, owner)
   const subInstallations = subInstallationsOf(deps, owner.by, owner.subject, newestKnown(knownSubs))
-  const kin = await readKin(deps, installationKind, owner.subject, [executions, subInstallations])
+  const kin = await readFamilyOfKinds(deps, installationKind, owner.subject, [executions, subInstallations])
   const { subject: installation, children } = kin
   const [[execution], subs] = children
   if (execution === undefined) return { installation, execution, subs, items: [] }

@@ -10,7 +10,7 @@ import { ENCOMPASSED_BY_LABEL } from '../../../workflows/landscaper/contract.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { shortList } from '../../../workflows/landscaper/short-list.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { listNow, readObject, readSubject } from '../../kube/read-family.ts'
+import { listFromServer, readObject, readSubject } from '../../kube/read-family.ts'
 import { PARALLEL_READS } from '../data-objects.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
 import { importedNames, isSuccessor } from '../../../workflows/landscaper/data-flow.ts'
@@ -147,6 +147,6 @@ async function listSiblings(
   const parent = first && parentOf(first)
   if (first === undefined || parent === undefined) return new Map()
   const labelSelector = `${ENCOMPASSED_BY_LABEL}=${parent.name}`
-  const found = await listNow(deps, installationKind, first.metadata.namespace, labelSelector)
+  const found = await listFromServer(deps, installationKind, first.metadata.namespace, labelSelector)
   return new Map(found.map((one) => [one.metadata.uid, one]))
 }

@@ -11,7 +11,7 @@ import {
 import { createHash } from 'node:crypto'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { mergePatch } from '../../kube/merge.ts'
+import { mergePatch } from '../../kube/merge-patch.ts'
 import { ownerReference } from '../../kube/owners.ts'
 import type { Patch } from '../../kube/write.ts'
 import type { SubinstallationTemplate } from '../render/subinstallation-templates.ts'

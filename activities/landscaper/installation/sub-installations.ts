@@ -9,7 +9,7 @@ import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { retryableFailure } from '../../kube/errors.ts'
-import { isReleased } from '../../kube/views.ts'
+import { isDeletedWithoutFinalizers } from '../../kube/object-views.ts'
 import { type Write, writeAll } from '../../kube/write.ts'
 import {
   addRequest,
@@ -173,7 +173,7 @@ export async function writeSubs(
     const { name = '' } = writes[index] ?? {}
     if (answer.result === 'failed') throw answer.error
     if (answer.result === 'superseded') throw busy(subject, name)
-    if (answer.result === 'gone' || isReleased(answer.object)) gone.push(name)
+    if (answer.result === 'gone' || isDeletedWithoutFinalizers(answer.object)) gone.push(name)
     else changed.push(subInstallationView(answer.object))
   }
   return { changed, gone }

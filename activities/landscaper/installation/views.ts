@@ -17,7 +17,7 @@ import { type Execution, executionKind } from '../../../workflows/landscaper/exe
 import { isHandedDown, type PausableView } from '../../../workflows/landscaper/pause.ts'
 import type { Subject, TargetView } from '../../../workflows/kit/index.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
-import { targetView } from '../../kube/views.ts'
+import { targetView } from '../../kube/object-views.ts'
 import { dataOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { type ExecutionView, executionView } from '../execution/views.ts'

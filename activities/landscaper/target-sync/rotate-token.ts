@@ -39,7 +39,7 @@ export async function rotateToken(
       watched: secretResource,
       namespace,
       name,
-      conceals: [after, token],
+      redacted: [after, token],
       version: secret?.metadata.resourceVersion ?? '',
       patch: { data: { [key]: after } },
       // A kubeconfig that another client has written meanwhile wins.

@@ -14,10 +14,10 @@ import { type Target, targetKind } from '../../../workflows/landscaper/target/ki
 import { targetSyncKind } from '../../../workflows/landscaper/target-sync/kind.ts'
 import { groupKindOf, isSameGroupKind, type Subject, type WatchedKind } from '../../../workflows/kit/index.ts'
 import type { KubeObject, OwnerReference } from '../../kube/client.ts'
-import { mergePatch } from '../../kube/merge.ts'
-import { listNow, readObject } from '../../kube/read-family.ts'
+import { mergePatch } from '../../kube/merge-patch.ts'
+import { listFromServer, readObject } from '../../kube/read-family.ts'
 import { secretResource } from '../../kube/core-kinds.ts'
-import { ownerOf } from '../../kube/views.ts'
+import { ownerOf } from '../../kube/object-views.ts'
 import { type Patch, type Write, type Writer, writeAll } from '../../kube/write.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { KUBERNETES_TARGET_TYPE } from '../deploy/target/open-target.ts'
@@ -36,7 +36,7 @@ export async function syncedTargets(
   deps: LandscaperDeps,
   { subject }: Pick<Syncing, 'subject'>,
 ): Promise<ReadonlyMap<string, Target>> {
-  const found = await listNow(deps, targetKind, subject.namespace, `${TARGET_SYNC_LABEL}=ok`)
+  const found = await listFromServer(deps, targetKind, subject.namespace, `${TARGET_SYNC_LABEL}=ok`)
   return new Map(found.filter((one) => isSynced(one)).map((one) => [one.metadata.name, one]))
 }
 

@@ -73,12 +73,12 @@ async function obstacleIsGone(deps: Deps, input: CreateInput, at: NamedPlace, ex
   return (await readObject(deps, at.watched, at.namespace, at.name)) === undefined
 }
 
-type Filled<Input extends CreateInput> = Input & Pick<Write, 'conceals'>
+type Filled<Input extends CreateInput> = Input & Pick<Write, 'redacted'>
 
 /** Fills the values of Secrets into the object. */
 async function filled<Input extends CreateInput>(deps: Deps, input: Input): Promise<Filled<Input>> {
   const { value, conceals } = await fillSecrets(deps, input, input.object, input.gaps)
-  return { ...input, object: secretData(value) ?? value, conceals }
+  return { ...input, object: secretData(value) ?? value, redacted: conceals }
 }
 
 interface NamedPlace extends Place {
@@ -194,8 +194,8 @@ async function patchObject(
   return answer.result === 'superseded' && expected !== undefined ? 'changed' : answer
 }
 
-function concealedFields({ conceals }: Pick<Write, 'conceals'>): Pick<Write, 'conceals'> {
-  return conceals === undefined ? {} : { conceals }
+function concealedFields({ redacted }: Pick<Write, 'redacted'>): Pick<Write, 'redacted'> {
+  return redacted === undefined ? {} : { redacted }
 }
 
 function applyPatch(input: ApplyInput, current: KubeObject): Patch | undefined {

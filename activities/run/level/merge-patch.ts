@@ -3,7 +3,7 @@
 //   P1. Fields that are not mentioned stay; null removes a field. New lists and fields contain no nulls, because the API server would store them.
 //   P2. A list is replaced as a whole, unless all desired elements are already there: the API server adds defaults to elements.
 
-import { fieldOf } from '../../kube/merge.ts'
+import { fieldOf } from '../../kube/merge-patch.ts'
 import type { Patch } from '../../kube/write.ts'
 
 /** Returns the patch; undefined if the object already has all desired fields. */

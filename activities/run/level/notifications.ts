@@ -15,8 +15,8 @@ import {
 } from '../../../workflows/kit/index.ts'
 import type { Deps } from '../../deps.ts'
 import { KubeError, retryableFailure } from '../../kube/errors.ts'
-import { identityHash, PATIENCE, writeEvent } from '../../kube/events.ts'
-import { hurried } from '../../kube/hurried-client.ts'
+import { identityHash, EVENT_DEADLINE, writeEvent } from '../../kube/events.ts'
+import { withDeadline } from '../../kube/client-with-deadline.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { controllerOf } from '../controllers.ts'
 import type { Notifier, Receiver, NotifiedEvent } from '../notifier.ts'
@@ -79,7 +79,7 @@ async function read(deps: Deps, target: LevelTarget, { namespace, name, uid }: S
   const known = deps.objects.get(uid)
   if (known !== undefined) return known
   try {
-    const kube = hurried(deps.kube, PATIENCE)
+    const kube = withDeadline(deps.kube, EVENT_DEADLINE)
     const object = await readObject({ kube }, followedKind(deps, target), namespace, name)
     return object?.metadata.uid === uid ? object : undefined
   } catch (error) {

@@ -13,7 +13,7 @@ import {
 } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
-import { ownerOf } from '../../kube/views.ts'
+import { ownerOf } from '../../kube/object-views.ts'
 import type { Patch } from '../../kube/write.ts'
 import { nameOf } from './kinds.ts'
 

@@ -59,7 +59,7 @@ interface Part {
 async function write(
   deps: Deps,
   { by, object, fenced }: PatchInput,
-  at: Place & Pick<Write, 'conceals'>,
+  at: Place & Pick<Write, 'redacted'>,
   { verb, found, wanted, patch }: Part,
 ) {
   const answer = await send(deps, writerOf(by, 'patch'), {

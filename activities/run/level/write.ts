@@ -8,9 +8,9 @@ import { type LevelActivities, mergeConditions, type StatusInput } from '../../.
 import type { Deps } from '../../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
-import { additivePatch } from '../../kube/merge.ts'
+import { additivePatch } from '../../kube/merge-patch.ts'
 import { readObject } from '../../kube/read-family.ts'
-import { isReleased, statusOf } from '../../kube/views.ts'
+import { isDeletedWithoutFinalizers, statusOf } from '../../kube/object-views.ts'
 import type { Patch } from '../../kube/write.ts'
 import { controllerOf } from '../controllers.ts'
 import { apply, create } from './apply.ts'
@@ -95,7 +95,9 @@ export const writeActivities = (deps: Deps): WriteActivities => ({
       version: current.metadata.resourceVersion ?? version,
     })
     if (answer.result === 'failed') throw answer.error
-    return answer.result === 'ok' && !isReleased(answer.object) ? redactObject(answer.object, target) : undefined
+    return answer.result === 'ok' && !isDeletedWithoutFinalizers(answer.object)
+      ? redactObject(answer.object, target)
+      : undefined
   },
 
   /** Writes fields of the target's status, each as a whole. A missing target is success. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import type { KubeClient, KubeObject, Method, RequestOptions } from '../../../activities/kube/client.ts'
-import { dryRun, merged } from '../../../activities/kube/dry-run.ts'
+import { dryRun, applyMergePatch } from '../../../activities/kube/dry-run.ts'
 import { KubeError } from '../../../activities/kube/errors.ts'
 
 const ITEMS = '/api/v1/namespaces/n/items'
@@ -20,7 +20,7 @@ function server() {
     if (method === 'POST') return Promise.resolve({ ...body, metadata: { uid: 'made', ...body.metadata } })
     if (path === ITEMS) return Promise.resolve({ metadata: { resourceVersion: '7' }, items: [item('a')] })
     if (path !== `${ITEMS}/a`) return Promise.reject(new KubeError('none', { status: 404, reason: 'NotFound' }))
-    return Promise.resolve(method === 'PATCH' ? merged(item('a'), body) : item('a'))
+    return Promise.resolve(method === 'PATCH' ? applyMergePatch(item('a'), body) : item('a'))
   }
   const kube = { connection: { server: '', isInsecure: false }, request, close: () => Promise.resolve() }
   return { sent, room: dryRun(kube as unknown as KubeClient) }

@@ -123,7 +123,7 @@ describe('what a webhook answers', () => {
     const details = { kind: 'shoots', name: 'berry' }
     expect(is(answer(status, { reason, details }))).toBe(true)
     const denied = answer(status, { reason, details, message })
-    expect([is(denied), denied.missing, denied.isDenial, denied.concealing(['found']).isDenial]).toEqual([
+    expect([is(denied), denied.missing, denied.isDenial, denied.redacting(['found']).isDenial]).toEqual([
       ...[false, undefined, true, true],
     ])
   })

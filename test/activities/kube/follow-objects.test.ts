@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import type { KubeClient, StreamedResponse } from '../../../activities/kube/client.ts'
 import { KubeError } from '../../../activities/kube/errors.ts'
-import { type Followed, followObjects } from '../../../activities/kube/follow-objects.ts'
+import { type FollowedChange, followObjects } from '../../../activities/kube/follow-objects.ts'
 
 type Watch = readonly object[] | { readonly status: number; readonly body: object; readonly retryAfter?: string }
 
@@ -62,7 +62,7 @@ async function follow(lists: readonly (object | Error)[], watches: readonly Watc
   return { told, asked }
 }
 
-function textOf(found: Followed): string {
+function textOf(found: FollowedChange): string {
   switch (found.type) {
     case 'listed':
       return `listed ${found.objects.map(({ metadata }) => metadata.name).join(' ')}`

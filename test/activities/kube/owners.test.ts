@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { holderOf, isHeldBy, isOwnedBy, ownerReference } from '../../../activities/kube/owners.ts'
+import { onlyOwnerOf, isOnlyOwnedBy, isOwnedBy, ownerReference } from '../../../activities/kube/owners.ts'
 
 const RACK = { apiVersion: 'example.com/v1', kind: 'Rack' }
 const owner = { name: 'r', uid: 'uid-r', namespace: 'n' }
@@ -37,8 +37,8 @@ describe('an object that one owner is named in, and does not control', () => {
 
   it('is held by that, as what it controls is', () => {
     for (const object of [left(), left({ controller: false }), child()])
-      expect(isHeldBy(object, RACK, owner)).toBe(true)
-    expect(holderOf(left())).toMatchObject({ uid: 'uid-r' })
+      expect(isOnlyOwnedBy(object, RACK, owner)).toBe(true)
+    expect(onlyOwnerOf(left())).toMatchObject({ uid: 'uid-r' })
   })
 
   it.each([
@@ -48,13 +48,13 @@ describe('an object that one owner is named in, and does not control', () => {
     ['another namespace', left({}, 'elsewhere')],
     ['no reference', { metadata: { name: 'c', namespace: 'n' } }],
   ])('is not held with %s', (_, object) => {
-    expect(isHeldBy(object, RACK, owner)).toBe(false)
+    expect(isOnlyOwnedBy(object, RACK, owner)).toBe(false)
   })
 
   it('is not held where a second owner is named, whoever controls it', () => {
     const references = [...left().metadata.ownerReferences, { ...ownerReference(RACK, owner), uid: 'uid-other' }]
     const object = { metadata: { ...left().metadata, ownerReferences: references } }
-    expect(isHeldBy(object, RACK, owner)).toBe(false)
-    expect(holderOf(object)).toBeUndefined()
+    expect(isOnlyOwnedBy(object, RACK, owner)).toBe(false)
+    expect(onlyOwnerOf(object)).toBeUndefined()
   })
 })

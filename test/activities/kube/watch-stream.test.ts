@@ -6,7 +6,7 @@ import {
   parseStatus,
   readLines,
   readMessages,
-  WatchGarbled,
+  InvalidWatchMessage,
   WatchSilent,
 } from '../../../activities/kube/watch-stream.ts'
 
@@ -77,7 +77,7 @@ describe('a line of a watch', () => {
     bookmark(undefined),
     bookmark('-1'),
   ])('is refused when it is %s', (line) => {
-    expect(() => parseMessage(line)).toThrow(WatchGarbled)
+    expect(() => parseMessage(line)).toThrow(InvalidWatchMessage)
   })
 
   it('never appears in the error, because it may hold a secret', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { wholeBody } from '../../../activities/kube/http-client.ts'
+import { readBody } from '../../../activities/kube/http-client.ts'
 
 /** Of these parts; says how it was left. */
 function bodyOf(...parts: readonly string[]) {
@@ -20,13 +20,13 @@ const excess = () => new RangeError('too long')
 describe('the body of an answer', () => {
   it('is taken whole, also when it is just as long as it may be', async () => {
     const { body, left } = bodyOf('ab', 'c')
-    expect((await wholeBody(body, 3, excess)).toString()).toBe('abc')
+    expect((await readBody(body, 3, excess)).toString()).toBe('abc')
     expect(left).toEqual(['at its end', 'closed'])
   })
 
   it('is left and refused as soon as it is longer', async () => {
     const { body, left } = bodyOf('ab', 'cd', 'ef')
-    await expect(wholeBody(body, 3, excess)).rejects.toThrow('too long')
+    await expect(readBody(body, 3, excess)).rejects.toThrow('too long')
     expect(left).toEqual(['closed'])
   })
 })

@@ -232,7 +232,7 @@ import type { zooWing } from '../../workflows/zoo/wing.ts'
 import { parcelKind } from '../../workflows/zoo/parcel/kind.ts'
 import type { Deps } from '../deps.ts'
 import { readSubject, recordObservation } from '../kube/read-family.ts'
-import { targetView } from '../kube/views.ts'
+import { targetView } from '../kube/object-views.ts'
 import type { ActivityWing } from '../wing.ts'
 
 export const zoo: ActivityWing<typeof zooWing.flags, ReturnType<typeof zooActivities>> = {

@@ -1,4 +1,4 @@
-// From `.cm` files to the modules that they generate: reads them, looks at the kinds that they bind, compiles. Writes nothing.
+// Compiles `.cm` files: reads a document and the kinds that it binds, and returns the text of its module.
 
 import { readFile } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
@@ -11,38 +11,38 @@ import {
   type KindLookup,
   referredKinds,
 } from '../../../workflows/kit/dsl/index.ts'
-import { isPath, readBoundKinds } from './bound-kinds.ts'
+import { isPath, readBoundKinds } from './kind-lookup.ts'
 
 export interface ControllerOptions {
-  /** The checkout: files in it import its kit, all others the published one. */
+  /** The checkout. Files in it import its kit; other files import the published kit. */
   readonly root: string
-  /** How the document is called in complaints; default as it was given. */
+  /** The name of the document in messages. Default: the path. */
   readonly shownAs?: string | undefined
-  /** Where modules are written; undefined for beside their documents. */
+  /** The output folder. Undefined: the folder of the document. */
   readonly out?: string | undefined
-  /** From where modules import the kit. */
+  /** The specifier by which modules import the kit. */
   readonly kit?: string | undefined
-  /** Kinds that others define. */
+  /** Kinds of a file of CustomResourceDefinitions. */
   readonly crds?: KindLookup | undefined
-  /** Text for the top of each module. */
+  /** The first text of each module. */
   readonly boilerplate?: string | undefined
 }
 
 export interface CompiledFile {
-  /** As it was given. */
+  /** The path of the document. */
   readonly file: string
   /** The path of its module. */
   readonly target: string
   readonly document: Document | undefined
-  /** Undefined when the document is wrong. */
+  /** Undefined when the document has errors. */
   readonly code: string | undefined
-  /** What is to be said about the document, errors and warnings; each has its place. */
+  /** Errors and warnings, with their places in the document. */
   readonly complaints: readonly string[]
 }
 
 const EXTENSION = '.cm'
 
-/** Compiles one document. What is wrong with it, also that it cannot be read, is in `complaints`. */
+/** Compiles one document. `complaints` has the errors, also of reading the file. */
 export async function compileFile(file: string, options: ControllerOptions): Promise<CompiledFile> {
   const folder = dirname(file)
   const shown = options.shownAs ?? file

@@ -1,5 +1,5 @@
-// Reads a file of CustomResourceDefinitions: YAML or JSON, one document or several, lists as `kubectl get crd -o yaml`
-// prints them. Documents of other kinds are passed over, because definitions come in bundles with Deployments and roles.
+// Reads a file of CustomResourceDefinitions: YAML or JSON, one or more documents, also lists of `kubectl get crd -o yaml`. It ignores objects of other kinds,
+// because releases bundle definitions with Deployments and roles.
 
 import { FILE_LIMITS, parseYamlDocuments, YamlError, type YamlPlace } from '../../../activities/yaml/read-yaml.ts'
 import { found, type Path, type Problem, type Report } from './problems.ts'
@@ -11,11 +11,11 @@ export interface CrdVersion {
   readonly version: string
   readonly isServed: boolean
   readonly isNamespaced: boolean
-  /** By which clients may select, without a leading dot. */
+  /** Paths without a leading dot. */
   readonly selectableFields: readonly string[]
-  /** Why it should not be used any more; undefined when nobody says so. */
+  /** The deprecation warning. Undefined: not deprecated. */
   readonly deprecated: string | undefined
-  /** Its openAPIV3Schema as it was found, and where. */
+  /** The unchecked openAPIV3Schema, and its path. */
   readonly schema: unknown
   readonly path: Path
   readonly report: Report
@@ -117,7 +117,7 @@ function readVersion(
   }
 }
 
-// As strict as the API server. Such words can stand in a string literal as they are.
+// As strict as the API server, so the names need no escapes in a string literal.
 const KIND = /^[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?$/
 const GROUP = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
 const VERSION = /^[a-z]([a-z0-9-]*[a-z0-9])?$/

@@ -1,6 +1,6 @@
-// What a module of generated types consists of, before it is text.
+// The declarations of a module of generated types, and the names of its types. print-types.ts formats them.
 
-/** A type as it stands behind a field. */
+/** The type of a field. */
 export type TypeExpression =
   | { readonly is: 'name'; readonly name: string }
   | { readonly is: 'union'; readonly parts: readonly TypeExpression[] }
@@ -26,7 +26,7 @@ export interface InterfaceDeclaration {
   readonly name: string
   readonly docs: Docs
   readonly members: readonly Member[]
-  /** Whether fields that the schema does not name are kept. */
+  /** True: the API server keeps fields that the schema does not declare. */
   readonly isOpen: boolean
 }
 
@@ -49,7 +49,33 @@ export function named(name: string): TypeExpression {
 
 /** The type, or null. */
 export function nullable(type: TypeExpression): TypeExpression {
-  // `unknown | null` says no more than `unknown`.
+  // `unknown` includes null.
   if (type === UNKNOWN) return type
   return { is: 'union', parts: [...(type.is === 'union' ? type.parts : [type]), named('null')] }
+}
+
+export interface TypeNames {
+  /** Reserves an unused name: the wanted one, or the wanted one with the smallest free number. */
+  take(wanted: string): string
+}
+
+/** @param reserved names that no type may get. */
+export function typeNames(reserved: readonly string[]): TypeNames {
+  const taken = new Set(reserved)
+  return {
+    take(wanted) {
+      let name = wanted
+      for (let count = 2; taken.has(name); count++) name = `${wanted}${count}`
+      taken.add(name)
+      return name
+    },
+  }
+}
+
+/** A field or kind in the name of a type: `node-selector` is `NodeSelector`. ASCII only. */
+export function pascalCase(text: string): string {
+  return text
+    .split(/[^A-Za-z0-9]+/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('')
 }

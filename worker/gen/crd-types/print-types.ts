@@ -80,7 +80,7 @@ function isNullable(
   return last?.is === 'name' && last.name === 'null'
 }
 
-/** A comment for editors; nothing where there is nothing to say. */
+/** A JSDoc comment. Empty without a description. */
 function printDocs({ description = '', defaultValue, deprecated }: Docs, indent: string): string[] {
   const texts = [
     ...description.split(/\r\n?|\n/),
@@ -95,7 +95,7 @@ function printDocs({ description = '', defaultValue, deprecated }: Docs, indent:
   return [`${indent}/**`, ...lines.map((line) => `${indent} * ${line}`.trimEnd()), `${indent} */`]
 }
 
-/** Breaks a line that is too long at blanks; words stay whole. What follows stands under what came first. */
+/** Wraps a long line at spaces. Continuation lines get the same indentation. */
 function wrapped(text: string, width: number): string[] {
   const line = text.trimEnd()
   if (line.length <= width) return [line]
@@ -119,7 +119,7 @@ function trimmed(lines: readonly string[]): readonly string[] {
 
 function quoted(text: string): string {
   const inside = JSON.stringify(text).slice(1, -1)
-  // The quote that needs fewer backslashes, in case of doubt the single one.
+  // Prefers the quote that needs fewer backslashes, then the single quote.
   const [singles, doubles] = [text.split("'").length, text.split('"').length]
   return singles > doubles ? `"${inside}"` : `'${inside.replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
 }

@@ -1,5 +1,4 @@
-// Mistakes in a file of CustomResourceDefinitions, as people read them: where, what was found, what was expected. All of a
-// file at once.
+// Problems of a file of CustomResourceDefinitions, with place, found value and expected value. A user gets all problems of the file at once.
 
 import { writeJson } from '../../../workflows/kit/index.ts'
 
@@ -7,16 +6,16 @@ import { writeJson } from '../../../workflows/kit/index.ts'
 export type Path = readonly (string | number)[]
 
 export interface Problem {
-  /** Both count from 1; absent when the whole file is meant. */
+  /** Line and column count from 1. Undefined: the problem concerns the file. */
   readonly line?: number
   readonly column?: number
-  /** Counts from 1; absent when the whole file is meant. */
+  /** The number of the document, from 1. */
   readonly document?: number
   readonly path?: Path
   readonly message: string
 }
 
-/** Takes down one mistake of a document. */
+/** Adds one problem of a document. */
 export type Report = (path: Path, message: string) => void
 
 /** `crds.yaml:12:7: document 2: spec.names.kind: found nothing, expected ...`. */
@@ -30,7 +29,7 @@ export function problemText(file: string, { line, column, document, path = [], m
   ].join(': ')
 }
 
-/** What stands where something else was expected; long texts are cut. */
+/** A description of a wrong value. Long strings are cut. */
 export function found(value: unknown): string {
   if (value === undefined) return 'found nothing'
   if (Array.isArray(value)) return 'found a list'

@@ -1,25 +1,23 @@
-// From a structural OpenAPI v3 schema, as Kubernetes wants it in a CRD, to types. Value validations (pattern, minimum, oneOf,
-// rules in CEL) narrow no type. Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
+// Converts the structural OpenAPI v3 schema of a CRD to types. Value validations (pattern, minimum, oneOf, CEL rules) do not change a type. Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
 //
-//   S1. An object with fields is an interface, named after the path that leads to it: `<Kind>SpecTemplate`. Items of a list and
-//       values of a map go by the name of the field.
-//   S2. A mistake is reported and read as `unknown`, so that all mistakes of a file are found at once.
+//   S1. An object with fields becomes an interface with the name of its path: `<Kind>SpecTemplate`. Items of a list and values of a map have the name of
+//       the field.
+//   S2. A wrong schema is reported and becomes `unknown`, so that one run reports all problems of the file.
 
 import { writeJson } from '../../../workflows/kit/index.ts'
 import type { Declaration, Docs, Member, TypeExpression } from './declarations.ts'
-import { named, nullable, NUMBER_OR_TEXT, UNKNOWN } from './declarations.ts'
+import { named, nullable, NUMBER_OR_TEXT, pascalCase, type TypeNames, UNKNOWN } from './declarations.ts'
 import { isFields } from './crd-file.ts'
 import { found, type Path, type Report } from './problems.ts'
-import { pascalCase, type TypeNames } from './type-names.ts'
 
-/** Where types go, and where mistakes go. */
+/** The results: names, declarations and problems. */
 export interface SchemaReader {
   readonly names: TypeNames
   readonly declarations: Declaration[]
   readonly report: Report
 }
 
-/** A place in a schema. `name` is what an interface here would be called; `docs` its comment. */
+/** A place in a schema, with the name and the comment of an interface at this place. */
 interface Place {
   readonly path: Path
   readonly name: string
@@ -36,10 +34,10 @@ const SCALARS: Readonly<Record<string, string>> = {
   boolean: 'boolean',
 }
 const TYPES = [...Object.keys(SCALARS), 'array', 'object']
-// Far deeper than any schema that the API server takes; an anchor that contains itself is deeper.
+// Deeper than any schema that the API server accepts. A recursive YAML anchor exceeds it.
 const DEEPEST = 200
 
-/** The fields of an object as members of an interface that gets the name `parent`. */
+/** The fields of an object as members of the interface `parent`. */
 export function membersOf(reader: SchemaReader, schema: Schema, path: Path, parent: string): Member[] {
   const properties = fieldsOf(reader, schema['properties'], [...path, 'properties'])
   const required = requiredOf(reader, schema['required'], [...path, 'required'])
@@ -51,7 +49,7 @@ export function membersOf(reader: SchemaReader, schema: Schema, path: Path, pare
   return [...declared, ...undeclared.map((name) => ({ name, isOptional: false, type: UNKNOWN, docs: {} }))]
 }
 
-/** What is said about a value where it is used. */
+/** The comment of a field. */
 export function docsOf(schema: unknown): Docs {
   if (!isFields(schema)) return {}
   const { description } = schema
@@ -62,12 +60,12 @@ export function docsOf(schema: unknown): Docs {
 }
 
 function typeOf(reader: SchemaReader, schema: unknown, place: Place): TypeExpression {
-  if (!isFields(schema)) return mistake(reader, place.path, `${found(schema)}, expected a schema`)
+  if (!isFields(schema)) return reportUnknown(reader, place.path, `${found(schema)}, expected a schema`)
   if (place.path.length > DEEPEST) {
-    return mistake(reader, place.path, `found a schema ${DEEPEST} levels deep, expected one that ends`)
+    return reportUnknown(reader, place.path, `found a schema ${DEEPEST} levels deep, expected one that ends`)
   }
   if (schema['$ref'] !== undefined) {
-    return mistake(reader, [...place.path, '$ref'], `${found(schema['$ref'])}, expected the schema itself`)
+    return reportUnknown(reader, [...place.path, '$ref'], `${found(schema['$ref'])}, expected the schema itself`)
   }
   const type = plainTypeOf(reader, schema, place)
   const hasNull = Array.isArray(schema['enum']) && schema['enum'].includes(null)
@@ -83,18 +81,18 @@ function plainTypeOf(reader: SchemaReader, schema: Schema, place: Place): TypeEx
   if (type === 'object') return objectOf(reader, schema, place)
   if (type === undefined && isOpen(schema)) return hasFields(schema) ? objectOf(reader, schema, place) : UNKNOWN
   const expected = `expected ${type === undefined ? 'a type: ' : ''}one of ${TYPES.join(', ')}`
-  return mistake(reader, [...place.path, 'type'], `${found(type)}, ${expected}`)
+  return reportUnknown(reader, [...place.path, 'type'], `${found(type)}, ${expected}`)
 }
 
 function valuesOf(reader: SchemaReader, values: unknown, scalar: string, { path, name, docs }: Place): TypeExpression {
   const at = [...path, 'enum']
-  if (!Array.isArray(values)) return mistake(reader, at, `${found(values)}, expected a list of values`)
+  if (!Array.isArray(values)) return reportUnknown(reader, at, `${found(values)}, expected a list of values`)
   values.forEach((value: unknown, index) => {
     if (value === null || typeof value === scalar) return
     reader.report([...at, index], `${found(value)}, expected a ${scalar}, as the type says`)
   })
   const known = [...new Set(values)].filter((value) => TEXTS.has(typeof value)) as (string | number | boolean)[]
-  if (known.length === 0) return mistake(reader, at, 'found an empty list, expected a value')
+  if (known.length === 0) return reportUnknown(reader, at, 'found an empty list, expected a value')
   const taken = reader.names.take(name)
   reader.declarations.push({ is: 'values', name: taken, docs, values: known })
   return named(taken)
@@ -108,12 +106,12 @@ function objectOf(reader: SchemaReader, schema: Schema, place: Place): TypeExpre
   const { additionalProperties: values } = schema
   const at = [...place.path, 'additionalProperties']
   if (values !== undefined && hasFields(schema)) {
-    return mistake(reader, at, 'found beside properties, expected one of the two')
+    return reportUnknown(reader, at, 'found beside properties, expected one of the two')
   }
   if (schema['x-kubernetes-embedded-resource'] === true) return embeddedOf(reader, schema, place)
   if (hasFields(schema)) return interfaceOf(reader, schema, place)
   if (values === true || (values === undefined && isOpen(schema))) return { is: 'map', of: UNKNOWN }
-  // Whatever is in it, the API server takes it away.
+  // The API server prunes all fields of the object.
   if (values === undefined || values === false) return { is: 'map', of: named('never') }
   return { is: 'map', of: typeOf(reader, values, { path: at, name: place.name, docs: onlyDescription(values) }) }
 }
@@ -126,7 +124,7 @@ function interfaceOf(
 ): TypeExpression {
   const taken = reader.names.take(name)
   const members = [...first]
-  // Before its fields are read, so that an interface stands above those that it uses.
+  // An interface is declared before the interfaces of its fields.
   reader.declarations.push({ is: 'interface', name: taken, docs, members, isOpen: isOpen(schema) })
   const own = membersOf(reader, schema, path, taken)
   members.push(...own.filter((member) => !first.some((one) => one.name === member.name)))
@@ -152,7 +150,7 @@ function requiredOf(reader: SchemaReader, required: unknown, path: Path): Readon
   return new Set()
 }
 
-// The comment of a field goes with the field; what describes its items or values has no other place than their type.
+// The type of items or values has their description; the field has its own comment.
 function onlyDescription(schema: unknown): Docs {
   return { description: docsOf(schema).description }
 }
@@ -161,12 +159,12 @@ function hasFields({ properties }: Schema): boolean {
   return properties !== undefined && !(isFields(properties) && Object.keys(properties).length === 0)
 }
 
-/** Whether fields that the schema does not name are kept. */
+/** Whether the API server keeps undeclared fields. */
 export function isOpen(schema: Schema): boolean {
   return schema['x-kubernetes-preserve-unknown-fields'] === true
 }
 
-function mistake({ report }: SchemaReader, path: Path, message: string): TypeExpression {
+function reportUnknown({ report }: SchemaReader, path: Path, message: string): TypeExpression {
   report(path, message)
   return UNKNOWN
 }

@@ -1,11 +1,24 @@
-// The files of a new kind's folder, as texts: an object whose controller keeps a ConfigMap of its name in step with its spec.
-// Small, but whole: definition, observed state, actions that decide and act, plans for objects that are there and that go, controller in
-// level mode, test; in a project also an object to apply.
+// The files of a new kind, as texts: its controller in level mode applies a ConfigMap with the message of the spec. The files are the kind, the document with
+// queries and actions, the actions, the plans for reconcile and deletion, and a test; in a project also a sample object.
 
-import type { KindNames } from './kind-names.ts'
-import { testModule } from './test-module.ts'
+export interface KindNames {
+  /** `TimeTable`. */
+  readonly kind: string
+  /** `timeTable`. */
+  readonly value: string
+  readonly group: string
+  readonly singular: string
+  readonly plural: string
+  readonly layout: 'checkout' | 'project'
+  /** `workflows/example/time-table`; in a project `time-table`. */
+  readonly folder: string
+  /** `test/workflows/example/time-table`; in a project the same folder. */
+  readonly testFolder: string
+  /** The specifier by which modules import the kit. */
+  readonly kit: string
+}
 
-/** The files by path, without the module that is generated from controller.cm. */
+/** The files by path, without the module that `pawl gen` compiles from controller.cm. */
 export function skeleton(names: KindNames): ReadonlyMap<string, string> {
   const { layout, folder, testFolder } = names
   return new Map([
@@ -201,12 +214,12 @@ export const ${value}Deletion = checkedPlan(sequential(step.removeConfigMap))
 `
 }
 
-/** Where the type of a ConfigMap is, seen from the kind's folder. */
+/** The specifier of the module with the type ConfigMap. */
 function configMapModule({ layout }: KindNames): string {
   return layout === 'checkout' ? './config-map.ts' : 'pawl/kit/v1'
 }
 
-/** In a checkout: what the registry lists. */
+/** In a checkout: the controller for the registry. */
 function controllerModule(names: KindNames): string {
   return `// What the engine knows of the controller of ${names.kind}: it runs in level mode.
 
@@ -244,7 +257,7 @@ export async function ${value}(input: JobInput): Promise<RunResult> {
 `
 }
 
-/** In a project: what `--controllers` names. */
+/** In a project: the module for `--controllers`. */
 function controllersModule(names: KindNames): string {
   return `// What the worker and the bridge are started with: \`--controllers controllers.ts\`.
 
@@ -252,3 +265,65 @@ ${definition(names)}
 export const controllers = [${names.value}Controller]
 `
 }
+
+/** The test of the kind: a pass over an object, and a pass over a deleted object. */
+export function testModule({ kind, value, layout, folder }: KindNames): string {
+  const isOwn = layout === 'checkout'
+  const from = isOwn ? `../../../../${folder}` : '.'
+  const kit = isOwn ? '../../../../workflows/kit' : 'pawl/kit'
+  const [index, testing] = isOwn ? [`${kit}/index.ts`, `${kit}/testing/index.ts`] : [kit, `${kit}/testing`]
+  return `import { describe, expect, it } from 'vitest'
+
+import { done } from '${index}'
+import { runPass, stored } from '${testing}'
+import type { ConfigMap } from '${isOwn ? `${from}/config-map.ts` : 'pawl/kit/v1'}'
+import { ${value}Controller } from '${from}/${isOwn ? 'controller' : 'controllers'}.ts'
+
+const target = { spec: { message: 'hello' } }
+const mapWith = (message: string) => stored<ConfigMap>({ apiVersion: 'v1', kind: 'ConfigMap', data: { message } })
+
+describe('a pass over an object of kind ${kind}', () => {
+  it('makes the ConfigMap when it is not there', async () => {
+    const { outcome, written, status, next } = await runPass(${value}Controller, { target })
+    expect([outcome, written]).toEqual([done, ['apply ConfigMap one']])
+    expect(next.state.configMap?.data).toEqual({ message: 'hello' })
+    expect(status).toEqual({ message: 'hello' })
+  })
+
+  it('writes nothing when the ConfigMap says what it should', async () => {
+    const { written } = await runPass(${value}Controller, { target, state: { configMap: mapWith('hello') } })
+    expect(written).toEqual([])
+  })
+
+  it('says nothing in the status that is not so', async () => {
+    const fault = { code: 'Forbidden', message: 'no', retryable: true }
+    const { outcome, status } = await runPass(${value}Controller, { target, fails: { apply: fault } })
+    expect([outcome.faults, status]).toEqual([[fault], {}])
+  })
+
+  it('lets the object go when the ConfigMap is gone', async () => {
+    const { finalizer } = ${value}Controller
+    const metadata = { deletionTimestamp: '2026-01-02T00:00:00Z', finalizers: [finalizer ?? ''] }
+    const going = { target: { ...target, metadata }, state: { configMap: mapWith('hello') } }
+    const first = await runPass(${value}Controller, going)
+    expect([first.written, first.ended]).toEqual([['remove ConfigMap one'], undefined])
+    expect((await runPass(${value}Controller, first.next)).ended).toBe('Deleted')
+  })
+})
+`
+}
+
+export const TSCONFIG = `{
+  "compilerOptions": {
+    "target": "es2023",
+    "module": "nodenext",
+    "strict": true,
+    "exactOptionalPropertyTypes": true,
+    "noEmit": true,
+    "allowImportingTsExtensions": true,
+    "verbatimModuleSyntax": true,
+    "erasableSyntaxOnly": true,
+    "skipLibCheck": true
+  }
+}
+`

@@ -1,20 +1,20 @@
-// What a document says, as plain data with the places where it says so. Nothing is checked here: names may be unknown,
-// selectors misspelt. `print(parse(text))` writes the same document in its usual form.
+// The syntax tree of a document, as plain data with source positions. It is unchecked: names may be unknown, selectors misspelt. `print(parse(text))`
+// returns the document in its usual form.
 
 import type { Span } from './diagnostic.ts'
 
-/** A word and its place; empty when it is missing, which is reported already. */
+/** A word and its position; empty when it is missing, which the parser has reported. */
 export interface Name {
   readonly text: string
   readonly at: Span
 }
 
 interface Documented {
-  /** The lines of the comment above, without slashes. */
+  /** The lines of the preceding comment, without slashes. */
   readonly doc: readonly string[]
 }
 
-/** `bind batch/v1 ./batch.ts`: which module has the types of a group and version. */
+/** `bind batch/v1 ./batch.ts`: the module with the types of a group and version. */
 export interface Bind extends Documented {
   readonly groupVersion: Name
   readonly module: Name
@@ -27,11 +27,11 @@ export interface Alias extends Documented {
   readonly kind: Name
 }
 
-/** `decl Name for Kind as mode { ... }`: one controller. States and actions of all its sections, in their order. */
+/** `decl Name for Kind as mode { ... }`: one controller, with the states and actions of all its sections in order. */
 export interface Declaration extends Documented {
   readonly name: Name
   readonly target: Name
-  /** Undefined where none is named. */
+  /** Undefined without a mode. */
   readonly mode: Name | undefined
   readonly states: readonly StateDeclaration[]
   readonly actions: readonly ActionDeclaration[]
@@ -59,7 +59,7 @@ export interface Template {
 
 export type TemplatePart = { readonly text: string } | Reference
 
-/** `${target.metadata.name}`: what stands between the braces, and where. */
+/** `${target.metadata.name}`: the text between the braces and its position. */
 export interface Reference {
   readonly reference: string
   readonly at: Span

@@ -1,11 +1,10 @@
-// Checks one `decl`: its states, its actions, and that they know each other.
+// Checks one `decl`: its states, its actions, and the references between them.
 
 import type { ActionDeclaration, Declaration, Name, StateDeclaration } from './ast.ts'
 import { jobQueryProblem } from '../run/job/job-query.ts'
 import { resolveSelectors } from './check-selectors.ts'
-import { quote, type Report } from './diagnostic.ts'
-import type { KindLookup } from './kind-facts.ts'
-import { kubernetesGroupVersion, kubernetesModule } from './kubernetes-kinds.ts'
+import { alternatives, didYouMean, quote, type Report } from './diagnostic.ts'
+import { type KindLookup, kubernetesGroupVersion, kubernetesModule } from './kind-facts.ts'
 import {
   type ActionModel,
   type ControllerModel,
@@ -15,20 +14,18 @@ import {
   type QueryModel,
   type StateModel,
 } from './model.ts'
-import { camelCase, isUsable, pascalCase } from './names.ts'
-import { alternatives, didYouMean } from './suggest.ts'
-import { Unique } from './unique.ts'
+import { camelCase, isUsable, pascalCase, Unique } from './names.ts'
 
 export interface DeclarationContext {
-  /** Kinds by alias; undefined for an alias that is malformed. */
+  /** Kinds by alias; undefined for an invalid alias. */
   readonly kinds: ReadonlyMap<string, KindReference | undefined>
-  /** Modules by the group and version that they are bound to. */
+  /** Modules by group and version. */
   readonly modules: ReadonlyMap<string, string>
   readonly lookup: KindLookup
   readonly report: Report
 }
 
-/** The model of a declaration; undefined when it has no usable name or kind. */
+/** The model of a declaration; undefined without a valid name or kind. */
 export function checkDeclaration(declaration: Declaration, context: DeclarationContext): ControllerModel | undefined {
   const { doc, name, target } = declaration
   const mode = checkMode(declaration, context.report)
@@ -60,7 +57,7 @@ function checkMode({ mode }: Declaration, report: Report): Mode {
   return known ?? 'level'
 }
 
-/** States by their name in the document; undefined for one that is malformed. */
+/** States by name in the document; undefined for an invalid state. */
 type States = ReadonlyMap<string, StateModel | undefined>
 
 function checkStates(
@@ -86,7 +83,7 @@ function checkStates(
   return checked
 }
 
-// The place is that of the selector that asks for too much; where one is missing, that of the state.
+// The position of the unsupported selector; for a missing selector, the state's position.
 function checkJobQuery(
   { name, selectors }: StateDeclaration,
   query: QueryModel,
@@ -152,7 +149,7 @@ function reportUnused(
   report: Report,
 ): void {
   const used = new Set(actions.flatMap(({ states: asked }) => asked.map(({ text }) => text)))
-  // A misspelt parameter is reported already; what it means is not unused.
+  // A misspelt parameter is reported already, so its meaning does not count as unused.
   if ([...used].some((asked) => !states.some(({ name }) => name.text === asked))) return
   for (const { name } of states) {
     if (!used.has(name.text))
@@ -160,7 +157,7 @@ function reportUnused(
   }
 }
 
-/** An alias, or a kind of Kubernetes that has none. */
+/** The kind of an alias, or a Kubernetes kind without alias. */
 function resolveAlias({ text, at }: Name, { kinds, modules, report }: DeclarationContext): KindReference | undefined {
   if (text === '') return undefined
   const groupVersion = kinds.has(text) ? undefined : kubernetesGroupVersion(text)

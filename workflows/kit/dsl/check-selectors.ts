@@ -1,40 +1,38 @@
-// Checks the selectors of a state and makes its query of them. Source: the RFC's table of selectors, and spec/kit.md 2 and 8.
+// Checks the selectors of a state and builds its query. Source: the RFC's table of selectors, and spec/kit.md 2 and 8.
 
 import type { Name, Selector, StateDeclaration, Template } from './ast.ts'
-import { pickedPaths, targetPath } from './check-path.ts'
-import { literalText, resolveTemplate, type TemplateContext } from './check-template.ts'
-import { quote, type Report } from './diagnostic.ts'
+import { literalText, pickedPaths, resolveTemplate, targetPath, type TemplateContext } from './check-template.ts'
+import { alternatives, didYouMean, quote, type Report } from './diagnostic.ts'
 import { isLabelKey, type KindFacts } from './kind-facts.ts'
 import type { QueryModel } from './model.ts'
-import { alternatives, didYouMean } from './suggest.ts'
 
 const FLAGS = ['owned', 'fresh'] as const
 const VALUES = ['name', 'namespace'] as const
-/** Whose values are paths of fields. */
+/** Selectors whose values are field paths. */
 const PATHS = ['labelsFrom', 'namespacesFrom', 'pick'] as const
 const PREFIXES = ['labels/', 'fields/'] as const
 const SELECTORS = [...VALUES, ...PREFIXES, ...PATHS, ...FLAGS]
-/** What `owned` may be followed by. */
+/** Words that may follow `owned`. */
 const BY_LABEL = 'label'
 
-// What the RFC's own example selects by: an index of the name of the controlling owner, which Pawl compares itself.
+// The selector of the RFC's example: an index of the controlling owner's name, which Pawl compares itself.
 const CONTROLLER_FIELD = 'metadata.controller'
 const SELECTABLE_METADATA = ['metadata.name', 'metadata.namespace']
 
 const OBJECT_NAME = /^[A-Za-z0-9.:_-]+$/
-// All of them, or one.
+// All namespaces, or one.
 const NAMESPACE = /^(?:\*|[a-z0-9-]+)$/
 const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$/
 const LONGEST_LABEL_VALUE = 63
 
 export interface StateContext {
   readonly templates: TemplateContext
-  /** What is known of the state's own kind. */
+  /** The known facts of the state's own kind. */
   readonly facts: KindFacts | undefined
   readonly report: Report
 }
 
-/** The query that the selectors make; what is wrong with them is reported. */
+/** The query of the selectors; reports problems. */
 export function resolveSelectors(state: StateDeclaration, context: StateContext): QueryModel {
   const query = new QueryBuilder(state, context)
   const seen = new Map<string, Name>()
@@ -203,7 +201,7 @@ class QueryBuilder {
     this.#report('CM043', key.at, `the API server cannot select ${kind} by ${quote(field)}; ${expected}`)
   }
 
-  // Selectors that are right by themselves and wrong together.
+  // Combinations of selectors that contradict each other.
   #checkWhole(): void {
     const { name, many, selectors } = this.#state
     const others = selectors.filter(
@@ -222,7 +220,7 @@ class QueryBuilder {
       )
   }
 
-  // Selectors that were understood; of a state with others nothing more is said.
+  // The valid selectors; a state with invalid ones gets no further diagnostics.
   #known(): number {
     const paths = this.#paths.size + (this.#pick === undefined ? 0 : 1)
     return this.#values.size + this.#labels.size + this.#fields.size + this.#flags.size + paths

@@ -1,4 +1,4 @@
-// Checks values: what they refer to, and whether Kubernetes takes what they say. Yields them with full paths.
+// Checks values: references in templates, field paths in selectors, and whether Kubernetes accepts the texts. Returns them with full paths.
 
 import type { Reference, Template } from './ast.ts'
 import { quote, type Report } from './diagnostic.ts'
@@ -12,7 +12,7 @@ export interface TemplateContext {
   readonly report: Report
 }
 
-// The RFC's two names for what is below metadata.
+// The RFC's two short names for metadata fields.
 const RFC_PATHS: Readonly<Record<string, readonly string[]>> = {
   Name: ['metadata', 'name'],
   Namespace: ['metadata', 'namespace'],
@@ -25,7 +25,7 @@ export function resolveTemplate({ parts }: Template, context: TemplateContext): 
     .join('')
 }
 
-/** The literal texts of a template, with a sign in place of each reference; for checks of what values may hold. */
+/** The literal text of a template with a sign for each reference, for checks of allowed characters. */
 export function literalText({ parts }: Template): string {
   return parts.map((part) => ('text' in part ? part.text : 'x')).join('')
 }
@@ -59,29 +59,29 @@ function resolveReference({ reference, at }: Reference, { target, facts, report 
   return path
 }
 
-/** Whether they are names of fields, one below the other; the last may be the key of a label or an annotation. */
+/** Whether all parts are field names; the last one may be the key of a label or annotation. */
 function areFields(path: readonly string[]): boolean {
   return path.every((name, index) => isPart(name) || (index === 2 && hasKeys(path) && isLabelKey(name)))
 }
 
-/** Whether the parts between the dots of a text are a path of fields. */
+/** Whether the parts between dots form a field path. */
 export function isFieldPath(names: readonly string[]): boolean {
   return areFields(joinedKey(names))
 }
 
-/** What stands at a path of fields, which may be below metadata; undefined: the kind has no such field. */
+/** The field at a path, also below metadata; undefined when the kind has no such field. */
 export function fieldSort(names: readonly string[], facts: KindFacts | undefined): FieldSort | undefined {
   return sortOf(joinedKey(names), facts)
 }
 
-/** What a path that leads nowhere may have been meant to be: the end of a message. */
+/** A suggestion for an unknown path: the end of a message. */
 export function fieldsMeant(names: readonly string[], facts: KindFacts | undefined): string {
   return meant(joinedKey(names), facts)
 }
 
 const isPart = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_-]*$/.test(name)
 
-/** Whether what is below is found by a key, which may have dots of its own. */
+/** Whether the next part is a key, which may contain dots. */
 const hasKeys = ([first, second]: readonly string[]): boolean =>
   first === 'metadata' && (second === 'labels' || second === 'annotations')
 
@@ -90,7 +90,7 @@ function pathOf(names: readonly string[]): readonly string[] {
   return joinedKey(names)
 }
 
-/** Keys of labels and annotations have dots of their own. */
+/** Keys of labels and annotations contain dots. */
 function joinedKey(names: readonly string[]): readonly string[] {
   return names.length > 3 && hasKeys(names) ? [...names.slice(0, 2), names.slice(2).join('.')] : names
 }
@@ -103,9 +103,9 @@ function sortOf([first = '', ...rest]: readonly string[], facts: KindFacts | und
   return /^[a-z]/.test(first) ? 'unknown' : undefined
 }
 
-// What the path may have been meant to be, or what could stand where its first unknown name is.
+// The similar path, or the known fields at the first unknown name.
 function meant(path: readonly string[], facts: KindFacts | undefined): string {
-  // Go programs leave metadata out: ${target.UID}.
+  // Go programs omit metadata: ${target.UID}.
   const inMetadata = path.length === 1 ? nearest(path[0] ?? '', metadataNames) : undefined
   if (inMetadata !== undefined) return `; did you mean 'metadata.${inMetadata}'?`
   const right: string[] = []
@@ -123,4 +123,63 @@ function namesBelow(path: readonly string[], facts: KindFacts | undefined): read
   if (path.length === 0) return ['metadata', ...(facts?.namesBelow([]) ?? ['spec', 'status'])]
   if (path[0] === 'metadata') return path.length === 1 ? metadataNames : []
   return facts?.namesBelow(path) ?? []
+}
+
+export interface PathContext {
+  /** The owner of the fields, for messages. */
+  readonly kind: string
+  readonly facts: KindFacts | undefined
+  readonly report: Report
+}
+
+/** The path of a target field that need not be a text; reports problems. @param expected describes the field. */
+export function targetPath(value: Template, expected: string, { kind, facts, report }: PathContext): string {
+  const text = plainText(value)
+  const names = text === undefined ? [] : text.split('.')
+  if (text === undefined || !isFieldPath(names)) {
+    report('CM045', value.at, `found ${quote(shownText(value))}; expected the path of a field, such as spec.selector`)
+    return ''
+  }
+  if (names[0] === 'target') {
+    report('CM045', value.at, `found ${quote(text)}; expected a path in the target: ${quote(names.slice(1).join('.'))}`)
+    return ''
+  }
+  const sort = fieldSort(names, facts)
+  if (sort === undefined) report('CM041', value.at, `${kind} has no field ${quote(text)}${fieldsMeant(names, facts)}`)
+  if (sort === 'unknown')
+    report('CM053', value.at, `the fields of ${kind} are not known: nobody checks that ${quote(text)} is ${expected}`)
+  if (sort === 'text' && !expected.includes('text'))
+    report('CM045', value.at, `${quote(text)} of ${kind} is text; expected ${expected}`)
+  return text
+}
+
+/** The picked fields, `status.phase,spec.nodeName`; none for an empty text. */
+export function pickedPaths(value: Template, { kind, facts, report }: PathContext): readonly string[] {
+  const text = plainText(value)
+  if (text === '') return []
+  const paths = text?.split(',') ?? []
+  const wrong = text === undefined ? shownText(value) : paths.find((one) => !isFieldPath(one.split('.')))
+  if (wrong !== undefined) {
+    report(
+      'CM045',
+      value.at,
+      `found ${quote(wrong)}; expected paths of fields with ',' between them, such as status.phase`,
+    )
+    return []
+  }
+  const twice = paths.find((one, index) => paths.indexOf(one) < index)
+  if (twice !== undefined) report('CM020', value.at, `field ${quote(twice)} is picked twice`)
+  for (const one of paths.filter((path) => fieldSort(path.split('.'), facts) === undefined))
+    report('CM046', value.at, `${kind} has no field ${quote(one)}${fieldsMeant(one.split('.'), facts)}`)
+  return paths
+}
+
+/** Undefined for a text with a reference. */
+function plainText({ parts }: Template): string | undefined {
+  const texts = parts.map((part) => ('text' in part ? part.text : undefined))
+  return texts.includes(undefined) ? undefined : texts.join('')
+}
+
+function shownText({ parts }: Template): string {
+  return parts.map((part) => ('text' in part ? part.text : `\${${part.reference}}`)).join('')
 }

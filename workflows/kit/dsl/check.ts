@@ -1,24 +1,22 @@
-// Checks what a document says and makes a model of it: names resolved, selectors understood. Every mistake is reported; the model
-// is good for generating only when none was.
+// Checks a document and builds its model: resolves names and interprets selectors. Reports every mistake; the model is usable for code generation
+// only
+// without mistakes.
 
 import type { Alias, Bind, Declaration, Document, Name } from './ast.ts'
 import { checkDeclaration } from './check-declaration.ts'
-import { quote, type Report } from './diagnostic.ts'
-import type { KindLookup } from './kind-facts.ts'
-import { kubernetesModule } from './kubernetes-kinds.ts'
+import { didYouMean, quote, type Report } from './diagnostic.ts'
+import { type KindLookup, kubernetesModule } from './kind-facts.ts'
 import type { ControllerModel, KindReference } from './model.ts'
-import { camelCase, isUsable, pascalCase } from './names.ts'
-import { didYouMean } from './suggest.ts'
-import { Unique } from './unique.ts'
+import { camelCase, isUsable, pascalCase, Unique } from './names.ts'
 
 const DNS_LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
 const GROUP_VERSION = new RegExp(`^(?:v1|${DNS_LABEL}(?:\\.${DNS_LABEL})*/${DNS_LABEL})$`)
 const KIND = /^[A-Z][A-Za-z0-9]{0,62}$/
 
-// Where Go packages live; a package of npm has none of these names.
+// Hosts of Go packages; no npm package starts with them.
 const GO_HOSTS = /^(?:(?:[a-z0-9-]+\.)?k8s\.io|github\.com|gitlab\.com|gopkg\.in|golang\.org)\//
 
-/** What the document means. `lookup` knows more of some kinds; without it paths of targets are not checked. */
+/** The model of a document. `lookup` provides schemas; without it, field paths of targets are not checked. */
 export function check(
   { binds, aliases, declarations }: Document,
   report: Report,
@@ -47,7 +45,7 @@ export function check(
   return models
 }
 
-// Of a bind that is malformed its name still counts, so that its users are not reported as well.
+// An invalid bind still defines its name, so that its uses are not reported too.
 function checkBinds(binds: readonly Bind[], report: Report): ReadonlyMap<string, string> {
   const names = new Unique(report)
   const modules = new Map<string, string>()
@@ -111,7 +109,7 @@ function resolveKind(
   return module === undefined ? undefined : { kind, groupVersion, module }
 }
 
-// In mode job the type of the pass is a parameter, which an alias of its name would hide.
+// In mode job the type of the pass is a type parameter; an alias of this name would hide it.
 function generatedNames({ name: { text }, mode }: Declaration): readonly string[] {
   const isLevel = mode === undefined || mode.text === 'level'
   const types = [...(isLevel ? ['State', 'Pass'] : ['Observation']), 'Actions'].map((end) => pascalCase(text) + end)

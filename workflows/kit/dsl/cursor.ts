@@ -1,5 +1,6 @@
-// The parser's place among the tokens, and the small moves that all its parts share. A move that finds something else
-// reports it and stays where it is; whoever called decides how to go on.
+// The parser's position among the tokens, with common operations. An operation that finds an unexpected token reports it and does not advance; the
+// caller
+// decides how to continue.
 
 import type { Name } from './ast.ts'
 import { quote, type Report, type Span } from './diagnostic.ts'
@@ -11,7 +12,7 @@ export type Word = Extract<Token, { type: 'word' }>
 export interface Block {
   /** The opening brace. */
   readonly open: Span
-  /** How far the line of the brace is indented. */
+  /** Indentation of the brace's line. */
   readonly indent: number
   /** For messages: `state`, `decl CronJob`. */
   readonly what: string
@@ -31,7 +32,7 @@ export class Cursor {
     return this.peek(0)
   }
 
-  /** A token further on; the end of the document stays the end. */
+  /** A following token; the end token follows itself. */
   peek(ahead: number): Token {
     const token = this.#tokens[Math.min(this.#index + ahead, this.#tokens.length - 1)]
     if (token === undefined) throw new Error('a document has no tokens, not even its end')
@@ -44,7 +45,7 @@ export class Cursor {
     return token
   }
 
-  /** The word here; reported and undefined when something else is here, or when it stands on the next line. */
+  /** The current word; reports another token, or a word on the next line, and returns undefined. */
   word(expected: string): Name | undefined {
     const { token } = this
     if (token.type !== 'word' || token.first) {
@@ -55,7 +56,7 @@ export class Cursor {
     return nameOf(token)
   }
 
-  /** The word here, or an empty one where it is missing. */
+  /** The current word, or an empty one where it is missing. */
   wordOrNone(expected: string): Name {
     return this.word(expected) ?? { text: '', at: this.#lineEnd() }
   }
@@ -64,18 +65,18 @@ export class Cursor {
     return this.token.type === type ? this.advance() : undefined
   }
 
-  /** Something else is here than what a statement goes on with. What is missing at the end of a line is missing there. */
+  /** Reports an unexpected token in a statement. A missing token is reported at the end of its line. */
   missing(expected: string): void {
     if (this.token.first) this.report('CM003', this.#lineEnd(), `found the end of the line, expected ${expected}`)
     else this.strange(expected)
   }
 
-  /** Nothing begins with what is here. */
+  /** Reports a token that can start no statement. */
   strange(expected: string): void {
     this.report('CM003', this.token.at, `found ${describeToken(this.token)}, expected ${expected}`)
   }
 
-  /** Goes to the first token of the next line, or to a brace that closes what was open before; blocks on the way are skipped. */
+  /** Skips to the first token of the next line, or to the closing brace of an outer block; skips nested blocks. */
   skipLine(): void {
     let depth = 0
     let moved = false
@@ -88,12 +89,12 @@ export class Cursor {
     }
   }
 
-  /** Goes to the first token of the next line, stopping at any brace. */
+  /** Skips to the first token of the next line, or to any brace. */
   skipToBrace(): void {
     while (!this.token.first && !['{', '}', 'end'].includes(this.token.type)) this.advance()
   }
 
-  /** How far the line is indented on which the token stands that was taken last. */
+  /** Indentation of the last consumed token's line. */
   lineIndent(): number {
     let index = this.#index - 1
     while (index > 0 && this.#tokens[index]?.first === false) index--

@@ -1,7 +1,9 @@
-// What is wrong with a document, as data and as text for people: file:line:column, a code, the line with a caret.
-// Source: spec/kit.md 8 "Diagnostics"; the codes are explained in docs/dsl.md (a test compares).
+// Diagnostics of a document, as data and as text for users: file:line:column, a code, and the line with a caret. Source: spec/kit.md 8 "Diagnostics";
+// docs/dsl.md explains the codes (a test compares).
 
-/** A stretch of a document. */
+import { nearest } from '../kind/near-words.ts'
+
+/** A range of a document. */
 export interface Span {
   /** UTF-16 units from the start of the text. */
   readonly offset: number
@@ -13,7 +15,7 @@ export interface Span {
   readonly length: number
 }
 
-/** Every code with what it stands for. Stable: numbers are never given to another mistake. */
+/** Every code with its meaning. Stable: a number is never reused. */
 export const CODES = {
   CM001: 'a quoted text is not closed, or has an unknown escape',
   CM002: 'a reference is not closed',
@@ -59,20 +61,20 @@ const WARNINGS: ReadonlySet<Code> = new Set(['CM050', 'CM051', 'CM052', 'CM053']
 export interface Diagnostic {
   readonly code: Code
   readonly severity: Severity
-  /** Lower-case: what was found and what was expected. */
+  /** Lower-case: found and expected. */
   readonly message: string
   readonly at: Span
 }
 
-/** Takes down what is wrong; never throws. */
+/** Collects diagnostics; never throws. */
 export type Report = (code: Code, at: Span, message: string) => void
 
-/** A report, and the list that it fills. */
+/** A report function, and the list that it fills. */
 export function collector(): { readonly report: Report; readonly diagnostics: Diagnostic[] } {
   const diagnostics: Diagnostic[] = []
   const known = new Set<string>()
   const report: Report = (code, at, message) => {
-    // The parser and the checks may stumble over the same stone.
+    // The parser and the checks may report the same mistake.
     const key = `${code} ${at.offset}`
     if (known.has(key)) return
     known.add(key)
@@ -86,13 +88,13 @@ export function inOrder(diagnostics: readonly Diagnostic[]): readonly Diagnostic
   return [...diagnostics].sort((a, b) => a.at.offset - b.at.offset || (a.code < b.code ? -1 : 1))
 }
 
-/** `file:line:column: error CM000: message`, the line, and carets below what is meant. */
+/** `file:line:column: error CM000: message`, the line, and carets below the range. */
 export function formatDiagnostic(file: string, text: string, { code, severity, message, at }: Diagnostic): string {
   const { line, caret } = excerpt(text, at)
   return `${file}:${at.line}:${at.column}: ${severity} ${code}: ${message}\n  ${line}\n  ${caret}`
 }
 
-/** A piece of a document inside a message: on one line, not too long, harmless to a terminal. */
+/** A part of a document in a message: in one line, cut, without control characters. */
 export function quote(text: string): string {
   const plain = harmless(text)
   return `'${plain.length > LONGEST_QUOTE ? `${plain.slice(0, LONGEST_QUOTE)}...` : plain}'`
@@ -101,7 +103,7 @@ export function quote(text: string): string {
 const LONGEST_QUOTE = 60
 const LONGEST_LINE = 160
 
-// A long line is shown around the place that is meant.
+// A long line is cut around the range.
 function excerpt(text: string, at: Span): { readonly line: string; readonly caret: string } {
   const start = at.offset - at.column + 1
   const rest = text.slice(start)
@@ -113,7 +115,20 @@ function excerpt(text: string, at: Span): { readonly line: string; readonly care
   return { line: harmless(line), caret: before.replace(/[^\t]/g, ' ') + '^'.repeat(width) }
 }
 
-// Control signs would move a terminal's cursor or change its colours.
+// Control characters could change a terminal's cursor or colours.
 function harmless(text: string): string {
   return text.replace(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, '\ufffd')
+}
+
+/** `; did you mean 'x'?`, or an empty text without a similar word. */
+export function didYouMean(found: string, known: readonly string[]): string {
+  const meant = nearest(found, known)
+  return meant === undefined ? '' : `; did you mean '${meant}'?`
+}
+
+/** `a, b or c` for "expected one of". */
+export function alternatives(words: readonly string[]): string {
+  const [last, ...others] = [...words].reverse()
+  if (last === undefined) return 'nothing'
+  return others.length === 0 ? last : `${others.reverse().join(', ')} or ${last}`
 }

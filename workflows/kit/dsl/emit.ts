@@ -1,5 +1,6 @@
-// Writes the TypeScript of a document: for each controller the interface of its states, their queries as data, the interface of its
-// actions, and the steps that plans are made of. Pure and byte-stable: equal models give equal text.
+// Generates the TypeScript module of a document: for each controller the interfaces of its states and actions, its queries as data, and the steps of
+// plans.
+// Pure and byte-stable: equal models give equal text.
 
 import { controllerBlocks, namedKinds } from './emit-controller.ts'
 import { enclosed, literal } from './layout.ts'
@@ -8,15 +9,15 @@ import type { ControllerModel, KindReference } from './model.ts'
 export interface EmitOptions {
   /** The document's file name, for the header. */
   readonly source: string
-  /** From where generated code imports the kit. */
+  /** The kit's module path in generated code. */
   readonly kit: string
-  /** Text for the top of the file, such as a licence; lines that are no comments become some. */
+  /** Text for the top of the file, such as a licence; lines are turned into comments. */
   readonly boilerplate?: string
-  /** How a bound module is spelt from where the output lies; default as bound. */
+  /** Converts a bound module path to one relative to the output; default unchanged. */
   readonly specifier?: (module: string) => string
 }
 
-/** The module for these controllers. */
+/** The module of these controllers. */
 export function emit(controllers: readonly ControllerModel[], options: EmitOptions): string {
   const blocks = [header(options), imports(controllers, options), ...controllers.flatMap(controllerBlocks)]
   return blocks

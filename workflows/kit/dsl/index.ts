@@ -1,12 +1,11 @@
-// The DSL of controllers: from the text of a `.cm` file to TypeScript, or to diagnostics. Strings in, strings out; it reads no file
-// and is never bundled into workflows. The language is described in docs/dsl.md.
+// Compiler for the controller language: converts the text of a `.cm` file to TypeScript or diagnostics. Reads no files and is never part of workflow
+// bundles. docs/dsl.md describes the language.
 
 import type { Document, Name, Selector, TemplatePart } from './ast.ts'
 import { check } from './check.ts'
 import { collector, type Diagnostic, inOrder } from './diagnostic.ts'
 import { emit, type EmitOptions } from './emit.ts'
-import type { KindLookup, KindName } from './kind-facts.ts'
-import { kubernetesGroupVersion } from './kubernetes-kinds.ts'
+import { type KindLookup, type KindName, kubernetesGroupVersion } from './kind-facts.ts'
 import { parse } from './parser.ts'
 
 export { CODES, formatDiagnostic } from './diagnostic.ts'
@@ -18,7 +17,7 @@ export { camelCase } from './names.ts'
 export { print } from './print.ts'
 
 export interface CompileOptions extends EmitOptions {
-  /** What is known of kinds; without it, fields of targets and fields to select by are checked only where all kinds agree. */
+  /** Schemas of kinds; without it, target fields and field selectors are checked only as far as all kinds agree. */
   readonly lookup?: KindLookup
 }
 
@@ -26,11 +25,11 @@ export interface Compiled {
   readonly document: Document
   /** In the order of the text. */
   readonly diagnostics: readonly Diagnostic[]
-  /** Undefined when a diagnostic is an error. */
+  /** Undefined after an error. */
   readonly code: string | undefined
 }
 
-/** Compiles a document. Never throws because of what the text says. */
+/** Compiles a document. Never throws for any text. */
 export function compile(text: string, options: CompileOptions): Compiled {
   const { report, diagnostics } = collector()
   const document = parse(text, report)
@@ -39,12 +38,12 @@ export function compile(text: string, options: CompileOptions): Compiled {
   return { document, diagnostics: inOrder(diagnostics), code: isWrong ? undefined : emit(controllers, options) }
 }
 
-/** The modules that a document binds, as written: what a caller looks into before it compiles. */
+/** The modules that a document binds, as written; callers load them before compiling. */
 export function boundModules(text: string): readonly string[] {
   return parse(text, () => undefined).binds.flatMap(({ module }) => (module.text === '' ? [] : [module.text]))
 }
 
-/** The kinds to whose fields, beyond metadata, a document refers: those of which a caller needs a schema. */
+/** The kinds whose fields beyond metadata a document uses; callers provide their schemas. */
 export function referredKinds(text: string): readonly KindName[] {
   const { aliases, declarations } = parse(text, () => undefined)
   const referring = declarations.filter(({ states }) =>

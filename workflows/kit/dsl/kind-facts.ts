@@ -1,17 +1,16 @@
-// What a document is held against when more is known of a kind than its name. The caller reads schemas; here they are asked.
+// Facts about kinds for the checks: fields from schemas that the caller reads, and Kubernetes' own kinds, which documents use without `bind` and
+// `alias`.
+// A test compares the list with the modules in kind/kubernetes/.
 
-/**
- * What stands at a path of an object: text, something else, anything because the schema leaves it open, or what nobody knows because there is
- * no schema.
- */
+/** The type at a path: text, other, any (an open schema), or unknown (no schema). */
 export type FieldSort = 'text' | 'other' | 'anything' | 'unknown'
 
 export interface KindFacts {
-  /** Undefined when an object of the kind has no such field. The path begins with a field beside `metadata`. */
+  /** Undefined when the kind has no such field. The path starts with a field other than `metadata`. */
   readonly fieldAt: (path: readonly string[]) => FieldSort | undefined
   /** Names of the fields below a path, for suggestions. */
   readonly namesBelow: (path: readonly string[]) => readonly string[]
-  /** Fields beyond metadata by which the API server can select, such as `spec.nodeName`. */
+  /** Fields beyond metadata for field selectors of the API server, such as `spec.nodeName`. */
   readonly selectableFields: readonly string[]
   readonly isNamespaced: boolean
 }
@@ -22,10 +21,10 @@ export interface KindName {
   readonly kind: string
 }
 
-/** The facts of a kind; undefined when nothing is known of it. */
+/** The facts of a kind; undefined when unknown. */
 export type KindLookup = (kind: KindName) => KindFacts | undefined
 
-/** Fields of metadata, which all kinds share. */
+/** Fields of metadata, common to all kinds. */
 const METADATA: Readonly<Record<string, FieldSort>> = {
   name: 'text',
   generateName: 'text',
@@ -48,9 +47,34 @@ export function metadataFieldAt([name = '', ...rest]: readonly string[]): FieldS
 
 const LABEL_KEY = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
 
-/** Whether labels and annotations can have this key. */
+/** Whether the key is valid for labels and annotations. */
 export function isLabelKey(key: string): boolean {
   return LABEL_KEY.test(key)
 }
 
 export const metadataNames: readonly string[] = Object.keys(METADATA)
+
+/** By group and version, as in `bind`. */
+export const KUBERNETES_KINDS: Readonly<Record<string, string>> = {
+  v1:
+    'ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume PersistentVolumeClaim Pod PodTemplate ReplicationController ' +
+    'ResourceQuota Secret Service ServiceAccount',
+  'apps/v1': 'ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet',
+  'autoscaling/v2': 'HorizontalPodAutoscaler',
+  'batch/v1': 'CronJob Job',
+  'coordination.k8s.io/v1': 'Lease',
+  'networking.k8s.io/v1': 'Ingress IngressClass NetworkPolicy',
+  'policy/v1': 'PodDisruptionBudget',
+  'rbac.authorization.k8s.io/v1': 'ClusterRole ClusterRoleBinding Role RoleBinding',
+  'storage.k8s.io/v1': 'CSIDriver StorageClass VolumeAttachment',
+}
+
+/** The module with the type of the kind; undefined if the kit has none. */
+export function kubernetesModule(groupVersion: string, kind: string): string | undefined {
+  return kubernetesGroupVersion(kind) === groupVersion ? `pawl/kit/${groupVersion}` : undefined
+}
+
+/** The group and version of a Kubernetes kind by its name, which is unique. */
+export function kubernetesGroupVersion(kind: string): string | undefined {
+  return Object.entries(KUBERNETES_KINDS).find(([, kinds]) => kinds.split(' ').includes(kind))?.[0]
+}

@@ -1,11 +1,12 @@
-// Lays out generated TypeScript the way prettier does with the repository's settings: no semicolons, single quotes, 120 columns.
-// Knows only the forms that `emit` needs; a test holds its output to prettier's.
+// Formats generated TypeScript like prettier with the repository's settings: no semicolons, single quotes, 120 columns. Supports only the forms that
+// `emit`
+// uses; a test compares it with prettier.
 
 const LINE_WIDTH = 120
-// A text after a key shorter than this stays beside it, however long: a line of its own would win nothing.
+// A text after a shorter key stays on the key's line, because a line break would not help.
 const SHORT_KEY = 5
 
-/** Whether the text ends within the line. */
+/** Whether the text fits into the line. */
 export function fits(line: string): boolean {
   return line.length <= LINE_WIDTH
 }
@@ -61,18 +62,18 @@ function entries(value: { readonly [key: string]: PlainValue | undefined }): [st
   )
 }
 
-/** `head(a, b)tail` on one line, or each part on a line of its own; `column` is the indentation. */
+/** `head(a, b)tail` on one line, or each part on its own line; `column` is the indentation. */
 export function enclosed(head: string, parts: readonly string[], tail: string, column = 0): string[] {
   const [open, close] = [head.at(-1) ?? '', tail.charAt(0)]
   const spaced = open === '{' ? ' ' : ''
   const line = `${head}${spaced}${parts.join(', ')}${spaced}${tail}`
   if (fits(' '.repeat(column) + line) || parts.length === 0) return [line]
-  // Type arguments are the one list that has no comma after its last part.
+  // Lists of type arguments have no trailing comma.
   const last = close === '>' ? '' : ','
   return [head, ...parts.map((part, index) => `  ${part}${index === parts.length - 1 ? last : ','}`), tail]
 }
 
-/** A comment that editors show for what follows; nothing for none. */
+/** A doc comment; nothing for an empty text. */
 export function docComment(doc: readonly string[]): string[] {
   const lines = doc.map((line) =>
     line

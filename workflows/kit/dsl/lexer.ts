@@ -1,4 +1,4 @@
-// Cuts a document into tokens. Every text has tokens: what cannot be one is reported, and the rest goes on.
+// Cuts a document into tokens. Every text has tokens: the lexer reports invalid characters and continues.
 //
 //   L1. A comment begins with `//` at the start of a word, alone on its line or after something else.
 //   L2. What stands after `=` is one value up to the next blank or brace; blanks need quotes.
@@ -11,7 +11,7 @@ export type Punctuation = '{' | '}' | '(' | ')' | ',' | '=' | '[' | ']'
 
 interface Placed {
   readonly at: Span
-  /** Nothing but blanks stands before it on its line. */
+  /** Only blanks precede it on its line. */
   readonly first: boolean
   readonly doc: readonly string[]
 }
@@ -24,7 +24,7 @@ export type Token =
 
 const PUNCTUATION: ReadonlySet<string> = new Set(['{', '}', '(', ')', ',', '=', '[', ']'])
 
-/** All tokens of a text, the last one is its end. */
+/** All tokens of a text; the last one is the end token. */
 export function tokenize(text: string, report: Report): readonly Token[] {
   const scanner = new Scanner(text, report)
   const tokens: Token[] = []
@@ -43,7 +43,7 @@ class Scanner {
   #lineStart = 0
   #first = true
   #doc: string[] = []
-  // The line after the last comment line: a comment there goes on with the run.
+  // The line after the last comment line: a comment there continues the block.
   #docGoesOn = 0
 
   constructor(text: string, report: Report) {
@@ -126,7 +126,7 @@ class Scanner {
         const { parts: found } = this.#unquoted()
         const at = this.#since(start)
         this.#report('CM001', at, "the quoted text does not end; expected '\"' before the end of the line")
-        // As if there were no quote, so that a brace on the line is one.
+        // As if there were no quote, so that a brace on the line counts.
         return { parts: found, at }
       }
       if (this.#text.startsWith('${', this.#offset)) parts.push(this.#reference('"'))
@@ -195,7 +195,7 @@ function isWordSign(sign: string): boolean {
   return sign !== '' && !isBlank(sign) && !isPunctuation(sign) && sign !== '"'
 }
 
-// Line ends are blanks too. A byte order mark is one to JavaScript.
+// Line ends are blanks too. JavaScript counts a byte order mark as blank.
 function isBlank(sign: string): boolean {
   return /\s/.test(sign)
 }

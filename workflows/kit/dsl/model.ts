@@ -1,19 +1,20 @@
-// What a document means when all of it is right: names resolved, selectors as queries. What `check` yields and `emit` writes.
+// The model of a valid document: resolved names, selectors as queries. `check` builds it and `emit` uses it.
 
 /** A kind and the module that has its type. */
 export interface KindReference {
-  /** Its name in the document and in generated code. */
+  /** The name in the document and in generated code. */
   readonly alias: string
   readonly kind: string
   /** Group and version; the version alone for Kubernetes' core group. */
   readonly groupVersion: string
-  /** As bound. */
+  /** The module path in `bind`. */
   readonly module: string
 }
 
 /**
- * How a controller runs. `level`: its target and states are read as they are, by the kit, in every pass. `job`: activities read them by the
- * same queries, and a run, which is one job of the target, remembers their views.
+ * The mode of a controller. `level`: the kit reads target and states in every pass. `job`: activities read them by the same queries, and a run, which
+ * is one
+ * job of the target, keeps their views.
  */
 export type Mode = 'level' | 'job'
 

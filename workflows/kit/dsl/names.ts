@@ -1,13 +1,13 @@
-// Names: what the language takes, and what becomes of them in TypeScript.
+// Names in the language: validity, conversion to TypeScript, and duplicates.
 
 import type { Name } from './ast.ts'
 import { quote, type Report } from './diagnostic.ts'
 
-// As long as a DNS label, which every name of a kind is.
+// The length of a DNS label, which every kind's name is.
 const LONGEST_NAME = 63
 const NAME = /^[A-Za-z][A-Za-z0-9_]*$/
 
-// Words that TypeScript keeps for itself where a parameter or an imported type would have this name.
+// Reserved words of TypeScript for parameters and imported types.
 const KEYWORDS: ReadonlySet<string> = new Set(
   (
     'arguments await break case catch class const continue debugger default delete do else enum eval export extends false ' +
@@ -19,10 +19,10 @@ const BUILT_IN_TYPES: ReadonlySet<string> = new Set(
   'any bigint boolean never number object string symbol unknown Promise Readonly Record'.split(' '),
 )
 
-/** What generated code imports from the kit. */
+/** Names that generated code imports from the kit. */
 export const KIT_NAMES = ['LevelPass', 'Outcome', 'StateQuery', 'Step', 'action'] as const
 
-/** What may be named: each sort of name has others that are taken. */
+/** Sorts of names; each sort has its own reserved names. */
 export type Sort = 'controller' | 'alias' | 'state' | 'action'
 
 const TAKEN: Readonly<Record<Sort, (name: string) => string | undefined>> = {
@@ -39,7 +39,7 @@ const TAKEN: Readonly<Record<Sort, (name: string) => string | undefined>> = {
   action: () => undefined,
 }
 
-/** Whether the name can stand in generated code; what is wrong with it is reported. */
+/** Whether the name is valid in generated code; reports problems. */
 export function isUsable(name: Name, sort: Sort, report: Report): boolean {
   if (name.text === '') return false
   if (!NAME.test(name.text) || name.text.length > LONGEST_NAME) {
@@ -65,4 +65,36 @@ export function camelCase(name: string): string {
 /** `cronJob` becomes `CronJob`. */
 export function pascalCase(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1)
+}
+
+/** Finds duplicate names. */
+export class Unique {
+  readonly #report: Report
+  readonly #seen = new Map<string, Name>()
+
+  constructor(report: Report) {
+    this.#report = report
+  }
+
+  /** @param inCode the name in generated code, where two names may become equal. */
+  add(name: Name, sort: string, inCode: string = name.text): boolean {
+    const known = this.#seen.get(inCode)
+    if (known === undefined) {
+      this.#seen.set(inCode, name)
+      return true
+    }
+    if (known.text === name.text)
+      this.#report(
+        'CM020',
+        name.at,
+        `${sort} ${quote(name.text)} is there twice; the first is in line ${known.at.line}`,
+      )
+    else
+      this.#report(
+        'CM012',
+        name.at,
+        `${sort} ${quote(name.text)} and ${quote(known.text)} in line ${known.at.line} are both ${quote(inCode)} in generated code`,
+      )
+    return false
+  }
 }

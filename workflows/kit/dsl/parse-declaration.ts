@@ -1,16 +1,18 @@
-// Reads `decl` and what is inside. A block that is not closed is noticed where something begins that cannot stand in it.
+// Parses `decl` and its blocks, and finds the block with the missing brace.
+//
+//   P1. Every unclosed block is reported once, at its opening brace.
+//   P2. Braces are counted, but indentation decides: if a closing brace is further left than the line of its block, that block lacks a brace.
 
 import type { ActionDeclaration, Declaration, Name, Selector, StateDeclaration } from './ast.ts'
-import { Blocks } from './blocks.ts'
-import { type Cursor, nameOf } from './cursor.ts'
-import { quote } from './diagnostic.ts'
+import { type Block, type Cursor, nameOf } from './cursor.ts'
+import { alternatives, didYouMean, quote } from './diagnostic.ts'
 import { MODES } from './model.ts'
 import { nearest } from '../kind/near-words.ts'
-import { alternatives, didYouMean } from './suggest.ts'
+import type { Token } from './lexer.ts'
 
 const SECTIONS = ['state', 'action'] as const
 
-/** The declaration that begins at the keyword here; empty when it has no name or no kind. */
+/** The declaration at the keyword; empty without a name or kind. */
 export function parseDeclaration(cursor: Cursor): readonly Declaration[] {
   const { doc } = cursor.advance()
   const name = cursor.word('a name for the controller')
@@ -29,7 +31,7 @@ export function parseDeclaration(cursor: Cursor): readonly Declaration[] {
   return name === undefined || target === undefined ? [] : [{ doc, name, target, mode, ...members }]
 }
 
-/** Whether a whole statement begins here, although it has no place here. */
+/** Whether a complete statement starts here that is not allowed here. */
 export function beginsStatement(
   cursor: Cursor,
   keywords: readonly string[],
@@ -41,7 +43,7 @@ export function beginsStatement(
   return keyword === 'decl' || anyWord ? two === 'for' : cursor.peek(3).type !== '{'
 }
 
-/** The words that follow each other here on one line, at most three. */
+/** The following words on this line, at most three. */
 function wordsHere(cursor: Cursor): readonly string[] {
   const words: string[] = []
   for (let ahead = 0; ahead < 3; ahead++) {
@@ -68,7 +70,7 @@ function parseTarget(cursor: Cursor): Name {
   return cursor.wordOrNone('the name of a kind')
 }
 
-/** `as job`, on the line of what is before; undefined where no mode is named. */
+/** `as job`, on the previous token's line; undefined without a mode. */
 function parseMode(cursor: Cursor): Name | undefined {
   const { token } = cursor
   if (token.type !== 'word' || token.first || token.text !== 'as') return undefined
@@ -76,7 +78,7 @@ function parseMode(cursor: Cursor): Name | undefined {
   return cursor.word(`a mode (${alternatives(MODES)})`)
 }
 
-/** The section whose keyword and brace stand here. */
+/** The section at its keyword and brace. */
 function beginsSection(cursor: Cursor): (typeof SECTIONS)[number] | undefined {
   const { token } = cursor
   if (token.type !== 'word' || cursor.peek(1).type !== '{') return undefined
@@ -95,7 +97,7 @@ function parseSection(cursor: Cursor, blocks: Blocks, members: Members): void {
     const expected = `expected ${alternatives(SECTIONS)}${didYouMean(token.text, SECTIONS)}`
     cursor.report('CM006', token.at, `found ${quote(token.text)}, ${expected}`)
   }
-  // A word that is nearly a keyword is read as one.
+  // A misspelt keyword is accepted.
   const meant = section ?? SECTIONS.find((name) => name === nearest(token.text, SECTIONS))
   if (meant === undefined) {
     cursor.skipLine()
@@ -113,7 +115,7 @@ function parseSection(cursor: Cursor, blocks: Blocks, members: Members): void {
   })
 }
 
-/** Whether a state begins here: `name Kind {` or `name []Kind {`. */
+/** Whether a state starts here: `name Kind {` or `name []Kind {`. */
 function beginsState(cursor: Cursor): boolean {
   const isMany = cursor.peek(1).type === '[' && cursor.peek(2).type === ']'
   const kind = cursor.peek(isMany ? 3 : 1)
@@ -200,5 +202,63 @@ function parseStates(cursor: Cursor): readonly Name[] {
       if (!cursor.token.first) cursor.skipLine()
       return states
     }
+  }
+}
+
+export interface BlockReader {
+  /** For messages, such as `state jobs`. */
+  readonly what: string
+  /** Whether parsing continues as if the opening brace were present. */
+  readonly goesOnWithout: () => boolean
+  /** Whether a token starts here that cannot be inside of this block. */
+  readonly isOutside: () => boolean
+  readonly item: () => void
+}
+
+export class Blocks {
+  readonly #cursor: Cursor
+  // Blocks with a closing brace that is too far left; each is reported once.
+  readonly #doubtful: Block[] = []
+
+  constructor(cursor: Cursor) {
+    this.#cursor = cursor
+  }
+
+  /** Parses a block from its opening to its closing brace. */
+  read({ what, goesOnWithout, isOutside, item }: BlockReader): void {
+    const cursor = this.#cursor
+    const open = cursor.take('{') ?? this.#laterOpen()
+    if (open === undefined && !goesOnWithout()) {
+      if (!cursor.token.first) cursor.skipLine()
+      return
+    }
+    const block: Block = { open: open?.at ?? cursor.token.at, indent: cursor.lineIndent(), what }
+    while (cursor.token.type !== '}') {
+      if (cursor.token.type === 'end' || isOutside()) {
+        this.#unclosed(block, cursor.token)
+        return
+      }
+      item()
+    }
+    const { first, at } = cursor.advance()
+    if (first && at.column - 1 < block.indent) this.#doubtful.push(block)
+  }
+
+  // Tokens before the brace are unexpected.
+  #laterOpen(): Token | undefined {
+    this.#cursor.missing("'{'")
+    this.#cursor.skipToBrace()
+    return this.#cursor.take('{')
+  }
+
+  #unclosed(block: Block, before: Token): void {
+    const index = this.#doubtful.findIndex(({ open }) => open.offset > block.open.offset)
+    const blamed = this.#doubtful.splice(index, index < 0 ? 0 : 1)[0] ?? block
+    const where = before.type === 'end' ? 'the end of the file' : `line ${before.at.line}`
+    this.#cursor.report(
+      'CM004',
+      blamed.open,
+      `the block of '${blamed.what}' is not closed; expected '}' before ${where}`,
+    )
   }
 }

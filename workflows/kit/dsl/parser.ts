@@ -1,17 +1,17 @@
-// Reads a document by recursive descent. It never gives up: what is wrong is reported, and reading goes on with the next line,
-// section or statement, so that one run shows every mistake. Source: spec/kit.md 8 "DSL: same language, real tokens".
+// Parses a document by recursive descent. After a mistake it continues with the next line, section or statement, so that a run reports all
+// mistakes.
+// Source: spec/kit.md 8 "DSL: same language, real tokens".
 
 import type { Alias, Bind, Declaration, Document, Name } from './ast.ts'
 import { Cursor, type Word } from './cursor.ts'
-import { quote, type Report } from './diagnostic.ts'
+import { alternatives, didYouMean, quote, type Report } from './diagnostic.ts'
 import { tokenize } from './lexer.ts'
 import { beginsStatement, parseDeclaration } from './parse-declaration.ts'
 import { nearest } from '../kind/near-words.ts'
-import { alternatives, didYouMean } from './suggest.ts'
 
 const STATEMENTS = ['bind', 'alias', 'decl'] as const
 
-/** What the text says; what it says wrongly goes to `report`. */
+/** The syntax tree of the text; mistakes go to `report`. */
 export function parse(text: string, report: Report): Document {
   const cursor = new Cursor(tokenize(text, report), report)
   const found = { binds: [] as Bind[], aliases: [] as Alias[], declarations: [] as Declaration[] }
@@ -65,7 +65,7 @@ function parseKeyword(cursor: Cursor, token: Word, found: Found): void {
   }
 }
 
-// A word that is nearly a keyword is read as one, so that what it opens is not reported line by line.
+// A misspelt keyword is accepted, so that its block is not reported line by line.
 function misspeltKeyword(cursor: Cursor, token: Word): (typeof STATEMENTS)[number] | undefined {
   const near = STATEMENTS.find((word) => word === nearest(token.text, STATEMENTS))
   if (near !== undefined) return near

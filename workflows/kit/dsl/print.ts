@@ -1,5 +1,6 @@
-// Writes a document in its usual form: binds, aliases, declarations; a state and an action section each. The inverse of
-// `parse`, places aside.
+// Prints a document in its usual form: binds, aliases, declarations, with one state section and one action section each. The inverse of `parse`
+// except for
+// positions.
 
 import type { ActionDeclaration, Declaration, Document, Selector, StateDeclaration, Template } from './ast.ts'
 
@@ -51,7 +52,7 @@ function comment(doc: readonly string[]): string[] {
   return doc.map((line) => (line === '' ? '//' : `// ${line}`))
 }
 
-// An empty line between, so that comments belong to what follows them.
+// An empty line between them, so that comments belong to the following statement.
 function separated(blocks: readonly (readonly string[])[]): string[] {
   return blocks.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]))
 }

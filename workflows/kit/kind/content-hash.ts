@@ -1,12 +1,12 @@
-// A hash of what an object is to contain, for names, labels and annotations by which something is rolled: equal content, equal hash. Pure, because
-// the sandbox has no crypto. SHA-256 (FIPS 180-4) of the JSON with its keys in order, cut to 64 bits. It keeps nothing secret: who knows what
-// the content may be can try.
+// A content hash for names, labels and annotations that trigger a rollout: equal content, equal hash. Pure, because the sandbox has no crypto.
+// SHA-256
+// (FIPS 180-4) of the canonical JSON, cut to 64 bits. It does not protect secrets: possible contents can be tried.
 
 import { canonicalJson } from './projection.ts'
 
 const LETTERS = 16
 
-/** 16 letters and digits that differ when the content does. Fields that are undefined, and the order of keys, are no content. */
+/** 16 letters and digits. Undefined fields and the order of keys do not count. */
 export function contentHash(value: unknown): string {
   return sha256(utf8(value === undefined ? '' : canonicalJson(value))).slice(0, LETTERS)
 }
@@ -18,7 +18,7 @@ const START = PRIMES.slice(0, 8).map((prime) => fraction(Math.sqrt(prime))) as u
 
 type State = readonly [number, number, number, number, number, number, number, number]
 
-/** Of well-formed text, as JSON is. */
+/** For well-formed text, as JSON is. */
 function utf8(text: string): readonly number[] {
   return Array.from(text).flatMap((character) => {
     const point = character.codePointAt(0) ?? 0
@@ -38,7 +38,7 @@ export function sha256(bytes: readonly number[]): string {
   return state.map((word) => (word >>> 0).toString(16).padStart(8, '0')).join('')
 }
 
-/** The message, a one, zeros, and the message's length in bits, as words of 32 bits; a multiple of sixteen. */
+/** The padded message as words of 32 bits, a multiple of sixteen: the message, a one, zeros, and the message's length in bits. */
 function padded(bytes: readonly number[]): number[] {
   const count = (((bytes.length + 8) >>> 6) + 1) * 16
   const words = Array<number>(count).fill(0)
@@ -77,7 +77,7 @@ function rotated(word: number, by: number): number {
   return (word >>> by) | (word << (32 - by))
 }
 
-/** The first 32 bits behind the point. */
+/** The first 32 bits of the fraction. */
 function fraction(value: number): number {
   return Math.floor((value - Math.floor(value)) * 2 ** 32) | 0
 }

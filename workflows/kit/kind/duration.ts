@@ -1,4 +1,4 @@
-// Durations as Kubernetes' users write them: Go's syntax, and `none` for no limit.
+// Parses durations in Go's syntax, as in Kubernetes, and `none` for no limit.
 
 const UNITS_MS: Readonly<Record<string, number>> = {
   ns: 1e-6,
@@ -16,7 +16,7 @@ const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g
 // Go counts nanoseconds in 63 bits, about 292 years.
 const LIMIT_MS = 2 ** 63 / 1e6
 
-/** `1m30s` in milliseconds; 'none' for no limit; undefined for what is no duration, or longer than Go's limit. */
+/** `1m30s` in milliseconds; 'none' for no limit; undefined for an invalid duration or one beyond Go's limit. */
 export function parseDuration(text: string): number | 'none' | undefined {
   if (text === 'none' || text === '0') return 'none'
   if (text.length > LONGEST_TEXT) return undefined

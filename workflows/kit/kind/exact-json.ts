@@ -9,9 +9,9 @@
 // Newer than the library types of `es2023`.
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => object }
 
-/** A number beyond the doubles. */
+/** A number outside of the range of doubles. */
 export class NumberRangeError extends Error {
-  /** Such as `spec.replicas`; empty for the document itself. */
+  /** The path, such as `spec.replicas`; empty for the document itself. */
   readonly path: string
 
   constructor(path: string) {
@@ -21,14 +21,15 @@ export class NumberRangeError extends Error {
   }
 }
 
-/** The start of a number with 16 digits, or with an exponent of three: other numbers lose nothing. Texts may match, too, which costs time only. */
+/** The start of a number with 16 digits, or with an exponent of three: other numbers are exact. Texts may match too, which only costs time. */
 const LONG_NUMBER = /(?:^|[:[,])\s*-?(?:\d{16}|\d[\d.]*[eE]\+?\d{3})/
-/** A text in quotes, or such a number. */
+/** A quoted text, or such a number. */
 const TEXT_OR_LONG_NUMBER =
   /"[^"\\]*(?:\\[^][^"\\]*)*"|(?<=^|[:[,\s])-?(?=\d{16}|\d[\d.]*[eE]\+?\d{3})(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[,\]}\s]|$)/g
 const INTEGER = /^-?\d+$/
 
-// While JSON.parse runs, doubles from 2^1023 upwards are placeholders: the document itself has none, because each number of that size is a long number.
+// While JSON.parse runs, doubles from 2^1023 upwards are placeholders: the document itself has none, because each number of that size is a long
+// number.
 const FIRST_PLACEHOLDER = 2 ** 1023
 const PLACEHOLDER_STEP = 2 ** 971
 
@@ -48,7 +49,7 @@ export function readJson(text: string): unknown {
   return document.value
 }
 
-// Without recursion: documents may be nested deeper than the stack.
+// Not recursive: documents may be nested deeper than the stack.
 function replacePlaceholders(document: object, numbers: readonly (number | bigint)[]): void {
   const open = [document]
   for (let container = open.pop(); container !== undefined; container = open.pop()) {
@@ -57,9 +58,9 @@ function replacePlaceholders(document: object, numbers: readonly (number | bigin
   }
 }
 
-/** @param open gets the maps and lists below. */
+/** @param open gets the nested maps and lists. */
 function replaceElements(elements: unknown[], numbers: readonly (number | bigint)[], open: object[]): void {
-  // By index: a list of entries of a very long array takes longer than to parse it.
+  // By index: `entries` of a very long array takes longer than parsing it.
   for (let index = 0; index < elements.length; index++) {
     const value = elements[index]
     if (typeof value === 'object' && value !== null) open.push(value)
@@ -95,7 +96,7 @@ function numberOf(text: string): number | bigint {
   return isExact || !INTEGER.test(text) ? value : exactInteger(BigInt(text))
 }
 
-/** As JSON.stringify, with all digits. */
+/** Like JSON.stringify, with all digits. */
 export function writeJson(value: unknown, space?: number): string {
   try {
     return JSON.stringify(value, undefined, space)
@@ -105,7 +106,7 @@ export function writeJson(value: unknown, space?: number): string {
   }
 }
 
-/** The value with each bigint as JSON.stringify writes it; what contains none stays the same object. */
+/** Replaces each bigint by the placeholder that writeJson expects; a value without bigint is returned unchanged. */
 function withRawNumbers(value: unknown): unknown {
   if (typeof value === 'bigint') return rawJSON(String(value))
   if (typeof value !== 'object' || value === null) return value

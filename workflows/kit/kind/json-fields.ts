@@ -1,4 +1,4 @@
-// Reads what users wrote, of which nothing is known: what is absent or of another type reads as empty. For rules, which must not throw.
+// Reads untyped user input without throwing: an absent value or a value of another type reads as empty. Admission rules use it.
 
 export type JsonFields = Readonly<Record<string, unknown>>
 
@@ -14,7 +14,7 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Whether the field has a value; null is none. */
+/** Whether the field has a value other than null. */
 export function hasField(fields: JsonFields, name: string): boolean {
   return fields[name] !== undefined && fields[name] !== null
 }

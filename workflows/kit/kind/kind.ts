@@ -1,17 +1,15 @@
-// Defines a kind once. CRD, RBAC, TypeScript type, journal projection and the bridge's watch list derive from this value.
-// It holds no behaviour and reads nothing: a controller's routes, plan and actions live beside it in the kind's folder.
+// `defineKind`: the only definition of a kind. CRD, RBAC, TypeScript type, journal projection and the bridge's watches derive from it. It contains no
+// behaviour; routes, plan and actions of a controller are in the kind's folder.
 
-import type { Flow } from './flow.ts'
-import type { PrinterColumn } from './printer-column.ts'
+import { type DescribedVersion, type KindVersion, type PrinterColumn, versionProblems } from './versions.ts'
 import type { Path } from './projection.ts'
-import { type Fields, type JsonSchema, type ObjectValueOf, objectSchema, type ValidationRule } from './schema.ts'
+import { type Fields, type JsonSchema, objectSchema, type ObjectValueOf, type ValidationRule } from './schema.ts'
 import { schemaProblems } from './schema-problems.ts'
-import { type DescribedVersion, type KindVersion, versionProblems } from './versions.ts'
 
-/** What the worker may do to objects of a kind. */
+/** The worker's verbs on objects of a kind. */
 export type WorkerVerb = 'get' | 'list' | 'create' | 'patch' | 'delete'
 
-/** Whether objects are in namespaces, or of the whole cluster. */
+/** Namespaced or cluster-scoped. */
 export type Scope = 'Namespaced' | 'Cluster'
 
 export interface KindDefinition<Name extends string, F extends Fields, S extends Scope = Scope> {
@@ -21,28 +19,28 @@ export interface KindDefinition<Name extends string, F extends Fields, S extends
   readonly plural: string
   readonly singular: string
   readonly shortNames: readonly string[]
-  /** Whether status is an endpoint of its own. */
+  /** Whether the kind has a status subresource. */
   readonly statusSubresource: boolean
   readonly printerColumns: readonly PrinterColumn[]
-  /** What the kind is for, in a sentence: the CRD's description. */
+  /** The CRD's description, one sentence. */
   readonly description: string
-  /** The top-level fields beside apiVersion, kind and metadata: spec and status, or what the wire format has instead. */
+  /** The top-level fields except apiVersion, kind and metadata: usually spec and status. */
   readonly schema: F
-  /** Paths that may enter the journal, beside the identity that every projection has. */
+  /** Paths that the journal stores, in addition to the identity of every projection. */
   readonly projection: readonly Path[]
-  /** Paths whose content is remembered as one keyed hash only. */
+  /** Paths that the journal stores as one keyed hash only. */
   readonly hashed?: readonly Path[]
-  /** What its objects hand to each other, by names that are meant within a namespace; undefined: nothing. The journal finds them by these. */
+  /** The names that an object exports to and imports from other objects of its namespace; undefined: none. The journal finds dependencies by them. */
   readonly flow?: (object: object) => Flow | undefined
-  /** Fields beyond metadata by which clients may select: each text, number or flag, in no list. */
+  /** Selectable fields beyond metadata: texts, numbers or booleans outside of lists. */
   readonly selectableFields?: readonly Path[]
-  /** What the worker's role needs beyond what controllers in level mode declare; the status, where there is one, follows `patch`. */
+  /** The worker role's verbs, in addition to those that controllers in level mode declare; `patch` includes the status subresource. */
   readonly workerVerbs: readonly WorkerVerb[]
   /** Default `Namespaced`. */
   readonly scope?: S
-  /** Versions beside `version`, which is served, and in which objects are stored unless another one says so. */
+  /** Versions besides `version`. Objects are stored in `version` unless another version sets `storage`. */
   readonly versions?: readonly KindVersion[]
-  /** Rules about the whole object; of its metadata they see the name. */
+  /** CEL rules about the whole object; of metadata they can read the name only. */
   readonly rules?: readonly ValidationRule[]
 }
 
@@ -54,7 +52,7 @@ export interface Kind<
   /** `group/version`, as in manifests. */
   readonly apiVersion: string
   readonly hashed: readonly Path[]
-  /** Of kinds of the whole cluster. */
+  /** Only for cluster-scoped kinds. */
   readonly withoutNamespace?: boolean
 }
 
@@ -67,7 +65,7 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean
 }
 
-/** Metadata of an object that the API server has stored. */
+/** Metadata of a stored object. */
 export interface ObjectMeta {
   readonly name: string
   readonly namespace: string
@@ -91,10 +89,10 @@ export type ObjectOf<K> =
 type MetaOf<S extends Scope> = S extends 'Cluster' ? Omit<ObjectMeta, 'namespace'> : ObjectMeta
 
 /**
- * Defines a kind. The definition is checked when its module loads, so a mistake fails every test at once.
+ * Defines a kind and checks the definition when its module loads, so that a mistake fails every test.
  *
- * @throws a plain Error (a bug) that names the kind and the field: a projected, hashed or selectable path that the schema does not have, limits
- * and defaults that contradict each other, versions of which one would lose what another has.
+ * @throws a plain Error (a bug) with the kind and the field: a projected, hashed or selectable path outside of the schema, contradicting limits and
+ * defaults, versions that would lose fields.
  */
 export function defineKind<const Name extends string, F extends Fields, const S extends Scope = 'Namespaced'>(
   definition: KindDefinition<Name, F, S>,
@@ -143,7 +141,7 @@ export function versionsOf(
   }))
 }
 
-/** The schema of whole objects of a kind, as a CRD has it. */
+/** The schema of whole objects, as in a CRD. */
 export function openApiSchema({
   description,
   schema,
@@ -172,4 +170,10 @@ function isDeclared(schema: JsonSchema, at: Path): boolean {
   const child = schema.properties?.[key]
   if (child === undefined) return false
   return rest.length === 0 || (child.properties !== undefined && isDeclared(child, rest))
+}
+
+/** Exported and imported names of an object; an importer depends on the exporters in its namespace. */
+export interface Flow {
+  readonly gives: readonly string[]
+  readonly takes: readonly string[]
 }

@@ -1,10 +1,11 @@
-// Words and keys that are almost, but not quite, known ones: what a message asks "did you mean". Unknown keys mean nothing in most wire
-// formats; yet a list whose name is one letter off would be read as empty, and what it held be removed.
+// Finds misspelt words and keys for "did you mean" messages. Most wire formats ignore unknown keys; a misspelt list would read as empty, and its
+// former
+// contents would be removed.
 
 const LONGEST_WORD = 80
 const LONG_WORD = 8
 
-/** The known word that is one letter off, two for long ones, or differs in case only; the nearest, the first of equals. */
+/** The nearest known word that differs by one letter (two for long words) or by case; the first of equals. */
 export function nearest(found: string, known: readonly string[]): string | undefined {
   if (found.length > LONGEST_WORD) return undefined
   const ranked = known
@@ -14,7 +15,7 @@ export function nearest(found: string, known: readonly string[]): string | undef
   return ranked[0]?.word
 }
 
-/** The unknown keys of a map that are probably misspelt, each with the nearest known key. A known key that is there itself is not meant. */
+/** The unknown keys of a map with the nearest known key each. A known key that is present is not suggested. */
 export function nearMisses(
   map: Readonly<Record<string, unknown>>,
   known: readonly string[],
@@ -28,7 +29,7 @@ export function nearMisses(
     })
 }
 
-/** Levenshtein's distance, with two letters in each other's place as one step. */
+/** Levenshtein distance, with a transposition as one step. */
 function distance(left: string, right: string): number {
   let before: number[] = []
   let last = Array.from({ length: right.length + 1 }, (_, index) => index)

@@ -1,27 +1,27 @@
-// What of an object may leave it: allow-listed paths, read and projected. Pure; the journal, the routes and the
-// generated state types all use these functions, so they agree on what a path means.
+// Projections: the allow-listed paths of an object that the journal may store. Pure; journal, routes and generated state types use these functions,
+// so
+// that a path means the same everywhere.
 //
-//   J1. A projection holds only declared paths, the identifying metadata, and what objects are selected by (traits.ts); never managedFields, never resourceVersion.
-//   J2. Keys come in the order of their names, so equal objects give equal text.
-//   J3. A path that an object does not have leaves no trace: no undefined, no empty parent.
+//   J1. A projection contains only declared paths, the identifying metadata, and index keys (index-keys.ts); never managedFields or resourceVersion.
+//   J2. Keys are sorted by name, so that equal contents have equal text.
+//   J3. An absent path leaves nothing in the projection: no undefined value and no empty parent.
 
 import { writeJson } from './exact-json.ts'
 
-/** An allow-listed part of a Kubernetes object, in the object's own shape. */
+/** The projected part of a Kubernetes object, in the object's structure. */
 export type Projection = Readonly<Record<string, unknown>>
 
-/** The keys from an object's root to a value. Labels and annotations have dots in their keys, hence no dotted text. */
+/** The keys from an object's root to a value; a list, because labels and annotations contain dots. */
 export type Path = readonly string[]
 
 /**
- * As a hashed path: all that somebody could have meant to change, without what the server keeps for itself (versions, managed fields).
- * For kinds of which nothing is to be told apart but whether they changed.
+ * A hashed path: all fields except those that the server maintains (versions, managed fields). For kinds whose objects only need change detection.
  */
 export const CONTENT: Path = []
 
 type Json = Readonly<Record<string, unknown>>
 
-/** `path('status.jobID')`: a path whose keys have no dots. */
+/** `path('status.jobID')`: a path whose keys contain no dots. */
 export function path(dotted: string): Path {
   return dotted.split('.')
 }
@@ -36,7 +36,7 @@ export function label(key: string): Path {
   return ['metadata', 'labels', key]
 }
 
-/** The value at a path; undefined where the object ends earlier. Never descends into arrays. */
+/** The value at a path; undefined when it is absent. Does not descend into arrays. */
 export function valueAt(object: object, at: Path): unknown {
   return at.reduce<unknown>(
     (value, key) => (isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined),
@@ -44,13 +44,13 @@ export function valueAt(object: object, at: Path): unknown {
   )
 }
 
-/** The text at a path; undefined when nothing or something else is there. */
+/** The text at a path; undefined when it is absent or not a text. */
 export function textAt(object: object, at: Path): string | undefined {
   const value = valueAt(object, at)
   return typeof value === 'string' ? value : undefined
 }
 
-/** What may be remembered of an object: the given paths and its identity (J1-J3). Source: docs/architecture.md "Journal". */
+/** The projection of an object: the given paths and its identity (J1-J3). Source: docs/architecture.md "Journal". */
 export function projectObject(object: object, paths: readonly Path[]): Projection {
   const projection: Record<string, unknown> = {}
   for (const at of [...IDENTITY, ...paths]) {
@@ -62,13 +62,13 @@ export function projectObject(object: object, paths: readonly Path[]): Projectio
   return sortKeys(projection) as Projection
 }
 
-/** The text over which the keyed content hash is taken; undefined when the object has none of the paths. */
+/** The input of the keyed content hash; undefined when the object lacks all of the paths. */
 export function hashedContent(object: object, paths: readonly Path[]): string | undefined {
   const values = paths.map((at) => (at.length === 0 ? contentOf(object) : (valueAt(object, at) ?? null)))
   return values.every((value) => value === null) ? undefined : canonicalJson(values)
 }
 
-/** JSON with its keys in order: equal values give equal text. */
+/** JSON with sorted keys: equal values give equal text. */
 export function canonicalJson(value: unknown): string {
   return writeJson(sortKeys(value))
 }

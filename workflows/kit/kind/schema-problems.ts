@@ -1,10 +1,11 @@
-// What contradicts itself in the schema of a kind: the API server would refuse its CRD, or no object could ever be made. Told when the kind is
-// defined, with the path of the field.
+// Finds contradictions in the schema of a kind that would make the API server reject its CRD or every object. `defineKind` reports them with the path
+// of
+// the field.
 
 import { writeJson } from './exact-json.ts'
 import type { JsonSchema, JsonValue } from './schema.ts'
 
-/** Each mistake as a sentence that begins with the path of its field. */
+/** Each problem is a sentence that starts with the field's path. */
 export function schemaProblems(schema: JsonSchema, at: string): readonly string[] {
   const { properties = {}, items, additionalProperties, required = [] } = schema
   const own = problemsHere(schema).map((problem) => `${at} ${problem}`)
@@ -25,7 +26,7 @@ function problemsHere(schema: JsonSchema): readonly string[] {
     ...patternProblems(schema),
     ...ruleProblems(schema),
   ].concat(
-    // A default is compared with limits that are right.
+    // Defaults are checked against valid limits only.
     defaultProblems(schema),
   )
 }
@@ -65,7 +66,7 @@ function listProblems({ enum: values }: JsonSchema): readonly string[] {
   return twice === undefined ? [] : [`lists "${twice}" twice; expected each value once`]
 }
 
-// Source: RE2's syntax, by which the API server reads patterns: what needs to look back or ahead is not there.
+// Source: RE2's syntax, which the API server uses: it has no lookahead and no lookbehind.
 const NOT_IN_RE2 = /\(\?(?:[=!]|<[=!])|\\[1-9]/
 
 function patternProblems({ pattern }: JsonSchema): readonly string[] {
@@ -104,7 +105,7 @@ function defaultProblems(schema: JsonSchema): readonly string[] {
   return problem === undefined ? [] : [`has the default ${writeJson(schema.default)}; expected ${problem}`]
 }
 
-/** What was expected of a value that does not fit; undefined when it does. Rules are the API server's to check. */
+/** The expected value, if this one is invalid; undefined for a valid one. The API server checks CEL rules. */
 function valueProblem(schema: JsonSchema, value: JsonValue): string | undefined {
   if (schema['x-kubernetes-int-or-string'] === true)
     return Number.isInteger(value) || typeof value === 'string'
@@ -116,7 +117,7 @@ function valueProblem(schema: JsonSchema, value: JsonValue): string | undefined 
   return contentProblem(schema, value)
 }
 
-/** The same of a value of the right type. */
+/** The same for a value of the right type. */
 function contentProblem(schema: JsonSchema, value: JsonValue): string | undefined {
   if (typeof value === 'string') return textProblem(schema, value)
   if (typeof value === 'number') return numberProblem(schema, value)

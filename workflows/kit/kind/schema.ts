@@ -28,24 +28,24 @@ export interface JsonSchema {
   readonly 'x-kubernetes-int-or-string'?: true
 }
 
-/** A rule in CEL about a value, `self`; one that names `oldSelf` is about changes of it. */
+/** A CEL rule about a value, `self`; a rule with `oldSelf` is about changes of it. */
 export interface ValidationRule {
   readonly rule: string
-  /** What users read when it does not hold. */
+  /** The user's message when the rule fails. */
   readonly message: string
-  /** The field that they are told is wrong, such as `.containers`; without it the one that has the rule. */
+  /** The field of the error, such as `.containers`; default: the field that has the rule. */
   readonly fieldPath?: `.${string}`
 }
 
-/** What can be said of every field beside its description. */
+/** Options of every field. */
 export interface FieldOptions<Value> {
-  /** What the API server puts in where the field is absent; so it is there in every object, and never `required`. */
+  /** The API server's default for an absent field; such a field is in every object and is never `required`. */
   readonly default?: Value
   readonly rules?: readonly ValidationRule[]
 }
 
 export interface TextOptions extends FieldOptions<string> {
-  /** A regular expression of RE2, which has to match somewhere: `^` and `$` for the whole. */
+  /** An RE2 pattern that must match somewhere: use `^` and `$` for the whole text. */
   readonly pattern?: string
   readonly minLength?: number
   readonly maxLength?: number
@@ -56,7 +56,7 @@ export interface NumberOptions extends FieldOptions<number> {
   readonly maximum?: number
 }
 
-/** Of a number the bounds hold, of a text the rest. */
+/** The limits apply to numbers, all other options to texts. */
 export interface IntOrStringOptions extends FieldOptions<number | string> {
   readonly minimum?: number
   readonly maximum?: number
@@ -76,14 +76,14 @@ export interface MapOptions<Value> extends FieldOptions<Readonly<Record<string, 
 /** Any JSON value. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue }
 
-/** An object inside an object, with its own apiVersion and kind. */
+/** A nested object with its own apiVersion and kind. */
 export interface EmbeddedObject {
   readonly apiVersion: string
   readonly kind: string
   readonly [key: string]: JsonValue
 }
 
-// Exists for the type checker only: it carries the value's type without a value.
+// Only for the type checker: carries the value's type.
 declare const valueType: unique symbol
 
 /** One field; optional unless wrapped by `required`. */
@@ -97,12 +97,12 @@ export interface RequiredField<Value = unknown> extends Field<Value> {
   readonly required: true
 }
 
-/** A field with a default: there in every object, and absent where a user leaves it out. */
+/** A field with a default: present in every object, optional for users. */
 export interface DefaultedField<Value = unknown> extends Field<Value> {
   readonly isDefaulted: true
 }
 
-/** The field that a maker with these options makes. */
+/** The field type of a maker with these options. */
 type Made<Value, Options> = Options extends { readonly default: unknown } ? DefaultedField<Value> : Field<Value>
 
 export type Fields = Readonly<Record<string, Field>>
@@ -114,7 +114,7 @@ type RequiredKeys<F extends Fields> = {
   [Key in keyof F]: F[Key] extends RequiredField | DefaultedField ? Key : never
 }[keyof F]
 
-/** The TypeScript type of an object with these fields: required ones and those with a default present, the others absent or of their type. */
+/** The TypeScript type of an object: required fields and fields with a default are present, others optional. */
 export type ObjectValueOf<F extends Fields> = Flat<
   { readonly [Key in RequiredKeys<F>]: ValueOf<F[Key]> } & {
     readonly [Key in Exclude<keyof F, RequiredKeys<F>>]?: ValueOf<F[Key]>
@@ -132,7 +132,7 @@ export function text<const O extends TextOptions = object>(description: string, 
   return field({ type: 'string' }, description, options)
 }
 
-/** Text out of a closed list that the API server enforces. Use it only where the wire format has the list. */
+/** A text from a closed list, which the API server enforces. Use it only where the wire format has the list. */
 export function oneOf<const Value extends string, const O extends FieldOptions<NoInfer<Value>> = object>(
   description: string,
   values: readonly Value[],
@@ -141,7 +141,7 @@ export function oneOf<const Value extends string, const O extends FieldOptions<N
   return field({ type: 'string', enum: values }, description, options)
 }
 
-/** A point in time, RFC 3339. */
+/** A timestamp, RFC 3339. */
 export function timestamp<const O extends FieldOptions<string> = object>(
   description: string,
   options?: O,
@@ -149,7 +149,7 @@ export function timestamp<const O extends FieldOptions<string> = object>(
   return field({ type: 'string', format: 'date-time' }, description, options)
 }
 
-/** Bytes, in JSON as base64. */
+/** Bytes, as base64 in JSON. */
 export function bytes(description: string): Field<string> {
   return field({ type: 'string', format: 'byte' }, description)
 }
@@ -162,12 +162,12 @@ export function int64<const O extends NumberOptions = object>(description: strin
   return field({ type: 'integer', format: 'int64' }, description, options)
 }
 
-/** A number that need not be whole. */
+/** A number with fractions. */
 export function decimal<const O extends NumberOptions = object>(description: string, options?: O): Made<number, O> {
   return field({ type: 'number' }, description, options)
 }
 
-/** A whole number or a text, as Kubernetes has them for counts and ports: `3`, or `30%`. Rules have to ask which it is: `type(self) == int`. */
+/** A whole number or a text, like Kubernetes' counts and ports: `3`, or `30%`. CEL rules must check the type: `type(self) == int`. */
 export function intOrString<const O extends IntOrStringOptions = object>(
   description: string,
   options?: O,
@@ -190,7 +190,7 @@ export function list<Value, const O extends ListOptions<NoInfer<Value>> = object
   return field({ type: 'array', items: item.schema }, description, options)
 }
 
-/** Any keys, values of one type. */
+/** A map with values of one type. */
 export function mapOf<Value, const O extends MapOptions<NoInfer<Value>> = object>(
   description: string,
   value: Field<Value>,
@@ -199,7 +199,7 @@ export function mapOf<Value, const O extends MapOptions<NoInfer<Value>> = object
   return field({ type: 'object', additionalProperties: value.schema }, description, options)
 }
 
-/** An object with these fields; unknown ones are pruned by the API server. Its default may leave out what has one itself: often `{}`. */
+/** An object with these fields; the API server prunes unknown ones. The default may omit fields that have their own: often `{}`. */
 export function record<F extends Fields, const O extends FieldOptions<Partial<ObjectValueOf<F>>> = object>(
   description: string,
   fields: F,
@@ -208,23 +208,23 @@ export function record<F extends Fields, const O extends FieldOptions<Partial<Ob
   return field(objectSchema(fields), description, options)
 }
 
-/** Anything; nothing in it is pruned. */
+/** Any value; the API server prunes nothing in it. */
 export function anyJson(description: string): Field<JsonValue> {
   return field({ 'x-kubernetes-preserve-unknown-fields': true }, description)
 }
 
-/** Any object; nothing in it is pruned. Rules see whether it is there. */
+/** Any object; the API server prunes nothing in it. CEL rules see only whether it is present. */
 export function anyMap(description: string): Field<Readonly<Record<string, JsonValue>>> {
   return field({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, description)
 }
 
-/** A whole object with apiVersion and kind; nothing in it is pruned. */
+/** A complete object with apiVersion and kind; the API server prunes nothing in it. */
 export function embedded(description: string): Field<EmbeddedObject> {
   const schema = { 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true } as const
   return field({ type: 'object', ...schema }, description)
 }
 
-/** The schema of an object with these fields. Fields keep their order; `required` is left out when empty, as CRDs want it. */
+/** The schema of an object. Fields keep their order; an empty `required` is omitted, as CRDs demand. */
 export function objectSchema(fields: Fields): JsonSchema {
   const entries = Object.entries(fields)
   const mandatory = entries.filter(([, { required }]) => required).map(([name]) => name)
@@ -242,7 +242,7 @@ function field<Made extends Field>(schema: JsonSchema, description: string, opti
   const { rules, ...limits } = options
   const isDefaulted = 'default' in options ? { isDefaulted: true } : {}
   const validations = rules === undefined ? {} : { 'x-kubernetes-validations': rules }
-  // What the makers promise of values is known to the type checker alone.
+  // Only the type checker knows the value types of the makers.
   return {
     schema: { description, ...schema, ...limits, ...validations },
     required: false,

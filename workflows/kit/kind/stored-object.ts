@@ -1,14 +1,15 @@
-// The types of Kubernetes' own kinds as controllers see their objects: what the API server has stored, read as JSON. They derive from
-// the official client's types, of which nothing but types is imported: its code cannot run in the sandbox.
+// Types of Kubernetes' own kinds as stored objects in JSON. They derive from the official client's types; only types are imported, because its code
+// cannot
+// run in the sandbox.
 //
-//   K1. Points in time are texts (RFC 3339), where the client says Date: states come as JSON.
-//   K2. What is stored has an apiVersion, a kind and metadata with a name; the client's types leave them open.
-//   K3. Nothing can be assigned: states are what was observed.
+//   K1. Timestamps are texts (RFC 3339) instead of Date, because states are JSON.
+//   K2. A stored object has apiVersion, kind and metadata with a name; the client's types make them optional.
+//   K3. All fields are read-only, because states are observations.
 
 import type { ObjectMeta } from './kind.ts'
 import type { JsonValue } from './schema.ts'
 
-/** A type of the client as JSON has it (K1, K3). */
+/** The JSON form of a client type (K1, K3). */
 export type AsJson<Type> = unknown extends Type
   ? JsonValue
   : Type extends Date
@@ -25,14 +26,14 @@ interface Identity {
   metadata?: object
 }
 
-/** An object of a kind that lives in namespaces (K2). */
+/** An object of a namespaced kind (K2). */
 export type StoredObject<Type extends Identity, ApiVersion extends string, Name extends string> = {
   readonly apiVersion: ApiVersion
   readonly kind: Name
   readonly metadata: ObjectMeta
 } & AsJson<Omit<Type, keyof Identity>>
 
-/** An object of a kind of the whole cluster (K2). */
+/** An object of a cluster-scoped kind (K2). */
 export type StoredClusterObject<Type extends Identity, ApiVersion extends string, Name extends string> = Omit<
   StoredObject<Type, ApiVersion, Name>,
   'metadata'

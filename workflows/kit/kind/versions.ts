@@ -1,10 +1,9 @@
-// The versions of a kind. Objects are stored in one of them, and what is served in another is the same object with another apiVersion: there is
-// no conversion. So a version that is served may have no field that the stored one has not, or has differently.
+// Versions of a kind. Objects are stored in one version; other versions are the same objects with another apiVersion, without conversion. So a served
+// version must not have fields that the stored version lacks or types differently.
 
-import type { PrinterColumn } from './printer-column.ts'
 import type { Fields, JsonSchema } from './schema.ts'
 
-/** A version beside the kind's own, which controllers use. */
+/** A version other than the kind's own, which controllers use. */
 export interface KindVersion {
   /** Such as `v1beta1`. */
   readonly version: string
@@ -12,14 +11,14 @@ export interface KindVersion {
   readonly schema?: Fields
   /** Whether clients may use it. Default true. */
   readonly served?: boolean
-  /** Whether objects are stored in it, in place of the kind's own. Default false. */
+  /** Whether objects are stored in it instead of the kind's own version. Default false. */
   readonly storage?: boolean
-  /** What `kubectl` warns whoever uses it with. */
+  /** The deprecation warning of `kubectl`. */
   readonly deprecated?: string
   readonly printerColumns?: readonly PrinterColumn[]
 }
 
-/** A version as a CRD has it. */
+/** A version in a CRD. */
 export interface DescribedVersion {
   readonly version: string
   readonly served: boolean
@@ -27,10 +26,10 @@ export interface DescribedVersion {
   readonly schema: JsonSchema
 }
 
-// Source: Kubernetes' validation: a DNS label; v1, v2beta1 are what sorts by age.
+// Source: Kubernetes' validation: a DNS label; kubectl sorts v1, v2beta1 by stability.
 const VERSION = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
-/** Each mistake as a sentence. */
+/** Each problem as a sentence. */
 export function versionProblems(versions: readonly DescribedVersion[]): readonly string[] {
   const names = versions.map(({ version }) => version)
   const malformed = names.filter((name) => !VERSION.test(name))
@@ -55,7 +54,7 @@ function lossProblems(served: DescribedVersion, stored: DescribedVersion): reado
   )
 }
 
-/** Fields of the first that the second has not, or of another type: each with what the second has. */
+/** Fields of the first version that the second lacks or types differently, with the second's type. */
 function differences(first: JsonSchema, second: JsonSchema, at: string): readonly (readonly [string, string])[] {
   if (second['x-kubernetes-preserve-unknown-fields'] === true) return []
   if (first.type !== second.type) return [[`${at} as ${first.type ?? 'anything'}`, `as ${second.type ?? 'anything'}`]]
@@ -80,4 +79,14 @@ function pair(
   second: JsonSchema | undefined,
 ): readonly [JsonSchema, JsonSchema] | undefined {
   return first === undefined || second === undefined ? undefined : [first, second]
+}
+
+/** A column of `kubectl get`. */
+export interface PrinterColumn {
+  readonly name: string
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date'
+  /** As in CRDs: `.status.phase`. */
+  readonly jsonPath: string
+  /** Columns above 0 are shown by `kubectl get -o wide` only. */
+  readonly priority?: number
 }

@@ -1,17 +1,15 @@
-// Combinators: how steps make a plan. Each is plain data with its children, so a plan can be drawn without running it.
+// Combinators: build plans from steps. Each result is plain data with its children, so that a plan can be drawn without running it.
 // Source: spec/kit.md 8 "Steps".
 //
 //   B1. Every child runs through `runStep`, so hooks come in pairs around every node, also when a step throws.
-//   B2. What a step throws is no outcome: cancellation, continue-as-new and bugs pass through every combinator untouched.
-//   B3. Conditions are asked on every run, never when the plan is built.
+//   B2. An error is not an outcome: cancellation, continue-as-new and bugs pass through every combinator unchanged.
+//   B3. Conditions are functions and are evaluated when the step runs, not when the plan is built.
 //   B4. An empty group does nothing; a group of one stays a group. The plan is the tree that its author wrote.
 
-import { hooksOf, type LastAction, lastStep } from './last.ts'
 import { done, interrupts, joinOutcomes, type Outcome, retryLater } from './outcome.ts'
-import type { Runtime } from './runtime.ts'
-import { runStep, type Step, type StepHooks } from './step.ts'
+import { action, runStep, type Runtime, type Step, type StepHooks } from './step.ts'
 
-/** Runs the steps in order, up to the first that interrupts the pass; what those before it wish for later is joined. RFC: Sequential. */
+/** Runs the steps in order until one interrupts the pass, and joins the outcomes. RFC: Sequential. */
 export function sequential<Pass>(...steps: readonly Step<Pass>[]): Step<Pass> {
   return {
     name: 'sequential',
@@ -28,19 +26,19 @@ export function sequential<Pass>(...steps: readonly Step<Pass>[]): Step<Pass> {
   }
 }
 
-/** Runs all steps and joins what they report; their order means nothing to the author. RFC: Join. */
+/** Runs all steps and joins their outcomes; the author does not rely on an order. RFC: Join. */
 export function join<Pass>(...steps: readonly Step<Pass>[]): Step<Pass> {
   return { name: 'join', children: steps, run: (pass, runtime, hooks) => runAll(steps, pass, runtime, hooks) }
 }
 
-/** Runs all steps in the given order, on which the author relies, and joins what they report. RFC: JoinOrdered. */
+/** Runs all steps in the given order, on which the author relies, and joins their outcomes. RFC: JoinOrdered. */
 export function joinOrdered<Pass>(...steps: readonly Step<Pass>[]): Step<Pass> {
   return { name: 'joinOrdered', children: steps, run: (pass, runtime, hooks) => runAll(steps, pass, runtime, hooks) }
 }
 
 /**
- * Starts all steps in the given order and waits for every one, also when one throws; then the first throw in that order
- * is passed on. RFC: ParallelJoin.
+ * Starts all steps in the given order and waits for all of them, also when one throws; then rethrows the first error in this order. RFC:
+ * ParallelJoin.
  */
 export function parallelJoin<Pass>(...steps: readonly Step<Pass>[]): Step<Pass> {
   return {
@@ -59,8 +57,9 @@ export function parallelJoin<Pass>(...steps: readonly Step<Pass>[]): Step<Pass> 
 }
 
 /**
- * Runs `step` when the condition holds, else `otherwise`. Takes a function, never a boolean: a condition asked when the
- * plan is built is the mistake that the RFC's If invites (B3). A failure that it meets is the step's fault, as that of an action. RFC: If.
+ * Runs `step` when the condition holds, else `otherwise`. Takes a function, never a boolean, because the RFC's If invites evaluation while the plan
+ * is
+ * built (B3). A failure in the condition is the step's fault, like in an action. RFC: If.
  */
 export function when<Pass>(condition: (pass: Pass) => boolean, step: Step<Pass>, otherwise?: Step<Pass>): Step<Pass> {
   return {
@@ -71,7 +70,7 @@ export function when<Pass>(condition: (pass: Pass) => boolean, step: Step<Pass>,
       try {
         chosen = condition(pass) ? step : otherwise
       } catch (error) {
-        // It asks for a state that could not be read.
+        // The condition reads a state that could not be read.
         const outcome = runtime.toOutcome(error)
         if (outcome === undefined) throw error
         return outcome
@@ -81,7 +80,7 @@ export function when<Pass>(condition: (pass: Pass) => boolean, step: Step<Pass>,
   }
 }
 
-/** Cancels the step after `ms`: a retryable fault `Timeout`. A cancellation from outside is passed on. RFC: Timeout. */
+/** Cancels the step after `ms`: a retryable fault `Timeout`. A cancellation from outside is rethrown. RFC: Timeout. */
 export function timeout<Pass>(ms: number, step: Step<Pass>): Step<Pass> {
   requireDuration('timeout', ms)
   return {
@@ -95,15 +94,15 @@ export function timeout<Pass>(ms: number, step: Step<Pass>): Step<Pass> {
 }
 
 export interface RetryOptions {
-  /** How often the step runs at most, the first run included; at least 1. */
+  /** Maximum number of runs, including the first; at least 1. */
   readonly attempts: number
-  /** Wait before the second run. Keep it short: long waits are `again`, which holds no worker. */
+  /** Delay before the second run. Use `again` for long delays, because it occupies no worker. */
   readonly delayMs: number
-  /** By which each further wait grows; default 1. */
+  /** Growth factor of the delay; default 1. */
   readonly factor?: number
 }
 
-/** Runs the step again while all that it reports are retryable faults; never after a stop or a wish for another pass. */
+/** Runs the step again while its outcome has only retryable faults; never after a stop or a requested pass. */
 export function retry<Pass>({ attempts, delayMs, factor = 1 }: RetryOptions, step: Step<Pass>): Step<Pass> {
   if (!Number.isInteger(attempts) || attempts < 1) {
     throw new Error(`retry has ${attempts} attempts; expected a whole number of at least 1`)
@@ -126,7 +125,7 @@ export function retry<Pass>({ attempts, delayMs, factor = 1 }: RetryOptions, ste
   }
 }
 
-/** Runs the fallback when the step reports faults; its outcome replaces theirs. Hooks still see the first. */
+/** Runs the fallback when the step reports faults; its outcome replaces the faults. Hooks still see the first outcome. */
 export function orElse<Pass>(step: Step<Pass>, fallback: Step<Pass>): Step<Pass> {
   return {
     name: 'orElse',
@@ -139,8 +138,8 @@ export function orElse<Pass>(step: Step<Pass>, fallback: Step<Pass>): Step<Pass>
 }
 
 /**
- * Runs `last` whatever `body` reports, and joins both, so that neither's faults are lost. Not when `body` throws (B2). A `lastAction` is told
- * what the body reports. RFC: defer.
+ * Runs `last` after any outcome of `body` and joins both, so that no faults are lost. Not when `body` throws (B2). A `lastAction` gets the outcome of
+ * `body`. RFC: defer.
  */
 export function always<Pass>(body: Step<Pass>, last: Step<Pass> | LastAction<Pass>): Step<Pass> {
   const drawn = lastStep(last, done)
@@ -175,4 +174,40 @@ function mayRetry({ faults, againMs, stopped }: Outcome): boolean {
 
 function requireDuration(combinator: string, ms: number): void {
   if (!Number.isFinite(ms) || ms < 0) throw new Error(`${combinator} has ${ms} ms; expected a number of at least 0`)
+}
+
+export interface LastAction<Pass> {
+  readonly name: string
+  runAfter(pass: Pass, outcome: Outcome, runtime: Runtime): Promise<Outcome>
+}
+
+/**
+ * A leaf for `always(body, last)` that gets the outcome of the body; its own outcome is joined. Errors are handled like those of `action`. It is not
+ * a
+ * step, because elsewhere in a plan there is no outcome to give it.
+ */
+export function lastAction<Pass>(
+  name: string,
+  body: (pass: Pass, outcome: Outcome) => Promise<Outcome> | Outcome,
+): LastAction<Pass> {
+  return {
+    name,
+    runAfter: (pass, outcome, runtime) => action<Pass>(name, (one) => body(one, outcome)).run(pass, runtime),
+  }
+}
+
+/** Converts it to a step with this outcome; drawings use any outcome. */
+export function lastStep<Pass>(last: Step<Pass> | LastAction<Pass>, outcome: Outcome): Step<Pass> {
+  if (!('runAfter' in last)) return last
+  const { name } = last
+  return { name, children: [], run: (pass, runtime) => last.runAfter(pass, outcome, runtime) }
+}
+
+/** Hooks identify steps by object identity: calls them with the drawn step. */
+export function hooksOf<Pass>(drawn: Step<Pass>, hooks: StepHooks<Pass> | undefined): StepHooks<Pass> | undefined {
+  if (hooks === undefined) return undefined
+  return {
+    before: (_, pass) => hooks.before?.(drawn, pass),
+    after: (_, result, pass) => hooks.after?.(drawn, result, pass),
+  }
 }

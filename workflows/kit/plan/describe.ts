@@ -1,12 +1,13 @@
-// Draws plans: as an indented tree for terminals, as a Mermaid flowchart for pages, as data for programs. Reads names and
-// children only, runs nothing. RFC: "Debug tool for visualizing the workflow".
+// Draws plans: as a text tree, as a Mermaid flowchart, or as JSON data. Reads names and children only and runs nothing. RFC: "Debug tool for
+// visualizing
+// the workflow".
 
 import type { Step } from './step.ts'
 
-/** What a drawing needs of a step; every `Step<Pass>` is one. */
+/** The required part of a step; every `Step<Pass>` fits. */
 export type DrawnStep = Pick<Step<never>, 'name'> & { readonly children: readonly DrawnStep[] }
 
-/** What a drawing needs of the phases of a job; every `JobPlan` has it. */
+/** The required part of job phases; every `JobPlan` fits. */
 export interface DrawnPhases {
   readonly phases: Readonly<Record<string, { readonly step: DrawnStep; readonly next: string }>>
   readonly finalPhases: readonly string[]
@@ -20,25 +21,25 @@ export interface PlanJson {
   readonly children: readonly PlanJson[]
 }
 
-/** The plan as plain data, for programs: `JSON.stringify` loses nothing of it. */
+/** The plan as JSON-safe data. */
 export function toJson({ name, children }: DrawnStep): PlanJson {
   return { name, children: children.map(toJson) }
 }
 
-/** The plan as a text tree, one step a line. */
+/** The plan as a text tree, one step per line. */
 export function describe(plan: DrawnStep): string {
   return [plan.name, ...branches(plan.children, '')].join('\n')
 }
 
-/** The plan as a Mermaid flowchart: groups are rounded, actions are boxes; children in the order of the plan. */
+/** The plan as a Mermaid flowchart: groups are rounded, actions are boxes, children in the order of the plan. */
 export function toMermaid(plan: DrawnStep): string {
   return ['flowchart TD', ...flowchart(plan, 's')].join('\n')
 }
 
 /**
- * The phases of a job as one Mermaid flowchart: a frame with the plan for each phase, thick arrows to the next phase, dotted
- * ones to where a final fault leads. A phase that is its own next has no thick arrow: only its step ends it. What is done before
- * any end has a frame of its own, without arrows.
+ * The phases of a job as one Mermaid flowchart: a frame with the plan per phase, thick arrows to the next phase, dotted arrows to the phase after a
+ * final
+ * fault. A phase that is its own next has no thick arrow: only its step leaves it. The `ending` step has its own frame without arrows.
  */
 export function phasesToMermaid({ phases, finalPhases, ending, failed }: DrawnPhases): string {
   const names = [...Object.keys(phases), ...finalPhases]
@@ -53,7 +54,7 @@ export function phasesToMermaid({ phases, finalPhases, ending, failed }: DrawnPh
   return ['flowchart TD', ...frames, ...before, ...ends, ...arrows].join('\n')
 }
 
-/** How drawings call what a plan does before a job ends. */
+/** The title of the `ending` step in drawings. */
 export const BEFORE_END = 'before any end'
 
 function frame(id: string, name: string, step: DrawnStep): string[] {
@@ -76,7 +77,7 @@ export function flowchart(plan: DrawnStep, prefix: string): string[] {
   return lines
 }
 
-/** The lines of steps below one that is `indent` deep. */
+/** The lines of the steps below a step at depth `indent`. */
 export function branches(steps: readonly DrawnStep[], indent: string): string[] {
   return steps.flatMap((step, index) => {
     const last = index === steps.length - 1

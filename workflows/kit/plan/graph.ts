@@ -1,9 +1,9 @@
-// Dependency graphs by name: what is wrong with one, which of its nodes may go next, and why none may. Pure.
+// Dependency graphs of named nodes: defects, nodes that can start, and cycles. Pure.
 //
 //   G1. Every node is in exactly one class.
-//   G2. Forward a node is ready when all that it depends on have finished, well or not: whether a failure stops the rest is the plan's to say.
-//   G3. Backward a node is ready when nothing that is there depends on it, whatever has become of that.
-//   G4. A graph without cycle and without unknown names is never stuck: while some node waits, one is ready or running, or, backward, has failed.
+//   G2. Forward, a node is ready when all its dependencies have finished, successfully or not; the plan decides whether a failure stops the rest.
+//   G3. Backward, a node is ready when no existing node depends on it, regardless of their state.
+//   G4. Without cycles and unknown names a graph is never stuck: while a node waits, another one is ready or running, or, backward, has failed.
 
 export interface Node {
   readonly name: string
@@ -12,18 +12,18 @@ export interface Node {
 
 export type NodeState = 'waiting' | 'running' | 'succeeded' | 'failed'
 
-/** The nodes by what can be done with them; the order of the graph is what is `ready` next, over and over. */
+/** The nodes by class, in the order of the graph. */
 export interface NodeClasses<One> {
   readonly succeeded: readonly One[]
   readonly failed: readonly One[]
   readonly running: readonly One[]
-  /** May begin now. */
+  /** Can start now. */
   readonly ready: readonly One[]
-  /** Waits for others. */
+  /** Waits for other nodes. */
   readonly blocked: readonly One[]
 }
 
-/** Classes for the way forward (G2). A name that no node has never finishes. */
+/** Classes for installation order (G2). A dependency on an unknown name is never satisfied. */
 export function classifyForward<One extends Node>(
   nodes: readonly One[],
   stateOf: (node: One) => NodeState,
@@ -33,7 +33,7 @@ export function classifyForward<One extends Node>(
   return classify(nodes, stateOf, ({ dependsOn }) => dependsOn.every(isFinished))
 }
 
-/** Classes for the way back (G3), on which what has succeeded is gone: `nodes` are those still there. */
+/** Classes for deletion order (G3), in which successful nodes no longer exist: `nodes` are the remaining ones. */
 export function classifyBackward<One extends Node>(
   nodes: readonly One[],
   stateOf: (node: One) => Exclude<NodeState, 'succeeded'>,
@@ -61,13 +61,13 @@ function classify<One extends Node>(
   return classes
 }
 
-/** What is wrong with a node beside cycles (`findCycle`). */
+/** A defect of a node other than a cycle (`findCycle`). */
 export type NodeDefect =
   | { readonly defect: 'unnamed' | 'named twice' }
-  /** It depends on a name that no node has. */
+  /** The dependency names no node. */
   | { readonly defect: 'unknown dependency'; readonly name: string }
 
-/** The defects of each node, in the order of the nodes. Of nodes with one name the first has it. */
+/** The defects in the order of the nodes. Of several nodes with one name, the first is valid. */
 export function nodeDefects(nodes: readonly Node[]): readonly (readonly NodeDefect[])[] {
   const known = new Set(nodes.map(({ name }) => name))
   const seen = new Set<string>()
@@ -80,8 +80,8 @@ export function nodeDefects(nodes: readonly Node[]): readonly (readonly NodeDefe
 }
 
 /**
- * The first cycle met in the order of the nodes, as a closed path: `['a', 'b', 'c', 'a']` reads "a depends on b depends on c depends on a".
- * Unknown names lead nowhere. Undefined when there is no cycle.
+ * The first cycle in the order of the nodes, as a closed path: `['a', 'b', 'c', 'a']` means that a depends on b, b on c and c on a. Unknown names are
+ * ignored. Undefined without a cycle.
  */
 export function findCycle(nodes: readonly Node[]): readonly string[] | undefined {
   const byName = new Map(nodes.map((node) => [node.name, node]))

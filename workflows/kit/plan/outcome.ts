@@ -1,19 +1,19 @@
-// What a step reports, and how several reports become one. Source: spec/kit.md 8 "Outcome: one value, one monoid".
+// The outcome of a step, and the join of several outcomes. Source: spec/kit.md 8 "Outcome: one value, one monoid".
 //
 //   O1. Joining is associative, and `done` is its identity.
-//   O2. A join forgets no fault and postpones no wake-up: 0 ms ("now") beats any delay.
+//   O2. A join keeps every fault and the earliest requested pass: 0 ms ("now") beats any delay.
 //   O3. A stop is not a fault. It ends a sequence and nothing else.
-//   O4. A wish to come again ends a sequence (`again`) or does not (`later`). Either way the next pass comes by then.
+//   O4. A requested pass ends a sequence (`again`) or does not (`later`).
 
 export interface Fault {
-  /** Stable code, for people and for matching; never the text. */
+  /** A stable code, for users and for matching; match codes, never messages. */
   readonly code: string
   readonly message: string
-  /** True when trying again later may help; false ends the job in its failed phase. */
+  /** True if a later try may succeed; false ends the job in its failed phase. */
   readonly retryable: boolean
-  /** Further codes of the wire format, such as those of what failed below. */
+  /** Further error codes of the wire format, for example from a failed child. */
   readonly codes?: readonly string[]
-  /** Of a final fault: what it makes False in the status, beside the error. */
+  /** For a final fault: the condition that becomes False in the status. */
   readonly condition?: FaultCondition
 }
 
@@ -24,11 +24,11 @@ export interface FaultCondition {
 
 export interface Outcome {
   readonly faults: readonly Fault[]
-  /** Delay in milliseconds before the next pass is wanted, and nothing before it; 0 is now, undefined is "when something changes". */
+  /** Delay in milliseconds until the requested pass; ends the sequence. 0 is now, undefined waits for a change. */
   readonly againMs: number | undefined
-  /** The same of a pass that is wanted, whatever else this one does (O4). */
+  /** The same without ending the sequence (O4). */
   readonly laterMs: number | undefined
-  /** Why the sequence ended early although nothing is wrong. */
+  /** Reason for ending the sequence without a fault. */
   readonly stopped: string | undefined
 }
 
@@ -36,15 +36,15 @@ export interface Outcome {
 export const done: Outcome = { faults: [], againMs: undefined, laterMs: undefined, stopped: undefined }
 
 /**
- * Stop here, and come again: another pass is wanted in `againMs` milliseconds (0 = now). RFC: RequeueImmediately, RequeueAfter.
+ * Ends the sequence and requests a pass in `againMs` milliseconds (0 = now). RFC: RequeueImmediately, RequeueAfter.
  *
- * @throws a plain Error (a bug) for what is no number of milliseconds: joined, it would hide every other wish (O2).
+ * @throws a plain Error (a bug) for an invalid number: joined, it would hide all other requests (O2).
  */
 export function again(againMs: number): Outcome {
   return { ...done, againMs: delay('again', againMs) }
 }
 
-/** Go on, but come again: a sequence goes on with its next step, and another pass is wanted in `laterMs` milliseconds. @throws as `again`. */
+/** Continues the sequence and requests a pass in `laterMs` milliseconds. @throws like `again`. */
 export function later(laterMs: number): Outcome {
   return { ...done, laterMs: delay('later', laterMs) }
 }
@@ -54,22 +54,22 @@ function delay(maker: string, ms: number): number {
   return Math.max(0, ms)
 }
 
-/** Ends the sequence without a fault; the next pass comes when something changes. RFC: Exit. */
+/** Ends the sequence without a fault; the next pass starts after a change. RFC: Exit. */
 export function stop(reason: string): Outcome {
   return { ...done, stopped: reason }
 }
 
-/** A final fault: the job ends in its failed phase. @param codes further ones of the wire format. */
+/** A final fault: the job ends in its failed phase. @param codes further error codes of the wire format. */
 export function fail(code: string, message: string, codes: readonly string[] = []): Outcome {
   return { ...done, faults: [{ code, message, retryable: false, ...(codes.length > 0 && { codes }) }] }
 }
 
-/** A fault that a later pass may not meet again; the loop backs off. RFC: RequeueIfError. */
+/** A fault that a later pass may not meet; the loop backs off. RFC: RequeueIfError. */
 export function retryLater(code: string, message: string): Outcome {
   return { ...done, faults: [{ code, message, retryable: true }] }
 }
 
-/** Joins reports by the laws O1-O4: faults concatenate, delays take the minimum, the first stop's reason is kept. */
+/** Joins outcomes by the laws O1-O4: concatenates faults, takes the smallest delay and the first stop's reason. */
 export function joinOutcomes(...outcomes: readonly Outcome[]): Outcome {
   return {
     faults: outcomes.flatMap((outcome) => outcome.faults),
@@ -79,17 +79,17 @@ export function joinOutcomes(...outcomes: readonly Outcome[]): Outcome {
   }
 }
 
-/** Whether a sequence ends here: on a fault, a stop, or a wish for another pass. */
+/** Whether a sequence ends: on a fault, a stop, or `again`. */
 export function interrupts(outcome: Outcome): boolean {
   return outcome.faults.length > 0 || outcome.againMs !== undefined || outcome.stopped !== undefined
 }
 
-/** Whether nothing is reported, not even a wish to come again later. */
+/** Whether the outcome is exactly `done`, without `later`. */
 export function isDone(outcome: Outcome): boolean {
   return !interrupts(outcome) && outcome.laterMs === undefined
 }
 
-/** When the next pass is wanted, for whichever reason; undefined: when something changes. */
+/** The smallest requested delay, of `again` and `later`; undefined waits for a change. */
 export function wishedMs({ againMs, laterMs }: Outcome): number | undefined {
   return earliest([againMs, laterMs])
 }

@@ -1,7 +1,8 @@
-// A step is plain data: a name, its children, and how it runs. Trees of steps can be drawn (describe.ts) without running them.
+// Steps: plain data with a name, children and a run function, so that trees of steps can be drawn (describe.ts) without running them. `Runtime` is
+// the
+// interface to the engine: Temporal in production, a fake in unit tests. It contains only the functions that combinators need.
 
 import { done, type Outcome } from './outcome.ts'
-import type { Runtime } from './runtime.ts'
 
 export interface Step<Pass> {
   readonly name: string
@@ -10,11 +11,11 @@ export interface Step<Pass> {
 }
 
 /**
- * Called around every node of a plan, always in pairs: also when a step throws or is cancelled, and when `before` itself throws. Must not do
- * I/O. RFC: ControllerManagerActionLifeCycleHook.
+ * Called around every node of a plan, always in pairs: also when a step throws or is cancelled, and when `before` itself throws. Must not do I/O.
+ * RFC: ControllerManagerActionLifeCycleHook.
  */
 export interface StepHooks<Pass = unknown> {
-  /** @param pass with the object that it is about. */
+  /** @param pass contains the object. */
   before?(step: { readonly name: string }, pass: Pass): void
   after?(step: { readonly name: string }, result: Outcome | { readonly thrown: unknown }, pass: Pass): void
 }
@@ -40,7 +41,7 @@ export function action<Pass>(name: string, body: (pass: Pass) => Promise<Outcome
 /** Does nothing. */
 export const nop: Step<unknown> = { name: 'nop', children: [], run: () => Promise.resolve(done) }
 
-/** Runs one node with its hooks around it. */
+/** Runs one node with its hooks. */
 export async function runStep<Pass>(
   step: Step<Pass>,
   pass: Pass,
@@ -49,14 +50,49 @@ export async function runStep<Pass>(
 ): Promise<Outcome> {
   let outcome: Outcome
   try {
-    // Inside of the try: a hook that throws here is followed by its other half.
+    // Inside of the try: `after` follows a `before` that throws.
     hooks?.before?.(step, pass)
     outcome = await step.run(pass, runtime, hooks)
   } catch (thrown) {
     hooks?.after?.(step, { thrown }, pass)
     throw thrown
   }
-  // Outside of the try: a hook that throws here is not called a second time for the same step.
+  // Outside of the try: an `after` that throws is not called twice for one step.
   hooks?.after?.(step, outcome, pass)
   return outcome
+}
+
+export interface Runtime {
+  /** Waits durably; for short waits inside a pass, long ones use `again`. Rejects when the scope is cancelled. */
+  sleep(ms: number): Promise<void>
+  /** Runs `body` in a scope that is cancelled after `ms`. Returns 'expired' on its own expiry; rethrows an outer cancellation. */
+  withTimeout<T>(ms: number, body: () => Promise<T>): Promise<T | 'expired'>
+  /** The fault of a failed activity or child workflow; undefined for cancellation, continue-as-new and bugs, which the caller rethrows. */
+  toOutcome(error: unknown): Outcome | undefined
+  /** Calls the body of an action and adds the action's name to its log lines. Absent: calls the body only. */
+  inAction?<T>(name: string, body: () => T): T
+}
+
+// Names that may repeat: these steps are not recorded, or are groups without children.
+const SHARED_NAMES: ReadonlySet<string> = new Set(['nop', 'sequential', 'join', 'joinOrdered', 'parallelJoin'])
+
+/**
+ * Returns the plan if every leaf has a unique name, because names identify actions in records and drawings.
+ *
+ * @throws a plain Error (a bug) with all empty and repeated names.
+ */
+export function checkedPlan<Pass>(plan: Step<Pass>): Step<Pass> {
+  const names = leaves(plan).map(({ name }) => name)
+  if (names.some((name) => name.trim() === ''))
+    throw new Error('a step of the plan has no name; expected a verb and a noun')
+  const repeated = [...new Set(names.filter((name, index) => !SHARED_NAMES.has(name) && names.indexOf(name) !== index))]
+  if (repeated.length > 0) {
+    throw new Error(`steps of the plan share a name: ${repeated.join(', ')}; expected a name of its own for each`)
+  }
+  return plan
+}
+
+/** The steps without children, in the order of the plan. */
+export function leaves<Pass>(plan: Step<Pass>): readonly Step<Pass>[] {
+  return plan.children.length === 0 ? [plan] : plan.children.flatMap((child) => leaves(child))
 }

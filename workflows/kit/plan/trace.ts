@@ -1,31 +1,32 @@
-// Which steps of a plan ran, with which outcome: recorded by hooks, as plain data, and drawn as the plan is (describe.ts). RFC: "Debug tool
-// for visualizing the workflow", for test cases.
+// Records the outcomes of a plan's steps with hooks, as plain data, and draws them like the plan (describe.ts), for tests and replays. RFC: "Debug
+// tool
+// for visualizing the workflow".
 //
-//   T1. A step is known by its identity: one value at two places of a plan is one step, and ran at both when it ran at one.
-//   T2. Of a step that ran several times (`retry`) the last run is told, and how many there were.
+//   T1. A step is identified by object identity: one value at two places of a plan is one step, and shows as run at both places.
+//   T2. For a step with several runs (`retry`) the trace contains the last run and the number of runs.
 
 import { branches, type DrawnStep, flowchart } from './describe.ts'
 import type { Outcome } from './outcome.ts'
 import type { StepHooks } from './step.ts'
 
-/** `unended`: it was given up while it ran (`timeout`). */
+/** `unended`: cancelled while it ran (`timeout`). */
 export type StepMark = 'ok' | 'fault' | 'thrown' | 'unended' | 'skipped'
 
-/** A step with what came of it; plain data, so it can be kept as JSON. */
+/** A step with its outcome, as JSON-safe data. */
 export interface TracedStep {
   readonly name: string
   readonly mark: StepMark
-  /** What it reported, unless it was `done`. */
+  /** The outcome as text, unless it was `done`. */
   readonly said?: string
-  /** How often it ran, when it was more than once. */
+  /** The number of runs, if more than one. */
   readonly runs?: number
   readonly children: readonly TracedStep[]
 }
 
 export interface StepRecorder {
-  /** For `runStep`, or beside those of a controller. */
+  /** Hooks for `runStep`, alone or in addition to a controller's hooks. */
   readonly hooks: Required<StepHooks>
-  /** What has happened so far. */
+  /** The recorded outcomes so far. */
   trace(): TracedStep
 }
 
@@ -34,7 +35,7 @@ interface Ran {
   readonly result: Outcome | { readonly thrown: unknown } | undefined
 }
 
-/** Records what the steps of a plan do. */
+/** Records the steps of a plan. */
 export function recordSteps(plan: DrawnStep): StepRecorder {
   const ran = new Map<object, Ran>()
   const runsOf = (step: object) => ran.get(step)?.runs ?? 0
@@ -61,7 +62,7 @@ function told(ran: Ran | undefined): Omit<TracedStep, 'name' | 'children'> {
   return { mark: result.faults.length > 0 ? 'fault' : 'ok', ...(said !== '' && { said }), ...often }
 }
 
-/** Empty: it was `done`. */
+/** Empty for `done`. */
 export function saidBy({ faults, againMs, stopped }: Outcome): string {
   const wish = againMs === 0 ? 'again at once' : `again in ${againMs ?? 0} ms`
   return [
@@ -71,13 +72,13 @@ export function saidBy({ faults, againMs, stopped }: Outcome): string {
   ].join('; ')
 }
 
-/** The trace as a text tree, one step a line: ✓ ran, ✗ went wrong, – did not run. */
+/** The trace as a text tree, one step per line: ✓ ran, ✗ failed, – did not run. */
 export function describeTrace(trace: TracedStep): string {
   const drawn = labelled(trace, (step) => `${SIGNS[step.mark]} ${lineOf(step)}`)
   return [drawn.name, ...branches(drawn.children, '')].join('\n')
 }
 
-/** The trace as a Mermaid flowchart, as `toMermaid` draws the plan: green ran, red went wrong, dashed did not run. */
+/** The trace as a Mermaid flowchart like `toMermaid`: green ran, red failed, dashed did not run. */
 export function traceToMermaid(trace: TracedStep): string {
   const drawn = labelled(trace, (step) => `${SIGNS[step.mark]} ${lineOf(step)}`)
   const marks = inOrder(trace).map(({ mark }, index) => `  class s${index} ${CLASSES[mark]}`)
@@ -108,7 +109,7 @@ function labelled(step: TracedStep, label: (step: TracedStep) => string): DrawnS
   return { name: label(step), children: step.children.map((child) => labelled(child, label)) }
 }
 
-/** In the order in which a flowchart numbers them. */
+/** In the order of the flowchart's numbers. */
 function inOrder(step: TracedStep): readonly TracedStep[] {
   return [step, ...step.children.flatMap(inOrder)]
 }

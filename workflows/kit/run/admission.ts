@@ -1,19 +1,20 @@
-// Rules about objects that users write, asked before the API server stores them. Pure values, one per kind, listed by `pawl gen`; who asks is
-// the webhook, which knows no kind.
+// Admission rules of a kind: validation, warnings and mutations of objects before the API server stores them. Pure values, one per kind, listed by
+// `pawl gen`. The webhook (worker/webhook) calls them.
 //
-//   A1. A rule never throws, whatever stands in the object: a webhook that fails would refuse, or let pass, by its failure policy.
-//   A2. A rule sees one object and nothing else. What depends on others is told when a job begins, or by further rules.
-//   A3. No rule stands in the way of a deletion: what is being deleted, and what changes in metadata or status alone, is not asked about, but by rules about
-//       metadata, and these let pass whatever is written while no webhook answers.
-//   A4. A mutation refuses nothing, is asked of dry runs as well, and changes nothing of what it has changed already: it may be asked twice.
+//   A1. A rule never throws, also for malformed objects: a failing webhook would make the failure policy decide.
+//   A2. A pure rule sees one object only. The job, or asynchronous rules, check references to other objects.
+//   A3. No rule blocks a deletion. The webhook skips objects that are being deleted and changes of metadata or status, except for metadata rules.
+//       Metadata
+// rules accept everything that users can write while no webhook answers.
+//   A4. A mutation rejects nothing, also runs for dry runs, and changes nothing when it runs on its own result: the API server may call it twice.
 
 import type { Kind } from '../kind/kind.ts'
 import type { FlagTable, FlagValues, MetricsSource, StatsdEnvironment } from './wing.ts'
 import type { Signal } from './level/own-activities.ts'
 
-/** What is wrong with one field: all three for people. Values that may be secret are not quoted. */
+/** An invalid field. All three texts are for users and never quote values that may be secret. */
 export interface Problem {
-  /** Its path from the object, such as `spec.imports.data[1].name`. */
+  /** The field's path in the object, such as `spec.imports.data[1].name`. */
   readonly field: string
   readonly found: string
   readonly expected: string
@@ -23,14 +24,14 @@ export type AdmissionOperation = 'CREATE' | 'UPDATE'
 
 export interface AdmissionRequest {
   readonly operation: AdmissionOperation
-  /** As it would be stored. */
+  /** The object that the request would store. */
   readonly object: object
-  /** As it is stored; of an UPDATE. */
+  /** The stored object; only for an UPDATE. */
   readonly old: object | undefined
   readonly user: { readonly name: string; readonly groups: readonly string[] }
 }
 
-/** A kind that is asked about; it may be one of others, such as `v1/Pod`, of which the schema names the fields beside metadata alone. */
+/** A kind with admission rules. It may be a kind of another API group, such as `v1/Pod`; its schema then names only the fields besides metadata. */
 export type AdmissionKind = Pick<
   Kind,
   'group' | 'version' | 'apiVersion' | 'kind' | 'plural' | 'schema' | 'description'
@@ -41,109 +42,109 @@ export type AdmissionKind = Pick<
 export interface Admission {
   readonly kind: AdmissionKind
   readonly operations: readonly AdmissionOperation[]
-  /** Who asks takes as many as it tells of: where there may be very many, they are made as they are taken. */
+  /** An iterable, so that the webhook can stop after the number of problems that it reports. */
   readonly validate: (request: AdmissionRequest) => Iterable<Problem>
-  /** Loads the rules about what has to be read first; asked when `validate` has found nothing. The webhook alone makes the call. */
+  /** Loads the rules that read the cluster; the webhook calls them when `validate` found no problem. */
   readonly asyncRules?: () => Promise<AsyncRulesModule>
-  /** About changes of metadata, also of what is being deleted. */
+  /** Rules about changes of metadata, also of objects that are being deleted. */
   readonly metadata?: MetadataRules
-  /** What whoever writes is told of what may be stored, a short sentence each; asked where `validate` is, when nothing is wrong. */
+  /** Warnings for the user, one short sentence each; called when the object is valid. */
   readonly warnings?: (request: AdmissionRequest) => Iterable<string>
-  /** Only objects with this label, of whatever value, are asked about by mutations: where there are very many others. */
+  /** Mutations apply only to objects with this label, with any value; for kinds with very many other objects. */
   readonly labelled?: string
-  /** Nobody is asked whether objects may be stored: of kinds of others. */
+  /** The kind has mutations and no validation; for kinds of other API groups. */
   readonly onlyMutates?: true
-  /** What is changed in objects before they are judged and stored. */
+  /** Changes of objects before validation and storage. */
   readonly mutations?: readonly Mutation[]
 }
 
-/** An annotation, with whatever value or with this one alone. */
+/** An annotation key, with any value or with this value only. */
 export type AnnotationFilter = string | { readonly annotation: string; readonly value: string }
 
 /**
- * Which writes are asked about: those of which one of these is true, whatever else they change, and also those to what is being deleted. The API server
- * judges by the same, in CEL.
+ * Selects writes: a write matches when at least one condition is true, also when the object is being deleted. The webhook configuration has the same
+ * conditions in CEL.
  */
 export interface WriteFilter {
-  /** It is new, or changes in more than metadata and status, and is not being deleted. */
+  /** The object is new, or changes in more than metadata and status, and is not being deleted. */
   readonly spec?: true
-  /** One of these is there and was not, or with another value. */
+  /** The write adds one of these annotations, or changes its value. */
   readonly annotationsSet?: readonly AnnotationFilter[]
-  /** One of these was there and is not. */
+  /** The write removes one of these annotations. */
   readonly annotationsRemoved?: readonly AnnotationFilter[]
-  /** One of these was there and is not. */
+  /** The write removes one of these finalizers. */
   readonly finalizersRemoved?: readonly string[]
 }
 
-/** Rules that `validate` does not have: what is wrong with a change of metadata, whatever else stands in the object. */
+/** Rules about a change of metadata, independent of the rest of the object. */
 export interface MetadataRules {
   readonly filter: Omit<WriteFilter, 'spec'>
   readonly validate: (request: AdmissionRequest) => Iterable<Problem>
-  /** What the writer reads when nothing is wrong, a short sentence each. */
+  /** Warnings for the user when the change is valid, one short sentence each. */
   readonly warnings?: (request: AdmissionRequest) => Iterable<string>
 }
 
-/** Pure (A1, A4), but for the flags of the wing. */
+/** A mutation is pure (A1, A4), except that it may read the wing's flags. */
 export interface Mutation {
-  /** Of its entry in the configuration, between the kind and the domain: a DNS label, unique in the kind. */
+  /** A DNS label, unique in the kind: part of the webhook's name, between the kind and the domain. */
   readonly name: string
   readonly filter: WriteFilter
-  /** What becomes of such writes while no webhook answers: they pass, or it is up to the operator, by one of these flags. */
+  /** Result of such writes while no webhook answers: the API server accepts them, or one of these operator flags decides. */
   readonly whenUnavailable: 'pass' | 'failure-policy' | 'record-policy'
-  /** Undefined: the kind's further rules say what changes, by the name, for they have the flags. */
+  /** Undefined: the kind's asynchronous rules compute the change by the mutation's name, because they have the flags. */
   readonly mutate?: (request: AdmissionRequest) => readonly FieldChange[]
 }
 
 export interface FieldChange {
-  /** From the object down, such as `['spec', 'size']`, through objects and no lists; what is missing above is made. */
+  /** Path in the object, such as `['spec', 'size']`, through objects only. Missing parents are created. */
   readonly path: readonly string[]
-  /** Undefined: the field goes. */
+  /** Undefined removes the field. */
   readonly value: unknown
 }
 
-/** What a module of such rules exports; kinds may share one, which is opened once. */
+/** The exports of a module with asynchronous rules. Kinds may share a module; the webhook opens it once. */
 export interface AsyncRulesModule {
   openAsyncRules(context: AsyncRulesContext): AsyncRules
 }
 
 export interface AsyncRulesContext {
-  /** What the webhook's account may read: the `webhookRules` of the wing. */
+  /** Reads with the webhook's account, which has the wing's `webhookRules`. */
   readonly kube: ObjectReader
-  /** Those flags of the wing that the webhook has (`inWebhook`). */
+  /** The wing's flags that the webhook has (`inWebhook`). */
   readonly flags: FlagValues<FlagTable>
-  /** What the webhook counts, and where metrics are sent; absent where it counts nothing. */
+  /** The webhook's metrics and the StatsD settings; absent where the webhook counts nothing. */
   readonly metrics?: { readonly source: MetricsSource; readonly statsd: StatsdEnvironment }
-  /** The node on which the webhook runs; absent: nobody has said it. */
+  /** The webhook's node; absent when the environment does not name it. */
   readonly nodeName?: string
-  /** For what no answer can say. */
+  /** Logs problems that belong to no request. */
   readonly warn: (details: object, message: string) => void
 }
 
 export interface ObjectReader {
   /**
-   * The object, or the list, at a path of the API such as `/api/v1/namespaces/a/configmaps/b`; undefined where there is none.
+   * Returns the object or list at an API path such as `/api/v1/namespaces/a/configmaps/b`; undefined for 404.
    *
-   * @throws what else the API server answers, or that it does not.
+   * @throws for any other error of the API server.
    */
   get<Read extends object>(path: string, options?: ReadOptions): Promise<Read | undefined>
 }
 
 export interface ReadOptions {
-  /** Of a list: `labelSelector`, `limit`. */
+  /** Query parameters of a list: `labelSelector`, `limit`. */
   readonly query?: Readonly<Record<string, string>>
-  /** That of the request that is answered. */
+  /** The signal of the request that the webhook is answering. */
   readonly signal?: Signal
 }
 
-/** Bounded in time, memory and size, and off the event loop: what is looked into is anybody's. */
+/** Rules with bounded time, memory and size that run off the event loop, because users control the object. */
 export interface AsyncRules {
-  /** @throws for what is wrong with itself; the object then passes. */
+  /** @throws when the rule itself fails; the object is then accepted. */
   validate(request: AsyncRequest): Promise<readonly Problem[]>
-  /** As of an admission; asked when nothing is wrong. */
+  /** Like `Admission.warnings`; called when the object is valid. */
   warnings?(request: AsyncRequest): Promise<readonly string[]>
-  /** About the writes that the kind's rules about metadata are asked of, when these have found nothing. @throws as `validate`. */
+  /** Called for the writes that the kind's metadata rules select, when these found no problem. @throws like `validate`. */
   metadata?(request: AsyncRequest): Promise<readonly Problem[]>
-  /** Makes the mutations of a kind that have no `mutate` of their own. Reads nothing (A4). @throws as `validate`: nothing is changed. */
+  /** Computes the mutations of a kind that have no `mutate`. Reads nothing (A4). @throws like `validate`; nothing is changed then. */
   mutate?(mutation: string, request: AdmissionRequest & { readonly kind: AdmissionKind }): readonly FieldChange[]
   close(): Promise<void>
 }
@@ -151,7 +152,7 @@ export interface AsyncRules {
 export interface AsyncRequest extends AdmissionRequest {
   readonly kind: AdmissionKind
   readonly namespace: string
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the API server has closed the request. */
   readonly signal: Signal
 }
 

@@ -1,16 +1,14 @@
-// Temporal's limits count bytes. The sandbox and the worker cut alike.
-// MERGED What an event says to programs, beside its words: bounded, for it is in the history of the run and in etcd.
-// MERGED What people find a run by in Temporal beside its subject: the names and uids of what it hosts, as many as Temporal takes. The journal finds the rest
-// (docs/operating.md).
+// Cuts texts, Event annotations and search attributes to the byte limits of Temporal and etcd. The workflow sandbox and the worker use the same
+// functions.
 
-/** How many bytes the text has in UTF-8. */
+/** The text's length in UTF-8 bytes. */
 export function byteLength(text: string): number {
   let bytes = 0
   for (const character of text) bytes += bytesOf(character)
   return bytes
 }
 
-/** The longest beginning of the text that has at most so many bytes in UTF-8. */
+/** The longest prefix of the text with at most this number of UTF-8 bytes. */
 export function cutBytes(text: string, most: number): string {
   let left = most
   let end = 0
@@ -29,14 +27,14 @@ function bytesOf(character: string): number {
   return point < 0x10000 ? 3 : 4
 }
 
-/** Of all annotations of one event, names and values, in UTF-8. */
+/** The limit for all annotations of an Event, keys and values, in UTF-8 bytes. */
 export const MOST_ANNOTATION_BYTES = 16_384
-/** On an event whose annotations are larger: which are not there, and how large they are. */
+/** Annotation that names the omitted annotations and their sizes. */
 export const LEFT_OUT_ANNOTATION = 'pawl.dev/left-out'
 
 const MOST_NAMES_BYTES = 1024
 
-/** Those that fit, in their order, each whole; what does not is named by one more. Undefined for none. */
+/** Returns the annotations that fit, in order and never cut, plus `LEFT_OUT_ANNOTATION` for the others. Undefined without annotations. */
 export function fitAnnotations(
   given: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, string>> | undefined {
@@ -55,10 +53,10 @@ export function fitAnnotations(
   return Object.keys(fitNames).length === 0 ? undefined : fitNames
 }
 
-// Temporal's limit of an attribute is 2 KiB by default. Names of Kubernetes are ASCII.
+// Temporal limits a search attribute to 2 KiB by default. Kubernetes names are ASCII.
 const MOST_BYTES = 2000
 
-/** As many of the names as fit, the first first; each once. */
+/** Returns the first names that fit into a search attribute, without duplicates. */
 export function fitting(names: readonly string[]): string[] {
   const fit: string[] = []
   let bytes = '[]'.length

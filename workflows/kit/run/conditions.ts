@@ -1,9 +1,8 @@
-// Conditions: what an object tells its user, in the shape of Kubernetes' API conventions. Pure; the time is a parameter, because workflows have
-// no clock.
+// Status conditions in the shape of Kubernetes' API conventions. Pure; the time is a parameter, because workflows have no clock.
 //
-//   C1. A condition's lastTransitionTime moves only when its status changes.
-//   C2. What says nothing new changes nothing: the list is the one that was given, so a pass that sets it writes nothing.
-//   C3. Decisions are never made on conditions: some stay as they were after a recovery.
+//   C1. A condition's lastTransitionTime changes only when its status changes.
+//   C2. Setting an unchanged condition returns the given list, so that the pass writes nothing.
+//   C3. Controllers never decide by conditions: some conditions stay unchanged after a recovery.
 
 import { type Field, int64, list, record, required, text, timestamp, type ValueOf } from '../kind/schema.ts'
 
@@ -27,11 +26,11 @@ export interface ConditionChange {
   readonly status: ConditionStatus
   readonly reason: string
   readonly message: string
-  /** Of the object that the condition is about: `target.metadata.generation`. */
+  /** The object's `metadata.generation`. */
   readonly observedGeneration?: number
 }
 
-/** The conditions with one of them set (C1, C2); the others keep their places, a new one comes last. */
+/** Returns the list with this condition set (C1, C2). Other conditions keep their places; a new condition comes last. */
 export function setCondition(
   conditions: readonly Condition[] | undefined,
   change: ConditionChange,
@@ -45,7 +44,7 @@ export function setCondition(
   return (conditions ?? []).map((condition) => (condition === before ? after : condition))
 }
 
-/** A generation that is not given is no news. */
+/** An absent observedGeneration counts as unchanged. */
 function saysSame(before: Condition, { status, reason, message, observedGeneration }: ConditionChange): boolean {
   const isSame = before.status === status && before.reason === reason && before.message === message
   return isSame && (observedGeneration === undefined || before.observedGeneration === observedGeneration)

@@ -1,10 +1,12 @@
-// What the engine knows of a controller: one pure value, in `<wing>/<kind>/controller.ts`. The registry is generated from these values; nothing
-// else lists controllers or asks for one by its name. Controllers in level mode are values of `defineLevel`, told in the same words here.
+// The type of a controller as the engine knows it: one pure value in `<wing>/<kind>/controller.ts`. `pawl gen` writes the registry from these values;
+// no
+// other code lists controllers or names one. `levelMode` converts a value of `defineLevel`.
+// `OwnedFields` declares the fields that one controller writes and no other one; a test compares the declarations with each other and with
+// `managedFields` in a live cluster.
 
 import type { Path } from '../kind/projection.ts'
-import type { Flow } from '../kind/flow.ts'
+import type { Flow } from '../kind/kind.ts'
 import type { GroupKind } from '../kind/group-kind.ts'
-import type { OwnedFields } from '../kind/fields.ts'
 import type { WrittenKind } from './level/declared-writes.ts'
 import type { LevelController, LevelTarget } from './level/define-level.ts'
 import type { LevelSettings } from './level/level-settings.ts'
@@ -18,137 +20,142 @@ import type { StateQuery } from './level/query.ts'
 import type { ErrorReport } from './subject.ts'
 import { type ControllerRoutes, jobIDsOf, type WatchedKind } from './routes.ts'
 
-/** `job`: one run is one job of one object. `level`: one run is an object, until it has converged. */
+/** `job`: one run per job of an object. `level`: one run per object, until the object has converged. */
 export type Mode = 'job' | 'level'
 
 /**
- * The run a subject's state asks for; `jobID` undefined: a new one, derived from uid and version. Empty: the one run of the object, in level
+ * The run that an object's state requests. `jobID` undefined: a new job ID, derived from uid and version. Empty: the only run of the object, in level
  * mode.
  */
 export type RunRequest = JobRequest | NoRequest
 
 interface NoRequest {
-  /** Why. */
+  /** The reason for requesting no run. */
   readonly none: string
-  /** What somebody who looks at the object has to know: a Warning event, once for each job that it has had. */
+  /** Text of a Warning Event on the object, recorded once for each of its jobs. */
   readonly warning?: ErrorReport
 }
 
 interface JobRequest {
   readonly jobID: string | undefined
   readonly cause: string
-  /** It is asked for from then on, in milliseconds since 1970; absent: now. Until then its wake waits in the journal. */
+  /** Earliest start in milliseconds since 1970; default now. Until then the wake waits in the journal. */
   readonly notBefore?: number
-  /** What the first write of a new job says beside `JobStatus.begun`. */
+  /** Status fields of the job's first write, in addition to `JobStatus.onBegin`. */
   readonly onBegin?: (now: string) => StatusFields
-  /** The run is for something else: no job begins in it. Its ID then only names the run. */
+  /** The run starts no job, for example it only adds the finalizer. The job ID is then only part of the run's name. */
   readonly isJobless?: true
 }
 
-/** What may ask for a job of an idle object. The sweep looks at the objects that have one of these; `wantedRun` decides. */
+/** A sign that an idle object may need a job. The resync selects objects with one of these; `requestedRun` decides. */
 export interface JobTrigger {
-  /** Where of the object's projection something stands. */
+  /** Path in the object's projection: the trigger matches when the field exists. */
   readonly path: Path
-  /** Only while the object's generation is another one than `status.observedGeneration`. */
+  /** Matches only when the object's generation differs from `status.observedGeneration`. */
   readonly when?: 'edited'
-  /** A text: not that something stands there asks for a job, but that this is not in the list there. */
+  /** Matches when the list at `path` does not contain this text, instead of when the field exists. */
   readonly lacks?: string
 }
 
-/** How subjects stand to their siblings, for those who draw them. */
+/** How objects of the kind depend on their siblings, for the command line's drawings. */
 interface Siblings {
-  /** Where the name is by which siblings mean it; absent: its own. */
+  /** Path of the name that siblings use for the object; default `metadata.name`. */
   readonly name?: Path
-  /** Where the names of those are that have to succeed before, separated by commas. */
+  /** Path of the comma-separated names of siblings that must succeed first. */
   readonly after?: Path
-  /** What of a whole object, with its spec, is handed between siblings; names are words for people. */
+  /** The names that an object exports to its siblings and imports from them. */
   readonly flow?: (object: object) => Flow
 }
 
-/** Annotations, by their keys. */
+/** Annotations by key. */
 type Annotations = Readonly<Record<string, string>>
 
-/** How people steer subjects through the API server, for the command line. */
+/** How users control objects of the kind through the API server, for the command line. */
 interface Steering {
-  /** The kind whose children get their jobs from it alone; only others are roots. */
+  /** The parent's kind: a child with such a parent gets its jobs from the parent only; all other objects are roots. */
   readonly parent?: GroupKind
-  /** Asks for a job, of a root. */
+  /** Requests a job of a root. */
   readonly reconcile?: Annotations
-  /** Where the reason of that stands. */
+  /** The annotation for the reason of the request. */
   readonly reason?: string
   readonly interrupt?: Annotations
-  /** Holds back what has not begun. */
+  /** Keeps new jobs from starting. */
   readonly pause?: Pausing
-  /** Asks for a job of a part alone. */
+  /** Requests a job of a single child. */
   readonly retry?: Annotations
-  /** The annotation whose value says why a part is left out. */
+  /** The annotation whose value is the reason for skipping a child. */
   readonly skip?: string
-  /** Where a part says what it is called in what it is a part of; absent: nobody there calls it anything. */
+  /** Path of the name that the parent uses for the child; default none. */
   readonly nameInParent?: Path
-  /** Of a root: its deletion leaves what was deployed. */
+  /** On a root: its deletion keeps the deployed objects. */
   readonly orphan?: Annotations
-  /** The finalizer that goes with the job of a deletion. */
+  /** The finalizer that the job of a deletion removes. */
   readonly finalizer: string
-  /** The annotation that says who asked for what, and why. */
+  /** The annotation that records which user requested what, and why. */
   readonly auditAnnotation: string
 }
 
 interface Pausing {
   /** The annotation whose value is the reason. */
   readonly annotation: string
-  /** Where the status says `by`, `since` and `reason`. */
+  /** Path of the status field with `by`, `since` and `reason`. */
   readonly statusPath: Path
 }
 
 interface AnyController {
-  /** Of its runs: the type of their workflow, and the first part of their IDs. Its field manager is `pawl-<name>`. */
+  /** The workflow type of its runs and the first part of their workflow IDs. Its field manager is `pawl-<name>`. */
   readonly name: string
-  /** The kinds that the bridge follows for it. */
+  /** The kinds that the bridge watches for the controller. */
   readonly watches: readonly WatchedKind[]
   readonly routes: ControllerRoutes
   /**
-   * Takes objects and projections alike.
+   * Returns the run that an object's state requests. Takes objects and projections.
    *
-   * @param ownerGone the subject has no controlling owner that still exists.
-   * @param ownerJob the job that its controlling owner has unfinished. One that is the subject's, too, is hosted there.
+   * @param ownerGone the object has no controlling owner that still exists.
+   * @param ownerJob the unfinished job of the controlling owner. If it is also the object's job, the owner's run hosts the object.
    */
   readonly requestedRun: (subject: object, ownerGone: boolean, ownerJob?: string) => RunRequest
   readonly triggers: readonly JobTrigger[]
 }
 
-/** A controller in mode job: the journal keeps of its subjects what their projection says. */
+/** A controller in job mode: the journal stores the projection of its objects. */
 export interface JobModeController extends AnyController {
   readonly mode: 'job'
-  /** The kind of its subjects. */
+  /** The kind that the controller reconciles. */
   readonly target: WatchedKind
   /**
-   * The controllers whose runs host its subjects, while they and their owners have a job in common: that of the owners, then that which hosts those in
-   * turn. Wakes of hosted subjects are for these runs.
+   * Controllers whose runs host objects of this controller while the objects and their owners have the same job: the owners' controller first, then
+   * the
+   * controller that hosts the owners. The journal sends wakes of hosted objects to these runs.
    */
   readonly hostedBy?: readonly string[]
-  /** How workers may share out its subjects. Runs of `hostedBy` host subjects of the lanes that they serve; others are roots where these are served. */
+  /**
+   * Partitions of the controller's objects among workers. Runs of `hostedBy` host objects of the partitions that they handle; objects of other
+   * partitions
+   * are roots where their partition is handled.
+   */
   readonly partitions?: Partitions
-  /** What its runs do: by phase, or, where actions write the status, in every pass. */
+  /** The plan of its runs: phases, or a single step per pass where actions write the status. */
   readonly plan: JobPlan<never> | Step<never>
-  /** What its passes read beside their target, as its document declares it (job-query.ts). */
+  /** The queries of its passes, as declared in its document (job-query.ts). */
   readonly queries: Readonly<Record<string, StateQuery>>
-  /** How its subjects say where a job stands. */
+  /** The status format of its kind. */
   readonly status: JobStatus
-  /** What it writes, and no other controller does. */
+  /** The fields that only this controller writes. */
   readonly fields: OwnedFields
   readonly siblings?: Siblings
   readonly steering?: Steering
-  /** What a job of it would do. Absent: nobody can say. */
+  /** Computes the effects of a job without writing. Absent: dry runs do not support the kind. */
   readonly dryRun?: DryRun
 }
 
 export interface LevelModeController extends AnyController {
   readonly mode: 'level'
   readonly target: LevelTarget
-  /** By state; the views among them are called by activities. */
+  /** Queries by state name. Activities call their `view` functions. */
   readonly queries: Readonly<Record<string, StateQuery>>
   readonly settings: LevelSettings | undefined
-  /** What it declares to write: beside its own namespace only there can an object be its target's by label. */
+  /** Declared writes. Outside of the target's namespace, only these places can contain objects that the target owns by label. */
   readonly writes: readonly WrittenKind[]
   readonly hostedBy?: never
   readonly partitions?: never
@@ -156,7 +163,7 @@ export interface LevelModeController extends AnyController {
 
 export type Controller = JobModeController | LevelModeController
 
-/** A controller in level mode, as the engine knows all controllers. */
+/** Converts a controller in level mode to the engine's type. */
 export function levelMode(level: LevelController): LevelModeController {
   return {
     name: level.name,
@@ -172,7 +179,7 @@ export function levelMode(level: LevelController): LevelModeController {
   }
 }
 
-/** What a subject asks for; undefined while that depends on an owner of which it is not known whether it is there. */
+/** Returns the run that an object requests; undefined while the answer depends on an owner whose existence is unknown. */
 export function requestedRunOf(
   wantedRun: Controller['requestedRun'],
   subject: object,
@@ -181,11 +188,20 @@ export function requestedRunOf(
 ): RunRequest | undefined {
   const wanted = wantedRun(subject, owner === 'gone', ownerJob)
   if (owner !== 'unknown') return wanted
-  // The owner may be gone, and it may host the subject.
+  // The owner may have been deleted, or may host the object.
   const others = [wantedRun(subject, true), wantedRun(subject, false, jobIDsOf(subject).jobID)]
   return others.every((other) => isSame(wanted, other)) ? wanted : undefined
 }
 
 function isSame(left: RunRequest, right: RunRequest): boolean {
   return 'none' in left || 'none' in right ? 'none' in left && 'none' in right : left.jobID === right.jobID
+}
+
+export interface OwnedFields {
+  /** Name of the controller; its field manager is `pawl-<controller>`. */
+  readonly controller: string
+  /** By kind; a path includes everything below it. An entry of a list of texts, such as a finalizer, is a key of the list. */
+  readonly fields: Readonly<Record<string, readonly Path[]>>
+  /** Kinds of objects that it creates under its own names; it owns all fields of these objects. */
+  readonly makes: readonly string[]
 }

@@ -1,25 +1,24 @@
-// What the outcome of a pass means for the next one: when it is due, what is told of the faults, and how often in a row it went wrong.
-// Pure. Settle makes a time of it: the journal's clock and its back-off, not the run's.
+// Computes the settle input for the next pass from the outcome of a pass: delay, reported fault and number of failed attempts. Pure; settle adds the
+// journal's clock and back-off.
 //
-//   N1. Beside a fault that may pass, a wish bounds the back-off and does not replace it: the next pass is due after the smaller of the two.
-//   N2. There a wish for less than `CALM_MS` counts as one for `CALM_MS`: "at once" beside a fault is no loop without a pause, and is late by so much
-//       at most.
+//   N1. After a retryable fault, the next pass is due after the smaller of the plan's requested delay and the back-off.
+//   N2. After a retryable fault, a requested delay of less than `CALM_MS` counts as `CALM_MS`, so that a plan cannot loop without a pause.
 
 import { type Outcome, wishedMs } from '../plan/outcome.ts'
 import type { SettleInput } from './job/settle.ts'
 
-/** A fault with this code says that the pass looked at an older object than the activity found; the next pass looks again at once. */
+/** Fault code: the pass observed an older version than the activity found. The next pass starts immediately. */
 export const CHANGED = 'Changed'
 
-/** Passes that wish for the next one sooner than this do not all get it (N2; run-level.ts, V5). */
+/** Minimum delay after a fault, and after many immediate passes (N2; run-level.ts, V5). */
 export const CALM_MS = 1000
 
-/** What settle is told of the next pass, whatever the run is. */
+/** The part of the settle input that describes the next pass, for both modes. */
 export type NextPass = Pick<SettleInput, 'againMs' | 'attempt' | 'fault' | 'isOutside'>
 
 /**
- * @param attempts passes in a row that ended in a fault that may pass, this one included.
- * @param isOutside whether something from outside asked for the pass.
+ * @param attempts number of passes in a row that ended in a retryable fault, including this one.
+ * @param isOutside whether an event or a user requested the pass.
  */
 export function nextPass(outcome: Outcome, attempts: number, isOutside = false): NextPass {
   const next = { againMs: dueIn(outcome), fault: faultOf(outcome) }
@@ -27,13 +26,13 @@ export function nextPass(outcome: Outcome, attempts: number, isOutside = false):
   return { ...next, attempt: attempts, ...(isOutside && { isOutside }) }
 }
 
-/** The passes in a row that ended in a fault that may pass. One that met only `CHANGED` says nothing about it: it neither counts nor clears. */
+/** The new number of passes in a row that ended in a retryable fault. A pass whose only fault is `CHANGED` keeps the number. */
 export function attemptsAfter(outcome: Outcome, before: number): number {
   if (isBackingOff(outcome)) return before + 1
   return outcome.faults.some(({ retryable }) => retryable) ? before : 0
 }
 
-/** The outcome where faults do not end the job: each may be gone in a later pass. */
+/** The outcome with all faults retryable, for passes whose faults do not end the job. */
 export function retryable(outcome: Outcome): Outcome {
   return { ...outcome, faults: outcome.faults.map((fault) => ({ ...fault, retryable: true })) }
 }
@@ -43,8 +42,8 @@ function isBackingOff({ faults }: Outcome): boolean {
 }
 
 /**
- * Delay until the next pass; undefined: when something changes. Final faults wish for none of their own, others for the largest number, which
- * settle bounds by its back-off.
+ * Delay in milliseconds until the next pass; undefined waits for a change. After retryable faults the largest number stands for "as the back-off
+ * says".
  */
 function dueIn(outcome: Outcome): number | undefined {
   const wished = wishedMs(outcome)
@@ -55,7 +54,7 @@ function dueIn(outcome: Outcome): number | undefined {
   return wished === undefined ? Number.MAX_SAFE_INTEGER : Math.max(wished, CALM_MS)
 }
 
-/** What people are told of the faults of a pass. */
+/** The fault as reported in the journal and in Events. */
 function faultOf({ faults }: Outcome): NextPass['fault'] {
   const [first] = faults
   if (first === undefined) return undefined
@@ -68,5 +67,5 @@ function faultOf({ faults }: Outcome): NextPass['fault'] {
   }
 }
 
-// For people; a group of hundreds of items may fail in all of them.
+// A group of hundreds of items may fail in all of them.
 const LONGEST_MESSAGE = 2000

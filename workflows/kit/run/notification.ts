@@ -1,50 +1,51 @@
-// What people are told outside of the cluster of an Event that a controller in level mode has recorded: one notice for each receiver, brought by a run of
-// its own, so that no pass waits for it and no receiver for another. A wing says who is told what (activities/wing.ts); the engine brings it.
+// Types of notifications: messages to receivers outside of the cluster about an Event that a controller in level mode recorded. A run of its own
+// sends
+// each notification, so that neither passes nor other receivers wait. The wing selects receivers and payload (activities/wing.ts).
 //
-//   N1. A notice has one ID, made of what is told and to whom: whoever tells it again starts nothing.
-//   N2. What is told stays in a history, so it has no secrets: URLs, headers and tokens are known to the activity that sends it, and to nobody else.
-//   N3. It comes at least once: a worker that dies between sending it and saying so leaves it to be sent again, under the same ID.
+//   N1. The ID derives from the Event and the receiver: starting the same notification twice has no effect.
+//   N2. A notification is stored in workflow history and contains no secrets. Only the sending activity knows URLs, headers and tokens.
+//   N3. Delivery is at least once: a worker that dies after sending leads to a second try with the same ID.
 
 import type { JsonValue } from '../kind/schema.ts'
 import type { Subject } from './subject.ts'
 
-/** The name of the runs that bring notices. No controller can be called so. */
+/** The workflow type, kept from earlier releases. Controllers cannot have this name. */
 export const NOTIFICATION_RUN = 'pawl_notice'
 
 export interface Notification {
-  /** N1. The same in all tries, for receivers that tell repetitions apart. */
+  /** N1. Equal in all tries, so that receivers can detect duplicates. */
   readonly id: string
-  /** By whom the Event was recorded. */
+  /** The controller that recorded the Event. */
   readonly controller: string
-  /** Of the controller's wing. */
+  /** A notifier of the controller's wing. */
   readonly notifier: string
-  /** Where that brings it to, for people. */
+  /** The receiver's name, for logs and the Temporal UI. */
   readonly receiver: string
-  /** The object that the Event is about. */
+  /** The object of the Event. */
   readonly subject: Subject
   readonly apiVersion: string
-  /** Of the Event. */
+  /** The Event's reason. */
   readonly reason: string
-  /** What the notifier has made of it. */
+  /** The message as the notifier formats it. */
   readonly payload: JsonValue
   readonly tries: NotificationTries
 }
 
-/** How often a notice is tried, the first time included, and how long it waits before the second try; each further wait is twice as long, 5 min at most. */
+/** The number of tries, including the first, and the delay before the second try. Each further delay doubles, up to 5 min. */
 export interface NotificationTries {
   readonly attempts: number
   readonly retryMs: number
 }
 
-/** A notice that was given up. */
+/** A notification whose tries all failed. The field name is recorded in histories. */
 export interface UnsentNotification {
   readonly notice: Notification
   readonly why: string
 }
 
-/** What the runs call. */
+/** Activities of the notification run; their names are recorded in histories. */
 export interface NotificationActivities {
   sendNotice(notice: Notification): Promise<void>
-  /** Says on the object that somebody was not told. */
+  /** Records an Event on the object: a receiver did not get the notification. */
   tellUnsentNotice(unsent: UnsentNotification): Promise<void>
 }

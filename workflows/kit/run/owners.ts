@@ -1,14 +1,15 @@
-// Whose child an object is: said here, and nowhere else. activities/journal/read/children.ts says the same in SQL. Pure; takes objects and
-// projections alike. Source: docs/architecture.md "Namespaces are walls".
+// Decides which object owns another: by controlling owner reference, or by ownership labels where owner references do not reach (in another
+// namespace, or
+// for objects that outlive the owner). activities/journal/read/children.ts has the same rules in SQL. Pure; takes objects and projections.
+// Source: docs/architecture.md "Namespaces are walls".
 //
-//   P1. An object is the child of the one owner that its controlling reference names; other references say nothing.
-//   P2. The reference names the owner by uid, kind (in any version) and name. Whoever writes it chooses all of them.
-//   P3. So the place decides: a child is in its owner's namespace, where only those write who may write the owner's children. An owner that is
-//       in no namespace owns anywhere.
-// MERGED How an object says whose it is where owner references do not reach: in another namespace than its owner's, or when it is to stay. Pure.
-//
-//   M1. The label has the owner's uid, and selects. Only an object whose label and annotation both name the owner is its own.
-//   M2. The annotation names the owner: who is woken by the object's events. Alone it says for whom an object was made that belongs to nobody.
+//   P1. An object's owner is the object that its controlling owner reference names; other references have no effect.
+//   P2. The reference names the owner by uid, kind (in any version) and name. The writer of the object chooses all three.
+//   P3. So the namespace decides: a child is in its owner's namespace, where all writers may write the owner's children. A cluster-scoped owner owns
+//       in all
+// namespaces.
+//   M1. The label contains the owner's uid and serves as selector. An object is owned by label only when label and annotation both name the owner.
+//   M2. The annotation names the owner that the object's events wake. Without the label, it names the object for which an unowned object was created.
 
 import { type GroupKind, groupKindOf, groupKindText, isSameGroupKind } from '../kind/group-kind.ts'
 import type { OwnerReference } from '../kind/kind.ts'
@@ -17,19 +18,19 @@ import { annotation, label, path, type Path, textAt, valueAt } from '../kind/pro
 /** An object that may have children. */
 export interface Owner extends GroupKind {
   readonly uid: string
-  /** Empty: in none. */
+  /** Empty for cluster-scoped objects. */
   readonly namespace: string
   readonly name: string
 }
 
-/** P1; undefined where nothing controls the object. */
+/** P1; undefined without a controlling reference. */
 export function ownerReferenceOf(object: object): OwnerReference | undefined {
   const references = valueAt(object, path('metadata.ownerReferences'))
   if (!Array.isArray(references)) return undefined
   return (references as readonly OwnerReference[]).find(({ controller }) => controller === true)
 }
 
-/** The controlling owner, if it is of this kind, in whatever version. */
+/** The controlling reference, if it names this kind in any version. */
 export function ownerOfKind(object: object, kind: GroupKind): OwnerReference | undefined {
   const reference = ownerReferenceOf(object)
   return reference !== undefined && isSameGroupKind(groupKindOf(reference), kind) ? reference : undefined
@@ -52,10 +53,10 @@ function isNamedBy(reference: OwnerReference, { group, kind, uid, name }: Owner)
 
 /** M1 */
 export const OWNER_UID_LABEL = 'pawl.dev/owner-uid'
-/** M2: `Shop.example.com/namespace/name`; the namespace is empty for owners in none. */
+/** M2: `Shop.example.com/namespace/name`; the namespace is empty for cluster-scoped owners. */
 export const OWNER_ANNOTATION = 'pawl.dev/made-for'
 
-/** What the bridge remembers of objects that may be owned so. */
+/** The paths that the bridge adds to the projection of kinds that may be owned by label. */
 export const OWNERSHIP_LABEL_PATHS: readonly Path[] = [label(OWNER_UID_LABEL), annotation(OWNER_ANNOTATION)]
 
 export interface LabelledOwner {
@@ -69,7 +70,7 @@ export function ownerAnnotation({ namespace, name, ...kind }: LabelledOwner): st
   return `${groupKindText(groupKindOf(kind))}/${namespace}/${name}`
 }
 
-/** Of objects and projections alike; each part undefined where nothing says so. */
+/** Takes objects and projections; undefined for a missing label or annotation. */
 export function ownershipLabelsOf(object: object): {
   readonly uid: string | undefined
   readonly madeFor: string | undefined
@@ -77,7 +78,7 @@ export function ownershipLabelsOf(object: object): {
   return { uid: textAt(object, label(OWNER_UID_LABEL)), madeFor: textAt(object, annotation(OWNER_ANNOTATION)) }
 }
 
-/** The place that an annotation of this kind of owner names; undefined when it names another kind. */
+/** The owner that the annotation names; undefined for another kind of owner. */
 export function labelledOwner(
   object: object,
   kind: Pick<LabelledOwner, 'apiVersion' | 'kind'>,

@@ -1,7 +1,7 @@
-// What a run tells its worker when its code throws what is neither a failure of the world nor the end of the run: a bug. In a replay it says that the
-// code is another one than that which made the run (worker/reconciler/stuck-runs.ts). Types only.
-// MERGED What a replay tells of a run: every signal, call and answer, and what the steps of its plans came to, in the order in which it happened. As data;
-// loop/recording.ts tells it, worker/cli/replay listens. Source: docs/adr/0050.
+// Sinks: calls from a run to its worker. `RunSinks` report bugs; in a replay a bug means that the code differs from the code that made the history
+// (worker/reconciler/stuck-runs.ts). `ReplaySinks` report each signal, call, answer and plan step of a replay in order; loop/recording.ts emits them
+// and
+// worker/cli/replay reads them. Source: docs/adr/0050.
 
 import type { Subject } from './subject.ts'
 import type { TracedStep } from '../plan/trace.ts'
@@ -10,32 +10,36 @@ export interface ReportedBug {
   readonly subject: Subject
   /** Empty in level mode. */
   readonly jobID: string
-  /** It was thrown over what the run did before, where the code that did it threw nothing. */
+  /** The code threw while replaying earlier events, where the original code threw nothing. */
   readonly isReplaying: boolean
-  /** Of the error, such as `TypeError`. */
+  /** The error's name, such as `TypeError`. */
   readonly name: string
   readonly message: string
-  /** With the files and lines of the sources. */
+  /** Stack trace with source files and lines. */
   readonly stack: string
 }
 
-/** What the worker listens to, in replays too. A worker that does not listen only logs. */
+/** Workers register this sink, in replays too. A worker without it only logs. */
 export type RunSinks = { readonly runs: { threw(thrown: ReportedBug): void } }
 
-/** One entry. `atMs` is the time of the run, in milliseconds since 1970: that of the workflow task. */
+/**
+ * One entry of a replay. `atMs` is the time of the workflow task in milliseconds since 1970. Bundles of other builds emit the same entries, so the
+ * field
+ * `told` and its values keep their spelling.
+ */
 export type ReplayEntry = { readonly atMs: number } & (
   | { readonly told: 'began'; readonly workflow: string; readonly input: unknown }
   | { readonly told: 'signal'; readonly name: string; readonly input: unknown }
-  /** A pass begins; `isOutside`: something from outside asked for it, not the run's own due time. */
+  /** A pass begins. `isOutside`: an event or a user requested it, not the run's own due time. */
   | { readonly told: 'pass'; readonly pass: number; readonly isOutside: boolean }
-  /** An activity is called; `action`: by which action of a plan, if by one. */
+  /** An activity call. `action`: the plan's action that makes it, if any. */
   | ReplayCall
-  /** What a call came to; the failure of an activity is not that of the run. */
+  /** The result of a call. A failed activity does not fail the run. */
   | { readonly told: 'answer'; readonly call: number; readonly result?: unknown; readonly failure?: ReplayFailure }
   | { readonly told: 'timer'; readonly ms: number }
-  /** A plan begins: of which object, and in which phase of its job. */
+  /** A plan begins, with its object and the phase of the job. */
   | { readonly told: 'plan'; readonly plan: number; readonly subject?: Subject; readonly phase?: string }
-  /** A step of a plan begins, or ends with what it came to: `done`, or what it said. */
+  /** A step of a plan begins, or ends with its outcome as text (`done` if empty). */
   | { readonly told: 'step'; readonly plan: number; readonly name: string; readonly isLeaf: boolean }
   | {
       readonly told: 'stepped'
@@ -44,7 +48,7 @@ export type ReplayEntry = { readonly atMs: number } & (
       readonly isLeaf: boolean
       readonly said: string
     }
-  /** A plan has ended, with what each of its steps came to. */
+  /** A plan has ended, with the outcome of each step. */
   | { readonly told: 'planned'; readonly plan: number; readonly trace: TracedStep }
   | {
       readonly told: 'ended'
@@ -59,9 +63,9 @@ export interface ReplayCall {
   /** Counts the calls of a run, from 1. */
   readonly call: number
   readonly name: string
-  /** It runs inside the workflow task. */
+  /** The activity is a local activity. */
   readonly isLocal: boolean
-  /** As Temporal's pages show it. */
+  /** The summary that the Temporal UI shows. */
   readonly summary?: string
   readonly action?: string
   readonly input: unknown
@@ -72,8 +76,8 @@ export interface ReplayFailure {
   readonly message: string
 }
 
-/** What the listener of a replay is told: an entry as JSON. */
+/** The replay's sink receives each entry as JSON. */
 export type ReplaySinks = { readonly replay: { told(entry: string): void } }
 
-/** How task queues of replays begin: only there a run tells anything. */
+/** Prefix of the task queues of replays. Runs on other queues emit no entries. */
 export const REPLAY_QUEUE = 'pawl-replay'

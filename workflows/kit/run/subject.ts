@@ -1,19 +1,18 @@
-// The object whose job it is: its name, what every controller sees of it, and who acts on it.
-// MERGED Which texts are job IDs: they come from parents and from people, and become part of a workflow ID. A UUID is one.
-// Source: docs/architecture.md "Writes, fields, errors".
-// MERGED How runs are called in Temporal: first what people know, last what makes an ID the only one of its name. Source: docs/adr/0022.
+// The object that a run reconciles: its reference, its status as all controllers see it, and the IDs of jobs and runs.
+// Source: docs/adr/0022, docs/architecture.md "Writes, fields, errors".
 //
-//   I1. A controller's run of a subject and job has one ID, whoever starts it: Temporal refuses the second start.
-//   I2. Two runs never share one, also where names were cut: uid and job ID stay whole, and neither has a '/'.
-//   I3. An ID is stored with its run, and what is asked of the run is asked of its row. Nothing is taken out of an ID again but the
-//       controller: rows and open runs of former workers have IDs of another shape, `<controller>/<uid>/<jobID>`.
+//   I1. A run of a controller, object and job has one workflow ID, whichever process starts it: Temporal rejects the second start.
+//   I2. Two runs never share a workflow ID, even with cut names: uid and job ID are never cut, and neither contains a '/'.
+//   I3. The journal stores the workflow ID in the run's row, and other data of the run comes from this row. Code parses only the controller from an
+//       ID:
+// rows and open runs of earlier releases have IDs of the form `<controller>/<uid>/<jobID>`.
 
 import type { HandledPartitions } from './partitions.ts'
 import { byteLength, cutBytes } from './byte-limits.ts'
 
-/** The object whose job it is. */
+/** Reference to the object that a run reconciles. */
 export interface Subject {
-  /** API group of the kind, '' for Kubernetes' core. Inputs of runs that a former worker started lack it: then it is that of the controller's kind. */
+  /** API group, '' for Kubernetes' core. Inputs of runs of earlier releases lack it: the controller's kind gives the group then. */
   readonly group?: string
   readonly kind: string
   readonly uid: string
@@ -21,31 +20,31 @@ export interface Subject {
   readonly name: string
 }
 
-/** Which run and pass acts, with the step's name the key of every action; and what the run serves. */
+/** The run and pass that act. With the step's name it identifies an action. It also names the partitions that the run handles. */
 export interface By extends HandledPartitions {
   readonly workflowID: string
   readonly runID: string
   /** Counts from 1 in every run. */
   readonly pass: number
-  /** Of the object whose pass it is, where that is hosted by the run of another one; absent: the run's own. */
+  /** Controller of a hosted object; absent for the run's own object. */
   readonly controller?: string
-  /** uids of all objects whose job this run runs: what it writes of them or of their children is its own. Absent: of its subject only. */
+  /** uids of all objects whose job this run executes: writes to them and to their children are own writes. Absent: the run's object only. */
   readonly tree?: readonly string[]
 }
 
-/** What a status says of the faults of a job. */
+/** An error in the status of an object. */
 export interface ErrorReport {
-  /** What was being done. */
+  /** The failed operation. */
   readonly operation: string
-  /** Why, in one CamelCase word. */
+  /** The reason in one CamelCase word. */
   readonly reason: string
-  /** Why, in a sentence for people. */
+  /** A sentence for users. */
   readonly message: string
-  /** Where the wire format has codes for what went wrong. */
+  /** Error codes, where the wire format has them. */
   readonly codes?: readonly string[]
 }
 
-/** What every controller sees of its subject. */
+/** The fields that every controller reads of its object. */
 export interface TargetView {
   readonly version: string
   readonly generation: number
@@ -60,37 +59,38 @@ export interface TargetView {
 
 export type TransitionMark = 'triggerTime' | 'initTime' | 'waitTime' | 'finishedTime'
 
-/** Ours, running or not: jobs are idle when both IDs are equal or absent. */
+/** Whether the object has no unfinished job: both job IDs are equal or absent. */
 export function isIdle(target: {
   readonly jobID?: string | undefined
   readonly jobIDFinished?: string | undefined
 }): boolean {
-  // Without a job ID, or with a text that is none, there is nothing that could run, whatever a hand has left in jobIDFinished.
+  // Without a valid job ID no job can run, regardless of jobIDFinished.
   return !isJobID(target.jobID) || target.jobID === target.jobIDFinished
 }
 
-/** Leaves room in a workflow ID for a controller, a uid and a name (workflow-id.ts). */
+/** Leaves space in a workflow ID for controller, uid and name. */
 const LONGEST_BYTES = 128
-// What Temporal takes, without what ends a part of a workflow ID or a line.
+// The characters that Temporal accepts, without '/', line breaks and control characters.
 const JOB_ID = /^[^/\p{Cc}\p{Cs}\p{Zl}\p{Zp}]+$/u
 
-/** Whether a job ID read from an object may become part of a workflow ID. */
+/** Whether a job ID read from an object may become part of a workflow ID. Parents and users write job IDs; a UUID is valid. */
 export function isJobID(value: unknown): value is string {
   return typeof value === 'string' && JOB_ID.test(value) && byteLength(value) <= LONGEST_BYTES
 }
 
-/** Why a job ID starts nothing; undefined when it is one, or when there is none. The value stays out: anybody may write it. */
+/** Why a job ID is invalid; undefined for a valid or absent ID. The message does not quote the value: any user may have written it. */
 export function jobIDProblem(value: string | undefined): string | undefined {
   if (value === undefined || isJobID(value)) return undefined
   return `status.jobID is not a job ID; expected a text of at most ${LONGEST_BYTES} bytes without "/" and without line breaks or other control characters`
 }
 
-/** What Temporal's stores in SQL have room for. */
+/** The column width of workflow IDs in Temporal's SQL stores. */
 const LONGEST = 255
 
 /**
- * `<controller>/<namespace>/<name>/<uid>/<jobID>`, of which what is empty is left out: the namespace of a kind that has none, the job ID in
- * level mode. Namespace and name are cut to what the others leave of 255 bytes.
+ * Returns `<controller>/<namespace>/<name>/<uid>/<jobID>` without empty parts: cluster-scoped kinds have no namespace, level mode has no job ID.
+ * Namespace
+ * and name are cut so that the ID has at most 255 bytes.
  */
 export function workflowIDOf(
   controller: string,
@@ -107,7 +107,7 @@ function joined(...parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join('/')
 }
 
-/** The controller whose run has this ID, also one of a former worker: what stands before the first '/'. Empty when there is none. */
+/** The controller in a workflow ID, also of earlier releases: the text before the first '/'. Empty for an ID without '/'. */
 export function controllerInID(workflowID: string): string {
   return workflowID.slice(0, Math.max(0, workflowID.indexOf('/')))
 }

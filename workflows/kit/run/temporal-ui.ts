@@ -1,34 +1,34 @@
-// What Temporal's UI shows beside the calls of a run, so that its events read as a story: `observe installation web`, `send 3 items: db, cache, app`.
-// Made of names and phases only; what a call is given and answers is the event's own to show.
-// MERGED Texts of others, in the Markdown of a run's details in Temporal's UI: it would take stars for emphasis, `>` for a quotation, tags away and the
-// quotes for typographic ones, and an error has to be read as it was written.
+// Texts for the Temporal UI: summaries of activity calls, such as `observe installation web` or `send 3 items: db, cache, app`, and safe Markdown for
+// the
+// details of a run. Summaries contain names and phases only; the UI shows inputs and results itself.
 
 import { cutBytes } from './byte-limits.ts'
 import type { Subject } from './subject.ts'
 import type { LevelActivities, LevelJournal } from './level/level-activities.ts'
 import type { SettleActivities } from './job/settle.ts'
 
-/** How calls are told, by the name of the activity; one that is missing is told by its name and what it is about (`summaryOf`). */
+/** Summary functions by activity name; `summaryOf` formats the calls of other activities. */
 export type Summaries<Activities> = {
   readonly [Name in keyof Activities]?: Activities[Name] extends (...args: infer Args) => unknown
     ? (...args: Args) => string
     : never
 }
 
-// A line that fits beside an event. Temporal's limit is 400 bytes by default, and a payload codec may add to them.
+// Short enough for one line in the UI. Temporal's limit is 400 bytes by default, and a payload codec may add bytes.
 const LONGEST_BYTES = 200
 const LONGEST_LIST = 120
 
-/** One line of what Temporal allows. */
+/** One line within Temporal's limit. */
 export function summaryLine(text: string): string {
   return cutBytes(text.replaceAll(/\s+/g, ' '), LONGEST_BYTES)
 }
 
 /**
- * The name of the activity in words, and of what its input is: the items, if it has any, else the subject, unless the run's ID names it: a line of
- * the UI has room for some thirty letters.
+ * Formats the activity's name and its items, or else its object, unless the workflow ID contains the object's name: a line of the UI has space for
+ * some
+ * thirty letters.
  *
- * @param about what the call is about, where its input does not say it as people do.
+ * @param about the object of the call, where the input does not name it readably.
  */
 export function summaryOf(activity: string, input: unknown, about?: string): string {
   const told = wordsOf(activity)
@@ -44,7 +44,7 @@ export function summaryOf(activity: string, input: unknown, about?: string): str
   return `${verb} ${items.length} ${items.length === 1 ? 'item' : 'items'}: ${listed(items)}`
 }
 
-/** `applyDeployItems` is `apply deploy items`. */
+/** `applyDeployItems` becomes `apply deploy items`. */
 function wordsOf(name: string): string {
   return name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, ' ').toLowerCase()
 }
@@ -61,7 +61,7 @@ function subjectOf(input: unknown): Pick<Subject, 'kind' | 'name'> | undefined {
   return typeof kind === 'string' && typeof name === 'string' ? { kind, name } : undefined
 }
 
-/** Of the run that calls. */
+/** The workflow ID of the calling run. */
 function runIDOf(input: unknown): string {
   const runID = fieldOf(fieldOf(input, 'by'), 'workflowID')
   return typeof runID === 'string' ? runID : ''
@@ -82,7 +82,7 @@ function fieldOf(value: unknown, field: string): unknown {
     : undefined
 }
 
-/** The events that go along with a call, behind what it does: `; tells Created, Disrupted`. Empty: none. */
+/** The piggybacked events of a call, as a suffix: `; tells Created, Disrupted`. Empty without events. */
 export function piggybackedEventsText(input: unknown): string {
   const told = fieldOf(input, 'told')
   if (!Array.isArray(told)) return ''
@@ -90,7 +90,7 @@ export function piggybackedEventsText(input: unknown): string {
   return `; tells ${listed(reasons.filter((reason) => typeof reason === 'string'))}`
 }
 
-/** `db, cache and 3 more`, as many as there is room for. */
+/** `db, cache and 3 more`, as many names as fit. */
 function listed(names: readonly string[]): string {
   const [first = '', ...rest] = names.map(plain)
   let text = first
@@ -103,12 +103,12 @@ function listed(names: readonly string[]): string {
   return told === names.length ? text : `${text} and ${names.length - told} more`
 }
 
-/** The UI takes a summary for Markdown; names of items are whatever a template has made of them. */
+/** The UI renders summaries as Markdown, and templates can produce any item name. */
 function plain(name: string): string {
   return name.replaceAll(/[^\p{L}\p{N}._-]+/gu, '?')
 }
 
-/** The end of a pass, and of a run, with jobs. */
+/** Summaries of the end of a pass and of a run in job mode. */
 export const SETTLE_SUMMARIES: Summaries<SettleActivities> = {
   settle({ change, againMs, attempt, fault }) {
     const error = change?.lastError?.reason ?? fault?.reason
@@ -118,7 +118,7 @@ export const SETTLE_SUMMARIES: Summaries<SettleActivities> = {
   endRun: ({ outcome }) => `end: ${outcome}`,
 }
 
-/** What a run in level mode does. */
+/** Summaries of the activities in level mode. */
 export const LEVEL_SUMMARIES: Summaries<LevelActivities & LevelJournal> = {
   takeTurn: () => 'take its turn',
   observeLevel: ({ subject }) => `observe ${objectOf(subject)}`,
@@ -152,7 +152,7 @@ function dueIn(againMs: number, attempt: number): string {
   return againMs === 0 ? 'again at once' : `again in ${duration(againMs)}`
 }
 
-// Each with its size, and that of the next larger one.
+// Each unit with its size and the size of the next larger unit.
 const UNITS = [
   ['h', 3_600_000, Infinity],
   ['min', 60_000, 3_600_000],
@@ -167,16 +167,16 @@ export function duration(ms: number): string {
   return told.slice(0, 2).join(' ')
 }
 
-/** In one line, cut after so many letters. */
+/** The text as Markdown code in one line, cut to this length. Plain Markdown would turn stars into emphasis, drop tags and change quotes. */
 export function inlineCode(message: string, longest: number): string {
   const line = message.trim().replaceAll(/\s+/g, ' ').replaceAll('`', "'")
   return line === '' ? '' : `\`${line.length <= longest ? line : `${line.slice(0, longest)}...`}\``
 }
 
-/** With its lines, as a paragraph of its own when it has several; cut after so many letters. */
+/** The text as a fenced code block if it has several lines; cut to this length. */
 export function codeBlock(message: string, longest: number): string {
   const text = message.trim()
   if (!text.includes('\n')) return ` ${inlineCode(text, longest)}`
-  // A fence is closed by nothing shorter than itself.
+  // Only a fence of the same or a greater length closes a fence.
   return `\n\n\`\`\`\`\`\`\n${text.slice(0, longest).replaceAll('``````', "''''''")}\n\`\`\`\`\`\``
 }

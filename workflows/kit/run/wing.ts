@@ -1,28 +1,26 @@
-// What a wing says of itself beside its kinds and controllers: the flags of the worker that are its own, and what its activities may do to
-// kinds that are not its own. Pure, so that the command line and `pawl gen` read it without the activities.
-// MERGED What a wing says of its metrics: their names, types and labels, so that they can be listed without the activities. Counted by activities
-// (activities/run/metrics.ts), served by the worker for Prometheus.
+// The declarations of a wing besides its kinds and controllers: flags, RBAC rules, metrics and webhook names. Pure, so that the command line and
+// `pawl gen` read them without loading activities.
 
 import type { JsonValue } from '../kind/schema.ts'
 
 interface Described {
-  /** What stands behind the flag in the help, such as `<ms>`; in brackets it may be missing, and is `true` then. */
+  /** The value's placeholder in the help, such as `<ms>`; in brackets when the value is optional and defaults to `true`. */
   readonly takes: string
   readonly text: string
-  /** The default as the help tells it, where `otherwise` does not say it. */
+  /** The default value in the help, where it differs from `otherwise`. */
   readonly default?: string
   /**
-   * `pawl dev` has the flag, too, and its processes get what is given of it: `api-server` with the host and port of its API server in front, `as-given`
-   * as it is, `own-server` also yes where nothing is given and the API server is its own.
+   * `pawl dev` has the flag too and passes it to its processes: `as-given` unchanged, `api-server` with host and port of its API server prepended,
+   * `own-server` with yes by default when it runs its own API server.
    */
   readonly inDev?: 'api-server' | 'as-given' | 'own-server'
-  /** The webhook has the flag, too: its further rules are given the value (admission.ts). */
+  /** The webhook has the flag too, and its asynchronous rules get the value (admission.ts). */
   readonly inWebhook?: true
-  /** It stands in `--help-all` only. */
+  /** Only `--help-all` lists the flag. */
   readonly seldom?: true
 }
 
-/** One flag; `otherwise` is its value when it is not given. */
+/** One flag; `otherwise` is its default value. */
 export type Flag = Described &
   (
     | ({ readonly reads: 'text'; readonly otherwise?: string } & Partial<Checked>)
@@ -31,11 +29,11 @@ export type Flag = Described &
     | { readonly reads: 'duration'; readonly otherwise: string }
     | { readonly reads: 'yes-or-no'; readonly otherwise: 'yes' | 'no' }
     | { readonly reads: 'choice'; readonly of: readonly string[]; readonly otherwise: string }
-    /** Separated by commas, or given several times; none without the flag. Each is checked. */
+    /** Comma-separated or repeated; empty by default. Each entry is checked. */
     | ({ readonly reads: 'list' } & Checked)
   )
 
-/** What is given is one that `accepts` takes: `expected`, for people. */
+/** `accepts` checks a value; `expected` describes valid values for users. */
 interface Checked {
   readonly accepts: (entry: string) => boolean
   readonly expected: string
@@ -61,71 +59,71 @@ export type FlagValue<F> = F extends { readonly reads: 'number' }
 
 export type FlagValues<Table extends FlagTable> = { readonly [Name in keyof Table]: FlagValue<Table[Name]> }
 
-/** What an account may do to resources: a rule of a role, as Kubernetes has them. */
+/** A rule of a Kubernetes role. */
 export interface AccessRule {
   readonly apiGroups: readonly string[]
   readonly resources: readonly string[]
   readonly verbs: readonly string[]
 }
 
-/** The value that `<wing>/wing.ts` exports; a wing that has neither needs none. */
+/** The value that `<wing>/wing.ts` exports. A wing without flags and rules has none. */
 export interface Wing {
-  /** Of the worker. */
+  /** Flags of the worker. */
   readonly flags: FlagTable
-  /** What passes are told (`LevelPass.settings`) where nobody has configured anything: roles for namespaces are made by it. */
+  /** The settings of passes (`LevelPass.settings`) without configuration; `pawl gen` creates namespaced roles from them. */
   readonly defaultSettings?: JsonValue
-  /** What the worker does to kinds of others; its own kinds say so themselves (`workerVerbs`). */
+  /** Rights of the worker for other groups' kinds. The wing's own kinds declare `workerVerbs`. */
   readonly workerRules: readonly AccessRule[]
-  /** What the bridge does beside following kinds; without it nothing. */
+  /** Rights of the bridge in addition to watching kinds; default none. */
   readonly bridgeRules?: readonly AccessRule[]
-  /** What the further rules of its admissions read. */
+  /** Rights of the webhook for its asynchronous rules. */
   readonly webhookRules?: readonly AccessRule[]
-  /** Kinds of objects in which the engine tells of itself; undefined: the wing has none. */
+  /** Objects in which the engine reports its health and problems; undefined: the wing has none. */
   readonly statusReports?: StatusReports
   /**
-   * Controllers that are there only where somebody wants them: by name, the flag that has to say yes. The bridge has these flags, too, for it follows what
-   * such a controller looks at.
+   * Optional controllers: controller name to the flag that enables it with yes. The bridge has these flags too, because it watches the controller's
+   * kinds.
    */
   readonly switches?: Readonly<Record<string, string>>
-  /** What its activities count; undefined: nothing. */
+  /** Metrics of its activities; default none. */
   readonly metrics?: MetricTable
-  /** A process serves it only where `--wings` names it; undefined: also where the flag is not given. Its controllers ask for queues of their own. */
+  /** A process runs the wing only when `--wings` names it; default: also without the flag. Its controllers have their own task queues. */
   readonly onlyWhenNamed?: true
-  /** Under which names the API server asks the webhook about the wing's kinds (admission.ts); undefined: about none. */
+  /** Names of the wing's webhooks (admission.ts); undefined: the wing has no admission rules. */
   readonly admission?: WingAdmission
 }
 
-/** Names that users and other programs know. */
+/** Names that users and other programs rely on. */
 export interface WingAdmission {
-  /** Of the ValidatingWebhookConfiguration. */
+  /** Name of the ValidatingWebhookConfiguration. */
   readonly configuration: string
-  /** The webhooks of the configuration are called after their kinds, and end in this. */
+  /** Suffix of the webhooks' names, after the kind. */
   readonly domain: string
-  /** An object with this label, of value `true`, is not asked about. Undefined: rules that hold users to something know no such label. */
+  /** Objects with this label and the value `true` skip validation. Undefined: users cannot skip the rules. */
   readonly skipLabel?: string
-  /** Of the MutatingWebhookConfiguration; undefined: none of the wing's rules has mutations. No label keeps an object from these. */
+  /** The MutatingWebhookConfiguration; undefined: the wing has no mutations. No label skips mutations. */
   readonly mutation?: { readonly configuration: string; readonly domain: string }
-  /** By kind, the counters of what is answered about writes of its objects, each with the label `namespace`; undefined: nothing is counted. */
+  /** By kind: counters of admission reviews, each with the label `namespace`; undefined: no counters. */
   readonly counters?: Readonly<Record<string, ReviewCounters>>
 }
 
-/** Their names, as Prometheus has them. */
+/** Prometheus metric names. */
 export interface ReviewCounters {
   readonly created: string
   readonly updated: string
   readonly refused: string
-  /** Undefined: nobody is asked about deletions. They always pass, and wait for the webhook a second at most. */
+  /** Undefined: the webhook does not review deletions. It always accepts them; a deletion waits for the webhook for at most 1 s. */
   readonly deleted?: string
 }
 
-/** A kind, as it is addressed. */
+/** API resource of a kind. */
 export interface ReportResource {
   readonly apiVersion: string
   readonly kind: string
   readonly plural: string
 }
 
-/** What the engine says of itself. */
+/** The engine's health. */
 export interface HealthReport {
   readonly state: 'Init' | 'Ok' | 'Failed'
   /** ISO 8601 */
@@ -133,7 +131,7 @@ export interface HealthReport {
   readonly description: string
 }
 
-/** A defect that the engine met in itself. */
+/** A defect that the engine found in itself. */
 export interface ProblemReport {
   /** The pod or machine. */
   readonly place: string
@@ -145,48 +143,48 @@ export interface ProblemReport {
 export interface StatusReports {
   readonly health: ReportResource & {
     fields(told: HealthReport): object
-    /** Undefined: the object says nothing that could be read. */
+    /** Undefined: the object contains no readable health. */
     read(object: object): Pick<HealthReport, 'state' | 'at'> | undefined
   }
   readonly problems: ReportResource & {
-    /** The fields of the object with one more in front of those that it has; the oldest go. */
+    /** Returns the object's fields with the problem added in front; the oldest problems are removed. */
     with(object: object | undefined, problem: ProblemReport): object
   }
 }
 
-/** One metric, by the type that Prometheus knows. */
+/** Declaration of a Prometheus metric. Activities count them (activities/run/metrics.ts); the worker serves them. */
 export interface MetricDeclaration {
-  /** `histogram`: of seconds. */
+  /** A `histogram` counts seconds. */
   readonly type: 'counter' | 'gauge' | 'histogram'
-  /** One sentence for people, in one line. */
+  /** One sentence in one line. */
   readonly help: string
-  /** Names of its labels; absent: it has none. Of their values there are few: a worker keeps each as long as it runs. */
+  /** Label names; absent: none. Labels must have few different values, because a worker keeps each series. */
   readonly labels?: readonly string[]
 }
 
-/** By name, as Prometheus allows names. */
+/** Metrics by name, as Prometheus allows names. */
 export type MetricTable = Readonly<Record<string, MetricDeclaration>>
 
 export type MetricLabels = Readonly<Record<string, string>>
 
-/** Hears of each change when it is made, for those who are sent metrics in place of asking for them. Throws nothing. */
+/** Observes each change, to push metrics to another system. Must not throw. */
 export interface MetricsObserver {
-  /** @param labels also those that are only for who hears. */
+  /** @param labels includes labels that only observers get. */
   counted(name: string, labels: MetricLabels, by: number): void
   observed(name: string, labels: MetricLabels, seconds: number): void
 }
 
-/** What a process counts, to a wing that sends it on. */
+/** The metrics of a process, for observers. */
 export interface MetricsSource {
   addObserver(observer: MetricsObserver): void
 }
 
-/** Where metrics are sent by the protocol of StatsD, as the environment of a process says it. */
+/** StatsD settings from the environment of the process. */
 export interface StatsdEnvironment {
   /** `$STATSD_URL`. */
   readonly url?: string
-  /** `$DD_AGENT_HOST`: the agent of this node. */
+  /** `$DD_AGENT_HOST`: the agent on this node. */
   readonly agentHost?: string
-  /** `$DD_DOGSTATSD_PORT`, beside it. */
+  /** `$DD_DOGSTATSD_PORT`. */
   readonly agentPort?: string
 }

@@ -1,33 +1,33 @@
-// The objects that a test's pass finds and writes: those of its states, and what it has applied. Not an API server: nothing is defaulted,
-// refused or finished. A state that is read again shows what the pass wrote.
+// The objects of a test's pass: the given states and the objects that the pass applies. It is not an API server: it sets no defaults, rejects nothing
+// and
+// runs no other controllers. A refreshed state shows the pass's writes.
 
 import type { JsonObject, ObservedObject, Ownership, WantedObject } from '../run/level/level-pass.ts'
-import { isChildOf, OWNER_ANNOTATION, ownerAnnotation, OWNER_UID_LABEL, ownerReferenceOf } from '../run/owners.ts'
+import { isChildOf, OWNER_ANNOTATION, OWNER_UID_LABEL, ownerAnnotation, ownerReferenceOf } from '../run/owners.ts'
 import type { LevelController } from '../run/level/define-level.ts'
 import type { ObjectMeta } from '../kind/kind.ts'
 import { groupKindOf } from '../kind/group-kind.ts'
 import { metadataOf } from './stored-objects.ts'
 import type { JsonValue } from '../kind/schema.ts'
-import { isThere, mergedFields } from './written-fields.ts'
 import {
-  type TemplateValues,
   type Narrowed,
   type Selection,
   selectionsOf,
   type StateQuery,
+  type TemplateValues,
 } from '../run/level/query.ts'
 
 export interface FakeCluster {
-  /** The states, those that were not given empty. */
+  /** The states; a state that is not given is empty. */
   readonly state: Record<string, unknown>
-  /** @returns whether anything was written: what is so already is not. */
+  /** @returns whether the object changed. */
   readonly apply: (object: WantedObject, owner: Ownership) => boolean
-  /** The object that is there under this name. */
+  /** The object of this name. */
   readonly find: (object: Named) => JsonObject | undefined
-  /** Whose it is: the target's, nobody's, or that of the one that is named. What a test gives to an `owned` state is the target's. */
+  /** The owner: the target, another object, or none. The target owns given objects of `owned` states. */
   readonly whose: (object: Named) => 'ours' | 'nobody' | { readonly owner: string }
   readonly remove: (object: ObservedObject) => void
-  /** The state as it is now. */
+  /** The current state. */
   readonly look: (name: string, narrowed?: Narrowed) => unknown
 }
 
@@ -72,7 +72,7 @@ export function fakeCluster(
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined
       if (query === undefined)
         throw new Error(`there is no state "${name}"; expected one of ${Object.keys(queries).join(', ')}`)
-      // What a view has made of objects shows nothing of what a pass writes.
+      // Results of a view do not change with writes.
       if (views.has(name)) return views.get(name)
       const isMeant = ({ metadata }: JsonObject) =>
         (names?.includes(metadata.name) ?? true) &&
@@ -108,11 +108,11 @@ function isSomething(value: unknown): boolean {
 
 function objectsIn(value: unknown): readonly JsonObject[] {
   const all: readonly unknown[] = Array.isArray(value) ? value : [value]
-  // A view may be anything; what has metadata is an object.
+  // A view returns any value; objects have metadata.
   return all.filter((one): one is JsonObject => typeof one === 'object' && one !== null && 'metadata' in one)
 }
 
-/** What names an object. */
+/** The key of an object. */
 export type Named = Pick<WantedObject, 'apiVersion' | 'kind'> & {
   readonly metadata: { readonly name: string; readonly namespace?: string | undefined }
 }
@@ -153,7 +153,7 @@ function markOf({ apiVersion, kind, metadata }: JsonObject): string {
   return ownerAnnotation({ apiVersion, kind, namespace: metadata.namespace, name: metadata.name })
 }
 
-/** Whether a query would find what the pass has made. By fields other than the name nobody can tell, so it does not. */
+/** Whether a query selects an object that the pass created. A field selector other than the name cannot be evaluated and selects nothing. */
 function isSelected(query: StateQuery, { apiVersion, kind, metadata }: JsonObject, ground: TemplateValues): boolean {
   if (query.kind !== `${apiVersion}/${kind}`) return false
   return selectionsOf(query, ground.target, ground.settings).some(
@@ -174,4 +174,41 @@ function hasLabels(selector: Selection['labelSelector'], labels: Readonly<Record
 
 function isField(selector: Selection['fieldSelector'], name: string): boolean {
   return selector === '' || selector === `metadata.name=${name}`
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Whether the object already has all applied fields. */
+export function isThere(found: unknown, wanted: unknown): boolean {
+  if (wanted === null || wanted === undefined) return found === undefined || found === null
+  if (Array.isArray(wanted))
+    return Array.isArray(found) && found.length === wanted.length && wanted.every((one, at) => isThere(found[at], one))
+  if (isFields(wanted))
+    return isFields(found) && Object.entries(wanted).every(([key, value]) => isThere(ownField(found, key), value))
+  return found === wanted
+}
+
+/** Merges applied fields like `act.apply`: other fields stay, null removes, lists are replaced as a whole. */
+export function mergedFields(found: Fields, wanted: Fields): Fields {
+  const kept = Object.entries(found).filter(([key]) => wanted[key] === undefined)
+  const written = Object.entries(wanted).flatMap(([key, value]) => {
+    if (value === undefined || value === null) return []
+    const before = ownField(found, key)
+    return [[key, isFields(value) ? mergedFields(isFields(before) ? before : {}, value) : withoutNulls(value)] as const]
+  })
+  return Object.fromEntries([...kept, ...written])
+}
+
+/** A null in a new list element removes the field. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls)
+  return isFields(value) ? mergedFields({}, value) : value
+}
+
+function ownField(fields: Fields, key: string): unknown {
+  return Object.hasOwn(fields, key) ? fields[key] : undefined
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,4 @@
-// `pawl/kit/testing`: what unit tests of controllers are written with. Free of Temporal, of Node and of any test runner.
+// `pawl/kit/testing`: functions for unit tests of controllers. Imports neither Temporal nor Node nor a test runner.
 
 export { runPass } from './run-pass.ts'
 export type { FakedCalls, FakedFaults, GivenPass, PassCourse, TestEvent, TestWrite } from './pass-course.ts'

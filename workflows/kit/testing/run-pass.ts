@@ -1,5 +1,5 @@
-// One pass of a controller in level mode without servers, for unit tests: what was observed is given, what is written is kept, and faults are
-// made as a test wants them. It does what a run does (run/loop/run-level.ts) around the author's steps: finalizer, deletion, status, Warning.
+// `runPass`: one pass of a controller in level mode without servers, for unit tests. The test gives the observed state and faults. Like the real run
+// (run/loop/run-level.ts) it handles finalizer, deletion, status and Warning Events around the author's steps.
 
 import type { AnyLevelPass, LevelController } from '../run/level/define-level.ts'
 import { CHANGED, nextPass } from '../run/next-pass.ts'
@@ -9,10 +9,9 @@ import type { JsonObject } from '../run/level/level-pass.ts'
 import { done, isDone, joinOutcomes, type Outcome } from '../plan/outcome.ts'
 import { nop, runStep, type Step, type StepHooks } from '../plan/step.ts'
 import { recordSteps } from '../plan/trace.ts'
-import { statusPatch, applyStatusPatch } from '../run/level/status-patch.ts'
+import { applyStatusPatch, statusPatch } from '../run/level/status-patch.ts'
 import { fakeCluster } from './fake-cluster.ts'
-import { fakeCalls } from './fake-calls.ts'
-import { FakedFailure, faultsOf, testRuntime } from './faked-faults.ts'
+import { fakeCalls, FakedFailure, faultsOf, testRuntime } from './fake-activities.ts'
 import type { ActionLog } from '../run/level/own-activities.ts'
 import { testActs, throwIf } from './test-acts.ts'
 import type { FakedCalls, FakedFaults, GivenPass, PassCourse, TestEvent, TestWrite } from './pass-course.ts'
@@ -22,7 +21,7 @@ import { writesFor } from '../run/level/declared-writes.ts'
 /**
  * Runs one pass.
  *
- * @throws what the steps throw that is no fault: bugs.
+ * @throws errors of steps that are no faults: bugs.
  */
 export async function runPass<State, Target extends { readonly metadata: object }>(
   controller: LevelController<State, Target>,
@@ -43,9 +42,9 @@ export async function runPass<State, Target extends { readonly metadata: object 
 
 interface Scene {
   readonly step: Step<AnyLevelPass>
-  /** As the step sees it. */
+  /** The pass of a step. */
   readonly target: JsonObject
-  /** What the run comes to when the step is done. */
+  /** The run's result after the step. */
   readonly end: 'Converged' | 'Deleted'
   readonly finalizer: PassCourse<unknown, unknown>['finalizer']
 }
@@ -70,7 +69,7 @@ interface Surroundings {
   readonly latest?: Date
 }
 
-/** A state that cannot be read is thrown at whoever asks for it, as in a run, and so is a lazy one before it was read. */
+/** Access to an unreadable state, or to a lazy state before `refresh`, throws as in a run. */
 function readable(
   { queries }: Pick<LevelController, 'queries'>,
   state: Record<string, unknown>,
@@ -162,7 +161,7 @@ function timesOf({ latest }: Surroundings): Pick<AnyLevelPass, 'now' | 'latest'>
   return { now, latest: latest ?? now }
 }
 
-/** The fields that differ, as they are now; null for those that went. */
+/** The changed fields with their current values; null for removed ones. */
 function writtenOf(before: unknown = {}, after: unknown = {}): Readonly<Record<string, JsonValue>> {
   const [old, now] = [before, after] as readonly Readonly<Record<string, JsonValue>>[]
   const fields = new Set([...Object.keys(old ?? {}), ...Object.keys(now ?? {})])
@@ -183,7 +182,7 @@ function targetOf({ target }: LevelController, given: Unstored<{ readonly metada
   }
 }
 
-/** As settle tells them; that a pass has to look again is no news. */
+/** The faults that settle reports; a conflict is not one of them. */
 function warningsOf(outcome: Outcome): readonly TestEvent[] {
   const { fault } = nextPass(outcome, 0)
   return fault === undefined || fault.reason === CHANGED ? [] : [{ type: 'Warning', ...fault }]

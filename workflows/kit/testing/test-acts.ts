@@ -1,5 +1,6 @@
-// What the actions of a test's pass do: to objects in memory, by the rules of the activities (activities/run/level/), or to a fault that the
-// test has made.
+// The writes of a test's pass (`pass.act`): changes of objects in memory by the rules of the activities (activities/run/level/), or faults that the
+// test
+// requests.
 
 import { type LevelController, resourceOf } from '../run/level/define-level.ts'
 import { fitAnnotations } from '../run/byte-limits.ts'
@@ -17,7 +18,7 @@ import { renderSecretRefs } from '../run/level/secret-values.ts'
 import { checkWritePlace } from '../run/level/declared-writes.ts'
 import type { Fault } from '../plan/outcome.ts'
 import type { FakeCluster, Named } from './fake-cluster.ts'
-import { FakedFailure, faultsOf } from './faked-faults.ts'
+import { FakedFailure, faultsOf } from './fake-activities.ts'
 import type { FakedFaults, GivenPass, TestEvent, TestWrite } from './pass-course.ts'
 import { namespaceOf } from './stored-objects.ts'
 
@@ -26,7 +27,7 @@ export interface Acting {
   readonly target: JsonObject
   readonly fails: FakedFaults
   readonly released: GivenPass<unknown, unknown>['released']
-  /** Filled by the acts. */
+  /** The acts add to this. */
   readonly writes: TestWrite[]
   readonly events: TestEvent[]
 }
@@ -88,7 +89,7 @@ export function testActs(controller: LevelController, acting: Acting): LevelActs
   }
 }
 
-/** Whether it is in the target's namespace. @throws the fault of what the controller does not declare. */
+/** Whether the object is in the target's namespace. @throws the fault of an undeclared write. */
 function placeOf(controller: LevelController, target: JsonObject, object: Named): 'here' | 'elsewhere' {
   const { apiVersion, kind, metadata } = object
   const home = namespaceOf(target)
@@ -116,7 +117,7 @@ function refuseStrangers({ cluster, target }: Acting, object: WantedObject, isAd
     throw final('NotOwned', `${what} is there and belongs to nobody; expected \`adopt: true\``)
 }
 
-/** @param isWhole also when only its version is another one. */
+/** @param isWhole compares the version too. */
 function refuseChanged(cluster: FakeCluster, expected: ObservedObject, isWhole: boolean): void {
   const { uid, resourceVersion } = cluster.find(expected)?.metadata ?? {}
   if (uid === expected.metadata.uid && (!isWhole || resourceVersion === expected.metadata.resourceVersion)) return
@@ -137,7 +138,7 @@ function resourceFor(controller: LevelController, { apiVersion, kind }: Pick<Nam
   }
 }
 
-/** The fault that a test wants for what asks for this. */
+/** The fault that the test requests for this call. */
 export function throwIf(wanted: Fault | undefined): void {
   if (wanted !== undefined) throw new FakedFailure(wanted)
 }

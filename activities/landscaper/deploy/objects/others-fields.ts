@@ -8,7 +8,7 @@
 // Without managedFields the owners are unknown, and the manifest replaces everything.
 
 import { type ElementSet, type FieldSet, hasElements, isWhole } from '../../../kube/managed-fields.ts'
-import { fieldOf } from '../../../kube/merge.ts'
+import { fieldOf } from '../../../kube/merge-patch.ts'
 import { isMap, type Json } from './config-reader.ts'
 
 export interface Owners {

@@ -10,7 +10,7 @@
 // Source: spec/landscaper.md 4.2 "updateStrategy".
 
 import { type FieldSet, hasElements, isWhole } from '../../../kube/managed-fields.ts'
-import { fieldOf } from '../../../kube/merge.ts'
+import { fieldOf } from '../../../kube/merge-patch.ts'
 import { isMap, type Json } from './config-reader.ts'
 import { elementFinder, inPlaces, pairsOf } from './others-fields.ts'
 

@@ -8,7 +8,7 @@ import type { By, Subject } from '../../../../workflows/kit/index.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { isFinal } from '../../../kube/errors.ts'
-import { isReleased, targetView } from '../../../kube/views.ts'
+import { isDeletedWithoutFinalizers, targetView } from '../../../kube/object-views.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
 import { type Patch, PARALLEL_WRITES, type Writer, writeAll } from '../../../kube/write.ts'
 import { processInTime } from '../../../run/process-in-time.ts'
@@ -231,7 +231,7 @@ function result(deps: LandscaperDeps, by: By, parts: readonly Done[]): AnswerRes
     const { name, uid } = step.object.metadata
     if (answer.result === 'failed') {
       failures.push({ object: name, code: answer.error.reason, message: answer.error.message })
-    } else if (answer.result === 'gone' || isReleased(answer.object)) gone.push(uid)
+    } else if (answer.result === 'gone' || isDeletedWithoutFinalizers(answer.object)) gone.push(uid)
     else items.push(deployItemView(answer.object, by, deps))
   }
   return { items, gone, failures }

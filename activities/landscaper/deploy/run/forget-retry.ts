@@ -11,7 +11,7 @@ import { isTypeBuiltIn } from '../../../../workflows/landscaper/deploy-item/hand
 import type { KubeObject } from '../../../kube/client.ts'
 import { fieldManagerOf } from '../../../kube/managed-fields.ts'
 import { readObject } from '../../../kube/read-family.ts'
-import { targetView } from '../../../kube/views.ts'
+import { targetView } from '../../../kube/object-views.ts'
 import { type Patch, writeAll } from '../../../kube/write.ts'
 import { hasRequest, removeRequest } from '../../../run/children.ts'
 import { type DeployItemView, deployItemView } from '../../deploy-item-view.ts'

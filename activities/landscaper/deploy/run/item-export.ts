@@ -6,10 +6,10 @@ import { type DeployItem, deployItemKind } from '../../../../workflows/landscape
 import type { LandscaperDeps } from '../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { isFinal, isNamespaceTerminating, KubeError } from '../../../kube/errors.ts'
-import { isHeldBy, isOwnedBy, ownerReference } from '../../../kube/owners.ts'
+import { isOnlyOwnedBy, isOwnedBy, ownerReference } from '../../../kube/owners.ts'
 import { readObject } from '../../../kube/read-family.ts'
 import { entriesOf, secretResource } from '../../../kube/core-kinds.ts'
-import { ownerOf } from '../../../kube/views.ts'
+import { ownerOf } from '../../../kube/object-views.ts'
 import { type Write, type WriteAnswer, type Writer, writeAll } from '../../../kube/write.ts'
 import type { Deployer } from './deployer.ts'
 
@@ -95,7 +95,7 @@ async function exportWrite(
       body: newSecret(object, target.name, data),
       isOurs: (found) => isOwnedBy(found, deployItemKind, owner),
     }
-  if (!isHeldBy(existing, deployItemKind, owner)) return takenName(existing, object)
+  if (!isOnlyOwnedBy(existing, deployItemKind, owner)) return takenName(existing, object)
   const isOurs = isOwnedBy(existing, deployItemKind, owner)
   if (isOurs && entriesOf(existing)?.['config'] === data.config) return undefined
   return {

@@ -2,7 +2,7 @@
 
 import type { By } from '../../../../workflows/kit/index.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
-import { ownerOf } from '../../../kube/views.ts'
+import { ownerOf } from '../../../kube/object-views.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import type { TargetObjects } from '../target/target-cluster.ts'
 import { targetsOf } from '../target/target-users.ts'

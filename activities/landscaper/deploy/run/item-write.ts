@@ -5,7 +5,7 @@ import { type DeployItem, deployItemKind } from '../../../../workflows/landscape
 import type { LandscaperDeps } from '../../deps.ts'
 import { recordWarning } from '../../../kube/events.ts'
 import { finalizerPatch } from '../../../run/finalize.ts'
-import { targetView } from '../../../kube/views.ts'
+import { targetView } from '../../../kube/object-views.ts'
 import type { Patch, Write, WriteAnswer } from '../../../kube/write.ts'
 import { asFirst } from './begin-job.ts'
 import { type ItemJob, itemStatus } from './item-status.ts'

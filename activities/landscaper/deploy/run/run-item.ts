@@ -9,7 +9,7 @@ import type { By, ErrorReport } from '../../../../workflows/kit/index.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { isFinal, KubeError, toApplicationFailure } from '../../../kube/errors.ts'
-import { isReleased } from '../../../kube/views.ts'
+import { isDeletedWithoutFinalizers } from '../../../kube/object-views.ts'
 import { readObject } from '../../../kube/read-family.ts'
 import { withoutUninstall } from '../../requests.ts'
 import { type Patch, writeAll } from '../../../kube/write.ts'
@@ -371,7 +371,7 @@ class ItemRun {
     if (answer === undefined) throw new Error(`no answer for ${job.object.metadata.name}`)
     if (answer.result === 'failed') return await this.#refused(job, write, answer.error)
     await warnOfError(this.#deps, job.jobID, answer)
-    return answer.result === 'gone' || isReleased(answer.object) ? undefined : answer.object
+    return answer.result === 'gone' || isDeletedWithoutFinalizers(answer.object) ? undefined : answer.object
   }
 
   // A permanent rejection is not retried: the item ends without the rejected fields, with the server's reason.

@@ -10,7 +10,7 @@ import { type DeployItem, deployItemKind } from '../../../../workflows/landscape
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LandscaperDeps } from '../../deps.ts'
 import { versionOf } from '../../../kube/object-cache.ts'
-import { storedAs } from '../../../kube/views.ts'
+import { storedAs } from '../../../kube/object-views.ts'
 import type { Deployer, ItemAct } from './deployer.ts'
 import { type ItemResult, runItem } from './run-item.ts'
 import { keyOf, type Sending } from './sending.ts'

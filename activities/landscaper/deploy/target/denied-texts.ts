@@ -2,7 +2,7 @@
 // quote any field.
 
 import type { KubeError } from '../../../kube/errors.ts'
-import { withoutSent } from '../../../kube/redact-message.ts'
+import { withoutSentTexts } from '../../../kube/redact-message.ts'
 
 // The beginning of the message: the request and the webhook.
 const SENTENCE = /^[^]*? denied (?:the )?request: /
@@ -15,5 +15,5 @@ export function withoutTexts(error: KubeError, body: unknown): KubeError {
   const [head] = SENTENCE.exec(message) ?? []
   if (head === undefined) return error
   const sentence = message.slice(head.length)
-  return error.saying(head + withoutSent(sentence, body))
+  return error.withMessage(head + withoutSentTexts(sentence, body))
 }

@@ -15,7 +15,7 @@ import type { Deps } from '../../../deps.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { isNotFound } from '../../../kube/errors.ts'
 import { recordEvent } from '../../../kube/events.ts'
-import { listNow } from '../../../kube/read-family.ts'
+import { listFromServer } from '../../../kube/read-family.ts'
 import { resourcePath } from '../../../kube/resource-path.ts'
 import { secretResource } from '../../../kube/core-kinds.ts'
 import { type Patch, type Write, writeAll } from '../../../kube/write.ts'
@@ -232,7 +232,7 @@ type UsedTargets = ReadonlyMap<string, Users>
 /** A kind whose CustomResourceDefinition was deleted has no objects. */
 async function listAll<Watched extends WatchedKind>(deps: Deps, watched: Watched, namespace: string) {
   try {
-    return await listNow(deps, watched, namespace, '')
+    return await listFromServer(deps, watched, namespace, '')
   } catch (error) {
     if (isNotFound(error)) return []
     throw error

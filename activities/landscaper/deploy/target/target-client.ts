@@ -91,13 +91,13 @@ export class TargetClient implements KubeClient {
     }
   }
 
-  #failed(error: unknown, { body, mayBeSmaller = false }: RequestOptions): unknown {
+  #failed(error: unknown, { body, isRetriedSmaller = false }: RequestOptions): unknown {
     if (!(error instanceof KubeError)) return error
     if (error.isDenial) return withoutTexts(error, body)
     if (error.cause instanceof RefusedAddress) return this.#options.guard?.refused(error.cause) ?? error
     if (error.status === 401) return this.#options.refused(error)
     // One slow page does not mean that the server answers no requests.
-    if (isUnanswered(error) && !(mayBeSmaller && isSilent(error)))
+    if (isUnanswered(error) && !(isRetriedSmaller && isSilent(error)))
       this.#silence = { error, at: this.#options.now().getTime() }
     return error
   }

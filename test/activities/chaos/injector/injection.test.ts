@@ -1,4 +1,4 @@
-// One injection and what it writes down. Source: spec/chaos.md 4.5 (D2, D6, D16), section 6 (5), Q20.
+// One injection and its undo log. Source: spec/chaos.md 4.5 (D2, D6, D16), section 6 (5), Q20.
 
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -30,7 +30,7 @@ let ran: string[]
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'pawl-injection-'))
-  // Nobody lives in this /proc: whoever wrote notes has been killed.
+  // This /proc has no living processes, so the owner of each entry counts as killed.
   await mkdir(join(folder, 'proc/sys/kernel/random'), { recursive: true })
   await writeFile(join(folder, 'proc/sys/kernel/random/boot_id'), 'boot-1\n')
   ran = []
@@ -289,7 +289,7 @@ function made({ executor: given = executor(), prepared, proc = join(folder, 'pro
   })
 }
 
-/** Writes down what is run; one of the programs fails. */
+/** Records the executed programs; one program fails. */
 function machineOf(failing = ''): Machine {
   const proc = join(folder, 'proc')
   return {
@@ -313,7 +313,7 @@ function executor(failing = ''): Executor {
 let kill: () => void
 let killed: Promise<void>
 
-/** Does so many commands, and never answers to the next. */
+/** Executes this number of commands and never returns from the next one. */
 function killedAfter(count: number): Executor {
   killed = new Promise((resolve) => (kill = resolve))
   const real = executor()

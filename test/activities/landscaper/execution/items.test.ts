@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 
-import { storedAs } from '../../../../activities/kube/views.ts'
+import { storedAs } from '../../../../activities/kube/object-views.ts'
 import { decodeItems, deployItemName } from '../../../../activities/landscaper/execution/items.ts'
 import { countLoopTurns } from '../../../support/costs/event-loop-turns.ts'
 import { data } from '../tenant-data.ts'

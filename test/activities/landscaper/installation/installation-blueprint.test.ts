@@ -6,7 +6,7 @@ import { createRegistries } from '../../../../activities/landscaper/components/r
 import type { LandscaperDeps } from '../../../../activities/landscaper/deps.ts'
 import { blueprintOf, checkContext } from '../../../../activities/landscaper/installation/installation-blueprint.ts'
 import { createKubeClient, type KubeClient } from '../../../../activities/kube/client.ts'
-import { storedAs } from '../../../../activities/kube/views.ts'
+import { storedAs } from '../../../../activities/kube/object-views.ts'
 import { installationKind } from '../../../../workflows/landscaper/installation/kind.ts'
 import { API } from '../../../support/cluster/cluster.ts'
 import {

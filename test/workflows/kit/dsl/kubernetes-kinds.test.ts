@@ -1,10 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-
 import { describe, expect, it } from 'vitest'
 
 import { compile } from '../../../../workflows/kit/dsl/index.ts'
-import { KUBERNETES_KINDS } from '../../../../workflows/kit/dsl/kubernetes-kinds.ts'
+import { KUBERNETES_KINDS } from '../../../../workflows/kit/dsl/kind-facts.ts'
 import { lookup, OPTIONS } from './documents.ts'
 
 const MODULES = fileURLToPath(new URL('../../../../workflows/kit/kind/kubernetes', import.meta.url))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { storedAs } from '../../../../activities/kube/views.ts'
+import { storedAs } from '../../../../activities/kube/object-views.ts'
 import { data } from '../../../activities/landscaper/tenant-data.ts'
 import { executionView } from '../../../../activities/landscaper/execution/views.ts'
 import { executionKind } from '../../../../workflows/landscaper/execution/kind.ts'

@@ -1,25 +1,26 @@
-// Work that outlives a pass: a track is a chain of activities for one item of many, or alone. It holds up no pass and no other item;
-// when it fails, or is the last to end, the loop is woken. Pure: how work is started and cancelled comes from loop/temporal.ts.
+// Background activities: chains of activities for one item of an object that outlive a pass and block neither passes nor other items. The run is
+// woken when
+// one fails or the last one ends. Pure: loop/temporal.ts starts and cancels the work.
 //
-//   K1. One track per key at a time; a key whose failure no pass has seen yet is not started again.
-//   K2. What a track did enters the state when it ends, so that what people see is right without a pass.
-//   K3. No more than MOST_RUNNING run at once: Temporal refuses a run that has thousands of activities open. The others follow as tracks end.
+//   K1. A key has at most one background activity. A key whose failure no pass has seen is not started again.
+//   K2. The result of a background activity changes the run's state when it ends, so that details are correct without a pass.
+//   K3. At most MOST_RUNNING run at once, because Temporal rejects runs with thousands of pending activities. The others start when running ones end.
 
 import { done, joinOutcomes, type Outcome } from '../../plan/outcome.ts'
 
-/** How the run's state changes by what a track did. */
+/** The change of the run's state by a background activity. */
 export type StateChange<State> = (state: State) => State
 
 export interface BackgroundActivities<State> {
-  /** Whether the key runs, is about to, or failed unseen (K1). */
+  /** Whether the key's work runs, is queued, or failed unseen (K1). */
   has(key: string): boolean
-  /** Starts `work` unless its key runs already (K1). */
+  /** Starts `work` unless the key already runs (K1). */
   start(key: string, work: () => Promise<StateChange<State>>): void
-  /** Cancels the tracks of all other keys: their items have ended otherwise. */
+  /** Cancels the work of all other keys: their items have ended. */
   retain(keys: ReadonlySet<string>): void
 }
 
-/** Work on its way. `end` rejects as the work does; after `cancel` it may, and nobody minds. */
+/** Running work. `end` rejects when the work fails; a rejection after `cancel` is ignored. */
 export interface StartedWork<T> {
   readonly end: Promise<T>
   cancel(): void
@@ -27,7 +28,7 @@ export interface StartedWork<T> {
 
 export interface BackgroundHooks<State> {
   readonly start: <T>(work: () => Promise<T>) => StartedWork<T>
-  /** Failures of the world as an outcome; undefined for a bug. */
+  /** The outcome of an activity failure; undefined for a bug. */
   readonly toOutcome: (error: unknown) => Outcome | undefined
   readonly ended: (change: StateChange<State>) => void
   readonly wake: () => void
@@ -35,12 +36,12 @@ export interface BackgroundHooks<State> {
 
 export interface BackgroundActivitySet<State> extends BackgroundActivities<State> {
   readonly running: number
-  /** What failed since the last call, joined. @throws the error of a track that met a bug */
+  /** The joined outcome of the failures since the last call. @throws the error of a bug. */
   takeFailures(): Outcome
   stop(): void
 }
 
-// Far below Temporal's limit of 2000 pending activities, for a chain may have two of them for a moment.
+// Far below Temporal's limit of 2000 pending activities, because a chain may briefly have two of them.
 const MOST_RUNNING = 800
 
 export function createBackgroundActivities<State>({

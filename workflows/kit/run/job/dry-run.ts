@@ -1,58 +1,57 @@
-// What a job would do, told before there is one: how a controller answers `pawl plan -f` by running its plan with activities that write nowhere.
+// Dry run of a job for `pawl plan -f`: a controller runs its plan with activities that write nothing.
 
 import { done, type Fault, joinOutcomes, type Outcome } from '../../plan/outcome.ts'
-import type { Runtime } from '../../plan/runtime.ts'
-import { runStep } from '../../plan/step.ts'
+import { runStep, type Runtime } from '../../plan/step.ts'
 import type { JobPass, JobPlan, JobState } from './job.ts'
 import type { By, Subject } from '../subject.ts'
 
 export interface DryRunRequest {
   readonly by: By
-  /** How the plan's steps are run. */
+  /** Runs the plan's steps. */
   readonly runtime: Runtime
-  /** It is to be there for the activities. */
+  /** The activities can read the object. */
   readonly subject: Subject
   readonly jobID: string
 }
 
-/** One child that the job brings to work, and takes no job of its own from. */
+/** A child that the job runs itself: it gets no own job. */
 export interface DryRunItem {
   readonly name: string
-  /** By which its siblings mean it. */
+  /** The name that siblings use for it. */
   readonly item: string
   readonly type: string
-  /** From 1: those of one level begin together. */
+  /** From 1: items of the same level start together. */
   readonly level: number
   readonly uninstalls: boolean
 }
 
 export interface DryRunJob {
   readonly subject: Subject
-  /** `waits`: it comes so far, and then waits for something that is beside what was asked. */
+  /** `waits`: the job waits for something outside of the dry run. */
   readonly end: 'succeeds' | 'fails' | 'waits'
-  /** What it fails of or waits for, as its status would say. */
+  /** The reason of a failure or wait, as in the status. Part of the JSON output. */
   readonly told?: string
-  /** In the order in which they begin. */
+  /** In the order of their start. */
   readonly items: readonly DryRunItem[]
-  /** Jobs that it hands down, in the order in which they end. */
+  /** Jobs of children, in the order of their end. */
   readonly jobs: readonly DryRunJob[]
 }
 
-/** What a controller answers with; its activities are those of its own passes. */
+/** A controller's dry run; it calls the same activities as its passes. */
 export type DryRun = (act: never, asked: DryRunRequest) => Promise<DryRunJob>
 
-/** How far the phases of a plan come. */
+/** The result of running phases. */
 export interface DryRunPhases {
-  /** The phase that did not end, or the one at which it was to stop. */
+  /** The phase that did not end, or the phase `until`. */
   readonly phase: string
   readonly end: DryRunJob['end']
   readonly told?: string
 }
 
-/** One that asks to be called again at once is, so often. */
+/** The limit of immediate retries of a step. */
 const MOST_AGAIN = 5
 
-/** Runs the phases of a plan from its first up to one that is not run any more. @param enters told of each phase before its step. */
+/** Runs the phases of a plan from `from` up to `until`, which it does not run. @param enters called with each phase before its step. */
 export async function dryRunPhases<State extends JobState, Act>(
   plan: JobPlan<JobPass<State, Act>>,
   pass: JobPass<State, Act>,

@@ -1,14 +1,14 @@
-// What a query may ask in mode job: children that the subject owns, selected by what a run knows of its subject before it has
-// read anything. Whatever else a document asks for is refused when code is generated from it, and once more when its controller is loaded, so
-// that nothing in it is left undone.
+// Checks queries in job mode: they may select only children that the object owns, by data of the object's reference, because a run reads nothing
+// before.
+// Code generation and loading of the controller both reject other queries.
 
 import type { JobModeController } from '../controller.ts'
 import type { StateQuery } from '../level/query.ts'
 
-/** What a subject says of itself. */
+/** The fields of the object's reference. */
 const KNOWN: readonly string[] = ['metadata.name', 'metadata.namespace', 'metadata.uid']
 
-/** A query as documents and generated code have it. Whose kind it asks for does not matter here. */
+/** A query in documents and generated code, without the kind. */
 export interface AskedQuery extends Omit<StateQuery, 'kind' | 'many' | 'owned' | 'fresh'> {
   readonly many?: boolean
   readonly owned?: boolean | 'label'
@@ -16,13 +16,13 @@ export interface AskedQuery extends Omit<StateQuery, 'kind' | 'many' | 'owned' |
 }
 
 export interface JobQueryProblem {
-  /** What was found and expected. */
+  /** The value found and the value expected. */
   readonly text: string
-  /** What the key of the selector that asks for it begins with; undefined where one is missing. */
+  /** Prefix of the selector's key; undefined for a missing selector. */
   readonly selector: string | undefined
 }
 
-/** @throws a plain Error with the controller, the state, what was found and expected, when a query is none for its mode. */
+/** @throws a plain Error with controller, state, found and expected value for an unsupported query. */
 export function checkJobQueries({ name, mode, queries }: Pick<JobModeController, 'name' | 'mode' | 'queries'>): void {
   for (const [state, query] of Object.entries(queries)) {
     const problem = jobQueryProblem(query)
@@ -30,7 +30,7 @@ export function checkJobQueries({ name, mode, queries }: Pick<JobModeController,
   }
 }
 
-/** Why a controller in mode job cannot have the query; undefined when it can. */
+/** Why job mode does not support the query; undefined when it does. */
 export function jobQueryProblem(query: AskedQuery): JobQueryProblem | undefined {
   return RULES.find(({ isBroken }) => isBroken(query)) ?? unknownReference(query)
 }

@@ -1,42 +1,42 @@
-// What the status of objects in job mode says, beside what the engine itself reads there: `jobID`, `jobIDFinished`, `phase` and
-// `observedGeneration`. A wing gives its objects the shape that their users know. Pure; times are parameters.
-// MERGED What a pass changes of a status, as data, and what the pass of a hosted child came to.
+// The status of objects in job mode: the format that a wing defines, and the change that a pass makes. The engine itself reads `jobID`,
+// `jobIDFinished`,
+// `phase` and `observedGeneration`. Pure; times are parameters.
 
 import type { ConditionChange } from '../conditions.ts'
 import type { Outcome } from '../../plan/outcome.ts'
 import type { By, ErrorReport, Subject, TargetView, TransitionMark } from '../subject.ts'
 
-/** Fields of a status; null takes one away. */
+/** Status fields; null removes a field. */
 export type StatusFields = Readonly<Record<string, unknown>>
 
 export interface JobStatus {
-  /** Holds an object under deletion until its job is done. */
+  /** Keeps an object with a deletionTimestamp until its job is done. */
   readonly finalizer: string
   /** The first phase of a job. */
   readonly firstPhase: (deleting: boolean) => string
   /**
-   * What the first write of a job says that its subject begins itself.
+   * Status fields of the first write of a job that the object starts itself.
    *
-   * @param now a time as Kubernetes writes it, here and below.
-   * @param beginning the first phase, and the generation that the job begins on.
+   * @param now a time in Kubernetes' format, here and below.
+   * @param beginning the first phase, and the generation of the job.
    */
   readonly onBegin: (now: string, beginning: { readonly phase: string; readonly generation: number }) => StatusFields
-  /** What a parent says when it hands a job to a child. */
+  /** Status fields when a parent hands a job to a child. */
   readonly onHandDown: (now: string) => StatusFields
-  /** What a pass that is settled says. @param before the status as it is; undefined when it need not be known. */
+  /** Status fields of a settled pass. @param before the current status; undefined when `needsCurrentStatus` is false. */
   readonly onSettle: (change: StatusChange, before: StatusFields | undefined, now: string) => StatusFields
-  /** Whether what a change says depends on the status as it is: lists are replaced as a whole. */
+  /** Whether `onSettle` needs the current status: lists are replaced as a whole. */
   readonly needsCurrentStatus: (change: StatusChange) => boolean
 }
 
 export interface StatusChange {
-  /** The job ID is not in the status yet: this first write of the job puts it there, if the job before (undefined: none) is still the one there. */
+  /** The first write of a hosted job: adds the job ID if the status still has the previous job ID (undefined: none). */
   readonly begins?: { readonly before: string | undefined }
-  /** The version the pass knows; the write is conditional on it. */
+  /** The observed resourceVersion, a precondition of the write. */
   readonly version: string
-  /** The phase the pass started from: a settle that meets another version goes on only if the object is still there. */
+  /** The phase at the start of the pass: after a conflict, settle continues only if the object still has it. */
   readonly observedPhase: string | undefined
-  /** `metadata.generation` of the version that the pass knows, without the one that a deletion adds: it counts the edits of the spec. */
+  /** `metadata.generation` of the observed version, without the increment of a deletion: it counts edits of the spec. */
   readonly specGeneration: number
   readonly phase: string
   readonly finished: boolean
@@ -47,19 +47,19 @@ export interface StatusChange {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** The target as it is after settle. */
+/** The object's status after settle. */
 export type SettledTarget = Pick<TargetView, 'version' | 'phase' | 'jobIDFinished' | 'observedGeneration' | 'lastError'>
 
-/** What the pass of a hosted child came to. */
+/** The result of a pass over a hosted child. */
 export interface HostedResult {
-  /** Of the child's controller. */
+  /** The child's controller and the hosting run. */
   readonly by: By
   readonly subject: Subject
-  /** Its finalizer was the last thing that held it. */
+  /** The child was deleted: its finalizer was the last one. */
   readonly isGone: boolean
-  /** Undefined: nothing of the child's status changes. */
+  /** Undefined: the status does not change. */
   readonly change: StatusChange | undefined
   readonly outcome: Outcome
-  /** Takes the child as settle left it. */
+  /** Updates the run's state of the child after settle. */
   applySettled(target: Partial<SettledTarget>): void
 }

@@ -1,9 +1,9 @@
-// The phases of a job, as far as one pass gets with them. Pure: how a step is run is a parameter.
+// Runs the phases of a job within one pass. Pure: the step runner is a parameter.
 //
-//   P1. A pass starts from the phase that was observed; it begins with the first one only where there is none, or an ended job's.
-//   P2. Phases that need no outside event fold into one pass.
-//   P3. What ends a job stands in one draft: the final phase with the time and the fault.
-//   P4. A job whose plan does something before its end has not ended until that is done: the next pass comes to its end anew.
+//   P1. A pass starts with the observed phase, or with the first phase when the status has no phase or a final phase.
+//   P2. Phases that wait for no external event run in the same pass.
+//   P3. One draft contains the end of a job: final phase, time and fault.
+//   P4. A job with an `ending` step ends only after this step is done: the next pass repeats it.
 
 import type { JobPass, JobPlan, JobState } from './job.ts'
 import type { ConditionChange } from '../conditions.ts'
@@ -13,17 +13,17 @@ import { CHANGED, retryable } from '../next-pass.ts'
 import { done, type Fault, interrupts, joinOutcomes, type Outcome } from '../../plan/outcome.ts'
 import type { Step } from '../../plan/step.ts'
 
-/** How far a pass got; `result` is how the job ended, undefined while it goes on. */
+/** The outcome of a pass; `result` is the final phase, undefined while the job runs. */
 export interface Progress {
   readonly outcome: Outcome
   readonly result: string | undefined
 }
 
 /**
- * Runs phase after phase until one interrupts the pass or the job is over; says so in the pass's draft.
+ * Runs phases until a step interrupts the pass or the job ends, and updates the draft.
  *
- * @param run a step's outcome, failures of the world included.
- * @returns `Deleted` as the result when a step says that the subject is gone.
+ * @param run returns a step's outcome; activity failures are faults.
+ * @returns `Deleted` as the result when a step finds the object deleted.
  */
 export async function runPhases<State extends JobState, Act>(
   plan: JobPlan<JobPass<State, Act>>,
@@ -39,7 +39,7 @@ export async function runPhases<State extends JobState, Act>(
   let later = done
   for (;;) {
     const name: string = pass.draft.phase ?? ''
-    // A hand may write any word, `constructor` too.
+    // A user may write any phase, even `constructor`.
     const phase = Object.hasOwn(plan.phases, name) ? plan.phases[name] : undefined
     if (phase === undefined) return await fail([unknownPhase(plan, name)])
     const outcome = await run(phase.step)
@@ -47,7 +47,7 @@ export async function runPhases<State extends JobState, Act>(
     const final = outcome.faults.filter((fault) => !fault.retryable && fault.code !== CHANGED)
     if (final.length > 0) return await fail(final)
     const retried = outcome.faults.filter((fault) => fault.code !== CHANGED)
-    // A step that waits has got over what it met before.
+    // A waiting step clears the error of an earlier pass.
     if (outcome.faults.length === 0 || retried.length > 0) pass.draft.lastError = errorOf(plan, name, retried)
     later = joinOutcomes(later, outcome)
     if (interrupts(outcome)) return { outcome: retryable(later), result: undefined }
@@ -56,7 +56,7 @@ export async function runPhases<State extends JobState, Act>(
   }
 }
 
-/** Says in the pass's draft why the job cannot begin yet; a pass that looked at an older object than there is says nothing. */
+/** Adds the faults of `begin` to the draft, except conflicts with a newer version of the object. */
 export function reportBeginFault<State extends JobState, Act>(
   plan: JobPlan<JobPass<State, Act>>,
   { draft }: JobPass<State, Act>,
@@ -91,12 +91,12 @@ function unknownPhase<Pass>(plan: JobPlan<Pass>, name: string): Fault {
 
 interface End {
   readonly phase: string
-  /** Absent: as it is. */
+  /** Absent: unchanged. */
   readonly lastError?: ErrorReport | undefined
   readonly conditions?: readonly ConditionChange[]
 }
 
-/** P3; what the plan does before must be done first (P4). */
+/** P3, P4 */
 async function finish<State extends JobState, Act>(
   { ending }: JobPlan<JobPass<State, Act>>,
   pass: JobPass<State, Act>,

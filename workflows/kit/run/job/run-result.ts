@@ -1,21 +1,19 @@
-// Which runs of jobs end as Failed in Temporal, so that a list of runs says which jobs did: those whose job failed, with the error that the
-// object shows, and those whose job was taken over. Source: docs/adr/0022.
-// MERGED When a run is over before its job is, by what its object says or by what a step says: it ends at once when its job is finished, and leaves another
-// run's job alone.
+// The end of a run in job mode: early exit when the object's job has ended or another run has it, and which runs Temporal shows as Failed.
+// Source: docs/adr/0022.
 
 import { GONE, FINALIZER_ADDED, HANDED_DOWN, type JobPlan, type ShownJob, SUPERSEDED } from './job.ts'
 import type { Outcome } from '../../plan/outcome.ts'
 import { isIdle } from '../subject.ts'
 
-/** Why a run failed: a word by which failures can be found, and a sentence for people. */
+/** Error of a failed run: a type for searches and a message. */
 export interface RunFailure {
   readonly reason: string
   readonly message: string
 }
 
 /**
- * @param failedPhases in which a job has failed.
- * @param target as the run saw it last.
+ * @param failedPhases final phases of failed jobs.
+ * @param target the last observed job fields.
  * @returns undefined when the run completes.
  */
 export function runFailureOf(
@@ -30,7 +28,7 @@ export function runFailureOf(
   return { reason, message }
 }
 
-/** The phases in which jobs of a plan end when they fail. */
+/** The final phases of failed jobs in a plan. */
 export function failedPhases({ phases, failed }: Pick<JobPlan<never>, 'phases' | 'failed'>): readonly string[] {
   return Object.keys(phases).map(failed)
 }
@@ -41,15 +39,15 @@ function takenOver(jobID: string, found: string | undefined): string {
 }
 
 /**
- * @param begins whether a job may begin in the run.
- * @returns how the run ends; undefined: there is something to do.
+ * @param begins whether the run may start a job.
+ * @returns the run's result; undefined to continue.
  */
 export function earlyExit(
   target: Omit<ShownJob, 'lastError'>,
   jobID: string,
   { begins }: { readonly begins: boolean },
 ): string | undefined {
-  // The phase may be the next job's already.
+  // The phase may already belong to the next job.
   if (target.jobIDFinished === jobID) return (target.jobID === jobID ? target.phase : undefined) ?? 'Finished'
   if (target.jobID === jobID) return undefined
   return begins && isIdle(target) ? undefined : 'Superseded'
@@ -62,7 +60,7 @@ const ENDS: ReadonlyMap<string | undefined, string> = new Map([
   [HANDED_DOWN, 'HandedDown'],
 ])
 
-/** How a step has ended the run; undefined: it has not. */
+/** The run's result after a stop; undefined when the run continues. */
 export function exitByStop({ stopped }: Outcome): string | undefined {
   return ENDS.get(stopped)
 }

@@ -1,11 +1,12 @@
-// What a pass leaves behind, as data: the one conditional status write and the next due time. The loop makes it, an activity carries it out.
+// Settle input and result: the conditional status write at the end of a pass and the next due time. The loop computes the input; an activity executes
+// it.
 // Source: docs/architecture.md "How data flows" (settle) and "Writes, fields, errors".
 
 import type { JobInput, JobPass, JobState, StatusDraft } from './job.ts'
 import type { HostedResult, SettledTarget, StatusChange } from './job-status.ts'
 import type { By, ErrorReport, Subject, TargetView } from '../subject.ts'
 
-/** A change of a child that the run hosts. */
+/** A status change of a hosted child. */
 export interface ChildChange {
   readonly by: By
   readonly subject: Subject
@@ -13,21 +14,23 @@ export interface ChildChange {
 }
 
 export interface SettleInput extends By, JobInput {
-  /** Of hosted children, written before the subject's own; one that is superseded or overtaken withholds what follows it. Absent: none. */
+  /**
+   * Changes of hosted children, written before the object's own status. A superseded or overtaken child prevents the following writes. Absent: none.
+   */
   readonly children?: readonly ChildChange[]
-  /** Undefined: nothing of the status changes. */
+  /** Undefined: the status does not change. */
   readonly change: StatusChange | undefined
-  /** Delay in milliseconds until the next pass is wanted; undefined = when something changes, Number.MAX_SAFE_INTEGER = as the back-off says. */
+  /** Delay in milliseconds until the next pass; undefined waits for a change, Number.MAX_SAFE_INTEGER leaves the delay to the back-off. */
   readonly againMs: number | undefined
-  /** Passes in a row that ended in a retryable fault; 0 takes no back-off. */
+  /** Passes in a row that ended in a retryable fault; 0 means no back-off. */
   readonly attempt: number
-  /** Something from outside asked for the pass, not its due time: its fault takes nothing of the budget of retries. Absent: not so. */
+  /** An event or a user requested the pass, not its due time: its fault does not count against the retry rate. Absent: due time. */
   readonly isOutside?: true
-  /** What the pass met, also when the status says nothing new; undefined when it met nothing. */
+  /** The fault of the pass, also when the status does not change; undefined without a fault. */
   readonly fault: { readonly reason: string; readonly message: string } | undefined
-  /** The pass has seen no object in whose status it could say what it met. Absent: it has. */
+  /** The pass observed no object whose status could show the fault. */
   readonly isUnseen?: true | undefined
-  /** How often in a row the server has refused what the run's passes came to. Absent: not the last time. */
+  /** Number of settles in a row that the API server rejected. Absent: 0. */
   readonly refusals?: number
 }
 
@@ -35,23 +38,23 @@ export type SettleResult =
   | {
       readonly result: 'settled'
       readonly target: Partial<SettledTarget>
-      /** As `children` of the input. */
+      /** In the order of the input's `children`. */
       readonly children?: readonly Partial<SettledTarget>[]
-      /** Something came since the pass looked. */
+      /** An event arrived after the observation. */
       readonly woken: boolean
-      /** Numbers of the first of the journal's events behind it. Absent: none, or due times only; former workers told none. */
+      /** Sequence numbers of the first of these events. Absent: only due times, or an earlier release. */
       readonly wokenBy?: readonly number[]
     }
-  /** The job is no longer ours, or its phase was moved by another run. */
+  /** Another run has the job, or moved its phase. */
   | { readonly result: 'superseded' }
-  /** The job would have ended, but the spec was edited since the pass looked: nothing was written, and another pass is due. */
+  /** The job would have ended, but a user edited the spec after the observation: nothing was written, and another pass is due. */
   | { readonly result: 'overtaken' }
-  /** The server refuses a status: not all of it was written, and another pass is due when the back-off says. */
+  /** The API server rejected a status: writes may be missing, and the next pass is due after the back-off. */
   | { readonly result: 'refused' }
 
 export interface EndInput extends By, JobInput {
   readonly outcome: string
-  /** Hosted children that have gone with this pass. Absent: none. */
+  /** Hosted children that this pass deleted. Absent: none. */
   readonly gone?: readonly Pick<ChildChange, 'by' | 'subject'>[]
 }
 
@@ -60,7 +63,7 @@ export interface SettleActivities {
   endRun(input: EndInput): Promise<void>
 }
 
-/** What hosted children add to what is settled: those changes that they make, in their order, and whose writes are the run's own. */
+/** The children's part of the settle input: their changes in order, and the uids of all objects whose writes are own writes. */
 export function settleInputOfHosted(
   { uid }: Subject,
   hosted: readonly HostedResult[] = [],
@@ -70,7 +73,7 @@ export function settleInputOfHosted(
   return { tree, ...(children.length > 0 && { children }) }
 }
 
-/** Tells those that changed how settle left them. */
+/** Updates the run's state of the changed children after settle. */
 export function applySettledChildren(
   hosted: readonly HostedResult[] = [],
   targets: readonly Partial<SettledTarget>[] = [],
@@ -83,16 +86,16 @@ function isChanged(child: HostedResult): child is HostedResult & ChildChange {
   return child.change !== undefined
 }
 
-/** The change that the pass's draft makes to the status it observed; undefined when it makes none (nothing is written then). */
+/** The difference between the draft and the observed status; undefined without a difference, so that nothing is written. */
 export function statusChange<State extends JobState>(
   pass: JobPass<State>,
   finalPhases: readonly string[],
 ): StatusChange | undefined {
-  // A job that has not begun has no status to settle: another job's must not be written over.
+  // Without its first write the job has no status: another job's status must not be overwritten.
   return pass.state.target.jobID === pass.jobID ? changeOf(pass, finalPhases) : undefined
 }
 
-/** The same of a hosted child, whose job begins with this write where it has not begun. */
+/** The same for a hosted child; this write starts its job if necessary. */
 export function hostedChange<State extends JobState>(
   pass: JobPass<State>,
   finalPhases: readonly string[],

@@ -1,32 +1,33 @@
-// What a controller says that it writes beside its target, as data: its roles derive from it (worker/gen/level-rbac.ts). Pure.
-// MERGED Where the actions of a controller in level mode may write, by what it declares (declared-writes.ts). Pure.
+// The declared writes of a controller in level mode: their form, and the check of an action's write against them. `pawl gen` derives roles from them
+// (worker/gen/level-rbac.ts). Pure.
 //
-//   W1. Without declaration an action may write any kind, in the target's namespace.
-//   W2. With one, other kinds are refused; and other namespaces, unless they are named.
-//   W3. Kinds of the whole cluster are declared by being named.
-//   W4. What an action may not write there cannot be the target's by label: label and annotation are written by whoever may write the object.
-//   W5. A namespace that is a template is the one that it is filled with. As long as nobody has filled it, it is none.
+//   W1. Without declarations an action may write any kind in the target's namespace.
+//   W2. With declarations an action may write only declared kinds, in the target's namespace and in declared namespaces.
+//   W3. Declaring a cluster-scoped kind is enough to write it.
+//   W4. A target cannot own objects by label where its controller may not write: all writers of the object can set label and annotation.
+//   W5. A namespace template is replaced by the namespace that it is filled with. An unfilled template matches no namespace.
 
 import { fillTemplate, type TemplateValues, type QueryTemplate } from './query.ts'
 import { type GroupKind, groupKindOf, groupKindText } from '../../kind/group-kind.ts'
 
-/** What a controller does to objects that it writes: `create` and `patch` make and change them, `delete` is for `remove`. */
+/** The use of a written kind: `create` and `patch` create and change objects, `delete` is for `remove`. */
 export type WriteVerb = 'create' | 'patch' | 'delete'
 
 /**
- * A kind that a controller writes: `group/version/Kind`, or with the namespaces beside the target's in which it does, and with what it does there where that
- * is not everything. A namespace may be a template, as that of a query.
+ * A kind that a controller writes: `group/version/Kind`, optionally with namespaces besides the target's and with verbs. A namespace may be a
+ * template like
+ * in a query.
  */
 export type DeclaredWrite =
   string | { readonly kind: string; readonly namespaces?: readonly string[]; readonly verbs?: readonly WriteVerb[] }
 
-/** A declared write as controllers have it. */
+/** A declared write in its normal form. */
 export interface WrittenKind {
   /** `group/version/Kind`; `v1/Kind` in Kubernetes' core group. */
   readonly kind: string
   /** Namespaces in addition to the target's own. */
   readonly namespaces: readonly QueryTemplate[]
-  /** For its roles. Default: all. */
+  /** For the controller's roles. Default: all. */
   readonly verbs?: readonly WriteVerb[]
 }
 
@@ -36,7 +37,7 @@ const KIND = /^(?:[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?v[a-z0-9]+\/[A-Z][A-Za-z0-9]
 // Source: RFC 1123 labels, as Kubernetes' validation has them.
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
-/** @throws a plain Error that names the controller, what was found and what was expected. */
+/** @throws a plain Error with the controller, the found and the expected value. */
 export function writtenKinds(name: string, writes: readonly DeclaredWrite[]): readonly WrittenKind[] {
   const all = writes.map((write): WrittenKind => {
     const { kind, namespaces, verbs } = typeof write === 'string' ? { ...EVERYTHING, kind: write } : write
@@ -58,25 +59,25 @@ export function writtenKinds(name: string, writes: readonly DeclaredWrite[]): re
   return all
 }
 
-/** Whether a namespace is told by the target, or by what the controller's wing says. */
+/** Whether the namespace is a template over target or settings. */
 export function isTemplate(namespace: QueryTemplate): boolean {
   return /^\$\{(target|settings)\.[^}]+\}$/.test(namespace)
 }
 
-/** Where an object is to be written: its kind, and its namespace, empty for kinds in none. */
+/** The kind and namespace of a write; the namespace is empty for cluster-scoped kinds. */
 export interface WritePlace {
   readonly kind: string
   readonly namespace: string
-  /** Of the target. */
+  /** The target's namespace. */
   readonly targetNamespace: string
 }
 
-/** Whether the controller declares it; 'undeclared' is the kind, 'elsewhere' the namespace (W1-W3). */
+/** Whether the controller declares the write; otherwise whether the kind is 'undeclared' or the namespace is 'elsewhere' (W1-W3). */
 export function checkWritePlace(
   writes: readonly WrittenKind[],
   { kind, namespace, targetNamespace: home }: WritePlace,
 ): 'declared' | 'undeclared' | 'elsewhere' {
-  // A target of the whole cluster owns wherever it writes.
+  // A cluster-scoped target owns objects in all namespaces.
   const isHome = home === '' || namespace === home
   if (writes.length === 0) return isHome ? 'declared' : 'elsewhere'
   const found = writes.find((one) => one.kind === kind)
@@ -85,7 +86,7 @@ export function checkWritePlace(
   return isHome || isNamed ? 'declared' : 'elsewhere'
 }
 
-/** Whether objects of a kind, in whatever version, can be the target's by label in a namespace (W4). */
+/** Whether the target can own objects of the kind, in any version, by label in this namespace (W4). */
 export function mayOwnByLabel(
   writes: readonly WrittenKind[],
   { group, kind, namespace, targetNamespace: home }: GroupKind & Omit<WritePlace, 'kind'>,
@@ -97,14 +98,13 @@ export function mayOwnByLabel(
   )
 }
 
-/** W5. What is declared for this target; a template that cannot be filled names no namespace. */
+/** W5. The declared writes of this target; a template that cannot be filled matches no namespace. */
 export function writesFor(writes: readonly WrittenKind[], ground: TemplateValues): readonly WrittenKind[] {
   return withNamespaces(writes, (template) => fillTemplate(template, ground))
 }
 
 /**
- * Whether they could be, for who knows neither the target nor what the wing says: templates may become any namespace. Who is woken so looks again, with
- * those that are filled.
+ * Like `mayOwnByLabel` when target and settings are unknown: templates may match any namespace. The woken pass checks again with filled templates.
  */
 export function couldOwnByLabel(writes: readonly WrittenKind[], place: Parameters<typeof mayOwnByLabel>[1]): boolean {
   return mayOwnByLabel(

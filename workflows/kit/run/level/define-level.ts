@@ -1,86 +1,86 @@
-// A controller in level mode as one pure value: the kind of its objects, what it observes, what a pass does. The worker and the bridge
-// read what they need of it; a workflow runs it (loop/run-level.ts). Source: docs/adr/0011.
+// `defineLevel`: a controller in level mode as one pure value with its kind, queries and plan. Worker and bridge read this value; loop/run-level.ts
+// runs it.
+// Source: docs/adr/0011.
 
 import { type DeclaredWrite, type WrittenKind, writtenKinds } from './declared-writes.ts'
-import type { JsonObject } from './level-pass.ts'
-import { groupKindOf, isSameGroupKind } from '../../kind/group-kind.ts'
-import { isWithoutNamespace, kubernetesPlural } from '../../kind/kubernetes-plurals.ts'
-import type { LevelPass } from './level-pass.ts'
+import type { JsonObject, LevelPass } from './level-pass.ts'
+import { groupKindOf, isSameGroupKind, isWithoutNamespace, kubernetesPlural } from '../../kind/group-kind.ts'
 import { checkSettings, type LevelSettings } from './level-settings.ts'
 import type { OwnActivities } from './own-activities.ts'
 import type { Path, Projection } from '../../kind/projection.ts'
 import type { StateQuery } from './query.ts'
 import type { Step, StepHooks } from '../../plan/step.ts'
 
-/** Where objects of a kind live. */
+/** The API resource of a kind. */
 export interface LevelResource {
   /** `group/version`, or `v1`. */
   readonly apiVersion: string
   readonly kind: string
   readonly plural: string
-  /** Objects of the kind are in no namespace. */
+  /** The kind is cluster-scoped. */
   readonly withoutNamespace?: boolean
 }
 
-/** The kind of a controller's objects: a value of `defineKind`, or its names. */
+/** The kind that a controller reconciles: a value of `defineKind`, or its names. */
 export interface LevelTarget extends LevelResource {
-  /** False: status is a part of the object and no endpoint of its own. Default true. */
+  /** False: the kind has no status subresource. Default true. */
   readonly statusSubresource?: boolean
-  /** Passes write nothing of the object: it is another program's, with its status. Its roles lack what that takes. */
+  /** Passes never write the object or its status: another program owns it. The controller's roles have no rights for it. */
   readonly isReadOnly?: true
-  /** Paths that the journal shows to people. Changes of anything else are seen as well, and remembered as a hash. */
+  /** Paths in the journal that users can see. The journal stores a hash of all other fields, so that their changes are seen too. */
   readonly projection?: readonly Path[]
 }
 
-/** As it travels with every call. */
+/** The part of a target's kind that is sent with every call. */
 export type SentTarget = Pick<LevelTarget, keyof LevelResource | 'statusSubresource'>
 
 export interface LevelDefinition<State, Target> {
-  /** Of the controller, its workflow and its field manager (`pawl-<name>`): small first letter, then letters and digits. */
+  /** Name of the controller and its workflow type; its field manager is `pawl-<name>`. Starts with a small letter, then letters and digits. */
   readonly name: string
   readonly target: LevelTarget
   readonly queries: Readonly<Record<keyof State & string, StateQuery>>
-  /** What a pass does while the object is there. */
+  /** The plan of a pass while the object exists. */
   readonly plan: Step<LevelPass<State, Target>>
   /**
-   * Only events of objects for which it returns true start a run, like predicates of controller-runtime. It sees the metadata and the fields of
-   * `target.projection`, of the object before and after the event. Pure. Default: all objects.
+   * Starts runs only for events of objects for which it returns true, like predicates of controller-runtime. It gets metadata and the fields of
+   * `target.projection`, for the object before and after the event. Pure. Default: all objects.
    */
   readonly predicate?: (object: Projection) => boolean
   readonly hooks?: StepHooks<LevelPass<State, Target>>
-  /** Holds an object under deletion until `onDelete` is done; put on before the first pass. `domain/name`. */
+  /** Keeps an object with a deletionTimestamp until `onDelete` is done; added before the first pass. `domain/name`. */
   readonly finalizer?: string
-  /** What a pass does while the object is being deleted; needs `finalizer`. Default: nothing. */
+  /** The plan of a pass while the object has a deletionTimestamp; requires `finalizer`. Default: nothing. */
   readonly onDelete?: Step<LevelPass<State, Target>>
   /**
-   * What a pass does when nothing of the controller's holds the object any more and `onDelete` has not let go of it: somebody has taken the finalizer off.
-   * Of one that is gone the target has kind, name, namespace and uid, and no status is written. Hooks are not called. Needs `finalizer`. Default: nothing.
+   * The plan of a pass after another client has removed the finalizer and `onDelete` was not done. For a deleted object the target has only kind,
+   * name,
+   * namespace and uid, and no status is written. Hooks are not called. Requires `finalizer`. Default: nothing.
    */
   readonly onGone?: Step<LevelPass<State, Gone<Target>>>
-  /** What its actions may call beside Kubernetes (`pass.call`); made by `activitiesOf`. */
+  /** Activities that its actions may call besides Kubernetes (`pass.call`); created by `activitiesOf`. */
   readonly activities?: OwnActivities
-  /** Plurals of kinds that are not Kubernetes' own: `{ 'example.com/v1/Gadget': 'gadgets' }`. */
+  /** Plurals of kinds outside of Kubernetes: `{ 'example.com/v1/Gadget': 'gadgets' }`. */
   readonly plurals?: Readonly<Record<string, string>>
-  /** Kinds in no namespace that are not Kubernetes' own, `example.com/v1/Gadget`. */
+  /** Cluster-scoped kinds outside of Kubernetes, `example.com/v1/Gadget`. */
   readonly withoutNamespace?: readonly string[]
-  /** Kinds that actions write beside the target: `['v1/ConfigMap', { kind: 'apps/v1/Deployment', namespaces: ['x'] }]`. Roles have them. */
+  /** Kinds that actions write besides the target: `['v1/ConfigMap', { kind: 'apps/v1/Deployment', namespaces: ['x'] }]`. Roles derive from them. */
   readonly writes?: readonly DeclaredWrite[]
-  /** As what `kubectl describe` shows who has recorded its events. Default: its field manager. */
+  /** The source of its Events in `kubectl describe`. Default: its field manager. */
   readonly eventSource?: string
-  /** How it is run: passes at once, task queue, retries. Default: as all others. */
+  /** Concurrency, task queue and retries. Default: shared with all controllers. */
   readonly settings?: LevelSettings
 }
 
-/** An object of which not more may be known than what names it. */
+/** An object with known apiVersion, kind and metadata; other fields may be missing. */
 export type Gone<Target> = Partial<Target> & Pick<Target, keyof Target & ('apiVersion' | 'kind' | 'metadata')>
 
-/** What every controller's passes have in common. */
+/** The pass of any controller in level mode. */
 export type AnyLevelPass = LevelPass<Record<string, unknown>, JsonObject>
 
-// Exists for the type checker only: what a pass of the controller sees.
+// Only for the type checker: the types of a pass.
 declare const seenBy: unique symbol
 
-/** What `defineLevel` returns. The engine asks for nothing of `State` and `Target`; tests do. */
+/** The result of `defineLevel`. The engine ignores the type parameters; tests use them. */
 export interface LevelController<State = unknown, Target = unknown> {
   readonly [seenBy]?: { readonly state: State; readonly target: Target }
   readonly name: string
@@ -103,14 +103,14 @@ export interface LevelController<State = unknown, Target = unknown> {
 const NAME = /^[a-z][A-Za-z0-9]{0,62}$/
 // Source: Kubernetes' validation of finalizers; without a domain the name would be taken for one of Kubernetes' own.
 const FINALIZER_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?$/
-// What others have called so before is taken, as long as it cannot be one of Kubernetes' own.
+// Existing finalizers without a slash are allowed when they cannot be Kubernetes' own.
 const DOTTED_FINALIZER = /^[a-z0-9-]+(?:\.[a-z0-9-]+){2,}$/
 
 /**
- * Defines a controller. It is checked when its module loads.
+ * Defines a controller and checks the definition when its module loads.
  *
- * @throws a plain Error that says what was found and expected: a name that cannot name a workflow, a finalizer without domain, `onDelete`
- * without finalizer, a finalizer for what is read only, a kind whose plural is not known, `writes` that are no kinds, settings out of their bounds.
+ * @throws a plain Error with found and expected value: a name that is no workflow type, a finalizer without domain, `onDelete` without finalizer, a
+ * finalizer for a read-only target, a kind with unknown plural, invalid `writes` or settings.
  */
 export function defineLevel<State, Target>(definition: LevelDefinition<State, Target>): LevelController<State, Target> {
   const { name, target, queries, finalizer, onDelete, onGone, plurals = {}, withoutNamespace = [] } = definition
@@ -132,7 +132,7 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
     withoutNamespace,
     hooks: definition.hooks as unknown as StepHooks<AnyLevelPass> | undefined,
     writes: writtenKinds(name, definition.writes ?? []),
-    // The loop hands a plan the states and the target that the queries and the kind of the same definition describe.
+    // The loop passes states and target as the definition's queries and kind describe them.
     plan: definition.plan as unknown as Step<AnyLevelPass>,
     predicate: definition.predicate,
     onDelete: onDelete as unknown as Step<AnyLevelPass> | undefined,
@@ -161,10 +161,10 @@ function checkPlace(controller: LevelController, { kind, namespaces }: WrittenKi
 }
 
 /**
- * Where objects of a kind live.
+ * Returns the API resource of a kind.
  *
  * @param kindName `group/version/Kind`, or `v1/Kind`.
- * @throws a plain Error when the plural is not known.
+ * @throws a plain Error for an unknown plural.
  */
 export function resourceOf(
   { name, target, plurals, withoutNamespace }: LevelController,
@@ -184,7 +184,7 @@ export function resourceOf(
   return { apiVersion, kind, plural, ...(isGlobal && { withoutNamespace: true }) }
 }
 
-/** What activities need of a target's kind: its schema is some 30 kB, and goes along with no call. */
+/** Without the schema, which has some 30 kB. */
 export function sentTarget({ apiVersion, kind, plural, withoutNamespace, statusSubresource }: LevelTarget): SentTarget {
   return {
     apiVersion,
@@ -195,7 +195,7 @@ export function sentTarget({ apiVersion, kind, plural, withoutNamespace, statusS
   }
 }
 
-/** Whether two kinds are the same but for their version. */
+/** Whether two kinds differ at most in their version. */
 export function isSameKind(left: Pick<LevelResource, 'apiVersion' | 'kind'>, right: typeof left): boolean {
   return isSameGroupKind(groupKindOf(left), groupKindOf(right))
 }

@@ -1,41 +1,43 @@
-// What objects are selected by: their labels, and the fields that queries have in `fieldsFrom`. Who looks at a selection subscribes to what has its traits,
-// so that others of the namespace wake nobody. Pure.
+// Index keys of objects: labels, and the fields in `fieldsFrom` of queries. A run subscribes to objects with the index keys of its selector, so that
+// other
+// objects of the namespace do not wake it. The journal stores index keys in projections and subscriptions under the older name `traits`. Pure.
 //
-//   T1. A subscription names some of what its selection demands, never more: who is woken in vain looks, and finds nothing new; who is not woken would miss it.
-//   T2. An object concerns whom it is selected by, and whom it was selected by before.
-//   T3. What is not known may be anything: all traits of an object, or one of its fields. What a release keeps of fields another one may not have kept.
+//   T1. A subscription contains some of the keys that its selector requires and no others: an unnecessary wake is harmless, a missing wake loses a
+//       change.
+//   T2. An object wakes subscriptions that match it now or matched it before.
+//   T3. Unknown keys match everything: an object without stored keys has unknown keys, and so have fields that an earlier release did not store.
 
 import { requiredLabels } from './label-selector.ts'
 import { type Path, path, type Projection, valueAt } from '../../kind/projection.ts'
 import type { Selection } from './query.ts'
 
-/** A label as `app=shop`, that it is there as `app`, a field as `.involvedObject.name=web-1`: no key of a label begins with a dot. */
+/** A label as `app=shop`, the existence of a label as `app`, a field as `.involvedObject.name=web-1`: label keys never start with a dot. */
 export type IndexKey = string
 
-/** Which fields of a kind's objects are traits, beside their labels. */
+/** The fields of a kind that are index keys, in addition to labels. */
 export interface IndexKeySources {
   readonly fields: readonly string[]
 }
 
-/** What an event's object has and had (T2). */
+/** The keys of an event's object, now and before (T2). */
 export interface ObjectIndexKeys {
   readonly has: readonly IndexKey[]
-  /** The fields that are known, now and before: `.involvedObject.name`. Of others it may have any (T3). */
+  /** Fields with known values now and before, such as `.involvedObject.name`. Other fields may have any value (T3). */
   readonly fields: readonly string[]
 }
 
-// Where a projection has them. No field of an object is called so.
+// The field of the projection; no Kubernetes field has this name.
 const KEPT = 'pawl.dev/traits'
 
-// What is more is not kept (T3): labels are anybody's to write, and each event would repeat them.
+// Larger sets are not stored (T3): users control labels, and every event would repeat them.
 const MOST_KEPT = 64
 const LONGEST_KEPT = 4096
 
-// Subscriptions are found by an index, whose rows hold 2,704 bytes. A label has 381 characters at most, all of them ASCII.
+// An index of PostgreSQL limits subscription rows to 2,704 bytes. A label has at most 381 ASCII characters.
 const MOST_DEMANDED = 4
 const DEMANDED = /^[\x20-\x7e]{1,381}$/
 
-/** The projection with the traits of the object, if its kind has any that are asked for. */
+/** Adds the object's index keys to the projection, if its kind has any. */
 export function withIndexKeys(
   projection: Projection,
   sources: IndexKeySources | undefined,
@@ -51,9 +53,9 @@ export function withIndexKeys(
 }
 
 /**
- * What an event's object has and had; undefined: not known (T3).
+ * The index keys of an event's object; undefined: unknown (T3).
  *
- * @param previous the projection before the event; undefined: not known, unless it is the first of its object.
+ * @param previous the projection before the event; undefined: unknown, unless the event is the first of its object.
  */
 export function indexKeysOf(event: {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
@@ -71,17 +73,17 @@ export function indexKeysOf(event: {
   return { has: [...pairs, ...keys.filter((key) => !isField(key))], fields }
 }
 
-/** Some of the traits that whatever is selected has (T1). */
+/** Index keys that every selected object has (T1). */
 export function requiredIndexKeys({ labelSelector, fromFields = {} }: Selection): readonly IndexKey[] {
   const fields = Object.entries(fromFields).map(([field, value]) => `.${field}=${value}`)
   const labels = requiredLabels(labelSelector)
-  // A value tells more apart than that there is one.
+  // A value is more selective than the existence of a label.
   const [values, keys] = [labels.filter((one) => one.includes('=')), labels.filter((one) => !one.includes('='))]
   const demanded = [...new Set([...fields, ...values.sort(), ...keys.sort()])]
   return demanded.filter((one) => DEMANDED.test(one)).slice(0, MOST_DEMANDED)
 }
 
-/** Whether an event's object may have, or have had, all of these. The journal's SQL says the same (expand.ts). */
+/** Whether an event's object may have, or have had, all of these keys. The journal's SQL has the same rule (expand.ts). */
 export function mayMatch(traits: ObjectIndexKeys | undefined, demanded: readonly IndexKey[]): boolean {
   return demanded.every((one) => {
     if (traits === undefined || traits.has.includes(one)) return true

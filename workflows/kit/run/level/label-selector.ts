@@ -1,8 +1,9 @@
-// Selectors by label that stand in an object: a map of labels, a LabelSelector with matchLabels and matchExpressions, or a list of such expressions,
-// as the API server takes them in a request. Pure. Source: k8s.io/apimachinery pkg/apis/meta/v1 LabelSelector, and its validation of labels.
+// Label selectors in objects, in all their forms: a map of labels, a LabelSelector, or a list of matchExpressions. Converts them to the text form of
+// API
+// requests. Pure. Source: k8s.io/apimachinery pkg/apis/meta/v1 LabelSelector and its validation of labels.
 //
-//   S1. What is no selector, or an empty one, selects nothing: the target's author has not said what is meant.
-//   S2. No text of the target adds to the selector: keys and values are labels, or nothing is selected.
+//   S1. An invalid or empty selector selects nothing.
+//   S2. Keys and values are valid labels, or nothing is selected: no text of the target can extend the selector.
 
 const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
 const LABEL_KEY = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
@@ -11,7 +12,7 @@ export function isLabelValue(text: unknown): text is string {
   return typeof text === 'string' && LABEL_VALUE.test(text)
 }
 
-/** The selector as requests have it; undefined when it selects nothing (S1, S2). */
+/** The selector in text form; undefined when it selects nothing (S1, S2). */
 export function labelSelectorText(value: unknown): string | undefined {
   if (Array.isArray(value)) return labelSelectorText({ matchExpressions: value })
   if (!isRecord(value)) return undefined
@@ -24,20 +25,20 @@ export function labelSelectorText(value: unknown): string | undefined {
 }
 
 /**
- * Labels that whatever the selector selects has: `app=shop`; `app` where it may have several values. Not all that the selector says.
+ * Labels of every selected object: `app=shop`, or `app` if several values are possible. The selector may require more.
  *
- * @param selector as requests have it.
+ * @param selector in text form.
  */
 export function requiredLabels(selector: string): readonly string[] {
   return [...selector.matchAll(/([^,(]+)(?:\(([^)]*)\))?/g)].flatMap(([, said = '', values]) => {
     const [key = '', operator = ''] = said.trim().split(' ')
-    // `!key` is not there, `key!=value` may not be there.
+    // `!key` excludes the label, and `key!=value` matches objects without it.
     if (operator === 'notin' || key === '' || key.includes('!')) return []
     return operator === 'in' && values?.includes(',') === false ? [`${key}=${values}`] : [key]
   })
 }
 
-/** Whether there is none: nothing is there, or no part of one. */
+/** Whether the selector is absent or has no parts. */
 export function isEmptySelector(value: unknown): boolean {
   if (value === undefined || value === null) return true
   return Array.isArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0
@@ -47,7 +48,7 @@ function equals([key, value]: readonly [string, unknown]): string | undefined {
   return LABEL_KEY.test(key) && isLabelValue(value) ? `${key}=${value}` : undefined
 }
 
-// Each with whether it takes values.
+// Each with whether it has values.
 const OPERATORS: Readonly<Record<string, readonly [boolean, (key: string, values: string) => string]>> = {
   In: [true, (key, values) => `${key} in (${values})`],
   NotIn: [true, (key, values) => `${key} notin (${values})`],

@@ -1,31 +1,32 @@
-// What time it is at the latest, for what must not last longer than it may: clocks of machines are set, forward and back, and nobody tells which of them is
-// right. Pure.
+// The latest known time, for limits that must hold although machine clocks may be wrong or set. Pure.
 //
-//   L1. A time is over when one clock says so: that of the run (Temporal's), the journal's (the database's), or that of the worker's machine. A clock that is
-//       ahead ends things early; none that is behind makes them last.
-//   L2. In a run it never goes back. While passes are made on one machine it goes on at least as its steady clock does, which nobody sets: what began before
-//       all clocks were set back ends after as long as it was to last.
+//   L1. A limit has passed when one clock says so: the run's (Temporal), the journal's (database) or the worker machine's. A fast clock ends things
+//       early;
+// a slow clock never prolongs them.
+//   L2. Within a run the time never decreases. On one machine it increases at least like the machine's monotonic clock, so that setting back all
+//       clocks
+// does not prolong a limit.
 
-/** What a process knows of the time when a pass looks; milliseconds, since 1970 but for the steady clock. */
+/** Clocks of a process at an observation, in milliseconds; since 1970 except for the monotonic clock. Field names are part of recorded histories. */
 export interface ClockReading {
   readonly machineMs: number
   readonly journalMs: number
-  /** Of a clock that nobody sets. */
+  /** A monotonic clock. */
   readonly steadyMs: number
-  /** Which steady clock it is: that of another machine, or of another start of it, cannot be compared. */
+  /** Identifies the monotonic clock: values of another machine or another boot are not comparable. */
   readonly steadyOf: string
 }
 
 export interface LatestTime {
   /** Milliseconds since 1970. */
   readonly atMs: number
-  /** When that was known; absent: nobody has read it. */
+  /** The monotonic clock at that time; absent if unknown. */
   readonly steady?: Pick<ClockReading, 'steadyMs' | 'steadyOf'>
 }
 
 /**
- * @param reading absent in passes of former workers.
- * @param before of the pass before, of this run or of the one that goes on in it.
+ * @param reading absent in results of workers of earlier releases.
+ * @param before of the previous pass, of this run or of the run that it continues.
  */
 export function latestTime(
   runMs: number,

@@ -1,4 +1,5 @@
-// What a run in level mode asks of the world, as data: the activities of activities/run/level/ implement it.
+// Inputs and results of the activities in level mode; activities/run/level/ implements them. Field names and activity names are part of recorded
+// histories.
 
 import type { LevelResource, SentTarget } from './define-level.ts'
 import type { ClockReading } from './latest-time.ts'
@@ -10,10 +11,10 @@ import type { Fault } from '../../plan/outcome.ts'
 import type { ConditionEntry } from './status-patch.ts'
 import type { JsonValue } from '../../kind/schema.ts'
 
-/** How often a short call is tried at most. */
+/** The maximum number of tries of a short call. */
 export const SHORT_TRIES = 4
 
-/** The failure of a call whose time was over before it had done what it was asked to. Nobody sees it: its step has expired. */
+/** Failure type of a call that exceeded its step's deadline. Its step has expired, so no pass reports it. */
 export const DEADLINE_EXCEEDED = 'CutOff'
 
 export interface LevelQuery extends LevelResource {
@@ -24,11 +25,11 @@ export interface LevelInput {
   readonly by: By
   readonly subject: Subject
   readonly target: SentTarget
-  /** What is told before the call does what it is asked to; absent: nothing. */
+  /** Events to record before the call takes effect; absent: none. */
   readonly told?: readonly LevelEvent[]
 }
 
-/** An event, and who says so; absent: the field manager. */
+/** An Event and its source; default: the field manager. */
 export interface LevelEvent {
   readonly event: TargetEvent
   readonly source?: string
@@ -36,28 +37,28 @@ export interface LevelEvent {
 
 export interface ObserveInput extends LevelInput {
   readonly queries: Readonly<Record<string, LevelQuery>>
-  /** Also where the target is gone. */
+  /** Also return a deleted target. */
   readonly evenGone?: true
 }
 
 export interface Observed {
-  /** Of one that is gone what names it. */
+  /** A deleted target has apiVersion, kind and identifying metadata only. */
   readonly target: JsonObject
   readonly isGone?: true
-  /** By the name of the query; one that found nothing is missing. */
+  /** By query name; a query without result is missing. */
   readonly states: Readonly<Record<string, unknown>>
-  /** What the actions that ask for a state are told, by the name of the query; absent: all could be read. */
+  /** Faults of states that could not be read, by query name; absent: none. */
   readonly unreadable?: Readonly<Record<string, Fault>>
-  /** What the controller's wing is told by its flags, for passes; absent: nothing. */
+  /** The wing's settings for passes; absent: none. */
   readonly wing?: JsonValue
-  /** When it was observed; absent in the answers of former workers. */
+  /** Clocks at the observation; absent in results of earlier releases. */
   readonly clocks?: ClockReading
 }
 
 export interface RefreshInput extends LevelInput {
-  /** Of the target, as the pass knows it; absent in the inputs of former runs. */
+  /** The target's resourceVersion in the pass; absent in inputs of earlier releases. */
   readonly version?: string
-  /** It is gone, as the pass has seen. */
+  /** The target was deleted before the pass. */
   readonly isGone?: true
   readonly state: string
   readonly query: LevelQuery
@@ -67,16 +68,16 @@ export interface RefreshInput extends LevelInput {
 export interface CreateInput extends LevelInput {
   readonly resource: LevelResource
   readonly object: WantedObject
-  /** Where values of Secrets go into the object. */
+  /** Places of Secret values in the object. */
   readonly gaps?: readonly SecretGap[]
   readonly owner?: Ownership
-  /** The controller declares that it writes there: outside of the target's namespace, or in none. */
+  /** The controller declares writes there: in another namespace, or to a cluster-scoped kind. */
   readonly elsewhere?: true
 }
 
 export interface ApplyInput extends CreateInput {
   readonly adopt?: true
-  /** The only object, and its only version, that may be written. */
+  /** Precondition: the uid and resourceVersion of the object. */
   readonly expected?: ObservedObject
 }
 
@@ -102,7 +103,7 @@ export interface RemoveInput extends LevelInput {
 }
 
 export interface FinalizeLevelInput extends LevelInput {
-  /** The version that the pass observed. */
+  /** The observed resourceVersion. */
   readonly version: string
   readonly finalizer: string
   readonly guarded: boolean
@@ -110,14 +111,14 @@ export interface FinalizeLevelInput extends LevelInput {
 
 export interface StatusInput extends LevelInput {
   readonly version: string
-  /** Only what differs, each field as a whole. */
+  /** Changed fields only, each as a whole. */
   readonly status: Readonly<Record<string, JsonValue>>
-  /** Only those that differ, each by its type; absent in the inputs of former runs. */
+  /** Changed conditions only, by type; absent in inputs of earlier releases. */
   readonly conditions?: readonly ConditionEntry[]
 }
 
 export interface SettleLevelInput extends LevelInput {
-  /** As in `SettleInput`. */
+  /** Like `SettleInput`. */
   readonly againMs: number | undefined
   readonly attempt: number
   readonly isOutside?: true
@@ -125,7 +126,7 @@ export interface SettleLevelInput extends LevelInput {
 }
 
 export interface EndLevelInput extends LevelInput {
-  /** Of the first run of this ID that goes on in this one. */
+  /** The first run of the continue-as-new chain. */
   readonly firstRunID: string
   readonly cause: string
   readonly outcome: string
@@ -138,25 +139,25 @@ export interface PermitInput {
 
 export interface LevelActivities {
   observeLevel(input: ObserveInput): Promise<Observed | undefined>
-  /** `found` is missing when there is nothing. */
+  /** Without `found` when nothing was selected. */
   refreshLevel(input: RefreshInput): Promise<{ readonly found?: unknown }>
-  /** 'changed': it is not as it was expected to be. Of runs that a former worker recorded the answer is nothing. */
+  /** 'changed': the precondition failed. Histories of earlier releases have no result. */
   applyLevel(input: ApplyInput): Promise<'applied' | 'changed'>
   createLevel(input: CreateInput): Promise<'created' | 'exists'>
-  /** 'changed': another object has its name, or, of a fenced patch, it has another version. */
+  /** 'changed': another object has the name, or a fenced patch found another version. */
   patchLevel(input: PatchInput): Promise<'patched' | 'changed'>
-  /** 'gone': nothing else held it. Of runs that a former worker recorded the answer is nothing. */
+  /** 'gone': it was the object's last finalizer. Histories of earlier releases have no result. */
   releaseLevel(input: ReleaseInput): Promise<'released' | 'gone'>
   eventLevel(input: EventInput): Promise<void>
   removeLevel(input: RemoveInput): Promise<'removed' | 'changed'>
-  /** The target as it is now; undefined when it is gone. */
+  /** The current target; undefined when it was deleted. */
   finalizeLevel(input: FinalizeLevelInput): Promise<JsonObject | undefined>
-  /** The target's new version; undefined when it is gone, or was so already. */
+  /** The target's new resourceVersion; undefined when it was deleted. */
   writeLevelStatus(input: StatusInput): Promise<string | undefined>
 }
 
 export interface LevelJournal {
-  /** Of controllers with `settings.passes`, before each pass: whether it may begin. If not, the run is woken when it may. */
+  /** Called before each pass of controllers with `settings.passes`: acquires a permit. Without permit the run is woken when one is free. */
   takeTurn(input: PermitInput): Promise<boolean>
   settleLevel(input: SettleLevelInput): Promise<void>
   endLevel(input: EndLevelInput): Promise<void>

@@ -1,9 +1,10 @@
-// What of the events in a cluster concerns a controller in level mode, and which kinds the bridge follows for it. Pure.
+// Routes and watched kinds of a controller in level mode, and the subscriptions of its queries. Pure.
 //
-//   V1. The target's own events start a run, unless the controller's predicate rejects the object before and after the event.
-//   V2. An event of a state's kind, or of one that it declares to write, starts one for the target that is, or was, its owner: by reference from
-//       the target's namespace (owners.ts), or by label and annotation (marks.ts) from where it may write such an object (write-places.ts, W4).
-//   V3. Other objects of a state's kind wake those that subscribed to them when they were looked at (`subscriptionsOf`).
+//   V1. The target's events start a run, unless the controller's predicate rejects the object before and after the event.
+//   V2. An event of a queried or written kind starts a run for the target that is or was its owner: by reference from the target's namespace, or by
+//       label
+// and annotation where the target can own by label (owners.ts; declared-writes.ts, W4).
+//   V3. Other objects of a queried kind wake the runs that subscribed to them (`subscriptionsOf`).
 
 import { isSameKind, type LevelController, type LevelResource, resourceOf } from './define-level.ts'
 import { type GroupKind, groupKindOf, groupKindText } from '../../kind/group-kind.ts'
@@ -46,7 +47,7 @@ function isAccepted({ predicate }: LevelController, { projection, previous }: Ro
   return predicate === undefined || predicate(projection) || (previous !== undefined && predicate(previous))
 }
 
-/** The kinds that the bridge follows for a controller: any change of their objects is news. */
+/** The kinds that the bridge watches for a controller; every change of their objects counts. */
 export function levelKinds(controller: LevelController): readonly WatchedKind[] {
   const { target } = controller
   const others = stateResources(controller).filter((resource) => !isSameKind(resource, target))
@@ -61,7 +62,7 @@ export function levelKinds(controller: LevelController): readonly WatchedKind[] 
   ]
 }
 
-/** What objects of the kind are subscribed to by, if any query has selectors. */
+/** The fields of the kind that are index keys; none if no query selects by labels or fields. */
 function indexKeySourcesOf(
   { queries }: LevelController,
   { apiVersion, kind }: LevelResource,
@@ -76,7 +77,7 @@ function indexKeySourcesOf(
   return isSelected ? { indexKeys: { fields } } : {}
 }
 
-/** Q6: what all queries of the kind say alike; all of its objects where one wants them, or the controller has to hear of what it writes. */
+/** Q6: the field selector that all queries of the kind share; none if a query needs all objects or the controller writes the kind. */
 function fieldsOf({ queries, writes }: LevelController, { apiVersion, kind }: LevelResource) {
   const named = `${apiVersion}/${kind}`
   const [fields, ...others] = Object.values(queries)
@@ -92,7 +93,7 @@ export function isSameFields(one: FollowedFields, other: FollowedFields): boolea
   return canonicalJson(one ?? {}) === canonicalJson(other ?? {})
 }
 
-/** Whether objects of the kind may be owned where owner references do not reach. */
+/** Whether a target can own objects of the kind by label. */
 function isMarked({ writes, queries }: LevelController, { apiVersion, kind, withoutNamespace }: LevelResource) {
   const name = `${apiVersion}/${kind}`
   const written = writes.find((write) => write.kind === name)
@@ -106,19 +107,20 @@ function followed(resource: LevelResource, projection: readonly Path[] = []): Wa
   return { apiVersion, kind, plural, ...scope, projection, hashed: [CONTENT] }
 }
 
-/** An object to be told of, or any of its kind in a namespace. */
+/** A subscription to one object, or to the objects of a kind in a namespace. */
 export interface LevelSubscription extends GroupKind {
   /** `*`: all. */
   readonly namespace: string
   /** `*`: any. */
   readonly name: string
-  /** Only objects that have, or had, all of these (traits.ts). */
+  /** Only objects that have, or had, all of these index keys. The journal's column and its JSON have this name. */
   readonly traits: readonly IndexKey[]
 }
 
 /**
- * What to subscribe to for a query, beside the routes; empty where they tell of everything (V2).
- * An owned object that is asked for by name may be there without being owned, which is a fault until it goes.
+ * The subscriptions of a query in addition to the routes; empty where the routes cover all events (V2). A query for an owned object by name also
+ * subscribes,
+ * because an object without owner is a fault until it is deleted.
  */
 export function subscriptionsOf(
   query: QueryData,
@@ -130,7 +132,7 @@ export function subscriptionsOf(
   return meant.flatMap((selection) => subscriptionOf(query, of, selection) ?? [])
 }
 
-// All that subscribe to a kind by fields are looked through for each of its events in their namespace.
+// Every event of the kind in the namespace checks all of these subscriptions.
 const MOST_BY_FIELD = 50
 
 function withoutFields(selections: readonly Selection[]): readonly Selection[] {

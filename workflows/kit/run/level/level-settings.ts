@@ -1,40 +1,44 @@
-// How a controller in level mode is run, as data: how many of its passes at once, on which task queue, and how its failures are tried again. Pure: the
-// loop, the dispatcher and the journal read it. Each controller has its own, also where several are of one kind. Source: docs/adr/0032.
+// Settings of a controller in level mode: concurrency, task queue and retries. Pure; loop, dispatcher and journal read them. Each controller has its
+// own,
+// even if several controllers reconcile one kind. Source: docs/adr/0032.
 
 import { nearest } from '../../kind/near-words.ts'
 
 export interface RetryLimits {
-  /** Wait after the first failure of an object, in milliseconds; each further one in a row doubles it. Default 5. */
+  /** Delay after an object's first failure in milliseconds; each further failure in a row doubles it. Default 5. */
   readonly firstMs?: number
-  /** What no wait of an object exceeds, in milliseconds. Default 1,000,000, which is 16 minutes and 40 seconds; a day at most. */
+  /** Maximum delay in milliseconds. Default 1,000,000, which is 16 minutes and 40 seconds; at most a day. */
   readonly mostMs?: number
-  /** How many objects of one namespace are tried again in a second. Default 10. */
+  /** Retries per second for all objects of a namespace. Default 10. */
   readonly perSecond?: number
-  /** How many objects of one namespace are tried again at once, before `perSecond` holds them up. Default 100. */
+  /** Retries of a namespace before `perSecond` delays further ones. Default 100. */
   readonly burst?: number
 }
 
 export interface LevelSettings {
   /**
-   * How many passes of the controller are under way at the same time, in all workers together; one that waits for an activity of its own is under way.
-   * Default: as many as the workers have room for.
+   * Maximum number of concurrent passes of the controller in all workers together; a pass that waits for an own activity counts. Default: the
+   * workers'
+   * capacity.
    */
   readonly passes?: number
   /**
-   * Name of a task queue that the controller's runs have to themselves, or with the controllers that give the same name. A worker serves it apart, with
-   * as much room as it has for all others together. Small letters, digits and `-`. Default: the queue of all controllers.
+   * Task queue of the controller's runs, shared with controllers of the same queue. A worker polls it separately, with the same capacity as for all
+   * other
+   * queues together. Small letters, digits and `-`. Default: the common queue.
    */
   readonly queue?: string
-  /** How failures that may pass are tried again. */
+  /** Retries of retryable failures. */
   readonly retries?: RetryLimits
   /**
-   * When events are told. `along`: with the pass's next call of another kind, before what that does, or with its end; each costs a call less, and one that
-   * is told before an activity of the controller's own, or a wait inside of the pass, comes after it. Default: at once.
+   * When events are recorded. `at once`: by a call of their own. `along`: before the effect of the pass's next call of another kind, or at its end.
+   * This saves
+   * a call each, but an event before an own activity or a wait inside of the pass is recorded after it. Default: at once.
    */
   readonly events?: 'at once' | 'along'
 }
 
-/** As `LevelSettings` has them; those of controllers in mode job, too. */
+/** Defaults for level mode; job mode uses the same. */
 export const DEFAULT_RETRIES: Required<RetryLimits> = { firstMs: 5, mostMs: 1_000_000, perSecond: 10, burst: 100 }
 
 export function retryLimits(settings: LevelSettings | undefined): Required<RetryLimits> {
@@ -56,16 +60,16 @@ const RANGES: Readonly<Record<string, Range>> = {
   'retries.burst': { least: 1, most: 1000, whole: true },
 }
 
-/** Longer than any budget of retries takes to be whole again: all that may be owed, and the burst. */
+/** More than the time in which any retry budget becomes full again. */
 export const LONGEST_REFILL_MS = DAY_MS + (1000 / 0.01) * 1000
 
 const FIELDS = ['passes', 'queue', 'retries', 'events']
 const WHEN: readonly unknown[] = ['at once', 'along']
 const RETRY_FIELDS = Object.keys(DEFAULT_RETRIES)
-// It becomes a part of a name in Temporal, behind a dot.
+// Part of a Temporal name, after a dot.
 const QUEUE = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/
 
-/** @throws a plain Error that names the controller and the field, with what was found and what was expected. */
+/** @throws a plain Error with the controller, the field, the found and the expected value. */
 export function checkSettings(controller: string, settings: LevelSettings): void {
   const at = `controller ${controller}: settings`
   checkFields(at, settings, FIELDS)

@@ -1,44 +1,44 @@
-// Activities of a controller's own: what its passes ask of the world beside Kubernetes. Declared here, called by passes (loop/own-calls.ts), run
-// by the worker (activities/run/level/own-calls.ts). Pure: the module is named by a function that only the worker calls, because what passes
-// import becomes part of the sandbox, and what calls need must not.
+// Own activities of a controller: work besides Kubernetes. Declared here, called by passes (loop/own-calls.ts), executed by the worker
+// (activities/run/level/own-calls.ts). Pure: only the worker calls the function that imports the module, because imports of passes become part of the
+// workflow bundle.
 //
-//   A1. The module exports what is declared, and no other async function: the compiler compares the names, and the worker when it starts.
-//   A2. Input and result are JSON, and stay in the run's history: secrets by reference only, and not more than `MOST_CALL_BYTES` each.
+//   A1. The module exports exactly the declared async functions: the compiler compares the names, and the worker does at its start.
+//   A2. Input and result are JSON and stored in the history: Secret values by reference only, and at most `MOST_CALL_BYTES` each.
 
 import type { SecretGap, WithSecrets } from './secret-values.ts'
 import type { Subject } from '../subject.ts'
 import type { FlagTable, FlagValues } from '../wing.ts'
 
-/** What is more than Temporal takes would be tried for ever. */
+/** Temporal would retry a larger payload forever. */
 export const MOST_CALL_BYTES = 1_500_000
 
-/** `AbortSignal` where a program has its type, from Node or a browser: the kit itself needs neither. */
+/** `AbortSignal` where the program has this type, from Node or a browser: the kit itself needs neither. */
 export type Signal = typeof globalThis extends { readonly AbortSignal: { readonly prototype: infer Of } }
   ? Of
   : { readonly aborted: boolean }
 
-/** What an activity is given beside its input. */
+/** The second parameter of an activity. */
 export interface ActivityContext {
-  /** The object whose pass calls. */
+  /** The object whose pass made the call. */
   readonly subject: Subject
-  /** The same in all tries of one call, and of no other: what an HTTP server may want as `Idempotency-Key`. */
+  /** Equal in all tries of one call and unique per call, for example for the HTTP header `Idempotency-Key`. */
   readonly callID: string
   /** 1 for the first try. */
   readonly attempt: number
-  /** The worker's flags of the wing that the controller is of; absent for controllers of users. */
+  /** The worker's flags of the controller's wing; absent for controllers of users. */
   readonly flags?: FlagValues<FlagTable>
-  /** What that wing has opened in this worker. */
+  /** The resources that the wing opened in this worker. */
   readonly parts?: unknown
-  /** Aborted when the result is not wanted any more (`timeout`, the end of the run) and when the worker stops; told with a heartbeat. */
+  /** Aborted when the result is no longer needed (`timeout`, the end of the run) and when the worker stops; noticed with a heartbeat. */
   readonly signal: Signal
-  /** Says that the work goes on, and how far it got. */
+  /** Reports that the work continues, and its progress. */
   heartbeat(progress?: unknown): void
-  /** What the last heartbeat of an earlier try has said; undefined in the first one. */
+  /** The progress of the last heartbeat of an earlier try; undefined in the first try. */
   readonly progress: unknown
   readonly log: ActionLog
 }
 
-/** Lines in the worker's log, with fields. */
+/** Writes to the worker's log, with fields. */
 export interface ActionLog {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void
   info(message: string, fields?: Readonly<Record<string, unknown>>): void
@@ -46,22 +46,23 @@ export interface ActionLog {
   error(message: string, fields?: Readonly<Record<string, unknown>>): void
 }
 
-/** How one of the activities is called. */
+/** Time-outs and retries of an activity. */
 export interface CallOptions {
-  /** How long one try may take. */
+  /** Time-out of one try. */
   readonly timeoutMs: number
-  /** How often it is tried at most, before its failure is the action's; default 3. */
+  /** Maximum number of tries before the failure is the action's fault; default 3. */
   readonly attempts?: number
-  /** Wait before the second try; each further one is twice as long, a minute at most. Default 1000. */
+  /** Delay before the second try; each further delay doubles, up to a minute. Default 1000. */
   readonly retryMs?: number
   /**
-   * The activity calls `heartbeat` at least so often; a try that is silent for longer is given up for another one. Default: the kit does it, which
-   * tells of a worker that died and not of work that is stuck.
+   * Maximum time between two calls of `heartbeat`; after a longer silence another try starts. Default: the kit sends heartbeats, which detects dead
+   * workers but
+   * not stuck work.
    */
   readonly heartbeatMs?: number
 }
 
-/** What an activity may say of its failure; what else it throws is a fault `ActivityFailed` that may pass. */
+/** A failure with a code and retry policy; any other error is a retryable fault `ActivityFailed`. */
 export class ActivityError extends Error {
   override readonly name = 'ActivityError'
   readonly code: string
@@ -70,7 +71,7 @@ export class ActivityError extends Error {
 
   /**
    * @param code of the fault, in CamelCase.
-   * @param options `retryable`: trying again may help; `retryMs`: wait so long before the next try.
+   * @param options `retryable`: another try may succeed; `retryMs`: delay before the next try.
    */
   constructor(
     code: string,
@@ -84,7 +85,7 @@ export class ActivityError extends Error {
   }
 }
 
-/** What is left of a value that went through JSON. */
+/** The type of a value after JSON serialization. */
 export type Answered<Value> = Value extends string | number | boolean | null | undefined
   ? Value
   : Value extends { toJSON(): infer Text }
@@ -95,7 +96,7 @@ export type Answered<Value> = Value extends string | number | boolean | null | u
         ? { readonly [Key in keyof Value]: Answered<Value[Key]> }
         : Value
 
-/** The activities of a module, as passes call them: with their input alone. */
+/** The activities of a module as passes call them: with their input only. */
 export type CallsOf<Module> = {
   readonly [Name in keyof Module as Module[Name] extends (...args: never) => Promise<unknown> ? Name : never]: CallOf<
     Module[Name]
@@ -108,22 +109,22 @@ type CallOf<Activity> = Activity extends (input: infer Input, context: ActivityC
     : (input: WithSecrets<Input>) => Promise<Answered<Result>>
   : never
 
-/** The activities of a controller; made by `activitiesOf`. */
+/** The activities of a controller, created by `activitiesOf`. */
 export interface OwnActivities<Calls extends object = object> {
-  /** By the worker alone. */
+  /** Called by the worker only. */
   readonly load: () => Promise<object>
   readonly options: Readonly<Record<string, CallOptions>>
-  /** Never there: the type of the calls. */
+  /** Never set; carries the type of the calls. */
   readonly calls?: Calls
 }
 
 /**
- * Declares the activities of a module for `defineLevel({ activities })` and for `pass.call`:
+ * Declares the activities of a module for `defineLevel({ activities })` and `pass.call`:
  *
  *     export const quotes = activitiesOf(() => import('./quotes.activities.ts'), { fetchQuote: { timeoutMs: 5000 } })
  *
- * @param load imports the module, of a file or a package. It has to be the `import` itself, so that the sandbox is made without it.
- * @throws a plain Error that names the activity and the field that is none.
+ * @param load imports the module, of a file or a package. It must be the `import` itself, so that the workflow bundle does not contain the module.
+ * @throws a plain Error with the activity and the invalid field.
  */
 export function activitiesOf<Module extends object>(
   load: () => Promise<Module>,
@@ -133,15 +134,15 @@ export function activitiesOf<Module extends object>(
   return { load, options }
 }
 
-/** What the worker is sent of a call. */
+/** The input of the activity that executes a call. */
 export interface OwnCallInput {
   readonly subject: Subject
   readonly input?: unknown
-  /** Where values of Secrets go into the input. */
+  /** Places of Secret values in the input. */
   readonly gaps?: readonly SecretGap[]
 }
 
-/** The name by which Temporal knows an activity of a controller: those of others may be called alike. */
+/** Temporal's name of an own activity; includes the controller, because two controllers may use equal names. */
 export function ownActivityName(controller: string, activity: string): string {
   return `${controller}.${activity}`
 }

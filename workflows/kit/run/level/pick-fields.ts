@@ -1,17 +1,17 @@
-// What of an object a query lets through. Pure; runs inside the activity, so that what is left out enters no history.
+// Reduces an object to the fields of a query. Pure; runs inside the activity, so that other fields never enter the history.
 
 import { type Path, valueAt } from '../../kind/projection.ts'
 import type { JsonObject } from './level-pass.ts'
 import { referencePath } from './query.ts'
 
-/** What tells an object from others, and lets an action write to it: there whatever is picked. */
+/** Fields that identify an object for later writes; always included. */
 const IDENTITY: readonly Path[] = [
   ['apiVersion'],
   ['kind'],
   ...['name', 'namespace', 'uid', 'resourceVersion', 'deletionTimestamp'].map((key) => ['metadata', key]),
 ]
 
-/** The object with its identity and these fields, `status.phase`; below lists there is nothing to pick. */
+/** Returns the object with its identity and these fields, such as `status.phase`; paths do not reach into lists. */
 export function pickFields(object: object, paths: readonly string[]): JsonObject {
   const picked = {}
   for (const at of [...IDENTITY, ...paths.map(referencePath)]) {

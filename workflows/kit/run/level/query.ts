@@ -1,13 +1,15 @@
-// What a controller observes beside its target, as data: one query for each state. Generated from controller.cm; the observing
-// activity reads the target and all states of a pass together. Source: the RFC's selectors, and spec/kit.md 2 and 8.
+// Queries of a controller: the objects that a pass observes besides its target, one query per state, and their conversion to API requests. Generated
+// from
+// controller.cm. The observing activity reads the target and all states of a pass together. Source: the RFC's selectors, and spec/kit.md 2 and 8.
 //
-//   Q1. A query looks in the target's namespace, unless it has one of its own, or several; kinds without namespaces need none.
-//   Q2. A list holds what all selectors select. A single state is the one object that they select, or undefined: two are a fault.
-//   Q3. Owned means: the object's controlling owner has the target's uid; or it is marked as the target's where owner references do not
-//       reach (marks.ts). A list leaves out what is not owned; a single state that finds only what is not owned is a fault.
-//   Q4. Of several selectors of the target those that are empty are passed over; one at least has to select (label-selector.ts).
-//   Q5. A lazy state is subscribed to like any other, and read only where an action asks for it (`refresh`).
-//   Q6. Where all queries of a kind, of all controllers, follow the same of its objects (`followed`), the journal knows nothing of the others.
+//   Q1. A query reads the target's namespace, unless it names one or several; cluster-scoped kinds need none.
+//   Q2. A list contains the objects that all selectors select. A single state is the selected object or undefined; two objects are a fault.
+//   Q3. An owned object has a controlling owner reference with the target's uid, or ownership labels where owner references do not reach (owners.ts).
+//       A list
+// omits objects that are not owned; a single state that selects only such objects is a fault.
+//   Q4. Of several selectors in the target, empty ones are ignored; at least one must select (label-selector.ts).
+//   Q5. A lazy state has subscriptions like any other, but is read only by `refresh`.
+//   Q6. If all queries of a kind, in all controllers, have equal `followed` fields, the bridge watches only objects with these fields.
 
 import { writeJson } from '../../kind/exact-json.ts'
 import { isEmptySelector, isLabelValue, labelSelectorText } from './label-selector.ts'
@@ -16,9 +18,10 @@ import { path, type Path, textAt, valueAt } from '../../kind/projection.ts'
 import type { JsonValue } from '../../kind/schema.ts'
 
 /**
- * Text in which `${target.a.b}` stands for the text at `a.b` of the target, and `${settings.a.b}` for that of what the controller's wing has told its
- * passes (`LevelPass.settings`); of several, `${target.a.b ?? settings.c}`, for the first that is there and not empty. Everything else is literal: `${` begins
- * nothing else. A template with no text there selects nothing.
+ * A text with references: `${target.a.b}` is the text at `a.b` of the target, `${settings.a.b}` the text in the wing's settings
+ * (`LevelPass.settings`).
+ * `${target.a.b ?? settings.c}` is the first non-empty text. All other characters are literal. A template whose reference has no text selects
+ * nothing.
  */
 export type QueryTemplate = string
 
@@ -27,79 +30,79 @@ export interface StateQuery {
   readonly kind: string
   /** The state is a list (Q2). */
   readonly many?: true
-  /** The object of this name; with other selectors: if they select it. */
+  /** Selects the object of this name, if the other selectors select it too. */
   readonly name?: QueryTemplate
   /** `*`: all namespaces. */
   readonly namespace?: QueryTemplate
-  /** Where the target has a list of namespaces to look in, `spec.namespaces`; or one. */
+  /** Path of a list of namespaces in the target, `spec.namespaces`, or of one namespace. */
   readonly namespacesFrom?: string
-  /** Where the target has a list of the names that are meant, in each namespace. */
+  /** Path of a list of object names in the target; each is read in each namespace. */
   readonly namesFrom?: string
   /**
-   * Where the target has a selector: a map of labels, one with matchLabels and matchExpressions, or a list of such expressions, `spec.selector`. Of
-   * several all have to select (Q4).
+   * Path of a label selector in the target, `spec.selector`: a map of labels, a LabelSelector, or a list of matchExpressions. An object must match
+   * all of
+   * several selectors (Q4).
    */
   readonly labelsFrom?: string | readonly string[]
-  /** Something is selected only where the target has one of these texts at each path, `true` and `false` among them; absent counts as ''. */
+  /** Selects something only if the target has one of these texts at each path; booleans count as `true` and `false`, a missing field as ''. */
   readonly onlyIf?: Readonly<Record<string, readonly string[]>>
   readonly labels?: Readonly<Record<string, QueryTemplate>>
-  /** Fields by which the API server can select, without a leading dot; `{ 'source!': 'kubelet' }`: those whose field has another value. */
+  /** Field selector of the API server, without a leading dot; `{ 'source!': 'kubelet' }` selects other values. */
   readonly fields?: Readonly<Record<string, QueryTemplate>>
   /**
-   * Where the target has a list of the values that a field may have, by which the API server can select: `{ 'involvedObject.name': 'status.targets' }`. Each
-   * value is a request. An object keeps these fields as long as it lives.
+   * Field to the path of a list of its values in the target: `{ 'involvedObject.name': 'status.targets' }`. Each value is a request with a field
+   * selector of
+   * the API server. The fields must be immutable.
    */
   readonly fieldsFrom?: Readonly<Record<string, string>>
-  /** The name of the controlling owner: no field of the API server, compared after reading. RFC: `fields/.metadata.controller`. */
+  /** The name of the controlling owner; not a field selector, compared after reading. RFC: `fields/.metadata.controller`. */
   readonly controller?: QueryTemplate
   /** Q3. */
   readonly owned?: true | 'label'
-  /** Fields that reach the pass, `status.phase`, beside what identifies an object. Default: all. */
+  /** Fields that reach the pass, such as `status.phase`, besides those that identify an object. Default: all. */
   readonly pick?: readonly string[]
-  /** What reaches the pass of each object: a pure function of it, called by the activity. Of what it gives nothing is left out. */
+  /** A pure function that the activity applies to each object; the pass gets its result unchanged. */
   readonly view?: (object: never) => unknown
-  /** Read again just before each action that asks for the state (`LevelPass.refresh`). */
+  /** Read again before each action that uses the state (`LevelPass.refresh`). */
   readonly fresh?: true
   /** Q5 */
   readonly lazy?: true
-  /** Its changes wake nobody: for what is looked at when something else has happened. */
+  /** Changes of the objects wake no run, because the state is read only after another event. */
   readonly quiet?: true
   /**
-   * Of a kind with very many objects: those with these fields, by which the API server can select, are enough; the bridge follows no others, unless another
-   * query or controller wants them (Q6). An object keeps these fields as long as it lives. `source!` as in `fields`.
+   * For kinds with very many objects: the bridge watches only objects with these fields, unless another query or controller needs more (Q6).
+   * Immutable
+   * fields that the API server can select by; `source!` as in `fields`.
    */
   readonly followed?: Readonly<Record<string, string>>
 }
 
-/** A query whose templates are filled: what to ask the API server for, and what to leave out of its answer. */
+/** A query with filled templates: the API request, and the filter of its result. */
 export interface Selection {
-  /** Undefined: all namespaces, or a kind without any. */
+  /** Undefined: all namespaces, or a cluster-scoped kind. */
   readonly namespace: string | undefined
   readonly name: string | undefined
   readonly labelSelector: string
   readonly fieldSelector: string
   readonly controller: string | undefined
-  /** What of the fields is by `fieldsFrom`. */
+  /** The part of the field selector that comes from `fieldsFrom`. */
   readonly fromFields?: Readonly<Record<string, string>>
 }
 
-/**
- * What a lazy list is narrowed to when it is asked for: the objects of these names, those whose labels have one of these values, and those whose fields do, by
- * which the API server can select. Each value of a field is a request.
- */
+/** Restricts a list to objects with these names, label values and field values. Each field value is a request. */
 export interface Narrowed {
   readonly names?: readonly string[]
   readonly fields?: Readonly<Record<string, readonly string[]>>
   readonly labels?: Readonly<Record<string, readonly string[]>>
 }
 
-/** A query as it travels: a view is known by the names of controller and state. */
+/** A query as JSON. An activity finds the view by controller and state name. */
 export type QueryData = Omit<StateQuery, 'view'> & { readonly viewed?: true }
 
 /**
- * What to ask the API server for, of each namespace that the query looks in; empty when nothing can be selected.
+ * The API requests of a query, one per namespace; empty when it can select nothing.
  *
- * @param settings what the controller's wing has told.
+ * @param settings the wing's settings.
  */
 export function selectionsOf(query: QueryData, target: object, settings?: JsonValue): readonly Selection[] {
   const { namespacesFrom, namesFrom, fieldsFrom = {}, ...rest } = query
@@ -118,12 +121,12 @@ export function selectionsOf(query: QueryData, target: object, settings?: JsonVa
   return withFields(selections, Object.fromEntries(fields))
 }
 
-/** Those that ask for the same are one. */
+/** Removes duplicates. */
 export function uniqueSelections(selections: readonly Selection[]): readonly Selection[] {
   return [...new Map(selections.map((one) => [writeJson(one), one])).values()]
 }
 
-/** The selections of a list narrowed to some of what they select. No name or value that no object can have selects anything, or adds to a selector. */
+/** Restricts the selections of a list. Names and values that no object can have select nothing and cannot extend a selector. */
 export function narrowSelections(
   selections: readonly Selection[],
   { names, labels = {}, fields = {} }: Narrowed,
@@ -156,12 +159,12 @@ function withFields(selections: readonly Selection[], fields: NonNullable<Narrow
   return found
 }
 
-/** In a field selector. Source: k8s.io/apimachinery, fields.EscapeValue. */
+/** Escapes a value in a field selector. Source: k8s.io/apimachinery, fields.EscapeValue. */
 function escapedField(value: string): string {
   return value.replaceAll(/[\\,=]/g, '\\$&')
 }
 
-/** The texts of a list, each once; or the one that is there. */
+/** The texts of a list without duplicates, or the only text. */
 function textsAt(target: object, reference: string): readonly string[] {
   const found = valueAt(target, referencePath(reference))
   return [...new Set([found].flat())].filter((one): one is string => typeof one === 'string' && one !== '')
@@ -170,14 +173,15 @@ function textsAt(target: object, reference: string): readonly string[] {
 /**
  * Fills the templates of a query from its target.
  *
- * @returns undefined when nothing can be selected: the target lacks a text that a template refers to, or has one there that no object
- * can have in this place. So a text of the target never becomes part of a path or adds to a selector.
+ * @returns undefined when nothing can be selected: the target lacks a referenced text, or the text is invalid in its place. So a text of the target
+ * never
+ * becomes part of a path or extends a selector.
  */
 export function selectionOf(query: QueryData, target: object, settings?: JsonValue): Selection | undefined {
   if (!isAsked(query, target)) return undefined
   const ground: TemplateValues = { target, settings }
   const parts = {
-    // Only the query's author may mean all of them.
+    // Only the query itself may select all namespaces.
     namespace: query.namespace === ALL ? '' : filled(query.namespace ?? targetNamespace(target), ground, isNamespace),
     name: filled(query.name, ground, isObjectName),
     controller: filled(query.controller, ground, isObjectName),
@@ -197,12 +201,12 @@ export function selectionOf(query: QueryData, target: object, settings?: JsonVal
   }
 }
 
-/** Whether the API server could take the text for the name of an object. `.`, `..` and what has a slash would lead to another path. */
+/** Whether the API server accepts the text as an object name. `.`, `..` and slashes would lead to another path. */
 export function isObjectName(text: string): boolean {
   return /^[A-Za-z0-9:_]([A-Za-z0-9.:_-]{0,251}[A-Za-z0-9:_-])?$/.test(text)
 }
 
-// No template can be filled with it.
+// No template can produce this text.
 const IMPOSSIBLE = '\u0000'
 const NO_TEXT = IMPOSSIBLE
 const ALL = '*'
@@ -250,16 +254,16 @@ function isAsked({ onlyIf = {} }: QueryData, target: object): boolean {
   })
 }
 
-/** What fills templates. */
+/** The values that fill templates. */
 export interface TemplateValues {
   readonly target: object
-  /** Undefined: no wing has told any. */
+  /** Undefined: the wing has no settings. */
   readonly settings: JsonValue | undefined
 }
 
-/** Undefined when there is no text at one of the references. */
+/** Undefined when a reference has no text. */
 export function fillTemplate(template: QueryTemplate, ground: TemplateValues): string | undefined {
-  // Split by one group: every second part is a reference.
+  // Splits with one group: every second part is a reference.
   const parts = template.split(/\$\{((?:target|settings)\.[^}]*)\}/)
   const texts = parts.map((part, index) => (index % 2 === 0 ? part : referredTo(part.split(' ?? '), ground)))
   return texts.includes(undefined) ? undefined : texts.join('')
@@ -276,7 +280,7 @@ function referredTo(references: readonly string[], ground: TemplateValues): stri
   return found.length === 1 ? found[0] : found.find((text) => text !== undefined && text !== '')
 }
 
-/** Keys of labels and annotations have dots of their own. */
+/** Keys of labels and annotations contain dots. */
 export function referencePath(reference: string): Path {
   const [, map, key] = /^metadata\.(labels|annotations)\.(.+)$/.exec(reference) ?? []
   return map === undefined || key === undefined ? path(reference) : ['metadata', map, key]

@@ -1,18 +1,19 @@
-// What a pass came to, as a condition of its object: for plans that tell their faults in the status, which nothing does by itself.
+// Reports the faults of a pass as a condition of its object. Plans use it explicitly; faults do not enter the status by themselves.
 //
-//   R1. A fault makes it False, with the code of the first and the messages of all; so does a stop, which waits for something. A wish for another
-//       pass says nothing of either.
-//   R2. A pass that looked at an older object than there is (`Changed`) says nothing: the next one looks again at once.
-//   R3. With `faultsOnly` it says nothing without a fault: a step before it has set the condition, and knows more than that nothing went wrong.
+//   R1. A fault sets the condition to False, with the first fault's code and all messages; a stop sets it to False with the reason Waiting. A
+//       requested
+// pass alone changes nothing.
+//   R2. A pass that observed an outdated object (`Changed`) sets nothing, because the next pass starts immediately.
+//   R3. With `faultsOnly` a pass without faults sets nothing: an earlier step has set a more specific condition.
 
 import { type Condition, type ConditionChange, setCondition } from '../conditions.ts'
 import { CHANGED } from '../next-pass.ts'
 import type { JsonValue } from '../../kind/schema.ts'
-import { removedEntry, type ConditionEntry } from './status-patch.ts'
-import { type LastAction, lastAction } from '../../plan/last.ts'
+import { type ConditionEntry, removedEntry } from './status-patch.ts'
+import { lastAction, type LastAction } from '../../plan/combine.ts'
 import { done, type Outcome } from '../../plan/outcome.ts'
 
-/** What it needs of a pass; every `LevelPass` whose target has conditions is one. */
+/** The required part of a pass; every `LevelPass` whose target has conditions fits. */
 export interface ReportingPass {
   readonly now: Date
   readonly target: {
@@ -23,15 +24,15 @@ export interface ReportingPass {
 }
 
 export interface ReportOptions {
-  /** Of the condition; it is True when nothing is wrong: `Ready`, `Available`. */
+  /** The condition's type; its status is True without faults: `Ready`, `Available`. */
   readonly type: string
-  /** What is said when nothing is wrong. */
+  /** The message without faults. */
   readonly message?: string
-  /** The plan sets this condition itself, in every pass that meets no fault (R3). */
+  /** The plan sets this condition itself in every pass without faults (R3). */
   readonly faultsOnly?: boolean
 }
 
-/** The last step of a plan: `always(body, reportFaults({ type: 'Ready' }))`. Writes nothing when the condition says so already. */
+/** The last step of a plan: `always(body, reportFaults({ type: 'Ready' }))`. Writes nothing if the condition is unchanged. */
 export function reportFaults<Pass extends ReportingPass>(options: ReportOptions): LastAction<Pass> {
   const { type, message, faultsOnly = false } = options
   return lastAction<Pass>(`report${type}`, (pass, outcome) => {
@@ -42,7 +43,7 @@ export function reportFaults<Pass extends ReportingPass>(options: ReportOptions)
   })
 }
 
-/** Sets one condition in the status of a pass, on top of those that the pass has set before. */
+/** Sets one condition, on top of conditions that the pass has set before. */
 export function setPassCondition({ target, status, now }: ReportingPass, change: ConditionChange): void {
   const before = (status['conditions'] as readonly Condition[] | undefined) ?? target.status?.conditions
   const { generation } = target.metadata
@@ -50,7 +51,7 @@ export function setPassCondition({ target, status, now }: ReportingPass, change:
   if (after !== before) status['conditions'] = after
 }
 
-/** Takes one condition out of the status of a pass, whoever has set it; others stay. One that is not there changes nothing. */
+/** Removes a condition of any writer; other conditions stay. A missing condition changes nothing. */
 export function removePassCondition({ target, status }: ReportingPass, type: string): void {
   const before = (status['conditions'] as readonly ConditionEntry[] | undefined) ?? target.status?.conditions ?? []
   if (!before.some((condition) => condition.type === type)) return
@@ -58,7 +59,7 @@ export function removePassCondition({ target, status }: ReportingPass, type: str
   status['conditions'] = [...others, removedEntry(type)]
 }
 
-// For people.
+// A length that users can read.
 const LONGEST_MESSAGE = 2000
 
 function sayingOf(

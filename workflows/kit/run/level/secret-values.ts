@@ -1,20 +1,20 @@
-// Values of Secrets by reference: an action says where a value stands, and the activity that sends the object fills it in. Pure.
+// References to Secret values: an action names the Secret and key, and the activity that sends the object fills in the value. Pure.
 //
-//   S1. A value enters neither history nor journal: what travels is the object with gaps, and where each gap's value stands.
-//   S2. A reference is made by code alone. Nothing in JSON is one, so what a user writes into an object refers to nothing.
+//   S1. A value enters neither history nor journal: inputs contain the object with gaps and the reference of each gap.
+//   S2. Only code creates references. JSON cannot contain one, so users' objects cannot refer to Secrets.
 
-// One for all copies of the kit in a process.
+// Shared by all copies of the kit in a process.
 const PARTS = Symbol.for('pawl.dev/secret-value')
 
-/** Where a value stands: a key of a Secret. */
+/** A key of a Secret. */
 export interface SecretKey {
   readonly secret: string
   readonly key: string
-  /** For targets in no namespace; others read their own. */
+  /** For cluster-scoped targets; other targets use their own namespace. */
   readonly namespace?: string
 }
 
-/** Made by `secretRef` and `secretText`. */
+/** Created by `secretRef` and `secretText`. */
 export class SecretValue {
   readonly [PARTS]: readonly (string | SecretKey)[]
 
@@ -22,7 +22,7 @@ export class SecretValue {
     this[PARTS] = parts
   }
 
-  /** @throws a plain Error: it stands where nothing fills it in. */
+  /** @throws a plain Error: no activity fills in the value here. */
   toJSON(): never {
     throw new Error(
       'a value of a Secret is used where nothing fills it in; expected it in an object that is written, or in what an activity is called with',
@@ -30,12 +30,12 @@ export class SecretValue {
   }
 }
 
-/** The value of a key of a Secret in the target's namespace, for an object that is written, or for what an activity of one's own is called with. */
+/** The value of a Secret's key in the target's namespace, for objects that are written and inputs of own activities. */
 export function secretRef(secret: string, key: string, namespace?: string): SecretValue {
   return new SecretValue([{ secret, key, ...(namespace !== undefined && { namespace }) }])
 }
 
-/** A text with values of Secrets in it: `` secretText`postgres://app:${secretRef('db', 'password')}@db/shop` ``. */
+/** A text that contains Secret values: `` secretText`postgres://app:${secretRef('db', 'password')}@db/shop` ``. */
 export function secretText(texts: TemplateStringsArray, ...values: readonly (string | SecretValue)[]): SecretValue {
   return new SecretValue(
     texts.flatMap((text, index) => {
@@ -45,7 +45,7 @@ export function secretText(texts: TemplateStringsArray, ...values: readonly (str
   )
 }
 
-/** A value in which texts may be values of Secrets. */
+/** A value in which texts may be Secret values. */
 export type WithSecrets<Value> = Value extends readonly (infer Item)[]
   ? readonly WithSecrets<Item>[]
   : Value extends object
@@ -54,13 +54,13 @@ export type WithSecrets<Value> = Value extends readonly (infer Item)[]
       ? Value | SecretValue
       : Value
 
-/** A gap in what travels, and what it is to be filled with. */
+/** The place of a gap, and the parts that fill it. */
 export interface SecretGap {
   readonly at: readonly (string | number)[]
   readonly parts: readonly (string | SecretKey)[]
 }
 
-/** What travels in place of a value: empty texts where gaps are (S1). */
+/** Replaces Secret values by empty texts and returns the gaps (S1). */
 export function takeSecrets<Value>(value: Value): { readonly value: Value; readonly gaps: readonly SecretGap[] } {
   const gaps: SecretGap[] = []
   const taken = replaced(value, [], (at, parts) => {
@@ -70,7 +70,7 @@ export function takeSecrets<Value>(value: Value): { readonly value: Value; reado
   return { value: (gaps.length === 0 ? value : taken) as Value, gaps }
 }
 
-/** The value as a test sees it: references as texts that name them, `<db/password>`. */
+/** Replaces references by texts such as `<db/password>`, for tests. */
 export function renderSecretRefs<Value>(value: Value): Value {
   const told = (part: string | SecretKey) => (typeof part === 'string' ? part : `<${part.secret}/${part.key}>`)
   return replaced(value, [], (_, parts) => parts.map(told).join('')) as Value

@@ -1,27 +1,27 @@
-// What a pass in level mode says about its target's status, beside what was there: the fields that differ, and of conditions those that do. Pure.
+// Computes the status patch of a pass in level mode: changed fields, and changed conditions by type. Pure.
 //
-//   D1. Absent and null are the same: a status cannot say more than that there is nothing.
-//   D2. Conditions belong to whoever writes their type. Those that are not mentioned, or are as they were, are left alone, so that several
-//       controllers share the list.
-//   D3. So one that goes has to be mentioned, too: by an entry of its type with the status null. None of these is ever written.
+//   D1. Absent and null are equal.
+//   D2. A condition belongs to the controller that writes its type. Conditions that are not mentioned or unchanged are not written, so that several
+// controllers can share the list.
+//   D3. A removed condition is an entry of its type with the status null; such an entry is never written.
 
 import { canonicalJson } from '../../kind/projection.ts'
 import type { JsonValue } from '../../kind/schema.ts'
 
-/** An entry of a list of conditions: known by its type. */
+/** An entry of a list of conditions, identified by its type. */
 export interface ConditionEntry {
   readonly type: string
   readonly [field: string]: JsonValue
 }
 
 export interface StatusPatch {
-  /** Each written as a whole; null removes. */
+  /** Each field replaces the old one; null removes it. */
   readonly status: Readonly<Record<string, JsonValue>>
-  /** Those of `status.conditions` that are new or other than they were (D2). */
+  /** New and changed entries of `status.conditions` (D2). */
   readonly conditions: readonly ConditionEntry[]
 }
 
-/** What of `wanted` is news beside `found`; undefined when nothing is. */
+/** The patch from the status `found` to `wanted`; undefined without a difference. */
 export function statusPatch(wanted: Readonly<Record<string, unknown>>, found: unknown): StatusPatch | undefined {
   const before = (found ?? {}) as Readonly<Record<string, unknown>>
   const { conditions: said, ...others } = wanted as Readonly<Record<string, JsonValue>>
@@ -33,7 +33,7 @@ export function statusPatch(wanted: Readonly<Record<string, unknown>>, found: un
   return { status: Object.fromEntries(differing), conditions }
 }
 
-/** A status with the news in it. */
+/** The status with the patch applied. */
 export function applyStatusPatch(
   found: unknown,
   { status, conditions }: StatusPatch,
@@ -44,7 +44,7 @@ export function applyStatusPatch(
   return { ...Object.fromEntries(there), conditions: mergeConditions(merged['conditions'], conditions) }
 }
 
-/** What is said of a condition that goes (D3). */
+/** The entry that removes a condition (D3). */
 export function removedEntry(type: string): ConditionEntry {
   return { type, status: null }
 }
@@ -53,7 +53,7 @@ function isRemoved({ status }: ConditionEntry): boolean {
   return status === null
 }
 
-/** The list with these in it: each in the place of the one of its type, new ones last (D2); without those that go (D3). */
+/** Merges conditions into the list: changed ones in place, new ones last (D2), removed ones omitted (D3). */
 export function mergeConditions(found: unknown, changed: readonly ConditionEntry[]): readonly ConditionEntry[] {
   const before = isTyped(found) ? found : []
   const news = new Map(changed.map((condition) => [condition.type, condition]))

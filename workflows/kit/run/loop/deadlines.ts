@@ -1,10 +1,11 @@
-// Times within which a step has to end (`timeout`), for calls that run inside the workflow task. A timer of the server cannot end those: it starts when
-// the task has ended, and the task waits for them. So each call is given the time that is left, and the worker ends it.
+// Deadlines of steps (`timeout`) for local activities, and the time of a run. A timer cannot cancel a local activity: it fires after the workflow
+// task,
+// which waits for the activity. So each call gets the remaining time as its own time-out.
 //
-//   D1. What has expired is the scope: a call that ran out of its time cancels it, and with it everything else in it.
-//   D2. A call that is made when the time is over is not sent.
-//   D3. A call holds its task with all its tries for no longer than one try may take; then it has failed, and the pass comes again.
-// MERGED The time of a run, in the sandbox: that of its history, the same in every replay. It goes on when something has come, and not between.
+//   D1. A call that exceeds the deadline cancels the step's scope and all other calls in it.
+//   D2. A call after the deadline is not sent.
+//   D3. The tries of a call together take at most the time of one try within a workflow task; then the call fails and a later pass repeats it.
+//   D4. The time of a run is the time of its history: equal in every replay, and constant between events.
 
 import {
   ActivityFailure,
@@ -22,19 +23,19 @@ interface Deadline {
 
 const DEADLINES = new WeakMap<CancellationScope, number>()
 
-/** A scope that is cancelled after `ms`. */
+/** Returns a scope that is cancelled after `ms`. */
 export function scopeWithDeadline(ms: number): CancellationScope {
   const scope = new CancellationScope({ timeout: ms, cancellable: true })
   DEADLINES.set(scope, runTime().getTime() + ms)
   return scope
 }
 
-/** What a call that runs inside the workflow task may be told. */
+/** Time-out options of a local activity. */
 export interface TimeLeft {
   readonly scheduleToCloseTimeout?: number
 }
 
-/** Makes a call within the time that its step has left, and with all its tries within `mostMs`. */
+/** Makes a call with the step's remaining time, and at most `mostMs` for all tries. */
 export function withinDeadline<T>(mostMs: number, call: (left: TimeLeft) => Promise<T>): Promise<T> {
   const deadline = earliestDeadline()
   const leftMs = deadline === undefined ? Infinity : deadline.at - runTime().getTime()
@@ -69,7 +70,7 @@ function earliestDeadline(): Deadline | undefined {
   return found
 }
 
-// Here the limit of this type is the step's.
+// This time-out type is the step's deadline here.
 function hasExpired(error: unknown): boolean {
   const cause = error instanceof ActivityFailure ? error.cause : error
   if (cause instanceof TimeoutFailure) return cause.timeoutType === 'SCHEDULE_TO_CLOSE'

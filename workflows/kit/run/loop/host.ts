@@ -1,8 +1,8 @@
-// A child whose job is its parent's is hosted: its passes run inside those of the parent's run, and what they come to is settled with them, the
-// child before the parent. Source: docs/architecture.md "Hosted children".
+// Hosts the passes of children inside the run of their parent's job and settles them with it, children before parents.
+// Source: docs/architecture.md "Hosted children".
 //
-//   H1. The child's job begins with its first status write; nothing hands its job ID down before.
-//   H2. What a pass of the child wants (another pass, a back-off) is the run's to want. What its steps write of other objects is the run's own.
+//   H1. A child's job starts with its first status write; the parent does not write the job ID before.
+//   H2. Requests of a child's pass (another pass, a back-off) become requests of the run. Writes of its steps are own writes of the run.
 
 import type { HostedProgress, JobController, JobPass, JobState } from '../job/job.ts'
 import type { HostedResult } from '../job/job-status.ts'
@@ -15,25 +15,25 @@ import type { BackgroundActivitySet } from '../job/background-activities.ts'
 import { ReconciledObject, type ObjectHooks } from './reconciled-object.ts'
 import { runOnTemporal } from './temporal.ts'
 
-/** The parent's side of a pass. */
+/** The parent's part of a pass. */
 type Host = Pick<JobPass<JobState>, 'by' | 'jobID' | 'subject' | 'hosted'>
 
-/** What the run of the root needs of what it hosts. */
+/** The parts of a host that the root's run needs. */
 export interface HostedWork {
   attach(hooks: ObjectHooks): void
   readonly background: Pick<BackgroundActivitySet<never>, 'running' | 'stop'> | undefined
   details(): string
-  /** As of a `Member`. */
+  /** Like `ReconciledObject.searchAttributes`. */
   searchAttributes(): readonly string[]
 }
 
-/** Runs the passes of a controller's objects inside other runs. One for each run and kind of child. */
+/** Runs passes of one controller's objects inside another run; one instance per run and kind of child. */
 export class Hosting<State extends JobState, Act> implements HostedWork {
   readonly #name: string
   readonly #controller: JobController<State, Act>
   #member: ReconciledObject<State, Act> | undefined
 
-  /** @param name of the controller whose objects are hosted. */
+  /** @param name the controller of the hosted objects. */
   constructor(name: string, controller: JobController<State, Act>) {
     this.#name = name
     this.#controller = controller
@@ -55,22 +55,22 @@ export class Hosting<State extends JobState, Act> implements HostedWork {
     return this.#member?.searchAttributes() ?? []
   }
 
-  /** Of the child, as the last pass and what went on beside it have left it. */
+  /** The child's state after the last pass and background activities. */
   get state(): State | undefined {
     return this.#member?.state
   }
 
   /**
-   * One pass over the child, within one of its host; its end is noted in the host's pass.
+   * Runs one pass over the child within a pass of its host and adds the result to the host's pass.
    *
-   * @param state as the host has observed it.
+   * @param state the child as the host observed it.
    */
   async pass(host: Host, subject: Subject, state: State): Promise<HostedProgress<State>> {
     const member = this.#member
     if (member === undefined) throw new Error(`the run hosts no ${this.#name}: it was not attached`)
     const { jobID } = host
     const { jobIDFinished, phase } = state.target
-    // Its end was written in a pass whose own end was not.
+    // An earlier pass wrote the child's end but not its own.
     if (jobIDFinished === jobID) return { outcome: done, result: phase ?? 'Finished', state, draft: undefined }
     const pass = member.start({ subject, jobID, by: this.#by(host, subject) }, state)
     if (state.target.jobID !== jobID) {

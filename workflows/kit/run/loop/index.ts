@@ -1,4 +1,4 @@
-// What a kind's workflow.ts takes of the kit beside its index: the runs, and the proxies of activities. Needs Temporal.
+// The part of the kit that needs Temporal, for workflow.ts files: runs and activity proxies.
 
 export { Hosting } from './host.ts'
 export { runNotification } from './run-notification.ts'

@@ -1,11 +1,11 @@
-// What the actions of one pass in level mode do to the world: each a call of an activity, after a look at what the controller declares.
+// Writes of an action in level mode: one activity call each, after a check of the declared writes. Also collects piggybacked events, which travel
+// with the
+// pass's next call, because an own call costs as much as a write.
 //
-//   P1. What a Secret holds is neither read into the history nor taken from an action.
-//   P2. Nothing is written where the controller does not declare it (write-places.ts).
-// MERGED Events that go along with the next call of their pass, or with its end: a call of their own costs as much as a write.
-//
-//   A1. They are told before what they go along with is done, in their order.
-//   A2. None is left over: what no call took is told when the pass is settled, or the run ends.
+//   P1. Contents of Secrets are neither read into the history nor accepted from an action.
+//   P2. An action writes only where its controller declares writes (declared-writes.ts).
+//   P3. Piggybacked events are recorded in order, before the call that carries them takes effect.
+//   P4. Settle, or the end of the run, records events that no call carried.
 
 import { type LevelController, type LevelResource, resourceOf, type SentTarget } from '../level/define-level.ts'
 import { fitAnnotations } from '../byte-limits.ts'
@@ -18,7 +18,7 @@ import { LEVEL_SUMMARIES } from '../temporal-ui.ts'
 import { checkWritePlace } from '../level/declared-writes.ts'
 import { finalFailure, retryableFailure, shortActivities } from './temporal.ts'
 
-/** Whose pass it is. */
+/** The pass and object of an action. */
 export interface ActorRef {
   readonly by: By
   readonly subject: Subject
@@ -113,7 +113,7 @@ function checkedPlace(controller: LevelController, subject: Subject, object: Nam
   return { resource, ...(home !== '' && namespace !== home && { elsewhere: true }) }
 }
 
-/** What was observed may be removed where it is, unless the controller declares what it writes. */
+/** An observed object may be deleted in its place, unless the controller declares its writes. */
 function observedPlace(controller: LevelController, subject: Subject, object: ObservedObject): Place {
   return controller.writes.length === 0
     ? { resource: resourceFor(controller, object) }
@@ -138,7 +138,7 @@ function placeText({ namespace, name }: { readonly namespace: string; readonly n
   return namespace === '' ? name : `${namespace}/${name}`
 }
 
-/** P1. A value may be referred to: it is filled in where it is sent. */
+/** P1. References to Secret values are allowed: the sending activity fills them in. */
 function refuseSecrets({ apiVersion, kind, metadata, ...rest }: WantedObject, gaps: readonly SecretGap[]): void {
   if (apiVersion !== 'v1' || kind !== 'Secret') return
   const filled = new Set(gaps.map(({ at }) => at.join('.')))
@@ -152,10 +152,10 @@ function refuseSecrets({ apiVersion, kind, metadata, ...rest }: WantedObject, ga
   throw finalFailure('SecretContent', message)
 }
 
-/** What waits for the next call of a run. */
+/** Events that wait for the run's next call. */
 export interface PiggybackedEvents {
   readonly add: (told: LevelEvent) => void
-  /** As a call's input has it. */
+  /** The events as a part of the call's input. */
   readonly take: () => { readonly told?: readonly LevelEvent[] }
 }
 

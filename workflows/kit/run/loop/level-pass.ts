@@ -1,8 +1,8 @@
-// One pass over one object in level mode, as its author's steps see it: what was observed, what they may do (level-acts.ts), and what they say.
+// Runs one pass in level mode: builds the `LevelPass` of the author's steps from the observed state and writes the status afterwards.
 //
-//   P1. What `save` has written is not written again, and what comes after it is compared with it.
-//   P2. Who asks for a state that could not be read gets the fault, whether the state is handed to an action or looked up by it.
-//   P3. A lazy state is there after `refresh`; who asks for it before has a bug.
+//   P1. The status that `save` has written is not written again, and later changes are compared with it.
+//   P2. Access to a state that could not be read throws its fault, in actions and in argument lists.
+//   P3. Access to a lazy state before `refresh` is a bug.
 
 import { type AnyLevelPass, type LevelController, resourceOf, sentTarget } from '../level/define-level.ts'
 import type { LatestTime } from '../level/latest-time.ts'
@@ -20,7 +20,7 @@ import { ownCalls } from './own-calls.ts'
 import { runTime, timeAt } from './deadlines.ts'
 import { actionLog, attempt, finalFailure, retryableFailure, runOnTemporal, shortActivities } from './temporal.ts'
 
-/** What a pass has observed. */
+/** The observed state of a pass. */
 export interface ObservedPass {
   readonly subject: Subject
   readonly by: By
@@ -29,7 +29,7 @@ export interface ObservedPass {
   readonly latest: LatestTime
 }
 
-/** Runs the author's steps, then writes what they said about the status. */
+/** Runs the author's steps, then writes the changed status. */
 export async function runLevelSteps(
   controller: LevelController,
   step: Step<AnyLevelPass>,
@@ -46,7 +46,7 @@ function passOf(controller: LevelController, { subject, by, observed, along, lat
   const acting = { by, subject, target: sentTarget(controller.target) }
   const base = () => ({ ...acting, ...along.take() })
   const queries = queriesOf(controller)
-  // The target says all pass long what it said at its start.
+  // Templates use the target as observed at the start of the pass.
   const ground = { target: observed.target, settings: observed.wing }
   const declared = { ...controller, writes: writesFor(controller.writes, ground) }
   const state = stateOf(controller, observed)
@@ -100,7 +100,7 @@ function stateOf(
   { states, unreadable = {} }: Observed,
 ): Record<string, unknown> {
   const names = Object.keys(queries)
-  // What was not found is undefined, also under a name that every object has (`constructor`).
+  // A state that was not found is undefined, also under a name that every object has (`constructor`).
   const state: Record<string, unknown> = { ...Object.fromEntries(names.map((name) => [name, undefined])), ...states }
   for (const [name, { code, message, retryable }] of Object.entries(unreadable)) {
     const get = (): never => {
@@ -119,7 +119,7 @@ function stateOf(
   return state
 }
 
-/** The queries of a controller, each with where its kind is. */
+/** The controller's queries with the resource of each kind. */
 export function queriesOf(controller: LevelController): Readonly<Record<string, LevelQuery>> {
   const sent = ({ view, ...query }: StateQuery): LevelQuery => ({
     ...resourceOf(controller, query.kind),

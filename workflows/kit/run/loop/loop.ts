@@ -1,14 +1,17 @@
-// The loop of every run: wait for a wake, run one pass, settle it, end or wait again. Jobs and runs in level mode are courses of it: they say
-// what a pass does and who is told of it. Source: docs/architecture.md "How data flows".
+// The reconcile loop of every run: wait for a wake, run one pass, settle it, then end or wait again. A `LoopStrategy` (job or level mode) provides
+// pass,
+// settle and end. Source: docs/architecture.md "How data flows".
 //
-//   L1. A pass observes first and starts from what it sees: nothing is assumed that an earlier run, or another hand, may have changed.
-//   L2. A wake that arrives during a pass leads to a pass that starts after it: of this run while it goes on, also as a new one of its ID;
-//       where it ends, of this run or the next, as `Course.endsWoken` says.
-//   L3. The loop arms no timers: the next due time goes into the journal's wake row, and so does the back-off. A pass that no due time asked for is
-//       told apart: its fault waits for its own back-off, and draws nothing of what the namespace shares.
-//   L4. Jobs that failed, or were taken over, are runs that Failed, at their end and not before: their rows are closed by then. Nothing repeats
-//       them, as runs have no retry policy, and no alarm is theirs (`BENIGN`). A bug fails the workflow task, and the run stays open; the worker is
-//       told of it first, because a task that fails says so to nobody who looks at the object.
+//   L1. A pass observes first: it never relies on data that an earlier run or another client may have changed.
+//   L2. A wake during a pass leads to a pass that starts after it: in this run while it continues, also over continue-as-new; when it ends, in this
+//       run or
+// the next one, as `LoopStrategy.endsWithPendingWake` says.
+//   L3. The loop uses no timers: due time and back-off are stored in the journal. A fault of a pass that an event or a user requested has its own
+//       back-off
+// and does not count against the namespace's retry rate.
+//   L4. Runs of failed or superseded jobs end as Failed, after their rows are closed. They have no retry policy and raise no alarm (`BENIGN`). A bug
+//       fails
+// the workflow task and the run stays open; the run reports the bug to the worker first, because a failed task is not visible on the object.
 
 import {
   ApplicationFailure,
@@ -31,60 +34,63 @@ import type { RunFailure } from '../job/run-result.ts'
 import type { RunSinks } from '../sinks.ts'
 import { witness } from './replay-listener.ts'
 
-/** A wake: something journaled up to `seq` concerns the subject. Carries no object (a level, not an edge). */
+/** Wake signal: the journal has an event up to `seq` for the object, or (0) a due time. It carries no object: level-triggered, not edge-triggered. */
 const wakeSignal = defineSignal<[{ readonly seq: number }]>('wake')
 
 /**
- * How a run ended: a final phase, `Deleted` when the subject is gone, `Superseded` when the job is another run's, `HandedDown` when another
- * program does it, `Guarded` when the subject has its finalizer now and asks for no job; `Converged` in level mode.
+ * The result of a run: a final phase, `Deleted`, `Superseded` (another run has the job), `HandedDown` (another program executes it), `Guarded` (the
+ * finalizer was added and no job is requested), or `Converged` in level mode. Values are stored in the journal and in search attributes.
  */
 export type RunResult = string
 
 export interface PassReport {
   readonly outcome: Outcome
-  /** How the run ends; undefined while it goes on. */
+  /** The run's result; undefined while it continues. */
   readonly result: RunResult | undefined
 }
 
-/** What a settled pass means for the run. */
+/** The effect of a settled pass on the run. */
 export interface Settled {
   readonly result: RunResult | undefined
-  /** The run's row in the journal is closed already. */
+  /** The run's row in the journal is already closed. */
   readonly isClosed: boolean
 }
 
-/** What differs between the runs of jobs and of controllers in level mode. */
+/** The differences between job mode and level mode. */
 export interface LoopStrategy<Report extends PassReport> {
-  /** Where passes take turns: false when the next one may not begin; then the run is woken when it may. */
+  /** Acquires a permit where passes are limited. False: the run waits until the journal wakes it. */
   acquirePermit?(by: By): Promise<boolean>
   runPass(by: By): Promise<Report>
-  /** Tells the world and the journal what the pass came to. */
+  /** Writes the result of the pass to the API server and the journal. */
   settle(by: By, report: Report, next: NextPass): Promise<Settled>
-  /** Closes the run's row in the journal. @param firstRunID of the first run of this ID that goes on in this one. */
+  /** Closes the run's row in the journal. @param firstRunID the first run of the continue-as-new chain. */
   close(by: By, result: RunResult, firstRunID: string): Promise<void>
-  /** Ends in spite of a wake: the journal wakes the subject of a closed row anew. Otherwise a run ends only when no wake is there. */
+  /**
+   * True: the run ends despite a pending wake, because the journal wakes the object of a closed row again. False: it ends only without a pending
+   * wake.
+   */
   readonly endsWithPendingWake: boolean
-  /** Why a run that ended so is one that failed (L4); undefined: it completes. */
+  /** The error of a failed run (L4); undefined: the run completes. */
   failure?(result: RunResult): RunFailure | undefined
-  /** Names and uids by which people find the run, beside its subject's. */
+  /** Values of the run's search attribute besides its object. */
   searchAttributes?(): readonly string[]
-  /** Before the run gives way to the next one of its ID. */
+  /** Called before continue-as-new. */
   beforeContinueAsNew?(): void
-  /** What that is told, beside what this one was. */
+  /** Input fields for the next run, in addition to the current input. */
   carriedInput?(): Pick<JobInput, 'latest'>
 }
 
-/** The level that the loop waits for: one or ten wakes lead to one pass. */
+/** The pending wake: many wakes lead to one pass. */
 export interface Wakes {
-  /** Something has come from outside of the run's own due times. */
+  /** Wakes for an event or a user, not for a due time. */
   readonly wake: () => void
   readonly isDue: () => void
   readonly isWoken: () => boolean
-  /** @returns whether anything from outside was among it. */
+  /** @returns whether an event or a user was among the wakes. */
   readonly takeWake: () => boolean
 }
 
-/** Woken from the start: a run begins with a pass. */
+/** Initially woken: a run starts with a pass. */
 export function createWakes(): Wakes {
   let woken = true
   let isOutside = true
@@ -106,7 +112,7 @@ export function createWakes(): Wakes {
   }
 }
 
-/** Runs passes until the run ends or gives way to the next one of its ID. */
+/** Runs passes until the run ends or continues as new. */
 export async function loop<Report extends PassReport>(
   input: JobInput,
   wakes: Wakes,
@@ -154,14 +160,14 @@ async function runPasses<Report extends PassReport>(
     const { result, isClosed } = await course.settle(by, report, nextPass(report.outcome, attempts, isOutside))
     if (result !== undefined && mayEnd()) {
       if (!isClosed) await course.close(by, result, firstExecutionRunId)
-      // Looked at again: what came while the row was closed has been signalled (L2).
+      // A wake that arrived while the row was being closed has been signalled (L2).
       if (mayEnd()) {
         upsertRunAttributes(course.searchAttributes?.() ?? [], result)
         return completeOrFail(result, course.failure?.(result))
       }
     }
     if (result === undefined) tellOnce()
-    // Also when a wake is pending: the new run begins with a pass (L2).
+    // Also with a pending wake: the new run starts with a pass (L2).
     if (workflowInfo().continueAsNewSuggested) {
       course.beforeContinueAsNew?.()
       await continueAsNew<(input: JobInput) => Promise<RunResult>>(nextInput(input, course))
@@ -169,7 +175,7 @@ async function runPasses<Report extends PassReport>(
   }
 }
 
-/** Waits for a wake, and where passes take turns for that of this one. @returns whether anything from outside asked for it. */
+/** Waits for a wake and, where passes are limited, for a permit. @returns whether an event or a user requested the pass. */
 async function waitForPass(
   by: By,
   wakes: Wakes,
@@ -184,7 +190,7 @@ async function waitForPass(
   return isOutside
 }
 
-/** The job has begun. */
+/** Without the idle object: the job has started. */
 function nextInput(
   input: JobInput,
   { carriedInput: carried }: Pick<LoopStrategy<PassReport>, 'carriedInput'>,
@@ -193,7 +199,7 @@ function nextInput(
   return { ...(asked === undefined ? input : others), ...carried?.() }
 }
 
-/** Until the act says that it is done. */
+/** Calls the function until it returns true. */
 function once(act: () => boolean): () => void {
   let isDone = false
   return () => {
@@ -201,12 +207,12 @@ function once(act: () => boolean): () => void {
   }
 }
 
-/** @throws what Temporal shows as a Failed run (L4). */
+/** @throws the error that makes Temporal show the run as Failed (L4). */
 function completeOrFail(result: RunResult, failure: RunFailure | undefined): RunResult {
   if (failure === undefined) return result
   const { reason: type, message } = failure
   const ended = ApplicationFailure.create({ type, message, nonRetryable: true, category: 'BENIGN' })
-  // It would only say where this line is.
+  // The stack would only show this line.
   ended.stack = ''
   throw ended
 }
@@ -214,7 +220,7 @@ function completeOrFail(result: RunResult, failure: RunFailure | undefined): Run
 const OUTCOME = { name: 'PawlOutcome', type: 'KEYWORD' } as const
 const TREE = { name: 'PawlTree', type: 'KEYWORD_LIST' } as const
 
-/** What people find the run by: what it hosts, and how it ended, once it has. */
+/** Sets search attributes: hosted objects, and the result at the end. */
 function upsertRunAttributes(names: readonly string[], outcome?: string): void {
   const tree = fitting(names)
   const attributes = [

@@ -1,8 +1,7 @@
-// How a pass calls the activities of its controller: as regular activities of Temporal, so that they may take long, are tried again by their own
-// policy, and are cancelled with the scope that calls them.
+// Calls a controller's own activities from a pass, as regular Temporal activities with their own time-out and retry policy.
 //
-//   C1. A failure is the action's fault, with the code that the activity gave it; it may pass unless the activity says that it does not.
-//   C2. A call whose scope is cancelled (`timeout`) is not waited for. The activity is told with its next heartbeat.
+//   C1. A failed call is a fault of the action with the activity's code; it is retryable unless the activity says otherwise.
+//   C2. A pass does not wait for a call in a cancelled scope (`timeout`). The activity learns of it with its next heartbeat.
 
 import { writeJson } from '../../kind/exact-json.ts'
 import { byteLength } from '../byte-limits.ts'
@@ -15,14 +14,14 @@ import { finalFailure, longActivities, retryableFailure, temporalRuntime } from 
 
 type Calls = Readonly<Record<string, (input?: unknown) => Promise<unknown>>>
 
-// Told to the worker by the kit itself, for activities that do not heartbeat.
+// The worker sends heartbeats for activities that send none.
 const HEARTBEAT_MS = 10_000
 const LONGEST_RETRY_MS = 60_000
 
 /**
- * The calls of a pass.
+ * Returns the calls of a pass.
  *
- * @throws a plain Error (a bug) when these are not the activities of the controller: no worker would have them.
+ * @throws a plain Error (a bug) for activities of another controller: no worker would have them.
  */
 export function ownCalls<Of extends object>(
   { name: controller, activities }: Pick<LevelController, 'name' | 'activities'>,
@@ -63,7 +62,7 @@ function callOf(controller: string, subject: Subject, { options }: OwnActivities
   }
 }
 
-/** C1, with the name of the activity in front. */
+/** C1, with the activity's name as prefix. */
 function failure(name: string, { code, message, retryable }: Fault, timeoutMs: number) {
   if (code === 'Timeout')
     return retryableFailure(code, `${name} did not end in ${timeoutMs} ms, or was silent: ${message}`)

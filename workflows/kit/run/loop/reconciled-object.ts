@@ -1,5 +1,5 @@
-// What a run remembers of one object whose job it runs: the run's own subject, or a child that it hosts. Its state goes from pass to pass, and
-// work that takes longer than a pass goes on beside them, on tracks.
+// State of one object whose job a run executes: the run's own object or a hosted child. Keeps the state between passes and owns the background
+// activities.
 
 import type { JobController, JobInput, JobPass, JobState } from '../job/job.ts'
 import type { By } from '../subject.ts'
@@ -8,13 +8,13 @@ import { createBackgroundActivities, type BackgroundActivitySet } from '../job/b
 import { startWork, temporalRuntime } from './temporal.ts'
 
 export interface ObjectHooks {
-  /** Another pass is wanted. */
+  /** Requests another pass. */
   readonly wake: () => void
-  /** What people see of the run is to be shown anew. */
+  /** Updates the run's details in the Temporal UI. */
   readonly show: () => void
 }
 
-/** What a pass is of, beside the object itself. */
+/** The object, job and pass. */
 export interface PassIdentity extends Pick<JobInput, 'subject' | 'jobID'> {
   readonly by: By
 }
@@ -35,19 +35,19 @@ export class ReconciledObject<State extends JobState, Act> {
         if (this.#latest === undefined) return
         this.#latest.state = change(this.#latest.state)
         hooks.show()
-        // What waited for it may begin.
+        // Steps that waited for the work may start.
         hooks.wake()
       },
       wake: hooks.wake,
     })
   }
 
-  /** As the last pass left it; undefined before the first. */
+  /** The state after the last pass; undefined before the first. */
   get state(): State | undefined {
     return this.#latest?.state
   }
 
-  /** A pass that starts from what was observed. */
+  /** Starts a pass from the observed state. */
   start({ subject, jobID, by }: PassIdentity, state: State): JobPass<State, Act> {
     const { phase, observedGeneration, lastError } = state.target
     const { act } = this.#controller
@@ -67,21 +67,21 @@ export class ReconciledObject<State extends JobState, Act> {
     return pass
   }
 
-  /** Takes the target as settle left it. */
+  /** Updates the state after settle. */
   applySettled(target: Partial<SettledTarget>): void {
     if (this.#latest === undefined) return
     const { state } = this.#latest
     this.#latest.state = { ...state, target: { ...state.target, ...target } }
   }
 
-  /** Names and uids by which people find the run; none before the first pass. */
+  /** Values of the run's search attribute; none before the first pass. */
   searchAttributes(): readonly string[] {
     if (this.#latest === undefined) return []
     const { subject, state } = this.#latest
     return [subject.uid, subject.name, ...(this.#controller.searchAttributes?.(state) ?? [])]
   }
 
-  /** Markdown for people; empty before the first pass. */
+  /** Markdown for the Temporal UI; empty before the first pass. */
   details(): string {
     return this.#latest === undefined ? '' : this.#controller.details(this.#latest)
   }

@@ -1,9 +1,9 @@
-// Tells a replay what its run does (`pawl replay`): an interceptor of the SDK that every bundle has, and that sleeps wherever the run is no replay of that
-// command. Source: docs/adr/0050.
+// Workflow interceptor that emits replay entries (`pawl replay`). Every bundle contains it; it is active only on replay task queues.
+// Source: docs/adr/0050.
 //
-//   R1. In a worker nothing is told: the queue of a replay is none of a worker's.
-//   R2. What is told is copied when it is told: states go on.
-//   R3. It changes nothing: what is called, and what that comes to, is passed on as it is.
+//   R1. In a worker it emits nothing: replays use queues that no worker has.
+//   R2. Entries are serialized immediately, because states change later.
+//   R3. It does not change inputs or results.
 
 import { writeJson } from '../../kind/exact-json.ts'
 import {
@@ -25,7 +25,7 @@ import { type PlanListener, type ReplayListener, withReplayListener } from './re
 type Entry = ReplayEntry extends infer Each ? (Each extends unknown ? Omit<Each, 'atMs'> : never) : never
 type Emit = (entry: Entry) => void
 
-/** Called by the SDK for each run. */
+/** The SDK calls this function for each run. */
 export function interceptors(): WorkflowInterceptors {
   // R1
   if (!workflowInfo().taskQueue.startsWith(REPLAY_QUEUE)) return {}
@@ -125,7 +125,7 @@ function isLeaf(step: { readonly name: string; readonly children?: readonly unkn
   return (step.children ?? []).length === 0
 }
 
-/** Of a pass of any controller: its object, and the phase where it has one. */
+/** The object of a pass, and the phase in job mode. */
 function placeOf(pass: unknown): Pick<Extract<Entry, { told: 'plan' }>, 'subject' | 'phase'> {
   const { subject, draft } = pass as { readonly subject?: unknown; readonly draft?: { readonly phase?: unknown } }
   const phase = draft?.phase
@@ -137,7 +137,7 @@ function isSubject(value: unknown): value is Subject {
   return typeof kind === 'string' && typeof name === 'string'
 }
 
-/** Failures of activities are told by their cause: the rest of it says only that an activity failed. */
+/** An activity failure is reported by its cause; the wrapper only says that an activity failed. */
 function failureOf(error: unknown): ReplayFailure {
   const { cause } = error as { readonly cause?: unknown }
   const {

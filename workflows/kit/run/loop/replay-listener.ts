@@ -1,5 +1,4 @@
-// Who listens to a run while it is replayed (recording.ts): it is told where passes begin, and what the steps of plans came to. In a worker nobody
-// listens, and nothing of this costs more than a look.
+// Listener for passes and plan steps of a run during a replay (recording.ts). A worker has no listener and skips all of it.
 
 import { AsyncLocalStorage, inWorkflowContext } from '@temporalio/workflow'
 import type { By } from '../subject.ts'
@@ -7,7 +6,7 @@ import type { Step, StepHooks } from '../../plan/step.ts'
 
 export interface ReplayListener {
   passBegins(by: By, isOutside: boolean): void
-  /** Of a plan that begins. @returns hooks for its steps, and whom to tell that it has ended. */
+  /** Called when a plan begins. @returns hooks for its steps and for its end. */
   planBegins<Pass>(plan: Step<Pass>, pass: Pass): PlanListener
 }
 
@@ -18,17 +17,17 @@ export interface PlanListener {
 
 const LISTENER = new AsyncLocalStorage<ReplayListener>()
 
-/** Runs a workflow with somebody who listens. */
+/** Runs a workflow with a listener. */
 export function withReplayListener<T>(replayListener: ReplayListener, run: () => T): T {
   return LISTENER.run(replayListener, run)
 }
 
-/** Undefined: nobody listens. Unit tests run steps outside of the sandbox. */
+/** Undefined without a listener. Unit tests run steps outside of the sandbox. */
 export function witness(): ReplayListener | undefined {
   return inWorkflowContext() ? LISTENER.getStore() : undefined
 }
 
-/** Runs one plan; `hooks` are called between those of who listens. */
+/** Runs a plan; `hooks` are called inside the listener's hooks. */
 export async function runListenedPlan<Pass, T>(
   plan: Step<Pass>,
   { pass, hooks }: { readonly pass: Pass; readonly hooks: StepHooks<Pass> | undefined },

@@ -1,11 +1,11 @@
-// The run of a job: passes over one object, phase by phase, until the job has ended; with those of the children that it hosts.
-// MERGED How the passes of jobs are settled: one conditional status write with the next due time, or nothing at all.
+// Runs of jobs: `runJob` for controllers with phases and hosted children, `runSteps` for controllers whose actions write the status themselves. Both
+// settle
+// a pass with one conditional status write and the next due time.
 //
-//   S1. A pass that changed nothing and wants no other one writes nothing. A run that goes on settles it all the same, to hear what came meanwhile.
-//   S2. What ends a job is written in one settle, which also closes the run's row.
-//   S3. A status that the server refuses holds no workflow task: the run waits for the journal's back-off as it does for any other wake.
-// MERGED The run of a job whose actions write the status of its object themselves: the same step in every pass, until the object says that the job has
-// ended. Work that takes longer than a pass may goes on beside the passes, on background.
+//   S1. A pass without changes and without a due time writes nothing. A run that continues still settles it, to learn of events since the
+//       observation.
+//   S2. One settle writes the end of a job and closes the run's row.
+//   S3. A status that the API server rejects occupies no workflow task: the run waits for the journal's back-off like for any other wake.
 
 import type { JobController, JobInput, JobPass, JobState, StepController, StepPass } from '../job/job.ts'
 import type { By } from '../subject.ts'
@@ -46,9 +46,9 @@ import { SETTLE_SUMMARIES } from '../temporal-ui.ts'
 import { createBackgroundActivities } from '../job/background-activities.ts'
 
 /**
- * Runs the reconcile job of one subject.
+ * Runs the reconcile job of one object.
  *
- * @param hosts what the controller's steps run the passes of children with.
+ * @param hosts run the passes of hosted children.
  */
 export async function runJob<State extends JobState, Act>(
   controller: JobController<State, Act>,
@@ -63,7 +63,7 @@ export async function runJob<State extends JobState, Act>(
         .filter(Boolean)
         .join('\n\n'),
     )
-  // What the run itself has under way is nothing from outside: its failures take turns with other retries.
+  // Wakes by the run's own work are not external: their faults count against the retry rate.
   const hooks = { wake: wakes.isDue, show }
   const root = new ReconciledObject(controller, hooks)
   for (const host of hosts) host.attach(hooks)
@@ -74,7 +74,7 @@ export async function runJob<State extends JobState, Act>(
   const runOnce = async (acting: By): Promise<JobReport> => {
     const by = { ...acting, tree, ...(serves !== undefined && { serves }) }
     const observed = await attempt(() => controller.observe(controller.act, input, by, () => root.state))
-    // Nothing was seen, so nothing can be final, and there is no status to say it in.
+    // Nothing was observed: no fault can be final, and no status can show it.
     if ('outcome' in observed) return { outcome: retryable(observed.outcome), result: undefined, isUnseen: true }
     if (observed.value === undefined) return { outcome: done, result: 'Deleted' }
     const pass = root.start({ ...input, by }, observed.value)
@@ -120,15 +120,15 @@ async function runPass<State extends JobState, Act>(
 
 export interface JobReport extends PassReport {
   readonly change?: StatusChange | undefined
-  /** Of the children that the run hosts. */
+  /** Results of hosted children. */
   readonly hosted?: readonly HostedResult[]
-  /** The pass could not look, or begin where it looked. */
+  /** The pass could not observe the object, or not start the job. */
   readonly isUnseen?: true | undefined
-  /** Takes the target as settle left it. */
+  /** Updates the state after settle. */
   applySettled?(target: Partial<SettledTarget>): void
 }
 
-/** The course of a run whose passes come to such reports. */
+/** The loop strategy of jobs. */
 export function jobStrategy(
   input: JobInput,
   wakes: Wakes,
@@ -187,7 +187,7 @@ function isNothing({ children, change, againMs }: Pick<SettleInput, 'children' |
   return children === undefined && change === undefined && againMs === undefined
 }
 
-/** Runs the job of one subject. */
+/** Runs the job of one object whose actions write the status. */
 export async function runSteps<State, Act>(
   controller: StepController<State, Act>,
   input: JobInput,
@@ -216,7 +216,7 @@ export async function runSteps<State, Act>(
   }
   const runOnce = async (by: By): Promise<JobReport> => {
     const observed = await attempt(() => controller.observe(act, input, by, () => latest?.state))
-    // Nothing was seen, so nothing can be final.
+    // Nothing was observed: no fault can be final.
     if ('outcome' in observed) return { outcome: retryable(observed.outcome), result: undefined }
     if (observed.value === undefined) return ended('Deleted')
     const pass = { subject, jobID, by, act, state: observed.value, background }

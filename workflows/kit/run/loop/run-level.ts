@@ -1,14 +1,15 @@
-// The run of a controller in level mode: passes over one object until it has converged. A later event starts the next run, under the
-// same workflow ID. Source: docs/architecture.md "Subjects and routes", docs/adr/0011.
+// The run of a controller in level mode: passes over one object until it has converged. A later event starts the next run with the same workflow ID.
+// Source: docs/architecture.md "Subjects and routes", docs/adr/0011.
 //
-//   V1. A pass observes the target and all states anew. Nothing of an earlier pass is relied upon.
-//   V2. Converged is an outcome that is `done` and nothing else. A stop, a wish for another pass or a fault keeps the run open.
-//   V3. A run ends only when no wake is there: it has no next job that a wake could lead to.
-//   V4. The finalizer is on the object before the first action, and off only after `onDelete` came to `done`. Where somebody else takes it off, `onGone` does
-//       what is left to do.
-//   V5. Nobody runs in circles: a plan that wishes for pass after pass at once gets one a second, after the first twenty.
-//   V6. Where the controller bounds its passes, each asks for its turn first, and observes after that: what was seen before a long wait is old. A run whose
-//       turn it is not gives its workflow task back and waits for a signal, so that those who have a turn find a free worker.
+//   V1. A pass observes the target and all states again and relies on nothing of earlier passes.
+//   V2. A run converges when the outcome is exactly `done`. A stop, a requested pass or a fault keeps the run open.
+//   V3. A run ends only without a pending wake: it has no next job that a wake could start.
+//   V4. The finalizer is added before the first action and removed only after `onDelete` is `done`. If another client removes it, `onGone` runs
+//       instead.
+//   V5. After twenty immediate passes in a row, further passes are at least one second apart.
+//   V6. Where the controller limits its passes, each pass acquires a permit before it observes, because older state would be outdated. A run without
+//       permit
+// completes its workflow task and waits for a signal, so that runs with a permit find a free worker.
 
 import { type LevelController, sentTarget } from '../level/define-level.ts'
 import type { JobInput } from '../job/job.ts'
@@ -25,17 +26,17 @@ import { type LoopStrategy, createWakes, loop, type PassReport, type RunResult }
 import { runTime } from './deadlines.ts'
 import { attempt, endlesslyRetriedActivities, shortActivities, showDetails } from './temporal.ts'
 
-/** So many passes in a row may wish for the next one in less than `CALM_MS`; who goes on so does not converge, and waits that long (V5). */
+/** The limit of passes in a row with a delay below `CALM_MS` (V5). */
 const MOST_HURRIED = 20
 
-/** The object has converged: its plan came to `done`. */
+/** The plan is `done`. */
 const CONVERGED = 'Converged'
-/** The object is gone, or is going and nothing of ours holds it. */
+/** The object was deleted, or has a deletionTimestamp and no finalizer of the controller. */
 const DELETED = 'Deleted'
 
 const WAITS_FOR_TURN = '- waits for its turn: as many passes of its controller are under way as may be'
 
-/** Runs a controller for one object, until it has converged or is gone. */
+/** Runs a controller for one object until it has converged or was deleted. */
 export async function runLevel(controller: LevelController, input: JobInput): Promise<RunResult> {
   return await loop(input, createWakes(), levelStrategy(controller, input))
 }
@@ -79,10 +80,10 @@ function levelStrategy(
   }
 }
 
-/** What time it is at the latest, from pass to pass of a run. */
+/** The latest known time, over the passes of a run. */
 interface TimeTracker {
   readonly see: (observed: Observed) => LatestTime
-  /** For the run that goes on. */
+  /** For the run after continue-as-new. */
   readonly carried: () => Pick<JobInput, 'latest'>
 }
 
@@ -139,7 +140,7 @@ async function runDeletion(controller: LevelController, seen: ObservedPass): Pro
 }
 
 async function runAfterDeletion(controller: LevelController, seen: ObservedPass): Promise<PassReport> {
-  // Hooks may ask for what is not known any more.
+  // Hooks might read fields that are no longer known.
   const outcome = await runLevelSteps({ ...controller, hooks: undefined }, controller.onGone ?? nop, seen)
   return isDone(outcome) ? GONE : { outcome, result: undefined }
 }
@@ -153,15 +154,15 @@ async function changeFinalizer(controller: LevelController, seen: ObservedPass, 
   return await attempt(() => finalizeLevel({ by, subject, target, ...along.take(), version, finalizer, guarded }))
 }
 
-/** Also beside final faults, and after passes that looked at older objects again and again: only a back-off is calm by itself. */
+/** Also after final faults and after conflicts: only a back-off delays by itself. */
 function isImmediate({ againMs, attempt }: NextPass): boolean {
   return attempt === 0 && againMs !== undefined && againMs < CALM_MS
 }
 
-// Details have at most 20,000 bytes.
+// Temporal limits details to 20,000 bytes.
 const LONGEST_MESSAGE = 1000
 
-/** For people who look at the run in Temporal's UI. */
+/** Details for the Temporal UI. */
 function details({ outcome, result }: PassReport): string {
   if (result !== undefined) return result
   const { faults, stopped } = outcome

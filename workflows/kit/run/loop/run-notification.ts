@@ -1,17 +1,17 @@
-// The run of one notice (kit/run/notice.ts): tried until it is brought, for a bounded time; then it is said that it was not.
+// The run of a notification: tries to send it for a limited time, then records that it was not sent.
 
 import type { Notification, NotificationActivities } from '../notification.ts'
 import { attempt, finalFailure, longActivities } from './temporal.ts'
 
-/** Of one try: what a receiver needs, and what a token before it needs. */
+/** Time-out of one try. */
 const TRY_MS = 90_000
-/** The activity says more often that it is there, so that one of a worker that died is tried by another. The SDK passes on what is said in 4/5 of it. */
+/** Heartbeat time-out: after the death of a worker another one continues. The SDK sends heartbeats at most every 4/5 of it. */
 const SILENCE_MS = 20_000
 const LONGEST_RETRY_MS = 300_000
 const TELL_MS = 30_000
 const TELL_ATTEMPTS = 12
 
-/** @throws `NoticeNotSent` when it was given up, so that the run shows as failed. */
+/** @throws `NoticeNotSent` after the last try, so that the run shows as Failed. */
 export async function runNotification(notice: Notification): Promise<void> {
   const { notifier, receiver, reason, subject, tries } = notice
   const about = `${reason} of ${subject.kind} ${subject.name}`

@@ -1,8 +1,9 @@
-// The kit's runtime on Temporal, and the proxies through which workflows call activities. With loop.ts, deadlines.ts, and what listens to replays
-// (witness.ts, recording.ts), the only file of workflows/ that knows Temporal.
+// The kit's runtime on Temporal, and the activity proxies of workflows. Only this file, loop.ts, deadlines.ts, replay-listener.ts and recording.ts
+// import
+// Temporal in workflows/.
 //
-//   T1. Only failures of activities and children become outcomes. Cancellation, continue-as-new and bugs pass through:
-//       a plain Error fails the workflow task, which is retried until the code is fixed (conventions 1.2).
+//   T1. Only failures of activities and child workflows become outcomes. Cancellation, continue-as-new and bugs pass through: a plain Error fails the
+// workflow task, which Temporal retries until the code is fixed.
 
 import { readJson, writeJson } from '../../kind/exact-json.ts'
 import {
@@ -20,19 +21,18 @@ import {
   sleep,
   TimeoutFailure,
 } from '@temporalio/workflow'
-import { type FaultCondition, type Outcome, done } from '../../plan/outcome.ts'
-import type { Runtime } from '../../plan/runtime.ts'
-import { runStep, type Step, type StepHooks } from '../../plan/step.ts'
+import { done, type FaultCondition, type Outcome } from '../../plan/outcome.ts'
+import { runStep, type Runtime, type Step, type StepHooks } from '../../plan/step.ts'
 import { DEADLINE_EXCEEDED, SHORT_TRIES } from '../level/level-activities.ts'
 import type { ActionLog } from '../level/own-activities.ts'
-import { piggybackedEventsText, summaryLine, summaryOf, type Summaries } from '../temporal-ui.ts'
+import { piggybackedEventsText, type Summaries, summaryLine, summaryOf } from '../temporal-ui.ts'
 import type { StartedWork } from '../job/background-activities.ts'
 import { scopeWithDeadline, type TimeLeft, withinDeadline } from './deadlines.ts'
 import { runListenedPlan } from './replay-listener.ts'
 
 const ACTION = new AsyncLocalStorage<string>()
 
-/** The action of a plan that runs here; undefined outside of one. */
+/** The name of the current action of a plan; undefined outside of actions. */
 export function currentAction(): string | undefined {
   return ACTION.getStore()
 }
@@ -57,13 +57,13 @@ export const temporalRuntime: Runtime = {
     if (isCancellation(error)) return undefined
     if (error instanceof ActivityFailure || error instanceof ChildWorkflowFailure)
       return fault(error.cause) ?? oneFault('Unknown', error.cause?.message ?? error.message, true)
-    // The SDK hands over the failure of a local activity without the wrapper that a regular one has.
+    // The SDK throws the failure of a local activity without the wrapper of a regular activity's failure.
     return fault(error)
   },
 }
 
 function fault(cause: unknown): Outcome | undefined {
-  // As the time-out that the server would tell of; that of a step is no failure (deadlines.ts).
+  // Equals a time-out of the server; the deadline of a step is not a failure (deadlines.ts).
   if (cause instanceof ApplicationFailure && cause.type === DEADLINE_EXCEEDED)
     return oneFault('Timeout', cause.message, true)
   if (cause instanceof ApplicationFailure) {
@@ -76,12 +76,12 @@ function fault(cause: unknown): Outcome | undefined {
   return undefined
 }
 
-/** As `laterFailure` of activities/kube/errors.ts puts it in. */
+/** Set by `laterFailure` of activities/kube/errors.ts. */
 function isLater(details: readonly unknown[] | null | undefined): boolean {
   return ((details?.[0] ?? {}) as { readonly isLater?: unknown }).isLater === true
 }
 
-/** As `finalFailure` of activities/kube/errors.ts puts it in; details of others are theirs. */
+/** Set by `finalFailure` of activities/kube/errors.ts. Details of other failures are ignored. */
 function conditionIn(details: readonly unknown[] | null | undefined): FaultCondition | undefined {
   const { condition } = (details?.[0] ?? {}) as { readonly condition?: Partial<FaultCondition> }
   const { type, reason } = condition ?? {}
@@ -92,7 +92,7 @@ function oneFault(code: string, message: string, retryable: boolean): Outcome {
   return { ...done, faults: [{ code, message, retryable }] }
 }
 
-/** Failures of the world as an outcome; everything else is thrown on. */
+/** Returns failures of activities as an outcome; throws all other errors. */
 export async function attempt<T>(run: () => Promise<T>): Promise<{ value: T } | { outcome: Outcome }> {
   try {
     return { value: await run() }
@@ -103,7 +103,7 @@ export async function attempt<T>(run: () => Promise<T>): Promise<{ value: T } | 
   }
 }
 
-/** Runs one step of a plan; failures of the world are its outcome, too. */
+/** Runs one step of a plan; failures of activities are part of its outcome. */
 export async function runOnTemporal<Pass>(step: Step<Pass>, pass: Pass, hooks?: StepHooks<Pass>): Promise<Outcome> {
   const ran = await attempt(() =>
     runListenedPlan(step, { pass, hooks }, (all) => runStep(step, pass, temporalRuntime, all)),
@@ -111,17 +111,17 @@ export async function runOnTemporal<Pass>(step: Step<Pass>, pass: Pass, hooks?: 
   return 'outcome' in ran ? ran.outcome : ran.value
 }
 
-/** A failure that a workflow's own code meets and trying again does not help; the step that met it reports it as its fault. */
+/** A failure of workflow code that a retry cannot fix; the step reports it as its fault. */
 export function finalFailure(code: string, message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, code)
 }
 
-/** The same, where a later pass may not meet it again. */
+/** The same for a failure that a later pass may not meet. */
 export function retryableFailure(code: string, message: string): ApplicationFailure {
   return ApplicationFailure.retryable(message, code)
 }
 
-/** What Temporal's UI shows of the run, in Markdown. */
+/** Sets the run's details in the Temporal UI, in Markdown. */
 export function showDetails(details: string): void {
   setCurrentDetails(details)
 }
@@ -136,7 +136,7 @@ interface WithOptions {
   executeWithOptions(options: TimeLeft & { readonly summary: string }, args: unknown[]): Promise<unknown>
 }
 
-/** The calls of a proxy of the SDK, each with a summary. */
+/** Adds a summary to each call of an SDK proxy. */
 function callsWithSummaries<A extends object>(
   calls: Readonly<Record<string, WithOptions>>,
   tell: (name: string, args: unknown[]) => string,
@@ -158,17 +158,18 @@ function summarize<A extends object>(told: Summaries<A>): (name: string, args: u
       if (typeof tell === 'function')
         return `${String(Reflect.apply(tell, undefined, args))}${piggybackedEventsText(args[0])}`
     } catch {
-      // An object of a user's code may lack what its type promises. A line for people fails no run; the activity says what is wrong.
+      // A user's object may lack fields of its type. A failing summary must not fail the run; the activity reports the defect.
     }
     return summaryOf(name, args[0])
   }
 }
 
 /**
- * Short idempotent calls, run inside the workflow task: one marker in the history each.
- * A few quick tries, no longer than one may take; then the failure is a retryable fault of the pass, and the loop backs off in the journal.
+ * Short idempotent calls as local activities: one marker in the history each. A few quick tries within the time of one; then the failure is a
+ * retryable
+ * fault of the pass, and the journal backs off.
  *
- * @param told what Temporal's UI shows beside each call.
+ * @param told summaries for the Temporal UI.
  */
 export function shortActivities<A extends object>(told: Summaries<A> = {}): AsyncFunctions<A> {
   const calls = proxyLocalActivities<Calls>({
@@ -185,7 +186,7 @@ export function shortActivities<A extends object>(told: Summaries<A> = {}): Asyn
 
 const SHORT_MS = 30_000
 
-/** Calls that keep to the time of their step, and hold its task no longer than so. */
+/** Limits calls to the deadline of their step and to the time of one try. */
 function boundedCalls(calls: Readonly<Record<string, WithOptions>>): typeof calls {
   return new Proxy(calls, {
     get(_, name) {
@@ -197,7 +198,7 @@ function boundedCalls(calls: Readonly<Record<string, WithOptions>>): typeof call
   })
 }
 
-/** Short calls that nothing could stand in for: tried until they succeed (settle, the end of a run). */
+/** Short calls that must succeed (settle, the end of a run): retried without limit. */
 export function endlesslyRetriedActivities<A extends object>(told: Summaries<A> = {}): AsyncFunctions<A> {
   const calls = proxyLocalActivities<Calls>({
     startToCloseTimeout: '30 seconds',
@@ -208,23 +209,23 @@ export function endlesslyRetriedActivities<A extends object>(told: Summaries<A> 
 
 export interface LongActivityOptions {
   readonly startToCloseMs: number
-  /** A worker that is silent for this long is taken for dead, and the call is given to another. */
+  /** Heartbeat time-out: a worker without heartbeats counts as dead, and another one gets the call. */
   readonly heartbeatMs?: number
-  /** Between two tries, unless the failure says otherwise; default 1 s. */
+  /** Delay between two tries, unless the failure gives one; default 1 s. */
   readonly retryMs?: number
-  /** By which each further wait grows; default 1. */
+  /** Back-off coefficient; default 1. */
   readonly factor?: number
-  /** That no wait exceeds; default a hundred times the first. */
+  /** Maximum delay; default a hundred times the first. */
   readonly longestRetryMs?: number
-  /** Default without end. */
+  /** Default: no limit. */
   readonly attempts?: number
-  /** What the calls are about, for Temporal's UI; default what their inputs say. */
+  /** The object of the calls in the Temporal UI; default from the input. */
   readonly about?: string
-  /** The whole line of a call there. */
+  /** The full summary of a call. */
   readonly summary?: (name: string) => string
 }
 
-/** Longer calls as tasks of their own, e.g. to other clusters. The server schedules their retries, which cost no history event. */
+/** Longer calls as regular activities, such as calls to other clusters. The server schedules retries, which add no history events. */
 export function longActivities<A extends object>(options: LongActivityOptions): AsyncFunctions<A> {
   const {
     startToCloseMs,
@@ -249,7 +250,7 @@ export function longActivities<A extends object>(options: LongActivityOptions): 
   return callsWithSummaries(calls, (name, [input]) => tell?.(name) ?? summaryOf(name, input, summary))
 }
 
-/** Lines with these fields, and the name of the action that writes them. Nothing is written in a replay. */
+/** Logs with these fields and the current action; not in replays. */
 export function actionLog(fields: Readonly<Record<string, unknown>>): ActionLog {
   const line =
     (level: keyof ActionLog): ActionLog[keyof ActionLog] =>
@@ -259,7 +260,7 @@ export function actionLog(fields: Readonly<Record<string, unknown>>): ActionLog 
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }
 
-/** What leaves the sandbox is copied, and not everything can be. */
+/** Values that leave the sandbox are copied, and not every value can be. */
 function jsonOf(fields: object): Record<string, unknown> {
   try {
     return readJson(writeJson(fields)) as Record<string, unknown>
@@ -268,7 +269,7 @@ function jsonOf(fields: object): Record<string, unknown> {
   }
 }
 
-/** Work in a scope of its own, which can be cancelled without the rest of the run. */
+/** Runs work in its own cancellable scope. */
 export function startWork<T>(work: () => Promise<T>): StartedWork<T> {
   const scope = new CancellationScope({ cancellable: true })
   return { end: scope.run(work), cancel: () => scope.cancel() }

@@ -1,6 +1,6 @@
 // Builders of what tests of the manifest deployer apply.
 
-import { storedAs } from '../../../../../activities/kube/views.ts'
+import { storedAs } from '../../../../../activities/kube/object-views.ts'
 import { readManifestConfig } from '../../../../../activities/landscaper/deploy/manifest/config.ts'
 import type { Policy } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
 import type { Manifest } from '../../../../../activities/landscaper/deploy/objects/manifest.ts'

@@ -10,7 +10,7 @@ import { createTargetCluster } from '../../../../../activities/landscaper/deploy
 import type { TargetCluster } from '../../../../../activities/landscaper/deploy/target/target-cluster.ts'
 import { createKubeClient, type KubeClient, type KubeObject } from '../../../../../activities/kube/client.ts'
 import { isNotFound, KubeError } from '../../../../../activities/kube/errors.ts'
-import { storedAs } from '../../../../../activities/kube/views.ts'
+import { storedAs } from '../../../../../activities/kube/object-views.ts'
 import { deployItemKind } from '../../../../../workflows/landscaper/deploy-item/kind.ts'
 import { config } from './manifests.ts'
 import { data } from '../../tenant-data.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { storedAs } from '../../../../../activities/kube/views.ts'
+import { storedAs } from '../../../../../activities/kube/object-views.ts'
 import { readMockConfig } from '../../../../../activities/landscaper/deploy/mock/mock-config.ts'
 import { deployItemKind } from '../../../../../workflows/landscaper/deploy-item/kind.ts'
 

@@ -7,7 +7,7 @@ import { asFirst, takeUp } from '../../../../../activities/landscaper/deploy/run
 import { isStarting, pickedUp, remainingMs } from '../../../../../activities/landscaper/deploy/run/item-status.ts'
 import { isOurs } from '../../../../../activities/landscaper/deploy/run/item-watch.ts'
 import { statusWrite } from '../../../../../activities/landscaper/deploy/run/item-write.ts'
-import { storedAs } from '../../../../../activities/kube/views.ts'
+import { storedAs } from '../../../../../activities/kube/object-views.ts'
 import { SKIP_ANNOTATION } from '../../../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../../../workflows/landscaper/deploy-item/kind.ts'
 
