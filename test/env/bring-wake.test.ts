@@ -173,7 +173,7 @@ describe('a run whose row exists before the run', () => {
     const [uid, child] = [randomUUID(), randomUUID()]
     const workflowID = `execution/ns/task-${uid}/${uid}/${JOB}`
     endAfter(workflowID)
-    await journalObjects(test, [{ uid, version: 1, status: { jobID: JOB } }], executionKind)
+    await journalObjects(test, [{ uid, version: 1, status: { jobID: JOB } }], { kind: executionKind })
     const owner = { uid, name: `task-${uid}`, kind: 'Execution', apiVersion: executionKind.apiVersion }
     await journalObjects(test, [{ uid: child, version: 2, owner, status: { jobID: JOB } }])
     const wake = await storeWake(test, uid, { controller: 'execution' })
@@ -191,7 +191,7 @@ describe('a run whose row exists before the run', () => {
 
   it('counts as lost for other wakes after the lease of its start', async () => {
     const [uid, child] = [randomUUID(), randomUUID()]
-    await journalObjects(test, [{ uid, version: 1, status: { jobID: JOB } }], executionKind)
+    await journalObjects(test, [{ uid, version: 1, status: { jobID: JOB } }], { kind: executionKind })
     const owner = { uid, name: `task-${uid}`, kind: 'Execution', apiVersion: executionKind.apiVersion }
     await journalObjects(test, [{ uid: child, version: 2, owner, status: { jobID: JOB } }])
     await openJob(test.db, {

@@ -19,7 +19,7 @@ export const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
 export const now = () => new Date()
 export const silentLog = createLogger('test', 'silent')
 
-type Journal = ReturnType<typeof useJournal>
+type Journal = Pick<ReturnType<typeof useJournal>, 'db'>
 
 /** @returns a function that makes clients of one connection. */
 export function useTemporal(): () => Client {
@@ -62,11 +62,11 @@ export function createDispatcher(
 export async function journalObjects(
   { db }: Journal,
   objects: readonly TaskOptions[],
-  kind: WatchedKind = deployItemKind,
+  { kind = deployItemKind, cluster = 'c' }: { readonly kind?: WatchedKind; readonly cluster?: string } = {},
 ): Promise<void> {
   const spec = { type: 'landscaper.gardener.cloud/mock' }
   const events = objects.map((object) => seen('ADDED', { spec, ...object }, kind))
-  await journalEvents(db, { cluster: 'c', source: 'watch', events }, { ...deps, route: () => ({ ignored: 'set-up' }) })
+  await journalEvents(db, { cluster, source: 'watch', events }, { ...deps, route: () => ({ ignored: 'set-up' }) })
 }
 
 export function wakeRow(uid: string, overrides: Partial<NewWake> = {}): NewWake {

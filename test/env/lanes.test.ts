@@ -1,17 +1,11 @@
-// Workers that share the types of deploy items: which wakes they claim, which run hosts an item, and on which queue its run starts.
-// A real journal and a real Temporal; no worker runs.
-
-import { Client } from '@temporalio/client'
-import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { journalEvents, journalWrites, reduceWrites } from '../../activities/journal/write/events.ts'
 import { jobsToLookUp, resyncWakes } from '../../activities/journal/write/resync.ts'
 import { claimWakes, type NewWake, nextWakeDue, upsertWakes } from '../../activities/journal/write/wakes.ts'
 import { partitionShares, excludedPartitions } from '../../worker/reconciler/task-queues.ts'
 import { directLookups, watchedKindKeys, resolveWake } from '../../worker/reconciler/resolve-wake.ts'
 import { resyncOnce } from '../../worker/reconciler/resync.ts'
-import { createLogger } from '../../worker/server/log.ts'
 import { builtInRegistry } from '../../worker/server/registry.ts'
 import { FINALIZER } from '../../workflows/landscaper/contract.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
@@ -20,24 +14,14 @@ import { installationKind } from '../../workflows/landscaper/installation/kind.t
 import { deps, later, NOW, seen, type TaskOptions } from '../activities/journal/build-events.ts'
 import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
-import { createDispatcher } from './dispatch-stage.ts'
+import { createDispatcher, JOB, silentLog, useTemporal, wakeRow } from './dispatch-stage.ts'
 
 const test = useJournal(inject('servers').databaseUrl)
-let connection: NativeConnection
-let client: Client
-beforeAll(async () => {
-  connection = await NativeConnection.connect({ address: inject('servers').temporalAddress })
-  client = new Client({ connection })
-})
-afterAll(async () => {
-  await connection.close()
-})
+const temporal = useTemporal()
 
-const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
 const MOCK = 'landscaper.gardener.cloud/mock'
 const MANIFEST = 'landscaper.gardener.cloud/kubernetes-manifest'
 const RUNNING = { jobID: JOB }
-const log = createLogger('test', 'silent')
 const ignored = { ...deps, route: () => ({ ignored: 'set-up' }) }
 const shares = (deployers: string) => partitionShares(builtInRegistry.controllers.values(), { deployers })
 
@@ -79,21 +63,7 @@ async function hostServing(serves: readonly string[] | null): Promise<string> {
   return workflow_id
 }
 
-const wakeFor = (uid: string, more: Partial<NewWake> = {}): NewWake => ({
-  controller: 'deploy',
-  uid,
-  job_id: '',
-  cluster: 'c',
-  namespace: 'ns',
-  name: `task-${uid}`,
-  seq: 1,
-  due: NOW,
-  foreign_event: true,
-  may_start: true,
-  writer: null,
-  cause: 'test',
-  ...more,
-})
+const wakeFor = (uid: string, overrides: Partial<NewWake> = {}) => wakeRow(uid, { due: NOW, ...overrides })
 
 describe('wakes of items', () => {
   const claim = async (deployers?: string) => {
@@ -241,14 +211,14 @@ describe('the dispatcher of a worker with selected types', () => {
     deployers: string | undefined = 'mock',
   ) => {
     const at = { taskQueue, controllers, shares: deployers === '' ? [] : shares(deployers) }
-    const dispatcher = createDispatcher(test, client, {}, at)
+    const dispatcher = createDispatcher(test, temporal(), {}, at)
     const running = dispatcher.run()
     await expect.poll(until, { timeout: 30_000 }).toBe(true)
     dispatcher.stop()
     await running
   }
   const describeRun = async (workflowID: string) => {
-    const handle = client.workflow.getHandle(workflowID)
+    const handle = temporal().workflow.getHandle(workflowID)
     const { taskQueue } = await handle.describe()
     const { events } = await handle.fetchHistory()
     const payloads = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? []
@@ -310,7 +280,9 @@ describe('the dispatcher of a worker with selected types', () => {
     await upsertWakes(test.db, [wake], NOW)
     await dispatch(['installation'], first, () => isOpen('installation', uid))
     const row = await findOpenJob(test.db, 'installation', uid)
-    await client.workflow.getHandle(row?.workflow_id ?? '').terminate()
+    await temporal()
+      .workflow.getHandle(row?.workflow_id ?? '')
+      .terminate()
     await test.db.updateTable('job').set({ outcome: 'lost' }).execute()
     await test.db.deleteFrom('wake').execute()
     await upsertWakes(test.db, [wake], NOW)
@@ -334,7 +306,7 @@ describe('an open run of an item without a recent pass', () => {
   const sweep = async (runs: string, deployers: string | undefined) => {
     await know(item('a', MOCK, { status: RUNNING }))
     const workflowId = `deploy/${randomUUID()}`
-    const handle = await client.workflow.start('deploy', { workflowId, taskQueue: runs, args: [] })
+    const handle = await temporal().workflow.start('deploy', { workflowId, taskQueue: runs, args: [] })
     await openJob(test.db, {
       workflow_id: workflowId,
       run_id: handle.firstExecutionRunId,
@@ -349,7 +321,10 @@ describe('an open run of an item without a recent pass', () => {
     })
     const at =
       deployers === undefined ? { controllers: undefined } : { controllers: ['deploy'], shares: shares(deployers) }
-    await resyncOnce({ db: test.db, client, log, now: () => new Date() }, { cluster: 'c', taskQueue: 'q', ...at })
+    await resyncOnce(
+      { db: test.db, client: temporal(), log: silentLog, now: () => new Date() },
+      { cluster: 'c', taskQueue: 'q', ...at },
+    )
     const jobs = await test.db.selectFrom('job').select('outcome').execute()
     const status = (await handle.describe()).status.name
     if (status === 'RUNNING') await handle.terminate()

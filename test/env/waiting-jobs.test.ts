@@ -2,16 +2,14 @@
 
 import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it } from 'vitest'
-import { journalEvents } from '../../activities/journal/write/events.ts'
-import { claimWakes, type NewWake, postponeWakes, upsertWakes } from '../../activities/journal/write/wakes.ts'
+import { claimWakes, postponeWakes, upsertWakes } from '../../activities/journal/write/wakes.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { WaitingJobs } from '../../worker/reconciler/waiting-jobs.ts'
 import { builtInRegistry } from '../../worker/server/registry.ts'
-import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
-import { deps, seen } from '../activities/journal/build-events.ts'
 import { FINALIZER } from '../support/cluster/cluster.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
+import { journalObjects, wakeRow } from './dispatch-stage.ts'
 
 const stage = useWriteStage(inject('servers').databaseUrl)
 const NOW = Date.parse('2030-01-01T00:00:00Z')
@@ -40,38 +38,16 @@ async function ask(
   namespace: string,
   { count = 1, dueMs = 60_000, isOver = false, mayStart = true }: Asked = {},
 ): Promise<readonly string[]> {
-  const { db } = stage().database
-  const items = Array.from({ length: count }, (_, index) => ({
-    uid: `${namespace}-${index}-${randomUUID()}`,
-    namespace,
-  }))
-  const content = {
-    finalizers: [FINALIZER],
-    spec: { type: 'landscaper.gardener.cloud/mock' },
-    status: { jobID: 'j1', ...(isOver && { jobIDFinished: 'j1', phase: 'Succeeded' }) },
-  }
-  const events = items.map((item) => seen('ADDED', { ...item, version: 1, ...content }, deployItemKind))
-  await journalEvents(
-    db,
-    { cluster: 'local', source: 'watch', events },
-    { ...deps, route: () => ({ ignored: 'set-up' }) },
+  const { database } = stage()
+  const uids = Array.from({ length: count }, (_, index) => `${namespace}-${index}-${randomUUID()}`)
+  const status = { jobID: 'j1', ...(isOver && { jobIDFinished: 'j1', phase: 'Succeeded' }) }
+  const items = uids.map((uid) => ({ uid, namespace, version: 1, finalizers: [FINALIZER], status }))
+  await journalObjects(database, items, { cluster: 'local' })
+  const wakes = uids.map((uid, index) =>
+    wakeRow(uid, { cluster: 'local', namespace, due: ago(dueMs - index), may_start: mayStart }),
   )
-  const wakes = items.map(({ uid }, index): NewWake => ({
-    controller: 'deploy',
-    uid,
-    job_id: '',
-    cluster: 'local',
-    namespace,
-    name: `task-${uid}`,
-    seq: 1,
-    due: ago(dueMs - index),
-    foreign_event: true,
-    may_start: mayStart,
-    writer: null,
-    cause: 'test',
-  }))
-  await upsertWakes(db, wakes, ago(3_600_000))
-  return items.map(({ uid }) => uid)
+  await upsertWakes(database.db, wakes, ago(3_600_000))
+  return uids
 }
 
 const tellings = () =>
@@ -132,9 +108,8 @@ describe('many jobs that wait for capacity', () => {
     const [uid = ''] = await ask('ns')
     const one = worker()
     await one.reportOnce()
-    const wake = { controller: 'deploy', uid, job_id: '', cluster: 'local', namespace: 'ns', name: `task-${uid}` }
-    const marks = { seq: 2, due: ago(0), foreign_event: true, may_start: true, writer: null, cause: 'edit' }
-    await upsertWakes(stage().database.db, [{ ...wake, ...marks }], ago(0))
+    const wake = wakeRow(uid, { cluster: 'local', seq: 2, due: ago(0), cause: 'edit' })
+    await upsertWakes(stage().database.db, [wake], ago(0))
     await Promise.all([one.reportOnce(), worker().reportOnce()])
     expect(tellings()).toHaveLength(1)
   })

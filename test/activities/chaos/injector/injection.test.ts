@@ -168,7 +168,7 @@ describe('D15: the injection of a node failure', () => {
     const { finish, clock, read } = await inject(false)
     void finish()
     await clock.turn(30_999)
-    expect(await swept()).toEqual({ undone: ['drop of app'], left: [] })
+    expect(await swept()).toEqual({ undone: ['drop of app'], remaining: [] })
     expect(await read()).toEqual(['0', ''])
   })
 
@@ -185,30 +185,30 @@ describe('the injection of a killed injector', () => {
     const { inject } = made({ executor: killedAfter(count) })
     await Promise.race([inject(never()), killed])
     ran = []
-    expect(await swept()).toEqual({ undone: ['drop of app'], left: [] })
+    expect(await swept()).toEqual({ undone: ['drop of app'], remaining: [] })
     expect(ran).toEqual(['undo-a', 'undo-b', 'undo-c'])
     expect(await noted()).toEqual([])
-    expect(await swept()).toEqual({ undone: [], left: [] })
+    expect(await swept()).toEqual({ undone: [], remaining: [] })
   })
 
   it('is only forgotten after a reboot', async () => {
     await made().inject(never())
     await writeFile(join(folder, 'proc/sys/kernel/random/boot_id'), 'boot-2\n')
     ran = []
-    expect(await swept()).toEqual({ undone: ['drop of app'], left: [] })
+    expect(await swept()).toEqual({ undone: ['drop of app'], remaining: [] })
     expect(ran).toEqual([])
     expect(await noted()).toEqual([])
   })
 
   it('is reported and kept when it cannot be undone', async () => {
     await made().inject(never())
-    expect(await swept('undo-b')).toEqual({ undone: [], left: ['drop of app: undo-b: exit code 1: no'] })
+    expect(await swept('undo-b')).toEqual({ undone: [], remaining: ['drop of app: undo-b: exit code 1: no'] })
     expect(await noted()).toHaveLength(1)
   })
 
   it('is reported when its entry is unreadable', async () => {
     await writeFile(join(folder, 'broken.json'), '{"version": 1')
-    expect(await swept()).toEqual({ undone: [], left: [`${join(folder, 'broken.json')} cannot be read`] })
+    expect(await swept()).toEqual({ undone: [], remaining: [`${join(folder, 'broken.json')} cannot be read`] })
   })
 })
 
@@ -217,7 +217,7 @@ describe('the injection of a living injector', () => {
     await made({ proc: '/proc' }).inject(never())
     const machine = { ...machineOf(), proc: '/proc' }
     const found = await sweepNotes({ machine, undoLog: new UndoLog(folder), log: QUIET }, () => true)
-    expect(found).toEqual({ undone: [], left: [] })
+    expect(found).toEqual({ undone: [], remaining: [] })
     expect(await noted()).toHaveLength(1)
   })
 })

@@ -15,14 +15,14 @@ import type { ItemPreview, Preview } from '../../../run/preview.ts'
 import { dataOf } from '../../tenant-call.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
-import { DeployError, type Deployer, isQuick } from './deployer.ts'
-import { ownTarget } from './own-target.ts'
+import { type Deployer, DeployError, isQuick } from './deployer.ts'
+import { targetNameOf } from './item-targets.ts'
 
-const AT_ONCE = 8
+const MAX_PARALLEL = 8
 /** A cluster that does not answer within this time is reported. */
-const LONGEST_MS = 20_000
+const MAX_CALL_MS = 20_000
 
-export function foresight(deps: LandscaperDeps, deployers: readonly Deployer[]): Preview {
+export function previewOf(deps: LandscaperDeps, deployers: readonly Deployer[]): Preview {
   return {
     incidental: [
       `metadata.annotations.${RECONCILE_TIME_ANNOTATION}`,
@@ -32,7 +32,7 @@ export function foresight(deps: LandscaperDeps, deployers: readonly Deployer[]):
     ],
     concealed: { Secret: ['data', 'stringData'], DataObject: ['data'], Target: ['spec.config'] },
     foreseeItems: async (namespace, names) =>
-      await inParallel(names, AT_ONCE, async (name) => await foreseeItem(deps, deployers, { namespace, name })),
+      await inParallel(names, MAX_PARALLEL, async (name) => await previewItem(deps, deployers, { namespace, name })),
   }
 }
 
@@ -41,7 +41,7 @@ interface Named {
   readonly name: string
 }
 
-async function foreseeItem(
+async function previewItem(
   deps: LandscaperDeps,
   deployers: readonly Deployer[],
   { namespace, name }: Named,
@@ -57,9 +57,9 @@ async function foreseeItem(
     return { name, ...(problem !== undefined && { problem }), ...wouldWrite(item, targets) }
   } catch (error) {
     if (error instanceof DeployError && error.isFinal)
-      return { name, problem: textOf(error), ...wouldWrite(item, targets) }
+      return { name, problem: errorText(error), ...wouldWrite(item, targets) }
     if (error instanceof DeployError || error instanceof KubeError || isTimeout(error))
-      return { name, unknown: `its target was not asked: ${textOf(error)}`, ...wouldWrite(item, targets) }
+      return { name, unknown: `its target was not asked: ${errorText(error)}`, ...wouldWrite(item, targets) }
     throw error
   }
 }
@@ -69,7 +69,7 @@ function wouldWrite({ spec }: DeployItem, targets: readonly DryRun[]): Pick<Item
   return { ...(spec.target !== undefined && { target: spec.target.name }), writes }
 }
 
-interface Rehearsal {
+interface ItemDryRun {
   readonly item: DeployItem
   /** The targets that the preview opened. */
   readonly targets: DryRun[]
@@ -79,7 +79,7 @@ interface Rehearsal {
 async function problemOf(
   deps: LandscaperDeps,
   deployer: Deployer,
-  { item, targets }: Rehearsal,
+  { item, targets }: ItemDryRun,
 ): Promise<string | undefined> {
   const { namespace } = item.metadata
   const config = deployer.parse(item)
@@ -87,7 +87,7 @@ async function problemOf(
     const { phase, error } = deployer.answer(item, config)
     return error === undefined ? undefined : `${phase}: ${error.message}`
   }
-  const signal = AbortSignal.timeout(LONGEST_MS)
+  const signal = AbortSignal.timeout(MAX_CALL_MS)
   const openTarget = async (target: string): Promise<TargetCluster> => {
     const cluster = await deps.landscaper.targets.open(namespace, target, signal)
     const dry = dryRun(cluster.kube)
@@ -102,12 +102,12 @@ async function problemOf(
   const next = { ...item, status: { ...item.status, jobID: '' } }
   const work = { item: next, openTarget, data: dataOf(deps, { namespace }), signal }
   const step = deployer.needsTarget
-    ? await deployer.install({ ...work, target: await openTarget(ownTarget(item)) }, config)
+    ? await deployer.install({ ...work, target: await openTarget(targetNameOf(item)) }, config)
     : await deployer.install(work, config)
-  return step.result === 'failed' ? textOf(step.error) : undefined
+  return step.result === 'failed' ? errorText(step.error) : undefined
 }
 
-function textOf(error: unknown): string {
+function errorText(error: unknown): string {
   if (error instanceof DeployError) return `${error.reason}: ${error.message}`
   return error instanceof Error ? error.message : String(error)
 }

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 
-export interface Brand {
+export interface OwnershipLabels {
   /** The field manager of all its writes on targets. */
   readonly fieldManager: string
   /** The label that names the DeployItem. Source: spec/landscaper.md 1.13, 4.2. */
@@ -13,22 +13,22 @@ export interface Brand {
 }
 
 /** The ownership labels of one item's objects. */
-export interface ItemMark {
-  readonly brand: Brand
+export interface ItemLabels {
+  readonly brand: OwnershipLabels
   /** The value of the label, see itemLabel. */
   readonly item: string
 }
 
-const LONGEST_LABEL = 63
+const MAX_LABEL_LENGTH = 63
 
 /** The DeployItem's name as a label value: long names end in a hash. */
 export function itemLabel(name: string): string {
-  if (name.length <= LONGEST_LABEL) return name
+  if (name.length <= MAX_LABEL_LENGTH) return name
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 10)
-  return `${name.slice(0, LONGEST_LABEL - 1 - hash.length)}-${hash}`
+  return `${name.slice(0, MAX_LABEL_LENGTH - 1 - hash.length)}-${hash}`
 }
 
 /** Whether the labels name this item. */
-export function isMarked(labels: Readonly<Record<string, string>> | undefined, { brand, item }: ItemMark): boolean {
+export function isLabelled(labels: Readonly<Record<string, string>> | undefined, { brand, item }: ItemLabels): boolean {
   return labels?.[brand.label] === item
 }
