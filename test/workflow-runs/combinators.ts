@@ -1,4 +1,4 @@
-// Plans whose steps wait for ever or go on as new, bundled for the tests of combinators on a real server.
+// Plans whose steps wait forever or continue as new, bundled for the tests of combinators on a real server.
 
 import { CancellationScope, condition, continueAsNew, isCancellation } from '@temporalio/workflow'
 

@@ -1,7 +1,7 @@
 // All that people ask of the journal, as one value: who asks need not know whether a database answers, or `pawl api`.
 //
 //   Q1. What is asked and answered is data: values of JSON, times, and maps by uid. worker/api/wire.ts says how it travels.
-//   Q2. A question added here travels only when it is judged (worker/api/judged.ts), which the types see to.
+//   Q2. A question added here travels only when it is judged (worker/api/authorized-questions.ts), which the types see to.
 
 import { awaitedByAll, eventsOf, lastEventsIn, runOf, wakeOf, writesOf } from './event-queries.ts'
 import {
