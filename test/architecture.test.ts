@@ -179,7 +179,18 @@ describe('the start of a process', () => {
       'worker/reconciler.ts',
       [
         ...['@temporalio/activity', '@temporalio/client', '@temporalio/common', '@temporalio/proto'],
-        ...['@temporalio/worker', 'croner', 'json-p3', 'kysely', 'pg', 'pino', 'tar-stream', 'undici', 'yaml'],
+        ...[
+          '@temporalio/worker',
+          'croner',
+          'json-p3',
+          'kysely',
+          'lru-cache',
+          'pg',
+          'pino',
+          'tar-stream',
+          'undici',
+          'yaml',
+        ],
       ],
     ],
   ])('of %s loads only the packages that it always needs', (main, expected) => {
