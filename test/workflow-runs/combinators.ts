@@ -24,7 +24,11 @@ import { temporalRuntime } from '../../workflows/kit/run/loop/temporal.ts'
 
 type Log = string[]
 
-const later = (name: string): Step<Log> => action(name, (log) => (log.push(name), done))
+const later = (name: string): Step<Log> =>
+  action(name, (log) => {
+    log.push(name)
+    return done
+  })
 
 /** Waits until its scope is cancelled, and takes that down. */
 const endless = (name: string): Step<Log> =>

@@ -8,7 +8,8 @@ import { type InstallationObservation, observeActivities } from './observe.ts'
 import { type InstallationView, installationView } from './views.ts'
 import { FINALIZER, OPERATION_ANNOTATION, RECONCILE_REASON_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
-import { type Patch, writeAll } from '../../kube/write.ts'
+import { writeAll } from '../../kube/write.ts'
+import type { Patch } from '../../kube/merge-patch.ts'
 
 export interface StartInput {
   readonly by: By
