@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { beforeAll, describe, expect, it } from 'vitest'
 
 import { installation, waitingItem } from '../support/cluster/cluster.ts'
-import { readiness } from '../support/pawl/readiness.ts'
+import { readiness } from '../support/pawl/pawl.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
 const GRACE_MS = 30_000
