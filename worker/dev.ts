@@ -2,7 +2,7 @@
 //
 //   S1. One supervisor per data folder (a lock file), so that two starts never share a database by accident.
 //   S2. `state.json` exists exactly while all is up.
-//   S3. An ephemeral folder is removed at the end; a folder with somebody's files in it is refused.
+//   S3. An ephemeral folder is removed at the end; a folder that contains other files is rejected.
 
 import { mkdir, mkdtemp, readdir, symlink, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -39,7 +39,7 @@ export interface DevOptions {
   readonly wingFlags?: GivenFlags
   /** Modules of controllers in level mode, separated by commas. */
   readonly controllers?: string | undefined
-  /** Starts Pawl's processes anew when the code of the controllers changes. */
+  /** Restarts Pawl's processes when the code of the controllers changes. */
   readonly watch?: boolean
   readonly progress: Progress
   /** Ends the start. */
@@ -59,7 +59,7 @@ export interface Dev {
  * @throws when the data folder is in use, a binary cannot be had, or a part does not come up; nothing is left running then.
  */
 export async function startDev(options: DevOptions): Promise<Dev> {
-  // Whatever the servers write is for this user's eyes.
+  // Only this user may read the servers' files.
   process.umask(0o077)
   const dataDir = await prepareFolder(options)
   const release = await lockFolder(dataDir)
@@ -189,7 +189,7 @@ async function lockFolder(dataDir: string): Promise<() => Promise<void>> {
   }
 }
 
-/** `pawl` beside kubectl, also under the name that makes it kubectl's plugin. */
+/** `pawl` next to kubectl, also under the name that makes it kubectl's plugin. */
 async function linkCommand(dataDir: string): Promise<void> {
   const command = fileURLToPath(new URL('pawl.js', import.meta.url))
   for (const name of ['pawl', 'kubectl-pawl']) {

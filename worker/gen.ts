@@ -25,7 +25,7 @@ export interface GenOptions {
   readonly root: string
   readonly check: boolean
   readonly print: (line: string) => void
-  /** Takes lines about what is wrong with documents. */
+  /** Receives lines about problems in documents. */
   readonly complain: (line: string) => void
 }
 

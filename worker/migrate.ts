@@ -1,4 +1,4 @@
-// `pawl migrate`: updates the journal's tables, the key of content hashes and Temporal's search attributes, or shows what is missing.
+// `pawl migrate`: updates the journal's tables, the key of content hashes and Temporal's search attributes, or shows the missing parts.
 
 import { Connection } from '@temporalio/client'
 

@@ -145,7 +145,7 @@ async function createWorkers(frame: ProcessContext, resources: Resources): Promi
   return await Promise.all(
     settings.taskQueues.map((taskQueue) =>
       createWorker({ ...options, taskQueue }, stuckRuns.onNondeterminism, (runID) =>
-        frame.log.debug({ runID }, 'a run has made room for others'),
+        frame.log.debug({ runID }, 'a run was evicted from the cache'),
       ),
     ),
   )

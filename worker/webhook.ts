@@ -2,7 +2,7 @@
 //
 //   W1. The webhook configuration is written after the server listens: with policy Fail, no object could be written meanwhile.
 //   W2. New authorities are added to the configuration before certificates that they sign are served (certificates.ts, C2), if there is time.
-//   W3. A process with a valid certificate is ready, whatever the result of the last check: with policy Fail, a process that is not ready rejects writes.
+//   W3. A process with a valid certificate is ready, also after a failed check: with policy Fail, a process that is not ready rejects writes.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 

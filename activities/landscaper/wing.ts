@@ -7,19 +7,16 @@ import { JobBlueprints } from './components/job-blueprints.ts'
 import { createRegistries } from './components/registries.ts'
 import { readDefaultContexts } from './context/default-contexts.ts'
 import { deployers } from './deploy/deployers.gen.ts'
-import { answerActivities } from './deploy/run/answer-items.ts'
-import { foresight } from './deploy/run/foresee-items.ts'
+import { quickItemActivities } from './deploy/run/answer-items.ts'
+import { previewOf } from './deploy/run/preview-items.ts'
 import { retryActivities } from './deploy/run/forget-retry.ts'
-import { itemActivities } from './deploy/run/item-activities.ts'
+import { itemActivities, sendActivities, FirstAttempts } from './deploy/run/item-activities.ts'
 import { observeActivities as observeDeployItem } from './deploy/run/observe.ts'
-import { sendActivities } from './deploy/run/send-items.ts'
-import { Sending } from './deploy/run/sending.ts'
 import { createProtection } from './deploy/target/protection.ts'
 import { createTargetAccess, type TargetDeps } from './deploy/target/open-target.ts'
 import type { LandscaperDeps } from './deps.ts'
 import { deployItemActivities } from './execution/deploy-items.ts'
-import { endItemActivities } from './execution/end-items.ts'
-import { skipItemActivities } from './execution/skip-items.ts'
+import { endItemActivities, skipItemActivities } from './execution/end-items.ts'
 import { exportActivities as executionExports } from './execution/exports.ts'
 import { observeActivities as observeExecution } from './execution/observe.ts'
 import { adoptActivities } from './installation/adopt.ts'
@@ -74,7 +71,7 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
       beforeEnd: landscaperEnds(own),
       beforeRelease: landscaperReleases(own),
       parts: own,
-      foresight: foresight(own, deployers),
+      foresight: previewOf(own, deployers),
       close: async () => {
         await Promise.all([targets.close(), registries.close(), templates.close()])
       },
@@ -96,7 +93,7 @@ export function landscaperReleases(deps: LandscaperDeps): BeforeRelease {
 }
 
 export function landscaperActivities(deps: LandscaperDeps) {
-  const sending = new Sending()
+  const sending = new FirstAttempts()
   return {
     ...observeInstallation(deps),
     ...startActivities(deps),
@@ -116,7 +113,7 @@ export function landscaperActivities(deps: LandscaperDeps) {
     ...executionExports(deps),
     ...observeDeployItem(deps),
     ...retryActivities(deps),
-    ...answerActivities(deps, deployers),
+    ...quickItemActivities(deps, deployers),
     ...sendActivities(deps, deployers, sending),
     ...itemActivities(deps, deployers, sending),
   }

@@ -1,5 +1,5 @@
-// What a Disruption of one pod costs: writes from the API server's audit log and from the journal, and what is listed. The figures that they are held to
-// are those of docs/performance.md.
+// The cost of a Disruption of one pod: writes in the API server's audit log and in the journal, and list requests.
+// docs/performance.md has the limits.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
@@ -12,10 +12,12 @@ import { CHAOS_NAMESPACE } from '../../workflows/chaos/config.ts'
 const MOST_OF_DISRUPTION = 6
 /** Create, finalizer, delete. */
 const MOST_OF_CHAOS_POD = 3
-/** Local activities of its four passes; dynamic targeting looks at what it selects in each that may begin something. */
+/**
+ * The local activities of its four passes; with dynamic targeting, each pass that may inject reads the selected pods.
+ */
 const MOST_CALLS = 21
 const PASSES = 4
-/** Of a pass that finds nothing to do: on a busy machine one may come between two changes. */
+/** The cost of a pass that changes nothing; on a slow machine such a pass may run between two changes. */
 const MOST_IDLE_CALLS = 5
 const COUNT = 5
 const NETWORK = { drop: 30 }
@@ -28,7 +30,7 @@ beforeAll(async () => {
   const { kubeconfigPath } = chaos.tenants.pawl.options.servers
   agent = PlayedAgent.start({ kubeconfigPath, folder: chaos.folder, nodes: 'played' })
   for (const name of ['played', 'slow']) await shop().makeNode(name)
-  // Of others, which nobody disturbs.
+  // Pods that no Disruption selects.
   for (let index = 0; index < COUNT; index++) await shop().runPod(`other-${index}`, { labels: {}, node: 'played' })
 })
 afterAll(async () => {
@@ -54,14 +56,14 @@ describe.each([
     expect(disruptions.filter(({ writes }) => writes.length > MOST_OF_DISRUPTION)).toEqual([])
     expect(pods).toHaveLength(COUNT)
     expect(pods.filter(({ writes }) => writes.length > MOST_OF_CHAOS_POD)).toEqual([])
-    // The journal has them all, the last ones with the end of the pass.
+    // The journal contains all writes, the last ones after the end of the pass.
     for (const { object, writes } of [...disruptions, ...pods])
       await vi.waitFor(async () => expect(await journaledWrites(object)).toBe(writes.length), PATIENT)
     for (const name of names) {
       const { calls, passes } = await runOf(name)
       expect(calls).toBeLessThanOrEqual(MOST_CALLS + MOST_IDLE_CALLS * Math.max(0, passes - PASSES))
     }
-    // Each list is narrowed to what is asked for.
+    // Each list has a selector.
     const lists = auditedReads(chaos.tenants.auditLogPath, mark).filter((read) => read.startsWith('list '))
     expect(lists.length).toBeGreaterThanOrEqual(COUNT)
     expect(lists.filter((list) => !/[?&](?:label|field)Selector=[^&]/.test(list))).toEqual([])
@@ -79,7 +81,7 @@ describe('a Disruption whose chaos pod changes step by step', () => {
     await shop().until('slow', { injectionStatus: 'Injected' })
     await shop().remove('slow')
     await shop().until('slow', { injectionStatus: 'PreviouslyInjected' })
-    // It has completed, and is let go of; its node takes it away when the pass that has done so is over, as another one shows.
+    // The chaos pod has completed and is released; its node deletes it after the pass that released it has ended.
     await kubelet.exit(pod!, 0)
     await vi.waitFor(async () => {
       expect((await kubelet.pods(made))[0]?.metadata.finalizers).toBeUndefined()
@@ -97,7 +99,7 @@ describe('a Disruption whose chaos pod changes step by step', () => {
   })
 })
 
-/** Waits for the pass that follows the one that has let go of the chaos pod. */
+/** Waits for the pass after the one that has released the chaos pod. */
 async function anotherPassAfterRelease(chaosPod: string): Promise<void> {
   await vi.waitFor(async () => {
     const releases = await chaos.tenants.pawl.db
@@ -114,7 +116,7 @@ async function anotherPassAfterRelease(chaosPod: string): Promise<void> {
   }, PATIENT)
 }
 
-/** The Disruption's run, when it has ended. */
+/** The run of the Disruption after its end. */
 async function runOf(name: string): Promise<{ readonly calls: number; readonly passes: number }> {
   const run = { workflow_id: '', passes: 0 }
   await vi.waitFor(async () => {
@@ -134,12 +136,15 @@ async function runOf(name: string): Promise<{ readonly calls: number; readonly p
 }
 
 interface WritesOfObject {
-  /** Its name. */
+  /** The name of the Disruption. */
   readonly object: string
   readonly writes: readonly AuditedWrite[]
 }
 
-/** What the server has stored for the worker since the mark, Kubernetes Events not counted. What it refused, since somebody else was quicker, it has not. */
+/**
+ * The worker's successful writes since the mark, without Kubernetes Events. Rejected writes, such as conflicts, do not
+ * count.
+ */
 function storedWrites(mark: number) {
   const stored = (namespace: string) =>
     byObject(auditedWrites(chaos.tenants.auditLogPath, mark, namespace).filter(({ code }) => code < 300))
@@ -152,7 +157,7 @@ function byObject(writes: readonly AuditedWrite[]): readonly WritesOfObject[] {
   return names.map((object) => ({ object, writes: writes.filter((write) => nameOf(write) === object) }))
 }
 
-/** How many writes of the object the journal has, by its name. */
+/** The number of writes to the object in the journal, by name. */
 async function journaledWrites(name: string): Promise<number> {
   const { count } = await chaos.tenants.pawl.db
     .selectFrom('action')

@@ -1,4 +1,5 @@
-// Who is told of Disruptions outside of the cluster: a webhook and Slack, both an HTTP server of the test's own, and an agent of Datadog, a UDP socket. Source: spec/chaos.md 2.14, 2.15.
+// The notifiers of Disruptions: an HTTP webhook and Slack, both a local HTTP server, and a Datadog agent, a UDP socket.
+// Source: spec/chaos.md 2.14, 2.15.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -61,10 +62,10 @@ function told(made: KubeObject) {
     .filter(({ id, attributes }) => id === made.metadata.uid && isMeant(String(attributes['event_reason'])))
 }
 
-/** A look that comes before the pod is seen finds none. */
+/** A pass before the pod's watch event finds no target. */
 const isMeant = (reason: string) => reason !== 'NoTargetsFound'
 
-/** Of each notice once: it comes at least once. */
+/** Each notification once, because delivery is at least once. */
 const reasonsOf = (made: KubeObject) =>
   [
     ...new Map(
@@ -155,7 +156,7 @@ describe('the notifiers of Disruptions', () => {
   it('delay nothing and lose nothing silently while no receiver answers', async () => {
     receiver.answering = ({ path }, response) => {
       if (path.startsWith('/hook/')) response.writeHead(503).end('no')
-      // Slack never answers.
+      // Slack never responds.
     }
     const made = await disturbed('mute')
     const [pod] = await kubelet.untilPods(made, 1)
@@ -180,7 +181,7 @@ describe('the notifiers of Disruptions', () => {
   it('continue in the next worker after a kill', async () => {
     let isAway = true
     receiver.answering = (_, response) => {
-      // The worker waits for an answer when it is killed.
+      // The worker waits for a response when it is killed.
       if (!isAway) response.end('{"ok":true}')
     }
     const made = await disturbed('killed')
@@ -198,7 +199,7 @@ describe('the notifiers of Disruptions', () => {
   it('leave no secret in histories, the journal, or the log', async () => {
     const { client, db } = chaos.tenants.pawl
     const texts: string[] = []
-    // Temporal lists what has begun a little later.
+    // Temporal lists a new workflow with a delay.
     await vi.waitFor(async () => {
       const found: string[] = []
       for await (const { workflowId } of client.workflow.list({ query: `WorkflowType = '${NOTIFICATION_RUN}'` })) {

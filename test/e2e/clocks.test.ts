@@ -1,4 +1,4 @@
-// Machines whose clocks are wrong: a worker that is 20 minutes ahead, one that is 20 minutes behind, and a bridge that is ahead.
+// Workers whose clocks are 20 minutes fast and 20 minutes slow, and a bridge whose clock is fast.
 
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -13,7 +13,10 @@ beforeAll(async () => {
   await stage.pawl.startWorker('behind')
 })
 
-/** What of the journal's times is further from the database's clock than ten minutes: the clocks are off by twice as much, and no test takes as long. */
+/**
+ * The timestamps of the journal that differ from the database's clock by more than ten minutes: the clocks are wrong by
+ * twice as much, and no test takes that long.
+ */
 async function wrongTimes(): Promise<readonly unknown[]> {
   const { rows } = await sql`
     with seen as (

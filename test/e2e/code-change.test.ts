@@ -23,9 +23,9 @@ const stage = useStage('code-change', () =>
 /** The tests patch rover-0 and rover-1; the others stay unedited. Each rover has a run of every controller. */
 const ROVERS = byForm(['rover-0', 'rover-1', 'rover-2'], ['rover-0', 'rover-1', 'rover-2', 'rover-3'])
 const MAPS = { apiVersion: 'v1', plural: 'configmaps' }
-/** What the issue asks for. */
+/** The limit from the issue. */
 const A_MINUTE = { timeout: 60_000, interval: 200 }
-/** Whose open runs do not fit what is made of them. */
+/** Controllers whose open runs cannot be replayed with the new code. */
 const CHANGED = ['more', 'less', 'reordered', 'query', 'buggy'] as const satisfies readonly Name[]
 const FITTING: readonly Name[] = CONTROLLERS.filter((name) => name !== 'buggy')
 
@@ -42,13 +42,13 @@ beforeAll(async () => {
 
 describe('open runs after each kind of code change', () => {
   it('continue within a minute after a worker with the new code starts', async () => {
-    // The row of a run may come after what its first pass does.
+    // The row of a run may be written after the writes of its first pass.
     await expect.poll(openRuns, A_MINUTE).toBe(ROVERS.length * CONTROLLERS.length)
-    // As in a roll-out: what the new one wakes at its start, the old one looks at.
+    // As in a rollout, the old worker may process the wakes of the new worker's start.
     await startWorker('after')
     await stage.pawl.kill('worker', 'SIGTERM')
     await waiting('after', FITTING)
-    // The old worker may take a run from the new one while both are there.
+    // The old worker may take a run from the new one while both are running.
     const anew = async () =>
       Object.fromEntries(
         [...(await restarts())].map(([run, count]) => [run, count === 1 || count === 2 ? 'anew' : count]),
@@ -61,7 +61,7 @@ describe('open runs after each kind of code change', () => {
   })
 
   it('are each reported in one log line and in an Event of the object when they restart', async () => {
-    // Whichever worker is there may start a run anew, and is who tells of it; its row is written before.
+    // Any running worker may restart a run and log it; the row is written before.
     const found = () => new Map(['worker', 'after'].flatMap(linesOfRestarts))
     await expect.poll(() => new Set(found().keys()), A_MINUTE).toEqual(new Set(runsOf(CHANGED)))
     expect([...found().values()]).not.toContain('')
@@ -94,7 +94,7 @@ describe('a bug in an action', () => {
     const tries = await restarts()
     for (const name of ROVERS)
       await expect.poll(() => warnings(name, 'Bug'), A_MINUTE).toEqual([expect.stringContaining(message)])
-    // The same code is not tried again and again.
+    // The same code is not retried.
     expect(await restarts()).toEqual(tries)
   })
 
@@ -103,7 +103,7 @@ describe('a bug in an action', () => {
     await patch('rover-1', { nickname: 'beagle' })
     await expect.poll(() => codeOf('rover-1', 'buggy'), A_MINUTE).toBe('after')
     await expect.poll(() => buggy('rover-1')).toMatchObject({ last_error: null, outcome: null })
-    // The others wait: the same code is not tried at them again.
+    // The other objects wait: the same code is not retried for them.
     expect(await codeOf('rover-2', 'buggy')).toBe('before')
     expect(await buggy('rover-2')).toMatchObject({ restarts: before?.restarts })
   })
@@ -125,7 +125,7 @@ async function startWorker(code: string): Promise<void> {
   await stage.pawl.startWorker(code, undefined, ['--controllers', moduleOf(code)])
 }
 
-/** Waits until this code has made the ConfigMaps of all rovers. */
+/** Waits until this code has created the ConfigMaps of all rovers. */
 async function waiting(code: string, controllers: readonly Name[]): Promise<void> {
   const wanted = ROVERS.flatMap((rover) => controllers.map((name) => [`${rover}-${name}`, code]))
   const found = async () =>
@@ -135,7 +135,7 @@ async function waiting(code: string, controllers: readonly Name[]): Promise<void
   await vi.waitFor(async () => expect(await found()).toEqual(wanted), A_MINUTE)
 }
 
-/** Which code was here last. */
+/** The code that made the last write. */
 async function codeOf(rover: string, controller: Name): Promise<string | undefined> {
   try {
     const path = resourcePath(MAPS, stage.cluster.namespace, `${rover}-${controller}`)
@@ -170,13 +170,13 @@ function runsOf(controllers: readonly Name[]): readonly string[] {
   return controllers.flatMap((controller) => ROVERS.map((name) => `${controller} ${name}`))
 }
 
-/** How often each run was started anew. */
+/** The number of restarts of each run. */
 async function restarts(): Promise<ReadonlyMap<string, number>> {
   const rows = await stage.pawl.db.selectFrom('job').select(['controller', 'name', 'restarts']).execute()
   return new Map(rows.map(({ controller, name, restarts: count }) => [`${controller} ${name}`, count]))
 }
 
-/** Which runs a worker has told of, with what it found. */
+/** The restarts in a worker's log, with the reasons. */
 function linesOfRestarts(worker: string): readonly (readonly [run: string, found: string])[] {
   return stage.pawl
     .log(worker)

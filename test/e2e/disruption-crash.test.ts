@@ -31,7 +31,7 @@ import { byForm, sampleOf } from '../support/matrix/form.ts'
 const LIMIT_MS = 400_000
 const AWAY_MS = byForm(3000, 60_000)
 
-// What a killed worker had begun is soon given to the next one.
+// The short time-outs let the next worker continue the killed worker's tasks soon.
 const workerFlags = ['--workflow-task-timeout-ms', '5000', '--sticky-timeout-ms', '2000', '--wake-lease-ms', '5000']
 const chaos = useChaos('disruption-crash', ['shop'], undefined, { proxied: true, workerFlags })
 let stage: CrashStage
@@ -51,10 +51,10 @@ afterAll(async () => {
 
 describe('an undisturbed Disruption', () => {
   it('makes exactly the writes at which the other tests interrupt it', () => {
-    // A pass that is done again tells again of what is told already, which is refused.
+    // A repeated pass may create the same Event again, which the API server rejects.
     const written = writesOf(stage, 'undisturbed').flatMap(({ label, status }) => (status < 300 ? [label] : []))
     const points = [...INJECTION_WRITES, ...CLEANUP_WRITES].map(({ label }) => label)
-    // Readiness of one chaos pod may be told before that of the other.
+    // The order of the two readiness writes may vary.
     const without = (labels: readonly string[]) => labels.filter((label) => label !== 'PATCH disruptions/status').sort()
     expect(without(written)).toEqual(without(points))
   })
@@ -158,7 +158,7 @@ describe('a Disruption ends like any other', () => {
       const disturb = () => {
         const seen = new Set<string>()
         return (label: string, _nth: number, path: string) => {
-          // A conflict of a creation would be another thing.
+          // A conflict of a create would have another meaning.
           if (label.startsWith('POST ') || seen.has(`${label} ${path}`)) return undefined
           seen.add(`${label} ${path}`)
           refusals++
@@ -166,7 +166,7 @@ describe('a Disruption ends like any other', () => {
         }
       }
       expect(await whole('conflicts', disturb)).toEqual(expected)
-      // Finalizer and status; two deletions, two chaos pods that are let go of, status and finalizer.
+      // Finalizer and status; two deletions, two releases of chaos pods, status and finalizer.
       expect(refusals).toBeGreaterThanOrEqual(8)
     },
     LIMIT_MS,
@@ -187,7 +187,7 @@ describe('a Disruption ends like any other', () => {
       const { told, ...course } = await whole('answers', disturb)
       const { told: all, ...others } = expected
       expect(course).toEqual(others)
-      // Whether an Event of a creation is told depends on whether it was the first try that made it.
+      // The Event about a create is missing if a repeated create found the existing pod.
       expect(told).toEqual(expect.arrayContaining(all.filter((one) => one !== 'ChaosPodCreated')))
     },
     LIMIT_MS,

@@ -1,4 +1,4 @@
-// Crons and rollouts on real servers, from kubectl's side. No time of a schedule is waited for: the status says that the last one was long ago.
+// Crons and rollouts on real servers. No test waits for a scheduled time: the status contains a last time long ago.
 // Acceptance scenarios: spec/chaos.md 4.4.
 
 import { readFile } from 'node:fs/promises'
@@ -38,10 +38,10 @@ beforeAll(async () => {
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/shop/deployments'
 const WEB = `${DEPLOYMENTS}/web`
 const TARGET = { kind: 'deployment', name: 'web' }
-/** Of the target's pods none is selected, so no chaos pods have to end. */
+/** The template selects no pod of the target, so no chaos pods have to end. */
 const TEMPLATE = { selector: { tier: 'none' }, count: 1, duration: '10m', network: { drop: 30 } }
 const SELECTOR = { tier: 'none', app: 'web' }
-/** The beginning of this year, as late as it is. */
+/** The beginning of this year. */
 const YEARLY = { schedule: '0 0 1 1 *', delayedStartTolerance: '8784h' }
 
 describe('a DisruptionCron', () => {
@@ -62,7 +62,7 @@ describe('a DisruptionCron', () => {
     expect(status).toMatchObject({ lastScheduleTime: annotations?.[SCHEDULED_AT_ANNOTATION] })
     expect(ownerReferences).toMatchObject([{ kind: 'DisruptionCron', uid: cron.metadata.uid, controller: true }])
 
-    // A status that does not know of it learns from it, so that its removal is not followed by another one.
+    // A status without the Disruption is updated from it, so its deletion causes no second one.
     await letItBeDue()
     await vi.waitFor(async () => expect(await lastSchedule()).toBe(annotations?.[SCHEDULED_AT_ANNOTATION]), PATIENT)
     expect((await find('disruptions', child))?.metadata.uid).toBe(made.metadata.uid)
@@ -73,7 +73,7 @@ describe('a DisruptionCron', () => {
     await letItBeDue()
     await vi.waitFor(async () => expect(await reasons('DisruptionCron', 'game')).toContain('EmergencyStop'), PATIENT)
     expect(await find('disruptions', child)).toBeUndefined()
-    // The history tells Disruptions apart by when they were made, to the second.
+    // The history distinguishes Disruptions by creation times in whole seconds.
     const nextSecond = Date.parse(made.metadata.creationTimestamp ?? '') + 1000
     await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(nextSecond), PATIENT)
     await annotate(null)
@@ -234,7 +234,7 @@ describe('the example', () => {
     const child = `disruption-cron-${metadata.name}`
     await create('DisruptionCron', metadata.name, spec)
     await until('disruptioncrons', metadata.name, { status: { observedGeneration: 1 } })
-    // The last of its times, however late it is.
+    // The last scheduled time, however late.
     await patch('disruptioncrons', metadata.name, { spec: { delayedStartTolerance: '8784h' } })
     await patch('disruptioncrons', metadata.name, { status: { lastScheduleTime: '2020-01-01T00:00:00Z' } }, 'status')
     const made = await until('disruptions', child, { spec: { ...spec.disruptionTemplate, selector: { app: 'shop' } } })
@@ -256,7 +256,7 @@ describe('the example', () => {
     await goWithChaosPods('disruptionrollouts', metadata.name, made)
   })
 
-  /** The pods of the shop run, so there may be chaos pods, which no node takes away. */
+  /** The pods of the shop run, so chaos pods may exist, which no node deletes. */
   async function goWithChaosPods(plural: string, name: string, made: LsObject): Promise<void> {
     const kubelet = new ChaosKubelet(shop().kube)
     await remove(plural, name)
@@ -276,7 +276,7 @@ interface Example {
   readonly spec: { readonly disruptionTemplate: object }
 }
 
-/** Of a file of examples/chaos. */
+/** An object of a file in examples/chaos. */
 async function documentsIn(file: string): Promise<readonly [Example, ...Example[]]> {
   const text = await readFile(new URL(`../../examples/chaos/${file}`, import.meta.url), 'utf8')
   return parseAllDocuments(text).map((document) => document.toJS() as Example) as [Example, ...Example[]]

@@ -1,4 +1,5 @@
-// A Disruption from kubectl to the kernel and back: controller, chaos pod, node agent and injector are those of production, and meet through the API.
+// A Disruption from kubectl to the kernel and back, with the production controller, chaos pods, node agent and
+// injector.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -42,7 +43,7 @@ describe.skipIf(missing !== undefined)(`a Disruption on this machine${because}`,
   it('drops packets of the pod, and restores its network at the end', async () => {
     const target = spawn('unshare', ['--net', 'sh', '-c', 'ip link set lo up && exec sleep 600'], { stdio: 'ignore' })
     children.push(target)
-    // Rules, and chains that somebody has made: a table that was looked into stays, empty.
+    // The rules and user-defined chains; a table that a program has read stays in the list without rules.
     const rules = () => inNetworkOf(target, 'iptables-save').match(/^(?:-A .*|:\S+ - .*)$/gm) ?? []
     await vi.waitFor(() => expect(inNetworkOf(target, 'ip', 'link', 'show', 'lo')).toContain('UP'), PATIENT)
     const before = rules()
@@ -75,7 +76,7 @@ async function disrupt(name: string, spec: object): Promise<void> {
   await shop().disrupt(name, { selector: { app: name }, count: 1, duration: '5m', ...spec })
 }
 
-/** As `kubectl delete` with its wait; then nothing is left of it. */
+/** Deletes it and waits, as `kubectl delete` does; afterwards nothing is left of it. */
 async function remove(name: string): Promise<void> {
   await shop().remove(name)
   await shop().gone(name)
@@ -83,7 +84,7 @@ async function remove(name: string): Promise<void> {
   expect((await shop().cluster.kube.request<ObjectList>('GET', pods)).items).toEqual([])
 }
 
-/** A pod that runs, of which a process of this machine is the container. */
+/** A running pod whose container is a process of this machine. */
 async function run(name: string, { pid }: ChildProcess): Promise<void> {
   const annotations = { 'pawl.dev/processes': JSON.stringify({ app: pid }) }
   await shop().runPod(name, { labels: { app: name }, node: NODE, annotations, containerID: `process://${pid}` })

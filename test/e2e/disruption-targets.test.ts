@@ -108,7 +108,7 @@ describe('a Disruption', () => {
     await shop().until('woken', { injectionStatus: 'Injected' })
     await shop().labelPod('other', { note: 'x' })
     await warn('other', 'Unhealthy', 'Liveness probe failed: HTTP probe failed with statuscode: 500')
-    // That it is there, that it runs, its label, the Warning.
+    // Its creation, its running state, its label, the Warning.
     const ignored = ['ignored', 'ignored', 'ignored', 'ignored']
     await vi.waitFor(async () => expect(await outcomes('other')).toEqual(ignored), PATIENT)
     await shop().labelPod('other', { app: 'chosen' })

@@ -1,7 +1,7 @@
-// A worker of the build before lives on beside those of this one, with a job open: three runs, one for each object. The new worker ends them and goes
-// on with the job; the former one claims no wake any more. Source: migrations/0006, docs/adr/0023.
+// A worker of the previous build runs next to those of this build, with an open job in three runs, one for each object. The new worker terminates these runs
+// and continues the job; the previous dispatcher claims no wake. Source: migrations/0006, docs/adr/0023.
 //
-// There is no former build here. What it did is made: its rows, its queue and who polls that, its claims, and the journal as it left it.
+// The test simulates the previous build: its rows, its queue with a poller, its claims, and the journal as it left it.
 
 import { DefaultLogger, NativeConnection, Worker } from '@temporalio/worker'
 import { sql } from 'kysely'
@@ -25,7 +25,7 @@ let polling: Promise<void>
 beforeAll(async () => {
   connection = await NativeConnection.connect({ address: stage.servers.temporalAddress })
   const workflowsPath = fileURLToPath(new URL('../support/code-changes/former-workflows.ts', import.meta.url))
-  // The former queue has no version in its name.
+  // The previous queue has no version in its name.
   former = await Worker.create({ connection, taskQueue: stage.pawl.taskQueue, workflowsPath })
   polling = former.run()
 })
@@ -35,7 +35,7 @@ afterAll(async () => {
   await connection.close()
 })
 
-/** A job that waits, with the worker that began it gone and no trace left of its run. @returns its objects. */
+/** A waiting job whose worker was killed, without a trace of its run. @returns its objects. */
 async function abandoned(name: string) {
   const { cluster, pawl } = stage
   await cluster.create(installation(name, ITEMS), 'installations')
@@ -49,7 +49,7 @@ async function abandoned(name: string) {
   return { root, execution: (await cluster.get('executions', name))!, slow }
 }
 
-/** Starts a run as the former build would have, with its row. @returns its ID. */
+/** Starts a run like the previous build, with its row. @returns its ID. */
 async function formerRun(controller: string, object: LsObject, jobID: string): Promise<string> {
   const { pawl, cluster } = stage
   const { uid = '', name } = object.metadata
@@ -64,7 +64,7 @@ async function formerRun(controller: string, object: LsObject, jobID: string): P
   return workflowId
 }
 
-/** As dispatchers of the former build claim, word for word. */
+/** Claims with the statement of the previous build. */
 async function formerClaim(): Promise<number> {
   const { rows } = await sql`
     with taken as (
@@ -80,19 +80,19 @@ async function endOf(workflowID: string): Promise<string> {
   return (await stage.pawl.client.workflow.getHandle(workflowID).describe()).status.name
 }
 
-describe('a job of three former runs whose worker lives on', () => {
-  it('goes on in one run of the new worker, which ends the former ones; the former dispatcher claims nothing', async () => {
+describe('a job with three runs of a previous build whose worker is still running', () => {
+  it('continues in one run of the new worker, which terminates the previous runs; the previous dispatcher claims nothing', async () => {
     const { cluster, pawl } = stage
     const { root, execution, slow } = await abandoned('three')
     const jobID = root.status?.jobID ?? ''
-    // A wake that the former worker is to have in hand.
+    // A wake for the previous worker to claim.
     await cluster.patch('installations', 'three', {
       metadata: { annotations: { 'landscaper.gardener.cloud/reconcile-if-changed': 'true' } },
     })
     const due = async () =>
       (await sql`select from wake where cluster = 'local' and name = 'three' and due <= now()`.execute(pawl.db)).rows
     await expect.poll(due).not.toEqual([])
-    // The journal as it was before the migration and those after it, with what the former processes have written since. A bridge of this build cannot write it.
+    // The journal as it was before the migrations, with the changes of the previous processes since. A bridge of this build cannot write it.
     await pawl.kill('bridge')
     const later = await undoMigrations(pawl.db, '0006_fence_former_runs')
     const ids = [
@@ -100,7 +100,7 @@ describe('a job of three former runs whose worker lives on', () => {
       await formerRun('execution', execution, jobID),
       await formerRun('deploy', execution, jobID),
     ]
-    // The former worker has them in hand, and the wake as well.
+    // The previous worker has claimed them, and the wake as well.
     await expect.poll(formerClaim).toBeGreaterThan(0)
 
     expect(await migrateUp(pawl.databaseUrl)).toEqual(later)
@@ -139,13 +139,13 @@ describe('a job of three former runs whose worker lives on', () => {
     const { taskQueue } = await pawl.client.workflow.getHandle(ids[0] ?? '').describe()
     expect(taskQueue).toBe(`${pawl.taskQueue}-2`)
     expect(former.getState()).toBe('RUNNING')
-    // Nothing is left to be ended.
+    // No run is left to terminate.
     const noted = async () => (await sql`select * from former_run`.execute(pawl.db)).rows
     await expect.poll(noted).toEqual([])
   })
 })
 
-/** A worker of this build with one step more in the plan of Installations takes the place of the one that runs. */
+/** Replaces the running worker by a worker of this build with one more step in the plan of Installations. */
 async function changeCode(): Promise<void> {
   const { pawl } = stage
   const folder = await mkdtemp(join(tmpdir(), 'pawl-changed-'))
@@ -164,8 +164,8 @@ async function uidsOf(name: string): Promise<readonly (string | undefined)[]> {
   return [...(await stage.cluster.items(name)).values()].map(({ metadata }) => metadata.uid)
 }
 
-describe('a job that waits while its worker is replaced by one with a step more in the plan', () => {
-  it('goes on within a minute, as the same job on the same items, and is told of', async () => {
+describe('a waiting job whose worker is replaced by a build with another step in the plan', () => {
+  it('continues within a minute as the same job on the same items, and has an Event', async () => {
     const { cluster, pawl } = stage
     const items: readonly Item[] = [waitingItem('slow'), { name: 'after', dependsOn: ['slow'] }]
     await cluster.create(installation('changed', items), 'installations')
@@ -190,7 +190,7 @@ describe('a job that waits while its worker is replaced by one with a step more 
       const { items } = await cluster.kube.request<{ items: { message: string }[] }>('GET', events, { query })
       return items.map(({ message }) => message)
     }
-    // It is told beside what the row says.
+    // The Event is recorded in addition to the row.
     await expect.poll(told).toEqual([expect.stringContaining('was made by other code')])
   })
 })

@@ -1,5 +1,5 @@
-// Trees of sub-installations that are wide, and deep: data goes down and up in all of them, deletion goes the other way, and no level costs more writes than
-// its sub-installations need. `npm run test:long` has as many beside each other as issue 18 names. Source: spec/landscaper.md 2.3 to 2.6, docs/performance.md.
+// Wide and deep trees of sub-installations: data flows down and up through all levels, deletion goes in the opposite order, and each level has a bounded number
+// of writes. `npm run test:long` has the sizes of issue 18. Source: spec/landscaper.md 2.3 to 2.6, docs/performance.md.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { RecordedWrite } from '../support/faults/api-proxy.ts'
@@ -55,7 +55,7 @@ function wide(name: string) {
   })
 }
 
-/** Each level adds itself to what it hands down, and to what it hands up; the item of the last one turns it round. */
+/** Each level adds its name to its imports and exports; the item of the last level returns its import as export. */
 function deep(name: string) {
   const handingUp = (depth: number, value: string) => exportingData('way', `${value}-${depth}`)
   const level = (depth: number, blueprint: object) =>
@@ -91,8 +91,8 @@ function deep(name: string) {
 type Writes = Readonly<Record<string, number>>
 
 /**
- * The writes since the last call that were answered well: all, and of Installations what the one has that has most of them, by verb and resource. To be
- * called at rest: the last answer may be on its way to the worker when others see what it wrote.
+ * Successful writes since the last call: all, and those of the Installation with most of them, by verb and resource. Call it at rest, because an answer may
+ * arrive after other clients see the write.
  */
 async function newWrites(): Promise<{ readonly all: Writes; readonly most: (names: readonly string[]) => Writes }> {
   await waitUntilJournalIdle(lane)
@@ -116,7 +116,7 @@ function nameOf({ label, answer }: RecordedWrite): string {
   return label.includes(' installations') ? answer.metadata.name : ''
 }
 
-/** How often each run of the object was signalled. */
+/** The number of signals of each run of the object. */
 async function signalsOf({ metadata: { uid = '' } }: LsObject): Promise<readonly number[]> {
   const { db, client } = lane.pawl
   const jobs = await db.selectFrom('job').select('workflow_id').where('uid', '=', uid).execute()
@@ -138,10 +138,10 @@ describe('an installation of very many sub-installations', () => {
       const subs = [...(await subsOf(cluster, 'wide')).values()].map(({ metadata }) => metadata.name)
       expect(subs).toHaveLength(WIDE)
       const made = await newWrites()
-      // Handed down, waiting for a sibling, and its end.
+      // Job ID, wait for a sibling, and end.
       expect(made.most(subs)).toEqual({ 'POST installations': 1, 'PATCH installations/status': 3 })
       expect(made.most(['wide'])).toEqual({ 'PATCH installations': 1, 'PATCH installations/status': 4 })
-      // What each exports and the root, and the copies of what is imported.
+      // Exports of each installation and the root, and copies for imports.
       expect(made.all['POST dataobjects']).toBe(WIDE + 1 + 2 * (WIDE - 2))
 
       await cluster.trigger('wide')
@@ -155,7 +155,7 @@ describe('an installation of very many sub-installations', () => {
       await cluster.waitUntilGone('wide', 'installations', LIMIT_MS)
       expect((await subsOf(cluster, 'wide')).size).toBe(0)
       const gone = await newWrites()
-      // Handed down, and waiting for a sibling; the finalizer.
+      // Job ID, and wait for a sibling; finalizer.
       const each = { 'DELETE installations': 1, 'PATCH installations': 1, 'PATCH installations/status': 2 }
       expect(gone.most(subs)).toEqual(each)
       expect(gone.most(['wide'])).toEqual({ 'PATCH installations': 1, 'PATCH installations/status': 2 })
@@ -183,7 +183,7 @@ describe('an installation of deeply nested sub-installations', () => {
       }
       const names = levels.map(({ metadata }) => metadata.name)
       const made = await newWrites()
-      // Handed down, settled before its own gets the job, waiting for that, and its end.
+      // Job ID, settle before its child has the job, wait for the child, and end.
       expect(made.most(names)).toEqual({ 'POST installations': 1, 'PATCH installations/status': 4 })
       expect(made.most(names.slice(-1))).toEqual({ 'POST installations': 1, 'PATCH installations/status': 2 })
 

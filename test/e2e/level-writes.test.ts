@@ -1,4 +1,4 @@
-// What controllers in level mode write and observe, on real servers: the ways of docs/writes.md and docs/observation.md, and kinds in no namespace.
+// Writes and observations of controllers in level mode on real servers: the ways of docs/writes.md and docs/observation.md, and cluster-scoped kinds.
 
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 
 describe('a parcel', () => {
-  it('is packed: what is made has no nulls, belongs to whom it shall, and is told', async () => {
+  it('has children without null fields, with the declared owners, and with an Event', async () => {
     const { metadata } = await create('plain', { text: 'hello' })
     await vi.waitFor(async () => {
       expect((await get(parcelKind, 'plain'))?.['status']).toMatchObject({ text: 'hello', saved: 'hello' })
@@ -74,11 +74,11 @@ describe('a parcel', () => {
     )
     await until(MAPS, 'plain', { text: 'again' })
     await until(MAPS, 'plain-note', { text: 'again' })
-    // Made once.
+    // Created once.
     await until(MAPS, 'plain-once', { text: 'hello' })
   })
 
-  it('hears of what it has made, though no query is about it: by owner reference and by label', async () => {
+  it('is woken by its children without a query, by owner reference and by label', async () => {
     await settled('plain')
     await patch(MAPS, 'plain', { data: { text: 'edited' } })
     await until(MAPS, 'plain', { text: 'again' })
@@ -86,7 +86,7 @@ describe('a parcel', () => {
     await until(MAPS, 'plain-marked', { text: 'again' })
   })
 
-  it('leaves what was made by hand until that goes, or it may adopt it', async () => {
+  it('does not touch an object created by hand until it is deleted or may be adopted', async () => {
     for (const name of ['taken', 'adopted'])
       await request('POST', MAPS, '', { metadata: { name }, data: { text: 'mine' } })
     const taken = await create('taken', { text: 'ours' })
@@ -99,20 +99,20 @@ describe('a parcel', () => {
     expect((await get(MAPS, 'adopted'))?.metadata.ownerReferences).toMatchObject([{ kind: 'Parcel' }])
   })
 
-  it('writes a field of an object that somebody else makes, and nothing else of it', async () => {
+  it("writes only its own field of another owner's object", async () => {
     await create('stamping', { text: 'x', foreign: 'theirs' })
     await request('POST', MAPS, '', { metadata: { name: 'theirs' }, data: { key: 'theirs' } })
     await until(MAPS, 'theirs', { key: 'theirs', stamp: 'stamping' })
     expect((await get(MAPS, 'theirs'))?.metadata).not.toHaveProperty('ownerReferences')
   })
 
-  it('makes a Secret of the value of another, and calls with it, which is in no history, and follows that', async () => {
+  it('creates a Secret from another one and follows its changes; the value is in no history', async () => {
     const parcel = await create('secretive', { text: 'x', secret: 'db' })
     await vi.waitFor(async () => expect(await lastError(parcel)).toMatchObject({ reason: 'SecretNotFound' }), PATIENT)
     await request('POST', SECRETS, '', { metadata: { name: 'db' }, stringData: { password: 'canary-1' } })
     const url = (password: string) => ({ url: Buffer.from(`postgres://app:${password}@db`).toString('base64') })
     await until(SECRETS, 'secretive-url', url('canary-1'))
-    // What the activity throws repeats the value.
+    // The error of the activity contains the value.
     await patch(SECRETS, 'db', { stringData: { password: 'canary-wrong' } })
     await vi.waitFor(async () => expect(await lastError(parcel)).toMatchObject({ reason: 'ActivityFailed' }), PATIENT)
     expect(await lastError(parcel)).toMatchObject({ message: 'fingerprint: what is the hash of ***?' })
@@ -123,14 +123,14 @@ describe('a parcel', () => {
     expect((await get(parcelKind, 'secretive'))?.['status']).toMatchObject({ fingerprint })
     const { workflow_id } = await job(parcel)
     const run = stage.pawl.client.workflow.getHandle(workflow_id)
-    // What a task did is in the history when the task has ended, after the row was closed.
+    // The history has the result of a task only after the task ended, which is after the row was closed.
     await run.result()
     const texts = textsOf(await run.fetchHistory())
     expect(texts).toContain('"password"')
     expect(texts).not.toMatch(/canary|Y2FuYXJ5/)
   })
 
-  it('looks at a thousand objects by a view, by picked fields, and by a selector of its own', async () => {
+  it('observes a thousand objects by a view, by selected fields, and by its own selector', async () => {
     const crowd = Array.from({ length: 1000 }, (_, index) => index)
     await inParallel(crowd, 20, async (index) => {
       const labels = { crowd: 'big', ...(index < 3 && { few: 'yes' }) }
@@ -142,7 +142,7 @@ describe('a parcel', () => {
     await vi.waitFor(async () => expect((await get(parcelKind, 'crowded'))?.['status']).toMatchObject(status), PATIENT)
   })
 
-  it('clears up in other namespaces when it goes, and leaves what is to stay', async () => {
+  it('deletes its children in other namespaces when it is deleted, except for those that stay', async () => {
     await create('leaving', { text: 'x', shared: true })
     await vi.waitFor(async () => expect(await get(MAPS, 'leaving', SHARED)).toBeDefined(), PATIENT)
     await settled('leaving')
@@ -154,8 +154,8 @@ describe('a parcel', () => {
   })
 })
 
-describe('a rack, which is in no namespace', () => {
-  it('makes, follows, tells and reports as others do, and goes when it is done', async () => {
+describe('a rack (cluster-scoped)', () => {
+  it('creates children, follows them, records Events, has a status, and can be deleted', async () => {
     const { kube, namespace } = stage.cluster
     const racks = resourcePath(rackKind, undefined)
     const { apiVersion, kind } = rackKind

@@ -1,4 +1,4 @@
-// Controllers in level mode on real servers: from an event to a run, to writes, to a converged object, and back when anything changes.
+// Controllers in level mode on real servers: from an event to a run, writes, and a converged object, and again after changes.
 
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -12,7 +12,7 @@ import { CONFIG_MAPS, managersOf, uidOf, WAIT, widgetsOf } from '../support/leve
 import { administrators } from '../support/rights/accounts.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
-// A worker that is killed is given up soon.
+// Short time-outs, so that a killed worker is given up soon.
 const IMPATIENT = ['--workflow-task-timeout-ms', '2000', '--sticky-timeout-ms', '1000', '--wake-lease-ms', '2000']
 
 const stage = useStage('level', () => {
@@ -24,7 +24,7 @@ const { request, patch, get, create, createConfigMap, until, converged, run, ver
   widgetsOf(stage)
 
 beforeAll(async () => {
-  // Both processes run before their kind is there.
+  // Both processes start before their kind exists.
   await vi.waitFor(() => expect(stage.pawl.log('bridge')).toContain(NOT_SERVED), { timeout: 60_000, interval: 50 })
   await vi.waitFor(async () => expect(await readiness()).toEqual({ ok: true }), { timeout: 60_000, interval: 50 })
   await installWidgets()
@@ -38,7 +38,7 @@ async function readiness(): Promise<unknown> {
 }
 
 describe('a bridge whose kind is not installed', () => {
-  it('has said so once, counted as ready, and waited for it', async () => {
+  it('reports it once, is ready, and waits for it', async () => {
     await vi.waitFor(
       () => expect(stage.pawl.log('bridge')).toMatch(/"kind":"Widget\.level\.test\.pawl\.dev".*"listed"/),
       60_000,
@@ -48,7 +48,7 @@ describe('a bridge whose kind is not installed', () => {
 })
 
 describe('a controller in level mode', () => {
-  it('makes what an object asks for, says so in its status, and ends its run', async () => {
+  it('creates the requested children, writes its status, and ends its run', async () => {
     const widget = await create('plain', { message: 'hello' })
     expect(await converged(widget)).toEqual(['stamper Converged', 'widget Converged'])
     expect((await get(widgetKind, 'plain'))?.['status']).toEqual({
@@ -66,7 +66,7 @@ describe('a controller in level mode', () => {
     expect(managersOf(configMap)).toEqual(['pawl-stamper', 'pawl-widget'])
   })
 
-  it('puts back what it made when that is edited or deleted, and nothing else of the object', async () => {
+  it('restores its children after edits and deletions, and no foreign fields', async () => {
     const widget = await create('kept', { message: 'hello' })
     await converged(widget)
     await patch(CONFIG_MAPS, 'kept', { data: { message: 'broken', stamp: 'broken', other: 'mine' } })
@@ -76,25 +76,25 @@ describe('a controller in level mode', () => {
     await converged(widget)
   })
 
-  it('follows its object, and what the object names, whoever owns that', async () => {
+  it('follows its object and the objects that it names, with any owner', async () => {
     const widget = await create('named', { message: 'one', settings: 'named-settings' })
     await patch(widgetKind, 'named', { spec: { message: 'two' } })
     await until(CONFIG_MAPS, 'named', ({ data }) => (data as { message: string }).message, 'two')
-    // It has not converged: what it waits for is not there.
+    // The object has not converged, because the object that it waits for does not exist.
     expect((await run('widget', widget)).outcome).toBeNull()
     await createConfigMap('named-settings', { color: 'red' })
     await until(widgetKind, 'named', ({ status }) => (status as { color?: string }).color, 'red')
     await converged(widget)
-    // The run has ended; what it looked at starts another one.
+    // The run has ended; a change of an observed object starts another one.
     await patch(CONFIG_MAPS, 'named-settings', { data: { color: 'blue' } })
     await until(widgetKind, 'named', ({ status }) => (status as { color?: string }).color, 'blue')
-    // A list that nobody owns anything of.
+    // A list of objects without an owner.
     await createConfigMap('labelled', {}, { widget: 'named' })
     await until(widgetKind, 'named', ({ status }) => (status as { colors?: number }).colors, 1)
     await converged(widget)
   })
 
-  it('writes nothing in a pass that finds nothing to do', async () => {
+  it('writes nothing in a pass without changes', async () => {
     const widget = await create('quiet', { message: 'hello', settings: 'quiet-settings' })
     await createConfigMap('quiet-settings', { color: 'red' })
     await until(widgetKind, 'quiet', ({ status }) => (status as { color?: string }).color, 'red')
@@ -107,7 +107,7 @@ describe('a controller in level mode', () => {
     expect(await versions('quiet')).toEqual(before)
   })
 
-  it('comes again after the time it asked for, and goes on where it stood when its worker is killed', async () => {
+  it('requeues after the requested time, and continues after its worker is killed', async () => {
     const widget = await create('patient', { message: 'hello', rounds: 10_000 })
     await until(widgetKind, 'patient', ({ status }) => ((status as { rounds?: number }).rounds ?? 0) >= 2, true)
     await stage.pawl.kill('worker')
@@ -120,7 +120,7 @@ describe('a controller in level mode', () => {
     expect(await converged(widget)).toEqual(['stamper Converged', 'widget Converged'])
   })
 
-  it('clears up before its object goes, and its run ends', async () => {
+  it('deletes its children before its object is removed, and ends its run', async () => {
     const widget = await create('leaving', { message: 'hello' })
     await converged(widget)
     expect((await get(widgetKind, 'leaving'))?.metadata.finalizers).toEqual(['level.test.pawl.dev/message'])
@@ -136,7 +136,7 @@ describe('a controller in level mode', () => {
     expect(left).toEqual([])
   })
 
-  it('leaves what another object owns, and says so in the journal until it is gone', async () => {
+  it('does not touch children of another owner, and reports the conflict in the journal', async () => {
     const owner = await create('owner', { message: 'mine' })
     await converged(owner)
     const references = (await get(CONFIG_MAPS, 'owner'))?.metadata.ownerReferences
@@ -157,7 +157,7 @@ describe('a controller in level mode', () => {
     await converged(widget)
   })
 
-  it('goes on without a state that is two objects where one is meant, also in its deletion; who asks for it tells', async () => {
+  it('continues without the result of an ambiguous query, also during deletion', async () => {
     for (const name of ['picked-a', 'picked-b']) await createConfigMap(name, { color: 'red' }, { picked: 'picky' })
     const widget = await create('picky', { message: 'hello', picks: true })
     const ready = ({ status }: KubeObject) => (status as { conditions?: readonly object[] }).conditions?.[0]
@@ -179,7 +179,7 @@ describe('a controller in level mode', () => {
     await vi.waitFor(async () => expect(await get(widgetKind, 'picky')).toBeUndefined(), WAIT)
   })
 
-  it('goes on without a state that is too large for Temporal, also in its deletion; who asks for it tells', async () => {
+  it('continues without a query result that is too large for Temporal, also during deletion', async () => {
     for (const name of ['crowd-a', 'crowd-b'])
       await createConfigMap(name, { much: 'x'.repeat(800_000) }, { widget: 'crowded' })
     await create('crowded', { message: 'hello' })
@@ -199,7 +199,7 @@ describe('a controller in level mode', () => {
     await vi.waitFor(async () => expect(await get(widgetKind, 'crowded')).toBeUndefined(), WAIT)
   })
 
-  it('runs in a worker of its own, on a queue of its own; what the other one has to do waits for that', async () => {
+  it("runs in its own worker on its own queue; the other controllers' objects wait for their worker", async () => {
     await stage.pawl.kill('worker', 'SIGTERM')
     await stage.pawl.startWorker('only-widget', undefined, ['--only', 'widget'])
     const widget = await create('apart', { message: 'hello' })
@@ -221,15 +221,15 @@ describe('a controller in level mode', () => {
   })
 })
 
-describe('activities of a controller of its own', () => {
-  it('are tried again by their own policy, each call under a key of its own, and answer in JSON', async () => {
+describe("a controller's own activities", () => {
+  it('are retried by their own policy with one key per call, and return JSON', async () => {
     const shop = await program((count) =>
       count === 1 ? { status: 503, text: 'not now' } : { status: 200, text: '42' },
     )
     const widget = await create('priced', { message: 'hello', prices: shop.url })
     await until(widgetKind, 'priced', ({ status }) => (status as { price?: string }).price, '42')
     await converged(widget)
-    // A later pass asks again.
+    // A later pass repeats the request.
     const [first, second, ...later] = shop.asked
     expect([first, second]).toMatchObject([
       { attempt: '1', widget: 'priced' },
@@ -242,21 +242,21 @@ describe('activities of a controller of its own', () => {
     )
   })
 
-  it('say what is final, and the pass with them', async () => {
+  it('can fail without retries, and fail their pass', async () => {
     const shop = await program(() => ({ status: 402, text: 'pay first' }))
     const widget = await create('unpaid', { message: 'hello', prices: shop.url })
     await vi.waitFor(async () => {
       const { last_error } = await run('widget', widget)
       expect(last_error).toMatchObject({ reason: 'NotPaid', message: 'fetchPrice: pay first' })
     }, WAIT)
-    // Another pass may have asked again, by a call of its own.
+    // Another pass may have repeated the request in its own call.
     expect(new Set(shop.asked.map(({ attempt }) => attempt))).toEqual(new Set(['1']))
     expect((await get(widgetKind, 'unpaid'))?.['status']).toMatchObject({
       conditions: [{ type: 'Ready', status: 'False', reason: 'NotPaid', message: 'fetchPrice: pay first' }],
     })
   })
 
-  it('are cut off by a time-out, and told so', async () => {
+  it('are cancelled after a time-out, and receive the cancellation', async () => {
     let answers = false
     const shop = await program(() => (answers ? { status: 200, text: '7' } : undefined))
     const widget = await create('slow', { message: 'hello', slowPrices: shop.url })
@@ -276,7 +276,7 @@ interface Answer {
   readonly text: string
 }
 
-/** A program of the test: what it was asked, how often it was left before it had answered. `answer` may keep it waiting. */
+/** An HTTP server that records requests and aborted requests. `answer` may delay the response. */
 async function program(answer: (count: number) => Answer | undefined) {
   const asked: IncomingHttpHeaders[] = []
   let left = 0

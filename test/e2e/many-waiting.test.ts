@@ -1,6 +1,6 @@
-// Very many items wait, some of them on tracks, and the history of their run grows until it continues as new, again and again. No track is lost, nothing
-// is deployed twice, the job ends when the items do, and it is replayed as one. Temporal suggests the new run early here; `npm run test:long` has as many items as
-// the design names.
+// Very many waiting items, some of them in background activities, with a run whose history grows until it continues as new repeatedly. No background activity is
+// lost, no item is deployed twice, the job ends with its items, and `pawl replay` shows one job. Temporal suggests continue-as-new early here;
+// `npm run test:long` has as many items as the design names.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -24,10 +24,10 @@ const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const run = promisify(execFile)
 const servers = inject('servers')
 const QUICK = byForm(250, 1000)
-/** On tracks. */
+/** Items in background activities. */
 const LONG = 10
 const CONTINUED = 3
-/** So many runs of a job are replayed, the newest. */
+/** The maximum number of a job's runs that are replayed; the newest ones. */
 const MOST_RUNS = 20
 const LIMIT_MS = 600_000
 const PATIENT_MS = 120_000
@@ -40,7 +40,7 @@ let lane: Lane
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'pawl-many-'))
   const ports = await choosePorts(join(dir, 'ports.json'), {})
-  // A history of so many events is long.
+  // The history length at which Temporal suggests continue-as-new.
   const flags = ['--dynamic-config-value', 'limit.historyCount.suggestContinueAsNew=40']
   temporal = await startTemporal({ binary: servers.temporalBinary, dir, logDir: dir, ports, ephemeral: true, flags })
   const own = { ...servers, temporalAddress: temporal.spec.address ?? '' }
@@ -53,7 +53,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true })
 })
 
-/** What is open, for whoever must explain a failure. */
+/** The open work, for the message of a failure. */
 async function stateOf(root: LsObject): Promise<string> {
   const phases = Object.values(await lane.cluster.phases('many'))
   const ended = phases.filter((phase) => phase === 'Succeeded').length
@@ -62,7 +62,7 @@ async function stateOf(root: LsObject): Promise<string> {
   return `${ended} of ${phases.length} items have ended; ${under}; ${await lane.pawl.openState()}; the worker's log ends with:\n${log}`
 }
 
-/** The runs that the job has had so far, and what its present one has under way. */
+/** The runs of the job, and the pending work of the present one. */
 async function course(root: LsObject) {
   const { db, client } = lane.pawl
   const { workflow_id: id } = await db
@@ -80,7 +80,7 @@ async function firstDeployment(): Promise<unknown> {
   return await lane.cluster.kube.request('GET', path)
 }
 
-/** Has the run look until another one has taken its place. */
+/** Wakes the run until another run has replaced it. */
 async function continued(root: LsObject, from: string): Promise<string> {
   let touches = 0
   const next = async () => {
@@ -92,7 +92,7 @@ async function continued(root: LsObject, from: string): Promise<string> {
   return (await course(root)).runId
 }
 
-/** A blueprint whose items wait: those of the mock deployer in their phase, the others for their Deployments. */
+/** A blueprint with waiting items: those of the mock deployer wait in their phase, the others for their Deployments. */
 function manyItems() {
   const deployItems = [
     ...quick.map((name) => item(waitingItem(name))),
@@ -113,7 +113,7 @@ function manyItems() {
   return { ...installation('many', []), spec }
 }
 
-/** As `pawl replay` tells it, which it does from all its runs; a moment after the object shows its end. */
+/** The output of `pawl replay`, which reads all runs; it is complete shortly after the job's end. */
 async function replayOf(object: string): Promise<ReplayedJob> {
   const places = ['--database-url', lane.pawl.databaseUrl, '--temporal-address', temporal.spec.address ?? '']
   const words = [PAWL, 'replay', object, '-o', 'json', '-n', lane.cluster.namespace, ...places]
@@ -154,7 +154,7 @@ describe('a job with very many items that wait', () => {
       const ends = [...(await cluster.items('many')).values()].map(({ status }) => status)
       expect(ends).toHaveLength(QUICK + LONG)
       expect(ends.filter((one) => one?.phase !== 'Succeeded' || one.jobIDFinished !== root.status?.jobID)).toEqual([])
-      // Each was made, taken up and sent once.
+      // Each item was created, picked up and sent once.
       const done = proxy.writes.filter(({ status }) => status < 300)
       const of = (label: string) => done.filter((write) => write.label === label)
       expect(of('POST deployitems')).toHaveLength(QUICK + LONG)
@@ -174,7 +174,7 @@ describe('a job with very many items that wait', () => {
       const runs = passes.filter(({ passOfRun }) => passOfRun === 1).length
       expect(runs).toBeGreaterThan(CONTINUED)
       expect(passes.filter(({ ended }) => ended === 'goes on as a new run')).toHaveLength(runs - 1)
-      // On a machine that is slow they may be more than are shown.
+      // A slow machine may need more runs than are shown.
       if (runs < MOST_RUNS) expect(passes[0]?.wokenBy[0]).toMatch(/^the job begins: /)
       expect(notes.map((note) => note.split(':')[0])).toEqual(
         runs < MOST_RUNS ? [] : ['the job began before these passes'],

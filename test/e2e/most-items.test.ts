@@ -1,6 +1,6 @@
-// An Installation of very many items: the job that deploys it and the one that takes it away come to their end with the writes that the items need, in
-// calls that are short, and what its own writes bring about wakes nobody thousands of times. Jobs on what is there already are not tried with so many:
-// their writes are in test/e2e/budgets.test.ts. `npm run test:long` has as many items as there may be. Source: design budgets, activities/run/at-work.ts A6.
+// An Installation with very many items: the jobs that deploy and delete it finish with one set of writes per item, in short calls, and its own writes do not
+// wake it thousands of times. test/e2e/budgets.test.ts counts the writes of jobs on existing items. `npm run test:long` has the maximum number of items.
+// Source: design budgets, activities/run/in-flight-runs.ts A6.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
@@ -12,7 +12,7 @@ import { PRODUCTION_TIMEOUTS } from '../support/pawl/stage.ts'
 
 const ITEMS = isLong ? MOST_ITEMS : 800
 const LIMIT_MS = isLong ? 3_600_000 : 600_000
-/** Some come before the run is known to be at work, and after. One for each item would be thousands. */
+/** Some signals arrive before the run is known to be in flight, or after. One signal per item would be thousands. */
 const MOST_SIGNALS = 50
 
 let lane: Lane
@@ -21,20 +21,20 @@ beforeAll(async () => {
 }, LIMIT_MS)
 afterAll(() => closeLane(lane))
 
-/** Written out they would not fit into one object. */
+/** Without a loop the items would not fit into one object. */
 function manyItems(name: string) {
   const one = JSON.stringify(item({ name: 'item-{{ $position }}' }))
   const template = `deployItems:\n{{ range $position := until ${ITEMS} }}- ${one}\n{{ end }}`
   return installation(name, [], { blueprint: { deployExecutions: [{ name: 'all', type: 'GoTemplate', template }] } })
 }
 
-/** How many writes of objects have been answered well since the last call. */
+/** The number of successful writes since the last call. */
 function newWrites(): number {
   const all = lane.proxy.writes.splice(0)
   return all.filter(({ status, label }) => status < 300 && !label.endsWith(' events')).length
 }
 
-/** How often each run of the object was signalled. */
+/** The number of signals of each run of the object. */
 async function signalsOf({ metadata: { uid = '' } }: LsObject): Promise<readonly number[]> {
   const { db, client } = lane.pawl
   const jobs = await db.selectFrom('job').select('workflow_id').where('uid', '=', uid).orderBy('started_at').execute()

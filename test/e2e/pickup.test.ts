@@ -1,11 +1,11 @@
-// Items that no deployer takes up. Source: spec/landscaper.md 2.10.
+// Items that no deployer picks up. Source: spec/landscaper.md 2.10.
 
 import { describe, expect, it, vi } from 'vitest'
 import { installation, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
 import { Deployer } from '../support/landscaper/deployer.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
-// Long enough for the test's own deployers on a machine that others share: they are held to it as well.
+// Long enough for the test's own deployers on a busy machine, which have the same time-out.
 const PICKUP_S = 10
 const PICKUP_MS = PICKUP_S * 1000
 const TOO_LATE = new RegExp(`^.* for (?:\\d+m)?\\d+s; expected one within ${PICKUP_S}s, the worker's --pickup-timeout$`)
@@ -27,7 +27,7 @@ function lateness({ metadata, status }: LsObject, type: string) {
   )
 }
 
-/** Waits until the run that hosts the item has looked at it after the pickup timeout. */
+/** Waits for a pass of the item's host after the pickup timeout. */
 async function overduePass({ metadata, status }: LsObject): Promise<void> {
   const due = new Date(Date.parse(String(status?.['jobIDGenerationTime'])) + PICKUP_MS)
   const uid = metadata.ownerReferences?.[0]?.uid ?? ''
@@ -45,7 +45,7 @@ async function overduePass({ metadata, status }: LsObject): Promise<void> {
 }
 
 describe.concurrent('an item that no deployer takes up', () => {
-  it('fails after the pickup timeout; siblings of Pawl are not touched', async () => {
+  it('an item without a deployer fails after the pickup timeout; its siblings are not changed', async () => {
     const { cluster, pawl } = stage
     const type = 'example.org/absent'
     await cluster.create(
@@ -65,7 +65,7 @@ describe.concurrent('an item that no deployer takes up', () => {
     await pawl.waitUntilSettled(failed)
   })
 
-  it('fails a deletion, which goes on without uninstalling when it is told to', async () => {
+  it('a deletion of an item without a deployer fails, and continues with the annotation for deletion without uninstall', async () => {
     const { cluster, pawl } = stage
     const type = 'example.org/vanished'
     const deployer = Deployer.start(cluster, type)
@@ -85,7 +85,7 @@ describe.concurrent('an item that no deployer takes up', () => {
     await cluster.waitUntilGone('vanished')
   })
 
-  it('fails the clean-up of an orphan', async () => {
+  it('the clean-up of an orphaned item without a deployer fails', async () => {
     const { cluster } = stage
     const type = 'example.org/orphan'
     const deployer = Deployer.start(cluster, type)
@@ -99,7 +99,7 @@ describe.concurrent('an item that no deployer takes up', () => {
     lateness((await cluster.items('orphan')).get('drop')!, type)
   })
 
-  it('leaves nothing to uninstall: the orphan goes at once, and so does a deletion', async () => {
+  it('an item that was never picked up is deleted at once', async () => {
     const { cluster } = stage
     const misspelt = { name: 'misspelt', type: 'landscaper.gardener.cloud/mok' }
     for (const name of ['misspelt', 'given-up']) await cluster.create(installation(name, [misspelt]), 'installations')
@@ -117,16 +117,16 @@ describe.concurrent('an item that no deployer takes up', () => {
 })
 
 describe.concurrent('an item that a deployer has taken up', () => {
-  it('may take longer than the pickup timeout, however its deployer writes the time', async () => {
+  it('an item that was picked up may run longer than the pickup timeout, with any time format of its deployer', async () => {
     const { cluster, pawl } = stage
     const type = 'example.org/slow'
     await cluster.create(installation('slow', [{ name: 'only', type }]), 'installations')
     const triggered = (
       await cluster.waitUntilItems('slow', ['only'], (item) => item?.status?.['jobIDGenerationTime'] !== undefined)
     ).get('only')!
-    // The pass that triggered it has ended, and waits for the pickup: one that still goes on sees it taken up, and has nothing to wait for.
+    // The pass that triggered the item must end and wait for the pickup; a pass that is still running would see the pickup at once.
     await cluster.waitUntil('installations', 'slow', (it) => it?.status?.phase === 'Progressing')
-    // Whole seconds, as Go's metav1.Time: earlier than the trigger that it answers.
+    // Whole seconds, like Go's metav1.Time: earlier than the trigger.
     const lastReconcileTime = `${String(triggered.status?.['jobIDGenerationTime']).slice(0, 19)}Z`
     const status = { phase: 'Progressing', lastReconcileTime }
     const taken = await cluster.patch('deployitems', triggered.metadata.name, { status }, 'status')

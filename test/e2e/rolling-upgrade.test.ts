@@ -1,7 +1,6 @@
-// Two workers of one release are replaced by two of another, one at a time, under load, with more than fifty jobs open: each job ends as it should,
-// as the same job, and nothing is written twice. The other release has more steps in its plans, so that no open run fits it.
-// Source: docs/operating.md "Changing code". `npm run test:long` rolls back as well; PAWL_FORMER=CHECKOUT rolls from bridge and workers of a former release, which work
-// beside the present journal and the present workers meanwhile.
+// A rolling upgrade of two workers under load, with more than fifty open jobs: each job ends with its outcome and its job ID, without duplicate writes. The other
+// release has more steps in its plans, so no open run can be replayed by it. Source: docs/operating.md "Changing code". `npm run test:long` also rolls back;
+// PAWL_FORMER=CHECKOUT upgrades from bridge and workers of a previous release, which run on the present journal next to the present workers.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -41,9 +40,9 @@ const tracked = names('tracks', 12)
 const leaving = names('leaves', 12)
 const open = [...stepping, ...tracked, ...leaving]
 const edited = names('edited', 4)
-/** On a busy machine a process takes many seconds to start. */
+/** A process may take many seconds to start on a busy machine. */
 const LIMIT_MS = 600_000
-/** Longer than any pause of a process here that has nothing to do: sweeps come every 1.5 s. */
+/** Longer than any interval of an idle process: the resync runs every 1.5 s. */
 const QUIET_MS = 4000
 
 const folder = await mkdtemp(join(tmpdir(), 'pawl-rolling-'))
@@ -71,7 +70,7 @@ if (former !== undefined)
 
 describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, from, to) => {
   let lane: Lane
-  /** By name, of the jobs that were open when the roll began. */
+  /** Job IDs by name, of the jobs that were open when the upgrade began. */
   let jobIDs: ReadonlyMap<string, string | undefined>
   let created: readonly string[]
 
@@ -86,7 +85,7 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
   }, LIMIT_MS)
   afterAll(() => closeLane(lane))
 
-  /** What else a job of such items writes is compared with these. */
+  /** The writes of jobs of such items are compared with these. */
   async function undisturbed(): Promise<void> {
     const { cluster } = lane
     await cluster.create(installation('calm', QUICK), 'installations')
@@ -132,7 +131,7 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
     ])
   }
 
-  it('T9: go on with what the former ones have begun, and end it', { timeout: LIMIT_MS }, async () => {
+  it('T9: continue the jobs of the previous workers and finish them', { timeout: LIMIT_MS }, async () => {
     const { cluster, pawl } = lane
     await expect.poll(openJobs, { timeout: 30_000 }).toHaveLength(open.length)
     const stopCreating = keepCreating(cluster, 'load')
@@ -168,18 +167,18 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
     expect(created.length).toBeGreaterThan(5)
   })
 
-  it('leave nothing open, and are quiet', { timeout: LIMIT_MS }, async () => {
+  it('leave no open run and no wake', { timeout: LIMIT_MS }, async () => {
     await waitUntilJournalIdle(lane)
     const stuck = async () => (await sql`select * from stuck_run`.execute(lane.pawl.db)).rows
     await vi.waitFor(async () => expect(await stuck()).toEqual([]), { timeout: 30_000, interval: 200 })
     const before = lane.proxy.writes.length
     await new Promise((resolve) => setTimeout(resolve, QUIET_MS))
-    // That a job which took long has ended is told in an Event, by a look some seconds later.
+    // The Event about the end of a long job is recorded some seconds later.
     const written = lane.proxy.writes.slice(before).filter(({ path }) => !path.endsWith('/events'))
     expect(written.map(({ label, path }) => `${label} ${path}`)).toEqual([])
   })
 
-  it('close the row of each job once, as what the job was', async () => {
+  it('close the row of each job once, with its outcome', async () => {
     const { db } = lane.pawl
     const rows = await db.selectFrom('job').select(['name', 'job_id', 'outcome', 'restarts', 'cause']).execute()
     const jobs = rows.filter(({ cause }) => cause !== 'first seen')
@@ -190,12 +189,12 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
     expect(open.map((one) => [one, outcome(one)])).toEqual(
       open.map((one) => [one, leaving.includes(one) ? 'Deleted' : 'Succeeded']),
     )
-    // Else nothing was changed under an open run.
+    // Otherwise no open run was affected by the upgrade.
     const anew = jobs.filter(({ name, restarts }) => open.includes(name) && restarts > 0)
     if (from.checkout === to.checkout) expect(anew.length).toBeGreaterThan(open.length / 2)
   })
 
-  it('T9: have written nothing twice', () => {
+  it('T9: have made no duplicate write', () => {
     const writes = effective(lane.proxy.writes)
     const made = writes.filter(({ label }) => label.startsWith('POST '))
     expect(made.length).toBeGreaterThan(3 * open.length)
@@ -210,7 +209,7 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
     expect(doubled(removed.map(({ path }) => path))).toEqual({})
   })
 
-  it('have written of each job what an undisturbed one writes', () => {
+  it('have made the same writes for each job as an undisturbed worker', () => {
     const writes = effective(lane.proxy.writes)
     for (const one of created) expect({ [one]: effectsOf(writes, one) }).toEqual({ [one]: effectsOf(writes, 'calm') })
     for (const one of stepping)

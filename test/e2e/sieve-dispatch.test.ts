@@ -1,7 +1,6 @@
-// A process is killed between two steps of which each is committed elsewhere: the dispatcher between journal and Temporal, the bridge between API
-// server and journal (Sieve's "intermediate state"). What comes out is what comes out of an undisturbed run, and no creation, deletion or trigger
-// happened more or less often. A statement of the process waits for a lock that the test holds; meanwhile the process is killed.
-// Source: spec/engine.md 4.2; docs/faults.md.
+// A process is killed between two commits in different systems: the dispatcher between journal and Temporal, the bridge between API server and journal (Sieve's
+// "intermediate state"). The result equals that of an undisturbed run, with the same number of creations, deletions and triggers. A statement of the
+// process waits for a lock of the test; meanwhile the process is killed. Source: spec/engine.md 4.2; docs/faults.md.
 
 import { type RawBuilder, sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
@@ -11,7 +10,7 @@ import { sampleOf } from '../support/matrix/form.ts'
 
 const servers = inject('servers')
 
-// On a busy machine a process takes many seconds to start.
+// A process may take many seconds to start on a busy machine.
 const LIMIT_MS = 240_000
 const LOCK = 4711
 
@@ -36,16 +35,19 @@ describe('an installation whose dispatcher is killed', { timeout: LIMIT_MS }, ()
     ['S2: before its run is started, when it has been claimed', sql`insert on job`],
     ['S2: after its run was started, before that is acknowledged', sql`delete on wake`],
   ] as const
-  it.each(sampleOf('a dispatcher that is killed', kills, 1))('%s ends like any other', async (title, statement) => {
-    const name = title.includes('before its run') ? 'claimed' : 'started'
-    const job = await killedAt('worker', statement, () => install(lane, name))
-    const deletion = await killedAt('worker', statement, () => uninstall(lane, name))
-    expect([job, deletion].map(({ course }) => course).map(withoutSettles)).toEqual(expected.map(withoutSettles))
-  })
+  it.each(sampleOf('a dispatcher that is killed', kills, 1))(
+    '%s ends like an undisturbed one',
+    async (title, statement) => {
+      const name = title.includes('before its run') ? 'claimed' : 'started'
+      const job = await killedAt('worker', statement, () => install(lane, name))
+      const deletion = await killedAt('worker', statement, () => uninstall(lane, name))
+      expect([job, deletion].map(({ course }) => course).map(withoutSettles)).toEqual(expected.map(withoutSettles))
+    },
+  )
 })
 
 describe('an installation whose bridge is killed', { timeout: LIMIT_MS }, () => {
-  it('S3: with an event in hand ends like any other; the next bridge goes on from the checkpoint, without a list', async () => {
+  it('S3: during an event ends like an undisturbed one; the next bridge resumes from the checkpoint without a list', async () => {
     const asked: string[] = []
     lane.bridgeProxy.reads = {
       instead({ plural, isWatch, query }) {
@@ -65,7 +67,7 @@ describe('an installation whose bridge is killed', { timeout: LIMIT_MS }, () => 
   })
 })
 
-/** Runs a half; at the first statement of the kind the process is killed, before that is committed, and started again. */
+/** Runs one half of the job; at the first statement of this kind the process is killed before the commit, and started again. */
 async function killedAt(
   part: 'worker' | 'bridge',
   statement: RawBuilder<unknown>,
@@ -83,7 +85,7 @@ async function killedAt(
       await pawl.kill(part)
       return { course }
     } finally {
-      // What waits goes on, or ends with its client; then nothing waits any more.
+      // Waiting statements continue, or end with their client.
       await sql`select pg_advisory_unlock(${LOCK})`.execute(held)
       await sql`drop trigger wait on ${sql.raw(await triggered())}`.execute(pawl.db)
     }
@@ -95,7 +97,7 @@ async function killedAt(
 
 const PATIENT = { timeout: RESTART_MS, interval: 20 }
 
-/** How many sessions of the journal wait for the test. */
+/** The number of sessions that wait for the test's lock. */
 async function waiting(): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*)::int as count from pg_locks
     where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`.execute(
@@ -104,7 +106,7 @@ async function waiting(): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** The table that has the trigger. */
+/** The table with the trigger. */
 async function triggered(): Promise<string> {
   const { rows } = await sql<{ name: string }>`
     select tgrelid::regclass::text as name from pg_trigger where tgname = 'wait' and tgparentid = 0`.execute(
@@ -113,7 +115,7 @@ async function triggered(): Promise<string> {
   return rows[0]?.name ?? ''
 }
 
-/** How far installations were followed. */
+/** The checkpoint of installations. */
 async function checkpoint(): Promise<number> {
   const { resource_version } = await lane.pawl.db
     .selectFrom('watch_checkpoint')

@@ -1,6 +1,6 @@
-// The bridge sees less than has happened, twice what has happened, or one kind long after another, while a job and a deletion run: patterns of
-// Sieve (OSDI '22). What comes out is what comes out of an undisturbed run, object by object; no creation, deletion or trigger happened more or
-// less often (S9), and afterwards nothing waits and nothing is open (S10). Source: spec/engine.md 4.2; docs/faults.md.
+// The bridge misses events, receives them twice, or receives those of one kind much later, while a job and a deletion run: patterns of Sieve (OSDI '22). The
+// result equals that of an undisturbed run, object by object, with the same number of creations, deletions and triggers (S9), and afterwards no wake and no
+// run is left (S10). Source: spec/engine.md 4.2; docs/faults.md.
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { FINALIZER, installation, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
@@ -13,10 +13,10 @@ import { PRODUCTION_TASK_TIMEOUTS } from '../support/pawl/stage.ts'
 
 const servers = inject('servers')
 
-// On a busy machine a process takes many seconds to start, and a course that is disturbed some more.
+// A process may take many seconds to start on a busy machine, and a disturbed job takes longer.
 const LIMIT_MS = 240_000
 const CONVERGED_MS = byForm(3_000, 60_000)
-// The items are the many; the executions are told late in the long form.
+// Most events are about items; the long form delays those of executions.
 const LATE = sampleOf('events of one kind that arrive last', ['executions', 'deployitems'], 1)
 
 let lane: Lane
@@ -32,14 +32,14 @@ afterEach(() => {
 afterAll(() => closeLane(lane))
 
 describe('S9, S10: an installation whose watches', { timeout: LIMIT_MS }, () => {
-  it('S8: tell everything twice ends like any other', async () => {
+  it('S8: deliver every event twice ends like an undisturbed one', async () => {
     let twice = 0
     lane.bridgeProxy.reads = { lines: (_read, line) => (twice++, [line, line]) }
     expect(await runBoth(lane, 'twice')).toEqual(expected)
     expect(twice).toBeGreaterThan(10)
   })
 
-  it('S4: have to begin anew at every write, with a list of what is there by then, ends like any other', async () => {
+  it('S4: restart with a list at every write ends like an undisturbed one', async () => {
     let expired = 0
     const disturb = () => {
       expired += lane.bridgeProxy.expireWatches()
@@ -49,7 +49,7 @@ describe('S9, S10: an installation whose watches', { timeout: LIMIT_MS }, () => 
     expect(expired).toBeGreaterThan(5)
   })
 
-  it.each(LATE)('S7: tell of its %s only when all is over ends like any other', async (plural) => {
+  it.each(LATE)('S7: deliver events of its %s only after the job ends like an undisturbed one', async (plural) => {
     let late = 0
     const [job, deletion] = [new Gate(), new Gate()]
     const after = (gate: Gate): ReadFaults => ({
@@ -75,11 +75,11 @@ describe('S9, S10: an installation whose watches', { timeout: LIMIT_MS }, () => 
 })
 
 describe('S9, S10: an installation whose runs', { timeout: LIMIT_MS }, () => {
-  it('S8: are signalled twice more at each kind of write ends like any other', async () => {
+  it('S8: receive two more signals at each kind of write ends like an undisturbed one', async () => {
     let signals = 0
     const met = new Set<string>()
     const disturb = async (label: string) => {
-      // A signal voids the end of the task, which is repeated with all its writes.
+      // A signal invalidates the completion of the task, which is repeated with all its writes.
       if (!met.has(label)) signals += await signalOpenRuns()
       met.add(label)
       return undefined
@@ -89,8 +89,8 @@ describe('S9, S10: an installation whose runs', { timeout: LIMIT_MS }, () => {
   })
 })
 
-describe('S4: an installation that is taken away and made anew while nobody looks', { timeout: LIMIT_MS }, () => {
-  it('has a job of its own; of the first one nothing was to be seen', async () => {
+describe('S4: an installation that is deleted and recreated without an event', { timeout: LIMIT_MS }, () => {
+  it('has its own job if the first installation was never observed', async () => {
     const { cluster, bridgeProxy, pawl } = lane
     const gate = holdAll()
     const first = await cluster.create(installation('unseen', []), 'installations')
@@ -105,7 +105,7 @@ describe('S4: an installation that is taken away and made anew while nobody look
     expect(await pawl.jobs(second)).toMatchObject([{ jobID: second.status?.jobID, outcome: 'Succeeded' }])
   })
 
-  it('in the middle of its job ends that, and has another; no deletion was to be seen', async () => {
+  it('ends its job and has another one if no deletion was observed', async () => {
     const { cluster, bridgeProxy, pawl } = lane
     const name = 'replaced'
     const first = await cluster.create(installation(name, [waitingItem('slow')]), 'installations')
@@ -135,8 +135,8 @@ describe('S4: an installation that is taken away and made anew while nobody look
   })
 })
 
-describe('T12: what has converged', { timeout: LIMIT_MS }, () => {
-  it('is written by nobody, whatever is told of it again', async () => {
+describe('T12: a converged installation', { timeout: LIMIT_MS }, () => {
+  it('is not written after repeated events', async () => {
     const { proxy, bridgeProxy } = lane
     bridgeProxy.reads = { lines: (_read, line) => [line, line] }
     proxy.arm()
@@ -146,7 +146,7 @@ describe('T12: what has converged', { timeout: LIMIT_MS }, () => {
     for (let lists = 0; lists < 3 || Date.now() < until; lists++) {
       const epochs = await epochSum()
       bridgeProxy.expireWatches()
-      // Of the kinds whose objects there are.
+      // For the kinds that have objects.
       await vi.waitFor(async () => expect(await epochSum()).toBeGreaterThanOrEqual(epochs + 3), { timeout: 60_000 })
       await signalOpenRuns()
       await waitUntilJournalIdle(lane)
@@ -155,8 +155,8 @@ describe('T12: what has converged', { timeout: LIMIT_MS }, () => {
   })
 })
 
-describe('S4: an installation whose watches tell nothing at all', { timeout: LIMIT_MS }, () => {
-  it('goes on by the lists that are due, and ends like any other', async () => {
+describe('S4: an installation whose watches deliver no events', { timeout: LIMIT_MS }, () => {
+  it('continues by periodic lists and ends like an undisturbed one', async () => {
     const flags = { workerFlags: PRODUCTION_TASK_TIMEOUTS, bridgeFlags: ['--relist-ms', '1500'] }
     const own = await openLane('unheard', servers, flags)
     try {
@@ -172,7 +172,7 @@ describe('S4: an installation whose watches tell nothing at all', { timeout: LIM
   })
 })
 
-/** What the journal has of an object. */
+/** The journal's rows about an object. */
 async function rowsOf({ metadata: { uid = '' } }: LsObject) {
   const { db } = lane.pawl
   const [jobs, events] = await Promise.all([
@@ -182,7 +182,7 @@ async function rowsOf({ metadata: { uid = '' } }: LsObject) {
   return { jobs, events }
 }
 
-/** Holds all that the bridge's watches tell. */
+/** Holds all events of the bridge's watches. */
 function holdAll(): Gate {
   const gate = new Gate()
   lane.bridgeProxy.reads = {
@@ -194,7 +194,7 @@ function holdAll(): Gate {
   return gate
 }
 
-/** As a user does who wants it gone at once. */
+/** Deletes an object at once, like a user who removes its finalizers. */
 async function goneByHand(plural: string, name: string): Promise<void> {
   const { cluster } = lane
   await cluster.delete(plural, name)
@@ -204,7 +204,7 @@ async function goneByHand(plural: string, name: string): Promise<void> {
   await cluster.waitUntilGone(name, plural)
 }
 
-/** Twice each. @returns how many signals. */
+/** Signals each open run twice. @returns the number of signals. */
 async function signalOpenRuns(): Promise<number> {
   const { db, client } = lane.pawl
   const open = await db.selectFrom('job').select('workflow_id').where('outcome', 'is', null).execute()
@@ -221,7 +221,7 @@ async function signalOpenRuns(): Promise<number> {
   return (await Promise.all(signals)).reduce<number>((sum, one) => sum + one, 0)
 }
 
-/** How often kinds were listed, all together. */
+/** The number of lists of all kinds together. */
 async function epochSum(): Promise<number> {
   const rows = await lane.pawl.db.selectFrom('watch_checkpoint').select('epoch').execute()
   return rows.reduce((sum, { epoch }) => sum + epoch, 0)

@@ -1,6 +1,5 @@
-// A process is killed, and the one that follows it reads an older state of the cluster than its predecessor has left (Sieve's "stale state" and
-// "time travel"). What comes out is what comes out of an undisturbed run, and no creation, deletion or trigger happened more or less often.
-// Source: spec/engine.md 4.2; docs/faults.md.
+// A process is killed, and its successor reads an older state of the cluster (Sieve's "stale state" and "time travel"). The result equals that of an
+// undisturbed run, with the same number of creations, deletions and triggers. Source: spec/engine.md 4.2; docs/faults.md.
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import type { WritePoint } from '../support/faults/api-proxy.ts'
@@ -16,12 +15,12 @@ import { VersionWatch } from '../support/cluster/version-watch.ts'
 
 const servers = inject('servers')
 
-// On a busy machine a process takes many seconds to start, and a course that is disturbed some more.
+// A process may take many seconds to start on a busy machine, and a disturbed job takes longer.
 const LIMIT_MS = 240_000
-// More than are read one by one: they are listed.
+// More items than are read one by one: they are listed.
 const MANY: readonly Item[] = Array.from({ length: 8 }, (_, index) => ({ name: `item-${index}` }))
 const FOLLOWED = ['installations', 'executions', 'deployitems'].map((plural) => ({ apiVersion: API, plural }))
-/** So many reads are stale; then the server has caught up. */
+/** The number of stale reads, after which the server is up to date. */
 const STALE_READS = 12
 
 let lane: Lane
@@ -60,14 +59,14 @@ const TRIED = sampleOf('a worker that reads stale lists', CRASHES, 1)
 const named = TRIED.map((one) => [`${one.job.label}, then ${one.deletion.label}`, one] as const)
 
 describe('S5: an installation whose next worker', { timeout: LIMIT_MS }, () => {
-  it.each(named)('reads what was there before the last write ends like any other: after %s', async (_title, at) => {
+  it.each(named)('reads the state before the last write ends like an undisturbed one: after %s', async (_title, at) => {
     const name = `frozen-${CRASHES.indexOf(at)}`
     const job = await frozen(at.job, () => install(lane, name))
     const deletion = await frozen(at.deletion, () => uninstall(lane, name))
     expect([job, deletion].map(withoutSettles)).toEqual(both.map(withoutSettles))
   })
 
-  it('is told by its lists no more than it must be ends like any other', async () => {
+  it('gets the oldest permitted lists ends like an undisturbed one', async () => {
     let stale = 0
     lane.proxy.reads = { instead: asOldAsAllowed(history, () => stale++) }
     const after = (label: string, nth: number) => ({ part: 'worker', when: 'after', at: { label, nth } }) as const
@@ -78,35 +77,39 @@ describe('S5: an installation whose next worker', { timeout: LIMIT_MS }, () => {
   })
 })
 
-describe('S5: an installation whose next worker gets single objects from before the job', { timeout: LIMIT_MS }, () => {
-  it('goes by lists that are not older than what the journal has seen', async () => {
-    const { proxy, pawl } = lane
-    const reads: string[] = []
-    const lists = FOLLOWED.map(({ plural }) => `LIST ${plural}`)
-    let stale = 0
-    const isBehind = () => stale++ < STALE_READS || lists.some((list) => !reads.includes(list))
-    // What the next worker looks at first is the job that waits: it has seen nothing of that itself, and nothing is left to be done again.
-    const job = await waitAndEnd(lane, 'gets', async ({ uid, item }) => {
-      await pawl.waitUntilJournaled(item)
-      await vi.waitFor(async () => expect(await underWay(uid)).toEqual([]), { timeout: RESTART_MS, interval: 50 })
-      await pawl.kill('worker')
-      const before = frozenAt(history, createdAt(uid), isBehind)
-      proxy.reads = {
-        instead(read) {
-          reads.push(`${read.name === undefined ? 'LIST' : 'GET'} ${read.plural}`)
-          return read.name === undefined ? undefined : before(read)
-        },
-      }
-      await pawl.startWorker()
+describe(
+  'S5: an installation whose next worker reads single objects from before the job',
+  { timeout: LIMIT_MS },
+  () => {
+    it('uses lists that are not older than the journal', async () => {
+      const { proxy, pawl } = lane
+      const reads: string[] = []
+      const lists = FOLLOWED.map(({ plural }) => `LIST ${plural}`)
+      let stale = 0
+      const isBehind = () => stale++ < STALE_READS || lists.some((list) => !reads.includes(list))
+      // The next worker first observes the waiting job, which it has not seen before, and has no write to repeat.
+      const job = await waitAndEnd(lane, 'gets', async ({ uid, item }) => {
+        await pawl.waitUntilJournaled(item)
+        await vi.waitFor(async () => expect(await underWay(uid)).toEqual([]), { timeout: RESTART_MS, interval: 50 })
+        await pawl.kill('worker')
+        const before = frozenAt(history, createdAt(uid), isBehind)
+        proxy.reads = {
+          instead(read) {
+            reads.push(`${read.name === undefined ? 'LIST' : 'GET'} ${read.plural}`)
+            return read.name === undefined ? undefined : before(read)
+          },
+        }
+        await pawl.startWorker()
+      })
+      expect(withoutSettles(job)).toEqual(withoutSettles(waited))
+      expect(stale).toBeGreaterThan(0)
+      expect(reads).toEqual(expect.arrayContaining(lists))
     })
-    expect(withoutSettles(job)).toEqual(withoutSettles(waited))
-    expect(stale).toBeGreaterThan(0)
-    expect(reads).toEqual(expect.arrayContaining(lists))
-  })
-})
+  },
+)
 
-describe('S6: a bridge that is restarted and lists an older state', { timeout: LIMIT_MS }, () => {
-  it('neither triggers nor deletes what has converged', async () => {
+describe('S6: a restarted bridge that lists an older state', { timeout: LIMIT_MS }, () => {
+  it('neither triggers nor deletes converged objects', async () => {
     const { cluster, proxy, pawl } = lane
     proxy.arm()
     const before = await install(lane, 'old')
@@ -114,7 +117,7 @@ describe('S6: a bridge that is restarted and lists an older state', { timeout: L
     await backInTime(createdAt(found?.metadata.uid ?? ''))
     const after = await courseOf(lane, 'old')
     expect({ ...after, runs: [] }).toEqual({ ...before, runs: [] })
-    // A run that began for what the list has shown has found nothing to do.
+    // A run that started because of the list has found nothing to do.
     expect(after.runs.filter((run) => run === 'installation: Succeeded')).toHaveLength(1)
     await expect.poll(async () => await pawl.wakesOf('old')).toEqual([])
   })
@@ -122,7 +125,7 @@ describe('S6: a bridge that is restarted and lists an older state', { timeout: L
   it.each([
     ['the execution, and no item', 'waits', ({ execution }: Found) => execution],
     ['nothing of it', 'waits-too', ({ uid }: Found) => createdAt(uid) - 1],
-  ])('loses nothing of a job that is waiting: there is %s', async (_title, name, version) => {
+  ])('loses nothing of a waiting job: there is %s', async (_title, name, version) => {
     const course = await waitAndEnd(lane, name, async (found) => {
       await backInTime(version(found))
     })
@@ -131,7 +134,7 @@ describe('S6: a bridge that is restarted and lists an older state', { timeout: L
   })
 })
 
-/** What the run of an object has yet to be told of, or to tell: wakes, ends of its activities, and a task. */
+/** The pending work of an object's run: wakes, activity results, and a workflow task. */
 async function underWay(uid: string): Promise<readonly string[]> {
   const { db, client } = lane.pawl
   const wakes = await db.selectFrom('wake').select('controller').where('due', '<=', new Date()).execute()
@@ -143,22 +146,22 @@ async function underWay(uid: string): Promise<readonly string[]> {
     .executeTakeFirstOrThrow()
   const { raw } = await client.workflow.getHandle(id).describe()
   const activities = (raw.pendingActivities ?? []).map(({ activityType }) => activityType?.name ?? '')
-  // What a task has done is done again where it has not been told: its local activities, too.
+  // A task whose result was not received is repeated, including its local activities.
   const tasks = (raw.pendingWorkflowTask ?? null) === null ? [] : ['workflow task']
   return [...wakes.map(({ controller }) => controller), ...activities, ...tasks]
 }
 
-/** The version in which an object was created. */
+/** The resourceVersion at which an object was created. */
 function createdAt(uid: string): number {
   return Number(history.versions.get(uid)?.[0]?.metadata.resourceVersion)
 }
 
-/** A half whose worker is killed after a write; to the next one this and whatever follows has not happened yet, for so many reads. */
+/** Runs one half of the job and kills the worker after a write; for its successor, this write and later ones are invisible for some reads. */
 async function frozen(at: WritePoint, half: () => Promise<Course>): Promise<Course> {
   const { proxy } = lane
   let stale = 0
   let frozenReads: ReadFaults['instead']
-  // Asked again and again: the version is known when the write is.
+  // Evaluated for each read: the version is known only after the write.
   proxy.reads = {
     instead: (read: ReadRequest): CannedAnswer | undefined | Promise<CannedAnswer | undefined> => {
       const last = proxy.writes.findLast(({ status }) => status < 300)
@@ -172,7 +175,7 @@ async function frozen(at: WritePoint, half: () => Promise<Course>): Promise<Cour
   return course
 }
 
-/** Kills the bridge; its next one has to list, and what it lists is of this version. Only when all wakes of that are done with the watches go on. */
+/** Kills the bridge; its successor lists the state of this version. The watches continue after all wakes of that list are done. */
 async function backInTime(version: number): Promise<void> {
   const { pawl, bridgeProxy } = lane
   const gate = new Gate()
@@ -197,7 +200,7 @@ async function backInTime(version: number): Promise<void> {
   gate.open()
 }
 
-/** Whether all kinds are listed as of this version, and nothing is on its way. */
+/** Whether all kinds are listed at this version, and no wake is left. */
 async function quiet(version: number): Promise<boolean> {
   const { db } = lane.pawl
   const [checkpoints, wakes] = await Promise.all([
@@ -209,13 +212,13 @@ async function quiet(version: number): Promise<boolean> {
 
 interface Found {
   readonly uid: string
-  /** The version in which the Execution was created. */
+  /** The resourceVersion at which the Execution was created. */
   readonly execution: number
-  /** The item, as it waits. */
+  /** The waiting item. */
   readonly item: LsObject
 }
 
-/** An installation of an item that waits; meanwhile something happens. */
+/** An installation with a waiting item; `meanwhile` runs while it waits. */
 async function waitAndEnd(on: Lane, name: string, meanwhile: (found: Found) => Promise<void>): Promise<Course> {
   const { cluster, proxy } = on
   proxy.arm()

@@ -1,4 +1,4 @@
-// Random faults of everything that Pawl depends on, and of its own processes, all at once: the short form of `npm run bench -- faults`.
+// Random faults of all dependencies of Pawl and of its own processes at once: the short form of `npm run bench -- faults`.
 
 import { describe, expect, inject, it } from 'vitest'
 import { storm } from '../support/storm/storm.ts'

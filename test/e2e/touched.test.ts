@@ -1,5 +1,5 @@
-// Somebody touches every object of a tree ten times a second, for as long as its job runs. The job ends all the same, and looks no more often than it
-// would have: what nobody decides on is no news. What somebody decides on is looked at once for each touch at most. Source: docs/adr/0024.
+// Every object of a tree is modified ten times per second while its job runs. The job ends, without more passes for irrelevant changes, and with at most one
+// pass for each relevant change. Source: docs/adr/0024.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -9,13 +9,13 @@ import { useStage } from '../support/pawl/stage.ts'
 const stage = useStage('touched')
 
 const EVERY_MS = 100
-/** Of each object, before the item that the job waits for is ended. */
+/** For each object, before the item that the job waits for ends. */
 const TOUCHES = 25
 const ITEMS: readonly Item[] = [waitingItem('slow'), { name: 'after', dependsOn: ['slow'] }, { name: 'beside' }]
 
 type Touch = (count: number) => Readonly<Record<string, object>>
 
-/** Touches all objects of a tree, again and again, until it is told to stop. */
+/** Modifies all objects of a tree until it is stopped. */
 class Hand {
   touches = 0
   readonly #name: string
@@ -40,7 +40,7 @@ class Hand {
       const metadata = this.#touch(this.touches)
       const of = (plural: string, name: string) =>
         stage.cluster.patch(plural, name, { metadata }).catch((error: unknown) => {
-          // The Execution is not there from the beginning.
+          // The Execution is created later.
           if (this.touches > 0) throw error
         })
       await Promise.all([
@@ -54,7 +54,7 @@ class Hand {
   }
 }
 
-/** Runs a job whose item waits until the hand has touched enough. @returns how often its run has looked. */
+/** Runs a job whose item waits for enough changes. @returns the number of passes. */
 async function run(name: string, touch?: Touch, leastPasses = 0) {
   const { cluster } = stage
   await cluster.create(installation(name, ITEMS), 'installations')
@@ -65,7 +65,7 @@ async function run(name: string, touch?: Touch, leastPasses = 0) {
   if (hand !== undefined) await expect.poll(() => hand.touches, { timeout: 60_000 }).toBeGreaterThanOrEqual(TOUCHES)
   await expect.poll(() => passesOf(name), { timeout: 60_000 }).toBeGreaterThanOrEqual(leastPasses)
   await cluster.finishItem((await cluster.items(name)).get('slow')!, 'Succeeded')
-  // The hand goes on until the job is over.
+  // The changes continue until the end of the job.
   const root = await cluster.waitUntilFinished(name)
   await hand?.stop()
   expect(root.status).toMatchObject({ phase: 'Succeeded' })
@@ -78,11 +78,11 @@ async function passesOf(name: string): Promise<number> {
   return rows.reduce((sum, { passes }) => sum + passes, 0)
 }
 
-/** Looks after a write that met a touch, or that a sweep asks for. Far fewer than there are touches. */
+/** Passes after a conflict with a change, or by the resync; far fewer than the changes. */
 const BY_THE_WAY = 6
 
-describe('a job whose objects are touched ten times a second', () => {
-  it('looks no more often than one that is left in peace when the touches say nothing', async () => {
+describe('a job whose objects are modified ten times per second', () => {
+  it('makes no more passes than an undisturbed one if the changes are irrelevant', async () => {
     const peace = await run('peace')
     const touched = await run('touched', (count) => ({
       labels: { 'example.org/touched': `${count}` },
@@ -92,8 +92,8 @@ describe('a job whose objects are touched ten times a second', () => {
     expect(touched.passes).toBeLessThanOrEqual(peace.passes + BY_THE_WAY)
   })
 
-  it('looks at most once for each touch when its run is woken by them', async () => {
-    // The test is about runs that are woken.
+  it('makes at most one pass for each relevant change', async () => {
+    // The test is about woken runs.
     const woken = TOUCHES / 5 + 1
     const switching: Touch = (count) => ({
       annotations: { 'landscaper.gardener.cloud/reconcile-if-changed': count % 2 === 0 ? 'true' : null },

@@ -1,5 +1,5 @@
-// Two tenants on real servers. Mallory writes in her own namespace alone, and knows the names and uids of Alice's objects; what she makes says that it
-// is theirs. The same in the journal alone: test/env/journal-walls.test.ts. What it means: docs/security.md "Between namespaces".
+// Two tenants on real servers. Mallory writes in her own namespace only, and knows the names and uids of Alice's objects; her objects claim to belong to them.
+// The same on the journal alone: test/env/journal-walls.test.ts. Source: docs/security.md "Between namespaces".
 
 import { describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
@@ -22,8 +22,8 @@ const tenants = useTenants('walls', ['alice', 'mallory', SHARED], installParcels
 const alice = () => tenants.of('alice')
 const mallory = () => tenants.of('mallory')
 
-describe('an execution and an item that another tenant makes in her namespace, owned by an installation of this one', () => {
-  it('get nothing of what that renders', async () => {
+describe("an execution and an item in another tenant's namespace with an owner reference to this tenant's installation", () => {
+  it('receive no rendered data of the installation', async () => {
     const victim = await alice().create(installation('rendered', [secret('db')], { triggered: false }), 'installations')
     const forged = await forgeExecution('rendered', victim)
     await tenants.pawl.waitUntilJournaled(forged)
@@ -36,7 +36,7 @@ describe('an execution and an item that another tenant makes in her namespace, o
     await end('rendered')
   })
 
-  it('are neither believed nor heard: no pass looks because of them', async () => {
+  it('have no effect on its status and cause no pass', async () => {
     await alice().create(
       installation('believed', [secret('db'), { name: 'after', dependsOn: ['db'] }]),
       'installations',
@@ -44,7 +44,7 @@ describe('an execution and an item that another tenant makes in her namespace, o
     const running = await slow('believed')
     const root = (await alice().get('installations', 'believed'))!
     const execution = (await alice().get('executions', 'believed'))!
-    // Of an owner that the journal does not know yet it cannot say whose it is: that leads to a look.
+    // Before the owner is in the journal, an event on the child causes a pass.
     await tenants.pawl.waitUntilJournaled(execution)
     const { jobID } = root.status ?? {}
     const ended = { phase: 'Succeeded', jobID, jobIDFinished: jobID }
@@ -59,7 +59,7 @@ describe('an execution and an item that another tenant makes in her namespace, o
     expect(await alice().phases('believed')).toEqual({ db: 'Succeeded', after: 'Succeeded' })
   })
 
-  it('hold up nobody when that is deleted, whatever finalizers they have, and are left alone', async () => {
+  it('do not block its deletion with finalizers, and are not changed', async () => {
     await alice().create(installation('deleted', [secret('db')]), 'installations')
     const running = await slow('deleted')
     await end('deleted')
@@ -79,7 +79,7 @@ describe('an execution and an item that another tenant makes in her namespace, o
     }
   })
 
-  it('are written by no run of that', async () => {
+  it('are never written by its runs', async () => {
     const rows = await tenants.pawl.db
       .selectFrom('action')
       .select(['workflow_id', 'object'])
@@ -89,8 +89,8 @@ describe('an execution and an item that another tenant makes in her namespace, o
   })
 })
 
-describe('an item that somebody makes by hand in the namespace of an execution, owned by it', () => {
-  it('is deleted with the next job, as one that the spec has no more', async () => {
+describe('an item created by hand in the namespace of an execution, with an owner reference to it', () => {
+  it('is deleted with the next job, like an item that was removed from the spec', async () => {
     await alice().create(installation('by-hand', [{ name: 'db' }]), 'installations')
     const first = await alice().waitUntilFinished('by-hand')
     const ownerReferences = [ownerReference((await alice().get('executions', 'by-hand'))!, LANDSCAPER('Execution'))]
@@ -105,8 +105,8 @@ describe('an item that somebody makes by hand in the namespace of an execution, 
   })
 })
 
-describe('an object that another tenant makes in her namespace, owned by an object of a controller in level mode', () => {
-  it('does not wake that', async () => {
+describe("an object in another tenant's namespace with an owner reference to an object of a controller in level mode", () => {
+  it('does not wake its owner', async () => {
     const victim = await pack('seen')
     const reference = ownerReference(victim, parcelKind)
     const forged = [
@@ -116,7 +116,7 @@ describe('an object that another tenant makes in her namespace, owned by an obje
     expect(await Promise.all(forged.map(fateOf))).toEqual(['ignored', 'ignored'])
   })
 
-  it('is not seen by that, and stays when that goes', async () => {
+  it('is not observed by its owner, and is not deleted with it', async () => {
     const victim = await pack('left')
     const forged = await map(mallory(), 'left-by-label', { ...marked(victim), finalizers: [HOLD] })
     await alice().kube.request('DELETE', resourcePath(parcelKind, 'alice', 'left'))
@@ -129,7 +129,7 @@ describe('an object that another tenant makes in her namespace, owned by an obje
     expect(left?.metadata.deletionTimestamp).toBeUndefined()
   })
 
-  it('is as good as that one’s own in a namespace that the controller is declared to write in', async () => {
+  it('is treated as a child in a namespace that the controller is declared to write to', async () => {
     const victim = await pack('declared')
     const made = await map(tenants.of(SHARED), 'by-label', marked(victim))
     expect(await fateOf(made)).toBe('wake')
@@ -141,7 +141,7 @@ describe('an object that another tenant makes in her namespace, owned by an obje
   })
 })
 
-/** An item that waits, and has what is nobody else's. */
+/** A waiting item with a secret value. */
 function secret(name: string) {
   const one = waitingItem(name)
   return { ...one, config: { ...one.config, export: { password: CANARY } } }
@@ -173,7 +173,7 @@ async function forgeExecution(name: string, owner: LsObject): Promise<LsObject> 
   return await mallory().create({ ...LANDSCAPER('Execution'), metadata, spec }, 'executions')
 }
 
-/** With the name, the labels and the spec of the other's. */
+/** Creates an item with name, labels and spec of the other one. */
 async function forgeItem({ metadata: { name, labels = {} }, spec }: LsObject, owner: LsObject): Promise<LsObject> {
   const ownerReferences = [ownerReference(owner, LANDSCAPER('Execution'))]
   const metadata = { name, labels, ownerReferences, finalizers: [HOLD] }
@@ -187,14 +187,14 @@ async function say(plural: string, { metadata: { name } }: LsObject, status: obj
   return await mallory().patch(plural, name, { status }, 'status')
 }
 
-/** Why events of an object woke anybody but itself: for its own deletion, which the garbage collector asks for, it has a run of its own. */
+/** The causes of wakes that events of an object have for other objects. A deletion by the garbage collector gives the object its own run. */
 async function wokenBy({ metadata: { uid = '' } }: KubeObject): Promise<readonly (string | null)[]> {
   const events = tenants.pawl.db.selectFrom('watch_event').select('reason').where('uid', '=', uid)
   const rows = await events.where('outcome', '=', 'wake').execute()
   return rows.map(({ reason }) => reason).filter((reason) => reason !== 'deletion')
 }
 
-/** What became of the event of an object that was just made. */
+/** The outcome of the event of a new object. */
 async function fateOf(made: KubeObject): Promise<string> {
   await tenants.pawl.waitUntilJournaled(made)
   const events = tenants.pawl.db
@@ -204,7 +204,7 @@ async function fateOf(made: KubeObject): Promise<string> {
   return (await events.orderBy('seq').executeTakeFirstOrThrow()).outcome
 }
 
-/** The wakes for these objects that are still to be brought. */
+/** Pending wakes of these objects. */
 async function wakesOf(...objects: readonly KubeObject[]): Promise<readonly string[]> {
   const uids = objects.map(({ metadata: { uid = '' } }) => uid)
   const wakes = tenants.pawl.db.selectFrom('wake').select('cause').where('uid', 'in', uids)
@@ -212,13 +212,13 @@ async function wakesOf(...objects: readonly KubeObject[]): Promise<readonly stri
   return rows.map(({ cause }) => cause)
 }
 
-/** A parcel at rest. */
+/** Creates a parcel and waits until it has converged. */
 async function pack(name: string): Promise<KubeObject> {
   const { apiVersion, kind } = parcelKind
   const body = { apiVersion, kind, metadata: { name }, spec: { text: 'x' } }
   const { metadata } = await alice().kube.request<KubeObject>('POST', resourcePath(parcelKind, 'alice'), { body })
   await vi.waitFor(async () => {
-    // What its two controllers have written last may wake either.
+    // The last writes of its two controllers may wake each other.
     await tenants.pawl.waitUntilJournaled(
       await alice().kube.request<KubeObject>('GET', resourcePath(parcelKind, 'alice', name)),
     )

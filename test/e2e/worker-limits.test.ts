@@ -20,8 +20,8 @@ afterAll(() => vi.unstubAllEnvs())
 
 const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing' && one.status.jobID !== undefined
 
-describe('T6: a worker that keeps two runs in memory', () => {
-  it('continues six waiting runs by replaying them, and ends each once', async () => {
+describe('T6: a worker that caches two runs', () => {
+  it('continues six waiting runs by replay, and ends each run once', async () => {
     const { cluster, pawl } = stage
     const names = Array.from({ length: RUNS }, (_, index) => `replayed-${index}`)
     const items = [waitingItem('one'), waitingItem('two', ['one'])]
@@ -41,12 +41,12 @@ describe('T6: a worker that keeps two runs in memory', () => {
       expect(root.status?.phase).toBe('Succeeded')
       expect(await pawl.jobs(root)).toMatchObject([{ jobID: root.status?.jobID, outcome: 'Succeeded' }])
     }
-    expect(pawl.log('worker').match(/a run has made room for others/g)?.length ?? 0).toBeGreaterThan(0)
+    expect(pawl.log('worker').match(/a run was evicted from the cache/g)?.length ?? 0).toBeGreaterThan(0)
   })
 })
 
-describe('T8: a run that is signalled more often than it can look', () => {
-  it('makes a few passes, and ends like any other', async () => {
+describe('T8: a run that receives more signals than it can make passes', () => {
+  it('makes few passes, and ends like an undisturbed one', async () => {
     const { cluster, pawl } = stage
     const created = await cluster.create(installation('stormed', [waitingItem('slow')]), 'installations')
     const items = await cluster.waitUntilItems('stormed', ['slow'], isWaiting, 120_000)

@@ -1,4 +1,4 @@
-// A reflector and its journal: when that is away or was emptied, and when a run is about to journal what it wrote itself.
+// A reflector whose journal is away or was emptied, and watch events on objects that a run is writing.
 
 import { describe, expect, inject, it } from 'vitest'
 import { beginActions, finishActions } from '../../activities/journal/write/actions.ts'
@@ -10,8 +10,8 @@ import { event, eventually, useReflectorStage } from './reflector-stage.ts'
 const stage = useReflectorStage(inject('servers').databaseUrl)
 const { start, journaled, checkpoint, upTo } = stage
 
-describe('a journal that is away for a while', () => {
-  it('gets every event when it is back, in order, and the rest waits in the connection meanwhile', async () => {
+describe('a journal that is away for some time', () => {
+  it('receives every event in order when it is back; further events wait in the connection', async () => {
     start()
     const watch = await stage.server.nextWatch()
     watch.send('ADDED', event('a', 101))
@@ -30,8 +30,8 @@ describe('a journal that is away for a while', () => {
   })
 })
 
-describe('a journal that was emptied', () => {
-  it('is filled by a list again, for what does not change too', async () => {
+describe('an emptied journal', () => {
+  it('is filled by a list again, including unchanged objects', async () => {
     stage.server.objects = [event('idle', 90)]
     start({ leaseMs: 150 })
     await stage.server.nextWatch()
@@ -55,7 +55,7 @@ describe('a watch event on an object that a run is writing', () => {
     verb: 'patch',
   }
 
-  it('is held until the answer is journaled, while other objects pass and the checkpoint waits', async () => {
+  it('is held until the answer is journaled; other objects pass and the checkpoint waits', async () => {
     start({ holdMs: 60_000 })
     const watch = await stage.server.nextWatch()
     const begun = { ...action, field_manager: 'pawl', started_at: new Date() }
@@ -73,7 +73,7 @@ describe('a watch event on an object that a run is writing', () => {
     expect((await journaled()).slice(2)).toEqual(['watch ADDED a 102 wake', 'watch MODIFIED a 104 wake'])
   })
 
-  it('is held no longer than the hold lasts', async () => {
+  it('is held at most for the hold time', async () => {
     start({ holdMs: 150 })
     const watch = await stage.server.nextWatch()
     await beginActions(stage.db, [{ ...action, field_manager: 'pawl', started_at: new Date() }])
@@ -81,7 +81,7 @@ describe('a watch event on an object that a run is writing', () => {
     await upTo(101)
   })
 
-  it('is recognised by its version when the answer was journaled: it has no row, and the checkpoint moves on', async () => {
+  it('is recognized by its version: it gets no row, and the checkpoint moves', async () => {
     start()
     const watch = await stage.server.nextWatch()
     const object = event('a', 101)
@@ -97,7 +97,7 @@ describe('a watch event on an object that a run is writing', () => {
     expect((await journaled()).slice(1)).toEqual(['watch MODIFIED a 102 wake'])
   })
 
-  it('stays gone where somebody had written it between the release and its end', async () => {
+  it('stays deleted after a write between its release and its end', async () => {
     start({ holdMs: 60_000 })
     const watch = await stage.server.nextWatch()
     const freed = { ...event('a', 101), metadata: { ...event('a', 101).metadata, ...LEAVING } }

@@ -1,4 +1,4 @@
-// Reflector and journal against a real API server.
+// Reflector and journal on a real API server.
 
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
@@ -75,8 +75,8 @@ const eventually = async (name: string, expected: readonly string[]): Promise<vo
   await vi.waitFor(async () => expect(await journaled(name)).toEqual(expected), { timeout: 30_000, interval: 20 })
 }
 
-describe('following a kind of a real API server', () => {
-  it('journals creation, changes, silence about undeclared fields, and deletion, across a restart', async () => {
+describe('a reflector on a real API server', () => {
+  it('journals creation, changes of declared fields, and deletion, across a restart', async () => {
     await create('first')
     const known = ['relist ADDED: only watching']
     await running('one', async () => {
@@ -112,7 +112,7 @@ describe('following a kind of a real API server', () => {
   })
 })
 
-/** The administrator's access, over another port. */
+/** The administrator's kubeconfig with another port. */
 function kubeconfigAt(change: (port: number) => number): string {
   const config = parse(readFileSync(inject('servers').kubeconfigPath, 'utf8')) as {
     readonly clusters: readonly { readonly cluster: { server: string } }[]
@@ -125,8 +125,8 @@ function kubeconfigAt(change: (port: number) => number): string {
   return JSON.stringify(config)
 }
 
-describe('following a kind of a real API server that falls silent', () => {
-  it('goes on over another connection long before a bookmark is missed', async () => {
+describe('a reflector whose API server becomes silent', () => {
+  it('continues on another connection before the next bookmark is due', async () => {
     let real = 0
     kubeconfigAt((port) => (real = port))
     const proxy = await TcpProxy.to(real)

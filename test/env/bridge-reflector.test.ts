@@ -1,4 +1,4 @@
-// How a reflector lists and watches: against a server that speaks the protocol badly, with a real PostgreSQL.
+// List and watch of a reflector on a server that implements the protocol badly, with a real PostgreSQL.
 
 import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
@@ -29,17 +29,17 @@ describe('a reflector that starts for the first time', () => {
     await eventually(async () => expect(await Promise.resolve(laggingKinds([reflector]))).toEqual({}))
   })
 
-  it('lists on in smaller pages when the server says that one is too large', async () => {
+  it('continues with smaller pages when the server rejects a page as too large', async () => {
     stage.server.objects = [1, 2, 3].map((version) => event(`u${version}`, version))
     stage.server.refusals.push({ sort: 'list', status: 413 }, { sort: 'list', status: 504 })
     start({ pageLimit: 4 })
     await stage.server.nextWatch()
-    // Of four, of two, and three pages of one, without the delay of a failure.
+    // Pages of four, of two, and three pages of one, without a back-off delay.
     expect(stage.server.requests).toEqual(['list', 'list', 'list', 'list', 'list', 'watch 100'])
     expect(await journaled()).toEqual([1, 2, 3].map((version) => `relist ADDED u${version} ${version} wake`))
   })
 
-  it('says what it is doing until it is caught up', async () => {
+  it('reports its activity until it is caught up', async () => {
     stage.server.refusals.push({ sort: 'list', status: 500 }, { sort: 'list', status: 404 })
     const reflector = start()
     expect(laggingKinds([reflector])).toEqual({ 'Task.test.pawl.dev': 'starting' })
@@ -86,7 +86,7 @@ describe('a reflector that watches', () => {
         setTimeout(() => watch.cut(), 20)
       },
     ],
-  ])('goes on after the last event when the connection %s', async (_case, harm) => {
+  ])('resumes after the last event when the connection %s', async (_case, harm) => {
     start()
     const watch = await stage.server.nextWatch()
     watch.send('ADDED', event('a', 101))
@@ -99,14 +99,14 @@ describe('a reflector that watches', () => {
     expect(await journaled()).toEqual(['watch ADDED a 101 wake', 'watch MODIFIED a 102 wake'])
   })
 
-  it.each([401, 403, 429, 500, 503])('T10: asks again when it is refused with %d', async (status) => {
+  it.each([401, 403, 429, 500, 503])('T10: retries after HTTP %d', async (status) => {
     stage.server.refusals.push({ sort: 'watch', status }, { sort: 'watch', status })
     start()
     await stage.server.nextWatch()
     expect(stage.server.requests).toEqual(['list', 'watch 100', 'watch 100', 'watch 100'])
   })
 
-  it('T10: waits as long as Retry-After says', async () => {
+  it('T10: waits for the time in Retry-After', async () => {
     stage.server.refusals.push({ sort: 'watch', status: 429, headers: { 'retry-after': '1' } })
     const from = Date.now()
     start()
@@ -114,8 +114,8 @@ describe('a reflector that watches', () => {
     expect(Date.now() - from).toBeGreaterThanOrEqual(1000)
   })
 
-  it('reconnects when nothing comes for the time of the watchdog', async () => {
-    // Long enough for the second connection to be served before it is over, too.
+  it('reconnects when no byte arrives for the watchdog time', async () => {
+    // Long enough that the second connection is also served before it ends.
     start({ watchdogMs: 1000 })
     await stage.server.nextWatch()
     const second = await stage.server.nextWatch()
@@ -123,7 +123,7 @@ describe('a reflector that watches', () => {
     await upTo(101)
   })
 
-  it('reads characters that are split between two chunks', async () => {
+  it('decodes characters that are split between two chunks', async () => {
     start()
     const watch = await stage.server.nextWatch()
     const line = Buffer.from(
@@ -137,7 +137,7 @@ describe('a reflector that watches', () => {
     expect(await stage.db.selectFrom('object').select('name').execute()).toEqual([{ name: 'größe' }])
   })
 
-  it('does not hammer a server that accepts and hangs up', async () => {
+  it('backs off from a server that accepts and closes connections', async () => {
     start({ backoffMs: { first: 40, longest: 40 } })
     const until = Date.now() + 400
     while (Date.now() < until) (await stage.server.nextWatch()).end()
@@ -145,14 +145,14 @@ describe('a reflector that watches', () => {
   })
 })
 
-describe('a watch that leaves events out', () => {
-  it('S4: is made up for by a list, at the latest when one is due, which tells nothing that is known', async () => {
+describe('a watch that misses events', () => {
+  it('S4: is repaired by the next periodic list, which adds no known version', async () => {
     start({ relistMs: 600, watchSeconds: [300, 600] })
     const first = await stage.server.nextWatch()
     expect(first.url.searchParams.get('timeoutSeconds')).toBe('1')
     for (const [index, uid] of ['a', 'b', 'c'].entries()) first.send('ADDED', event(uid, 101 + index))
     await upTo(103)
-    // Nothing tells that b has changed, that c is gone, and that d is there.
+    // No event reports that b has changed, c was deleted, and d was created.
     stage.server.objects = [event('a', 101), event('b', 104), event('d', 106)]
     stage.server.version = 107
     first.bookmark(107)
@@ -166,7 +166,7 @@ describe('a watch that leaves events out', () => {
     ])
   })
 
-  it('is made up for by a list also in fields that a former release did not keep, once', async () => {
+  it('is repaired once by a list for fields that the previous release did not store', async () => {
     start({ relistMs: 400, watchSeconds: [300, 600] })
     let watch = await stage.server.nextWatch()
     for (const [index, uid] of ['a', 'b', 'c'].entries()) watch.send('ADDED', event(uid, 101 + index))
@@ -186,10 +186,10 @@ describe('a watch that leaves events out', () => {
     ])
   })
 
-  it.each([429, 504, 410, 500])('S4: is watched on when the list that is due is refused with %d', async (status) => {
+  it.each([429, 504, 410, 500])('S4: continues when the periodic list fails with HTTP %d', async (status) => {
     start({ relistMs: 40, watchSeconds: [300, 600] })
     const first = await stage.server.nextWatch()
-    // A 504 is asked for with smaller pages first.
+    // After HTTP 504 the reflector first retries with smaller pages.
     const refusals = Array.from({ length: 400 }, () => ({ sort: 'list', status }) as const)
     stage.server.refusals.push(...refusals)
     first.send('ADDED', event('a', 101))
@@ -199,7 +199,7 @@ describe('a watch that leaves events out', () => {
     expect(watch.url.searchParams.get('resourceVersion')).toBe('101')
     watch.send('ADDED', event('b', 102))
     await upTo(102)
-    // The list is still due, and made as soon as the server lets it.
+    // The list is still due and succeeds as soon as the server allows it.
     stage.server.refusals.splice(0)
     stage.server.objects = [event('a', 101), event('b', 102), event('c', 103)]
     stage.server.version = 104
@@ -225,7 +225,7 @@ describe('a watch whose version is too old', () => {
         }),
     ],
     ['by an error event', undefined],
-  ])('S4, T10: is answered %s, and a list shows what was missed', async (_case, refuse) => {
+  ])('S4, T10: gets %s, and a list shows the missed changes', async (_case, refuse) => {
     start()
     const first = await stage.server.nextWatch()
     for (const [index, uid] of ['a', 'b', 'c', 'd', 'e', 'f', 'g'].entries())
@@ -252,8 +252,8 @@ describe('a watch whose version is too old', () => {
   })
 })
 
-describe('a cluster that was made anew', () => {
-  it('is listed although its versions are smaller than the known ones', async () => {
+describe('a recreated cluster', () => {
+  it('is listed although its versions are lower than the known ones', async () => {
     start()
     const first = await stage.server.nextWatch()
     first.send('ADDED', event('old', 5001))

@@ -1,4 +1,4 @@
-// What PostgreSQL refuses for its data must not stop the journal of its kind.
+// An event that PostgreSQL rejects must not stop the journal of its kind.
 
 import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
@@ -27,12 +27,12 @@ afterAll(async () => {
 })
 
 const event = (uid: string, version: number): KubeObject => task({ uid, version, generation: version })
-/** An object whose name no index of PostgreSQL takes. */
+/** An object with a name that is too long for PostgreSQL's indexes. */
 const unjournalable = (uid: string, version: number): KubeObject =>
   task({ uid, version, name: randomBytes(20_000).toString('hex') })
 
-describe('an event that PostgreSQL refuses', () => {
-  it('is left out, and what comes with it and after it is journaled', async () => {
+describe('an event that PostgreSQL rejects', () => {
+  it('is skipped; other events of its batch and later events are journaled', async () => {
     server.objects = [event('a', 90), unjournalable('b', 91), event('c', 92)]
     const lines: string[] = []
     const reflector = createReflector(taskKind, {

@@ -1,4 +1,4 @@
-// What one reflector leaves to the next: checkpoint and lease, through restarts at any moment and beside another bridge.
+// The hand-over between reflectors: checkpoint and lease, across restarts at any time and with a second bridge.
 
 import { describe, expect, inject, it } from 'vitest'
 import { laggingKinds } from '../../worker/bridge/reflector.ts'
@@ -22,7 +22,7 @@ describe('a reflector that restarts', () => {
     expect(stage.server.requests).toEqual(['list', 'watch 100', 'watch 101'])
   })
 
-  it('lists again when it stopped within a list', async () => {
+  it('lists again after it stopped during a list', async () => {
     stage.server.objects = ['a', 'b', 'c', 'd'].map((uid, index) => event(uid, 90 + index))
     await stage.db
       .insertInto('watch_checkpoint')
@@ -39,8 +39,8 @@ describe('a reflector that restarts', () => {
   })
 })
 
-describe('a reflector that is stopped again and again', () => {
-  it('S3: journals every event once, whatever the moments', async () => {
+describe('a reflector that is stopped repeatedly', () => {
+  it('S3: journals every event once with any times of its stops', async () => {
     const last = 300
     const served = (async () => {
       for (;;) {
@@ -71,7 +71,7 @@ describe('a reflector that is stopped again and again', () => {
 })
 
 describe('two reflectors of one kind', () => {
-  it('take turns: the other stands by until the first is gone', async () => {
+  it('elect one leader; the standby takes over when the leader stops', async () => {
     const firstOnly = new AbortController()
     start({ leaseMs: 60_000 }, 'one', firstOnly.signal)
     const watch = await stage.server.nextWatch()
@@ -85,7 +85,7 @@ describe('two reflectors of one kind', () => {
     expect(second.url.searchParams.get('resourceVersion')).toBe('101')
   })
 
-  it('never both journal: one whose lease was taken stops, and its events come through the other', async () => {
+  it('never journal at the same time: a reflector that lost its lease stops, and the other one journals its events', async () => {
     const firstOnly = new AbortController()
     start({ leaseMs: 60_000 }, 'one', firstOnly.signal)
     const watch = await stage.server.nextWatch()

@@ -1,5 +1,4 @@
-// Two kinds called Service, Kubernetes' own and one of another group, followed side by side for controllers in level mode: a real API server
-// and a real PostgreSQL.
+// Two kinds called Service, in the core group and in another group, watched for controllers in level mode: a real API server and a real PostgreSQL.
 
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
@@ -52,8 +51,8 @@ beforeEach(() => {
   return run
 })
 
-describe('two kinds of one name', () => {
-  it('are both followed, each with states, a checkpoint and a controller of its own', async () => {
+describe('two kinds with the same name', () => {
+  it('are both watched, with separate states, checkpoints and controllers', async () => {
     const [mine, theirs] = [await create(core), await create(other)]
     await vi.waitFor(async () => expect(await states()).toHaveLength(2), { timeout: 30_000 })
     expect(await states()).toEqual([
@@ -80,7 +79,7 @@ describe('two kinds of one name', () => {
       .selectFrom('watch_checkpoint')
       .select(['api_group', 'kind', 'epoch'])
       .orderBy('api_group')
-    // The objects of a list come first, the checkpoint moves last.
+    // The objects of a list are journaled first, the checkpoint moves last.
     await expect
       .poll(async () => await checkpoints.execute(), { timeout: 30_000 })
       .toEqual([
@@ -88,7 +87,7 @@ describe('two kinds of one name', () => {
         { api_group: GROUP, kind: 'Service', epoch: 1 },
       ])
 
-    // Of two with one name in one namespace, one is deleted; who waits for the other hears nothing.
+    // Two objects have the same name and namespace. Deleting one of them does not wake subscribers of the other.
     await test.db.deleteFrom('wake').execute()
     await waitFor('waits-for-core', core)
     await waitFor('waits-for-other', other)
@@ -104,16 +103,16 @@ describe('two kinds of one name', () => {
     ])
   })
 
-  it('are listed anew one without the other: what the one list lacks is of its kind alone', async () => {
+  it('are relisted independently: a list deletes only objects of the listed kind', async () => {
     await create(other)
     await vi.waitFor(async () => expect(await living()).toEqual(['', GROUP]), { timeout: 30_000 })
-    // The objects come first, the checkpoint moves last.
+    // The objects are journaled first, the checkpoint moves last.
     await vi.waitFor(async () => expect(await listed()).toEqual(['', GROUP]), { timeout: 30_000 })
     await run()
     await remove(core)
     await remove(other)
     await create(other)
-    // The checkpoint of the core's Service is lost, the other one is gone on with.
+    // The checkpoint of the core Service is lost, the other one is not.
     await test.db.updateTable('watch_checkpoint').set({ resource_version: null }).where('api_group', '=', '').execute()
     const stopping = new AbortController()
     const journal = { ...registry, contentKey: Buffer.alloc(32, 3), now: () => new Date() }

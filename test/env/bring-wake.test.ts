@@ -1,46 +1,35 @@
-// What becomes of a wake whose run ends, or is started, while the wake is brought to it: against a real PostgreSQL and a real Temporal. No worker runs.
+// Deliveries of wakes whose runs end, or are started, at the same time: a real PostgreSQL and a real Temporal. No worker runs.
 
-import { Client, type WorkflowHandle } from '@temporalio/client'
-import { NativeConnection } from '@temporalio/worker'
+import type { Client } from '@temporalio/client'
+import { type WorkflowHandle } from '@temporalio/client'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
-import { journalEvents } from '../../activities/journal/write/events.ts'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { recordLostJob } from '../../activities/journal/write/resync.ts'
-import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
+import { type Wake } from '../../activities/journal/write/wakes.ts'
 import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import { builtInRegistry, createRegistry } from '../../worker/server/registry.ts'
-import { createLogger } from '../../worker/server/log.ts'
 import { WakeDelivery, type Delivery } from '../../worker/reconciler/deliver-wake.ts'
 import { PendingRuns } from '../../worker/reconciler/capacity.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
-import { defineLevel, nop, type WatchedKind } from '../../workflows/kit/index.ts'
-import { deps, seen, type TaskOptions } from '../activities/journal/build-events.ts'
+import { defineLevel, nop } from '../../workflows/kit/index.ts'
 import { endJob, findOpenJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
+import { JOB, now, silentLog, useTemporal, journalObjects, storeWake } from './dispatch-stage.ts'
 
 const test = useJournal(inject('servers').databaseUrl)
-let connection: NativeConnection
-beforeAll(async () => {
-  connection = await NativeConnection.connect({ address: inject('servers').temporalAddress })
-})
-afterAll(async () => {
-  await connection.close()
-})
+const temporal = useTemporal()
 
-const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
 const LEASE_MS = 60_000
 const target = { apiVersion: deployItemKind.apiVersion, kind: 'DeployItem', plural: 'deployitems' }
 const withShop = createRegistry([defineLevel({ name: 'shop', target, queries: {}, plan: nop })])
 
-/** As another process has it. */
-function bringer({ client = new Client({ connection }), registry = builtInRegistry } = {}): WakeDelivery {
-  const now = () => new Date()
+/** The delivery of another process. */
+function deliverer({ client = temporal(), registry = builtInRegistry } = {}): WakeDelivery {
   const inFlightRuns = new InFlightRuns(now)
-  const log = createLogger('test', 'silent')
   return new WakeDelivery(
-    { db: test.db, asyncCommitDb: test.db, client, log, now, inFlightRuns, registry },
+    { db: test.db, asyncCommitDb: test.db, client, log: silentLog, now, inFlightRuns, registry },
     {
       cluster: 'c',
       slots: 5,
@@ -53,52 +42,22 @@ function bringer({ client = new Client({ connection }), registry = builtInRegist
   )
 }
 
-/** Until the wake is done with. @throws what would be a warning of the dispatcher. */
-async function bringToEnd(to: WakeDelivery, wake: Wake): Promise<Delivery> {
+/** Delivers until the wake can be acknowledged. @throws errors for which the dispatcher logs a warning. */
+async function deliverToEnd(to: WakeDelivery, wake: Wake): Promise<Delivery> {
   for (;;) {
-    const brought = await to.deliver(wake)
-    if (brought.retryAt === undefined) return brought
-    await sleep(Math.max(0, brought.retryAt.getTime() - Date.now()))
+    const delivery = await to.deliver(wake)
+    if (delivery.retryAt === undefined) return delivery
+    await sleep(Math.max(0, delivery.retryAt.getTime() - Date.now()))
   }
 }
 
-async function know(kind: WatchedKind, options: TaskOptions): Promise<void> {
-  const spec = { type: 'landscaper.gardener.cloud/mock' }
-  const events = [seen('ADDED', { spec, ...options }, kind)]
-  await journalEvents(
-    test.db,
-    { cluster: 'c', source: 'watch', events },
-    { ...deps, route: () => ({ ignored: 'set-up' }) },
-  )
-}
-
-async function wakeOf(uid: string, overrides: Partial<NewWake> = {}): Promise<Wake> {
-  const wake = {
-    controller: 'deploy',
-    uid,
-    job_id: '',
-    cluster: 'c',
-    namespace: 'ns',
-    name: `task-${uid}`,
-    seq: 1,
-    due: new Date(),
-    foreign_event: true,
-    may_start: true,
-    writer: null,
-    cause: 'test',
-    ...overrides,
-  }
-  await upsertWakes(test.db, [wake], wake.due)
-  return await test.db.selectFrom('wake').selectAll().where('uid', '=', uid).executeTakeFirstOrThrow()
-}
-
-/** An unfinished item that nobody hosts. */
+/** An unfinished item without an owner. */
 async function unfinished(): Promise<{ readonly wake: Wake; readonly workflowID: string }> {
   const uid = randomUUID()
-  await know(deployItemKind, { uid, version: 1, status: { jobID: JOB } })
+  await journalObjects(test, [{ uid, version: 1, status: { jobID: JOB } }])
   const workflowID = `deploy/ns/task-${uid}/${uid}/${JOB}`
   endAfter(workflowID)
-  return { wake: await wakeOf(uid), workflowID }
+  return { wake: await storeWake(test, uid), workflowID }
 }
 
 function endAfter(workflowID: string): void {
@@ -109,13 +68,13 @@ function endAfter(workflowID: string): void {
   })
 }
 
-const handleOf = (workflowID: string): WorkflowHandle => new Client({ connection }).workflow.getHandle(workflowID)
+const handleOf = (workflowID: string): WorkflowHandle => temporal().workflow.getHandle(workflowID)
 const runOf = async (workflowID: string) => (await handleOf(workflowID).describe()).runId
 const rows = async () => await test.db.selectFrom('job').select(['workflow_id', 'outcome', 'run_id']).execute()
 
-/** Something happens before the first signal, and after it. */
+/** A client that calls functions before and after the first signal. */
 function disturbing(before: () => Promise<void>, after = async () => await Promise.resolve()): Client {
-  const client = new Client({ connection })
+  const client = temporal()
   const getHandle = client.workflow.getHandle.bind(client.workflow)
   let isFirst = true
   client.workflow.getHandle = ((...args: Parameters<typeof getHandle>) => {
@@ -132,9 +91,9 @@ function disturbing(before: () => Promise<void>, after = async () => await Promi
   return client
 }
 
-/** Something happens in place of the first start. */
+/** A client that calls a function instead of the first start. */
 function starting(first: (start: Client['workflow']['start']) => Promise<never>): Client {
-  const client = new Client({ connection })
+  const client = temporal()
   const start = client.workflow.start.bind(client.workflow)
   client.workflow.start = (async (...args: Parameters<typeof start>) => {
     client.workflow.start = start
@@ -144,97 +103,97 @@ function starting(first: (start: Client['workflow']['start']) => Promise<never>)
 }
 
 describe('a run that ends while it is signalled', () => {
-  it('is started anew, when its object still asks for its job, though a start has just found it running', async () => {
+  it('is started again if its object still requests the job, although a start has just found it running', async () => {
     const { wake, workflowID } = await unfinished()
-    await bringer().deliver(wake)
+    await deliverer().deliver(wake)
     const first = await runOf(workflowID)
-    // Its row was lost with whoever started it.
+    // The row was lost when the starting process crashed.
     await test.db.deleteFrom('job').execute()
     const client = disturbing(async () => {
       await handleOf(workflowID).terminate()
     })
-    expect(await bringToEnd(bringer({ client }), wake)).toMatchObject({ led: 'started' })
+    expect(await deliverToEnd(deliverer({ client }), wake)).toMatchObject({ result: 'started' })
     const second = await runOf(workflowID)
     expect(second).not.toBe(first)
     expect(await rows()).toEqual([{ workflow_id: workflowID, outcome: null, run_id: second }])
   })
 
-  it('is followed by the next one of its object, when it has closed its row', async () => {
+  it('is followed by the next run of its object if it has closed its row', async () => {
     const uid = randomUUID()
     const workflowID = `shop/ns/task-${uid}/${uid}`
     endAfter(workflowID)
-    await know(deployItemKind, { uid, version: 1 })
-    const wake = await wakeOf(uid, { controller: 'shop' })
-    await bringer({ registry: withShop }).deliver(wake)
+    await journalObjects(test, [{ uid, version: 1 }])
+    const wake = await storeWake(test, uid, { controller: 'shop' })
+    await deliverer({ registry: withShop }).deliver(wake)
     const first = await runOf(workflowID)
     const client = disturbing(async () => {
       await endJob(test.db, workflowID, new Date())
       await handleOf(workflowID).terminate()
     })
-    expect(await bringToEnd(bringer({ client, registry: withShop }), wake)).toMatchObject({ led: 'started' })
+    expect(await deliverToEnd(deliverer({ client, registry: withShop }), wake)).toMatchObject({ result: 'started' })
     expect(await findOpenJob(test.db, 'shop', uid)).toMatchObject({ run_id: await runOf(workflowID) })
     expect(await runOf(workflowID)).not.toBe(first)
   })
 
-  it('is followed by the one that another process has started meanwhile, which is signalled', async () => {
+  it('is followed by the run of another process, which is signalled', async () => {
     const uid = randomUUID()
     const workflowID = `shop/ns/task-${uid}/${uid}`
     endAfter(workflowID)
-    await know(deployItemKind, { uid, version: 1 })
-    const wake = await wakeOf(uid, { controller: 'shop' })
-    await bringer({ registry: withShop }).deliver(wake)
+    await journalObjects(test, [{ uid, version: 1 }])
+    const wake = await storeWake(test, uid, { controller: 'shop' })
+    await deliverer({ registry: withShop }).deliver(wake)
     await test.db.deleteFrom('job').execute()
-    const others = bringer({ registry: withShop })
+    const others = deliverer({ registry: withShop })
     const client = disturbing(
       async () => {
         await handleOf(workflowID).terminate()
       },
       async () => {
         await test.db.deleteFrom('job').execute()
-        expect(await others.deliver(wake)).toMatchObject({ led: 'started' })
+        expect(await others.deliver(wake)).toMatchObject({ result: 'started' })
       },
     )
-    expect(await bringToEnd(bringer({ client, registry: withShop }), wake)).toMatchObject({ led: 'signalled' })
+    expect(await deliverToEnd(deliverer({ client, registry: withShop }), wake)).toMatchObject({ result: 'signalled' })
     expect(await findOpenJob(test.db, 'shop', uid)).toMatchObject({ run_id: await runOf(workflowID) })
   })
 })
 
-describe('a run whose row is there before it is', () => {
-  it('is started by the wake whose first start has failed, and never counts as lost', async () => {
+describe('a run whose row exists before the run', () => {
+  it('is started by the next delivery after a failed start, and never counts as lost', async () => {
     const { wake, workflowID } = await unfinished()
     const client = starting(() => Promise.reject(new Error('the store has timed out')))
-    const own = bringer({ client })
+    const own = deliverer({ client })
     await expect(own.deliver(wake)).rejects.toThrow('the store has timed out')
-    expect(await bringToEnd(own, wake)).toMatchObject({ led: 'started' })
+    expect(await deliverToEnd(own, wake)).toMatchObject({ result: 'started' })
     expect(await rows()).toEqual([{ workflow_id: workflowID, outcome: null, run_id: await runOf(workflowID) }])
     expect((await test.wakes()).map(({ cause }) => cause)).toEqual(['test'])
   })
 
-  it('is waited for by other wakes while it is being started', async () => {
+  it('delays other wakes while it is being started', async () => {
     const [uid, child] = [randomUUID(), randomUUID()]
     const workflowID = `execution/ns/task-${uid}/${uid}/${JOB}`
     endAfter(workflowID)
-    await know(executionKind, { uid, version: 1, status: { jobID: JOB } })
+    await journalObjects(test, [{ uid, version: 1, status: { jobID: JOB } }], { kind: executionKind })
     const owner = { uid, name: `task-${uid}`, kind: 'Execution', apiVersion: executionKind.apiVersion }
-    await know(deployItemKind, { uid: child, version: 2, owner, status: { jobID: JOB } })
-    const wake = await wakeOf(uid, { controller: 'execution' })
-    const hosted = await wakeOf(child)
+    await journalObjects(test, [{ uid: child, version: 2, owner, status: { jobID: JOB } }])
+    const wake = await storeWake(test, uid, { controller: 'execution' })
+    const hosted = await storeWake(test, child)
     let meanwhile: Delivery | undefined
     const client = starting(async (start) => {
-      meanwhile = await bringer().deliver(hosted)
+      meanwhile = await deliverer().deliver(hosted)
       return (await start('', { workflowId: '', taskQueue: '' })) as never
     })
-    expect(await bringer({ client }).deliver(wake)).toMatchObject({ led: 'started' })
-    expect(meanwhile).toEqual({ led: 'its run is being started', again: expect.any(Date) as unknown })
+    expect(await deliverer({ client }).deliver(wake)).toMatchObject({ result: 'started' })
+    expect(meanwhile).toEqual({ result: 'its run is being started', retryAt: expect.any(Date) as unknown })
     expect(await findOpenJob(test.db, 'execution', uid)).toMatchObject({ workflow_id: workflowID })
-    expect(await bringer().deliver(hosted)).toMatchObject({ led: 'signalled' })
+    expect(await deliverer().deliver(hosted)).toMatchObject({ result: 'signalled' })
   })
 
-  it('counts as lost for other wakes when nobody can be starting it any more', async () => {
+  it('counts as lost for other wakes after the lease of its start', async () => {
     const [uid, child] = [randomUUID(), randomUUID()]
-    await know(executionKind, { uid, version: 1, status: { jobID: JOB } })
+    await journalObjects(test, [{ uid, version: 1, status: { jobID: JOB } }], { kind: executionKind })
     const owner = { uid, name: `task-${uid}`, kind: 'Execution', apiVersion: executionKind.apiVersion }
-    await know(deployItemKind, { uid: child, version: 2, owner, status: { jobID: JOB } })
+    await journalObjects(test, [{ uid: child, version: 2, owner, status: { jobID: JOB } }])
     await openJob(test.db, {
       workflow_id: `execution/ns/e/${uid}/${JOB}`,
       run_id: null,
@@ -247,12 +206,12 @@ describe('a run whose row is there before it is', () => {
       cause: 'test',
       started_at: new Date(Date.now() - LEASE_MS),
     })
-    await bringer().deliver(await wakeOf(child))
+    await deliverer().deliver(await storeWake(test, child))
     expect(await rows()).toMatchObject([{ outcome: 'lost' }])
     expect((await test.wakes()).find((wake) => wake.uid === uid)).toMatchObject({ cause: 'run lost', may_start: true })
   })
 
-  it('is superseded, and not lost, when its subject asks for another one before it began', async () => {
+  it('is superseded if its subject requests another job before it began', async () => {
     const { wake, workflowID } = await unfinished()
     const { controller, uid, namespace, name } = wake
     await openJob(test.db, {
@@ -267,10 +226,10 @@ describe('a run whose row is there before it is', () => {
       cause: 'test',
       started_at: new Date(Date.now() - LEASE_MS),
     })
-    await bringer().deliver(wake)
+    await deliverer().deliver(wake)
     expect(await rows()).toMatchObject([{ workflow_id: `${workflowID}-former`, outcome: 'Superseded' }])
-    await bringToEnd(
-      bringer(),
+    await deliverToEnd(
+      deliverer(),
       (await test.wakes()).find((one) => one.uid === uid)!,
     )
     const ends = new Map((await rows()).map(({ workflow_id, outcome }) => [workflow_id, outcome]))
@@ -282,7 +241,7 @@ describe('a run whose row is there before it is', () => {
     )
   })
 
-  it('has its row open again, when its start took longer than a wake is leased and it counted as lost meanwhile', async () => {
+  it('gets its row reopened if its start took longer than the lease and it counted as lost', async () => {
     const { wake, workflowID } = await unfinished()
     const client = starting(async (start) => {
       const [job] = await test.db.selectFrom('job').selectAll().execute()
@@ -290,8 +249,8 @@ describe('a run whose row is there before it is', () => {
       return (await start('', { workflowId: '', taskQueue: '' })) as never
     })
     const leased = { ...wake, lease_until: new Date() }
-    await expect(bringer({ client }).deliver(leased)).rejects.toThrow('the lease of the wake ran out')
-    await bringToEnd(bringer(), wake)
+    await expect(deliverer({ client }).deliver(leased)).rejects.toThrow('the lease of the wake ran out')
+    await deliverToEnd(deliverer(), wake)
     expect(await rows()).toMatchObject([{ workflow_id: workflowID, outcome: null }])
   })
 })

@@ -1,4 +1,4 @@
-// What an injector asks of an API server, which is real; the kubelet's part is played by the test. Source: spec/chaos.md 3.4 (6), 3.5, 3.6
+// The injector's requests to a real API server; the test plays the kubelet. Source: spec/chaos.md 3.4 (6), 3.5, 3.6
 // "Services", 3.8 "podReplacement".
 
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
@@ -144,7 +144,7 @@ async function createPod(name: string, { spec = {}, ...metadata }: Readonly<Reco
   await kube.request('POST', path('pods'), { body })
 }
 
-/** Of a new pod of the service, once it has one. */
+/** The address of a new pod of the Service. */
 async function addressOf(name: string): Promise<string> {
   await createPod(name, { labels: { app: 'web' } })
   const found = async () => ((await get(`pods/${name}`))?.['status'] as { readonly podIP?: string } | undefined)?.podIP
@@ -152,7 +152,7 @@ async function addressOf(name: string): Promise<string> {
   return (await found()) ?? ''
 }
 
-/** As a kubelet says it. */
+/** The status as a kubelet writes it. */
 async function runs(name: string, id: string): Promise<void> {
   const status = { name: 'app', image: 'none', imageID: '', ready: true, restartCount: 0, containerID: id }
   const state = { running: { startedAt: new Date().toISOString() } }

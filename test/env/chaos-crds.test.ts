@@ -1,4 +1,5 @@
-// What the CRDs of the group chaos take and refuse by themselves, without a webhook. Source: spec/chaos.md 1.2 to 1.6, and of 4.2 what a schema can say.
+// The validation of the CRDs of the chaos group without a webhook. Source: spec/chaos.md 1.2 to 1.6, and the parts of
+// 4.2 that a schema can express.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 

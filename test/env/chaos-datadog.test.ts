@@ -1,5 +1,5 @@
-// What is sent to an agent of Datadog, as a UDP socket hears it: metrics of a worker, events, and what a process of the injector counts. Source:
-// spec/chaos.md 2.15.
+// The datagrams to a Datadog agent, received by a UDP socket: metrics of a worker, events, and counters of an injector
+// process. Source: spec/chaos.md 2.15.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ import { statsdAddress } from '../../workflows/chaos/statsd-address.ts'
 import { childEnvironment, modulePath } from '../../worker/server/config.ts'
 import { Datagrams } from '../support/chaos/datagrams.ts'
 
-/** Where nothing may be sent: found out at once, and asks no server for a name. */
+/** An address to which sending fails at once, without a DNS query. */
 const FORBIDDEN = '255.255.255.255:8125'
 const PATIENT = { timeout: 30_000, interval: 20 }
 let agent: Datagrams
@@ -74,7 +74,7 @@ describe('metrics of a worker', () => {
       { value: '1', type: 'c', tags: [app, 'disruptionCronName:slow', 'namespace:shop'] },
     ])
     expect(lost).toEqual([])
-    // Those that ask are told the same, and no names.
+    // Scrapes return the same values, without the names of objects.
     expect(await metrics.text()).toContain('chaos_controller_pods_created{namespace="shop",status="succeed"} 1\n')
   })
 
@@ -143,7 +143,7 @@ describe('the process of an injector', () => {
   })
   afterAll(async () => await rm(folder, { recursive: true, force: true }))
 
-  /** @param until it is told to end; without it, it ends by itself before it has injected. */
+  /** @param until ends the injector; without it, the injector ends before it has injected. */
   async function live(
     sink: readonly string[],
     env: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-// Disruptions of DNS for real: questions of a container are led to the responder. Source: spec/chaos.md 3.7, D10.
+// DNS disruptions of real containers, whose queries are redirected to the responder. Source: spec/chaos.md 3.7, D10.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
@@ -36,7 +36,7 @@ describe.skipIf(missing !== undefined)(`a disruption of DNS${because}`, { timeou
     injector.kill('SIGTERM')
     expect(await injector.ended).toBe(0)
     expect(networkState(app)).toBe(before)
-    // Nobody answers there.
+    // No server has this address.
     expect(await ask('a.example')).not.toEqual(['192.0.2.7'])
   })
 
@@ -71,7 +71,7 @@ function args(records: string): readonly string[] {
   return ['dns-disruption', '--level', 'pod', '--target-containers', `app;${app.id}`, '--records', records]
 }
 
-/** The injector is reached at an address of its own. */
+/** The injector has an address of its own. */
 function place() {
   return { inside: node, env: { CHAOS_POD_IP: NODE } }
 }

@@ -1,4 +1,4 @@
-// Network disruptions for real: packets between two networks that the test has made. Source: spec/chaos.md 4.5 (D11), 8.3, Q19, Q20.
+// Network disruptions of real packets between two test networks. Source: spec/chaos.md 4.5 (D11), 8.3, Q19, Q20.
 
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
@@ -42,7 +42,7 @@ describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeo
   it('drops its share of packets to a named port, and none to another port', async () => {
     const injector = await stage.injected([...target(), '--drop', '50', '--hosts', `${PEER};9001;udp`])
     const { [9001]: hit, [9002]: spared } = await sent([PEER, 9001], [PEER, 9002])
-    // Six standard deviations around the middle of 400 throws of a coin.
+    // Six standard deviations around the middle of 400 coin tosses.
     expect(hit).toBeGreaterThan(140)
     expect(hit).toBeLessThan(260)
     expect(spared).toBe(400)
@@ -65,7 +65,7 @@ describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeo
 
       it.each([
         { jump: 'past its deadline', hours: 2, lastsSeconds: 3600 },
-        // Longer than it takes to inject, also on a busy machine.
+        // Longer than an injection takes on a slow machine.
         { jump: 'back', hours: -2, lastsSeconds: 30 },
       ])('X4: ends and is undone when that jumps $jump', async ({ hours, lastsSeconds }) => {
         const deadline = new Date(Date.now() + lastsSeconds * 1000).toISOString()
@@ -99,9 +99,9 @@ describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeo
     const injector = await stage.injected([...target(), ...limit])
     const limited = await peer.does<{ bytes: number; ms: number }>('fetch', { ip: POD, port: 8080, withinMs: 60_000 })
     expect(limited.bytes).toBe(200_000)
-    // At least what is left of four seconds when the first packets are let go at once.
+    // The minimum of four seconds, if the first packets pass at once.
     expect(limited.ms).toBeGreaterThan(2000)
-    // Limited, it would take a hundred seconds.
+    // With the limit it would take a hundred seconds.
     const free = await peer.does<{ bytes: number }>('fetch', { ip: POD, port: 8081, withinMs: 30_000 })
     expect(free.bytes).toBe(5_000_000)
     injector.kill('SIGINT')
@@ -256,13 +256,13 @@ function target(): readonly string[] {
   return ['network-disruption', '--level', 'pod', '--target-containers', `app;${app.id}`]
 }
 
-/** Sends 400 datagrams to each, and says how many came to which port. */
+/** Sends 400 datagrams to each port, and returns how many arrived. */
 async function sent(...to: readonly (readonly [string, number])[]): Promise<Readonly<Record<number, number>>> {
   for (const [ip, port] of to) await app.does('send', { ip, port, times: 400 })
   return await counted()
 }
 
-/** What was sent before has come: the way between both keeps the order, and the socket is read before the answer is given. */
+/** All earlier datagrams have arrived: the link keeps the order, and the socket is read before the answer. */
 async function counted(): Promise<Readonly<Record<number, number>>> {
   let sum: Record<number, number> = {}
   for (let quiet = 0; quiet < 3;) {
@@ -278,7 +278,7 @@ async function ready(injector: { readonly isReady: () => boolean }): Promise<'re
   return 'ready'
 }
 
-/** A nsenter first in the path that does what it should, and at the given turn kills who has started it. */
+/** A wrapper of nsenter, first in the PATH, that kills its parent at the given call. */
 async function dyingAfter(turn: number): Promise<Readonly<Record<string, string>>> {
   const folder = join(stage.folder, `bin-${turn}`)
   const real = run('sh', '-c', 'command -v nsenter').trim()

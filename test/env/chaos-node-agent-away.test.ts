@@ -1,4 +1,5 @@
-// Node agents that are killed, told to end, or cannot reach the API server: their injectors go on, or end in time, and what happened is told afterwards.
+// Node agents that are killed, terminated, or cannot reach the API server: their injectors continue or end in time, and
+// the agent reports it afterwards.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -37,7 +37,7 @@ describe('a chaos pod on a node without a kubelet', () => {
     })
     await removePod()
     await until({ phase: 'Succeeded', ...ready('False'), ...terminated({ exitCode: 0, reason: 'Completed' }) })
-    // It is let go, and stays for its finalizer only.
+    // The pod is released and exists only because of its finalizer.
     await vi.waitFor(async () => {
       const { metadata } = await kube.request<KubeObject>('GET', pods('chaos-one'))
       expect(metadata).toMatchObject({ deletionGracePeriodSeconds: 0 })
@@ -143,7 +143,7 @@ describe("a chaos pod with Pawl's injector", () => {
       expect(await ended).toEqual([null, 'SIGKILL'])
       await until(RUNNING)
       await removePod()
-      // The injector itself takes off the finalizer when it is clean.
+      // The injector removes the finalizer after its clean-up.
       await untilGone()
       await vi.waitFor(async () => expect(await folders()).toEqual([]), PATIENCE)
     } finally {

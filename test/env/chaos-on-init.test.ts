@@ -1,5 +1,4 @@
-// A pod that waits to be disturbed before its containers start, for real: a handler and an injector as processes, in a network that the test has made.
-// Source: spec/chaos.md 2.10, 3.4 (5).
+// A pod with onInit: a real handler and a real injector in a test network. Source: spec/chaos.md 2.10, 3.4 (5).
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,11 +23,11 @@ let before: string
 interface Handler {
   readonly pid: number
   readonly kill: () => void
-  /** Its exit code, and the rules of the pod's network as they were when it ended. */
+  /** Its exit code, and the rules of the pod's network at its end. */
   readonly ended: Promise<{ readonly code: number | null; readonly rules: string }>
 }
 
-/** In the pod's network; resolves when it waits. */
+/** Runs in the pod's network; resolves when the handler waits. */
 async function handler(): Promise<Handler> {
   const child = spawn(
     'nsenter',

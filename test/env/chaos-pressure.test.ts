@@ -1,5 +1,5 @@
-// Pressure on CPU, memory and disk, and killed containers, for real: in control groups that the test has made. Source: spec/chaos.md 4.5
-// (D12 to D14, D16).
+// Pressure on CPU, memory and disk, and killed containers, in real control groups of the test. Source: spec/chaos.md
+// 4.5 (D12 to D14, D16).
 
 import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -33,7 +33,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     const injector = await stage.injected(told('cpu-pressure', '--count', '30%'))
     const cpus = cpusIn(/^Cpus_allowed_list:\s+(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0')
     const used = () => usedShare(join(accounts, 'cpuacct.usage'), cpus)
-    // Where others want the CPUs too, and until its threads have started, it is less or more for a while.
+    // The load differs for some time if other processes use the CPUs, and until its threads have started.
     await expect.poll(async () => Math.abs((await used()) - 0.3), { timeout: 60_000 }).toBeLessThan(0.1)
     await ends(injector)
     expect(members(cpu)).toEqual([app.pid])
@@ -85,7 +85,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     app = await stage.container({ groups: [cpu] })
     const pulses = ['--pulse-active-duration', '600ms', '--pulse-dormant-duration', '600ms']
     const injector = await stage.injected(told('cpu-pressure', '--count', '10%', ...pulses))
-    // Its pulses are short: it may be dormant.
+    // Its pulses are short, so it may be dormant.
     const burning = () => members(cpu).find((pid) => pid !== app.pid)
     const kill = () => {
       const pid = burning() ?? expect.unreachable('it is dormant')
@@ -119,7 +119,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
       expect.stringMatching(/^\d+:\d+ 104857600\n$/),
       expect.stringMatching(/^\d+:\d+ 1048576\n$/),
     ])
-    // At a mebibyte in a second; without a limit it takes some milliseconds.
+    // At one MiB per second; without a limit it takes some milliseconds.
     const { ms } = await app.does<{ ms: number }>('write', { path, bytes: 3 * MEBIBYTE })
     expect(ms).toBeGreaterThan(1500)
     await ends(injector)
@@ -199,7 +199,7 @@ function members(group: string): readonly number[] {
   return readFileSync(join(group, 'cgroup.procs'), 'utf8').trim().split('\n').map(Number)
 }
 
-/** Of all CPUs, over a second. */
+/** The load of all CPUs during a second. */
 async function usedShare(file: string, cpus: number): Promise<number> {
   const [used, start] = [Number(readFileSync(file, 'utf8')), process.hrtime.bigint()]
   await expect.poll(() => Number(process.hrtime.bigint() - start)).toBeGreaterThan(1_000_000_000)
@@ -213,7 +213,7 @@ function cpusIn(list: string): number {
   }, 0)
 }
 
-/** Control groups of the first version, as the machines have them that build Pawl. */
+/** Control groups of version 1, as on the machines that build Pawl. */
 function noGroups(): string | undefined {
   const lacking = ['cpu', 'cpuacct', 'memory', 'blkio'].filter(
     (name) => !existsSync(join(GROUPS, name, 'cgroup.procs')),

@@ -1,6 +1,5 @@
-// Containers to disturb: processes with networks and control groups of their own, and injectors that are real processes.
-//
-// Linux and root are needed; nothing outside of what is made here is touched.
+// Containers to disturb: processes with their own networks and control groups, and injectors as real processes.
+// Needs Linux and root; changes nothing outside of its own objects.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,10 +13,10 @@ import { expect } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../..')
 const GROUPS = '/sys/fs/cgroup'
-/** Where the unified hierarchy is, alone or beside the first version. */
+/** The mount point of the unified hierarchy, in version 2 or a hybrid set-up. */
 export const UNIFIED = [GROUPS, join(GROUPS, 'unified')].find((root) => existsSync(join(root, 'cgroup.controllers')))
 
-/** Why nothing can be disturbed here; undefined when it can. */
+/** The reason why this machine cannot run these tests; undefined if it can. */
 export function whyNot(programs: readonly string[]): string | undefined {
   if (process.platform !== 'linux') return 'this is no Linux'
   if (process.getuid?.() !== 0) return 'this is not root'
@@ -49,9 +48,9 @@ export interface Exit {
 
 export interface Container {
   readonly pid: number
-  /** As an injector is told of it. */
+  /** The container as the injector's argument. */
   readonly id: string
-  /** Has it do something; see chaos-agent.js. */
+  /** Sends a command; see chaos-agent.js. */
   readonly does: <Answer>(deed: string, told?: Told) => Promise<Answer>
   readonly ended: Promise<Exit>
 }
@@ -66,19 +65,19 @@ export interface Injector {
 }
 
 export interface ContainerParts {
-  /** Whose network it shares; absent: it has its own. */
+  /** The container whose network it shares; absent: its own network. */
   readonly beside?: Container
-  /** Files cgroup.procs that it joins. */
+  /** The cgroup.procs files of the groups that it joins. */
   readonly groups?: readonly string[]
 }
 
 export interface InjectorParts {
   readonly env?: Readonly<Record<string, string>>
-  /** In whose network it runs. */
+  /** The container whose network it runs in. */
   readonly inside?: Container
 }
 
-/** Makes containers and injectors, and ends them all. */
+/** Creates containers and injectors, and ends them all. */
 export class ChaosStage {
   readonly folder: string
   private readonly children: ChildProcess[] = []
@@ -96,7 +95,7 @@ export class ChaosStage {
     return join(this.folder, 'state')
   }
 
-  /** A control group below the root of a hierarchy, such as `memory` or the unified one. Returns its folder. */
+  /** Creates a control group below the root of a hierarchy, such as `memory` or the unified one. Returns its folder. */
   group(hierarchy: string, name: string): string {
     const folder = join(hierarchy, `pawl-${process.pid}-${name}`)
     mkdirSync(folder)
@@ -161,7 +160,7 @@ export class ChaosStage {
     return { pid: child.pid ?? 0, lines, readinessFile, isReady, ended, kill: (signal) => void child.kill(signal) }
   }
 
-  /** An injector that has injected. */
+  /** Starts an injector, and waits until it has injected. */
   async injected(args: readonly string[], parts: InjectorParts = {}): Promise<Injector> {
     const injector = this.injector(args, parts)
     await expect.poll(() => injector.isReady() || injector.lines.join('\n'), { timeout: 60_000 }).toBe(true)
@@ -180,7 +179,7 @@ async function exitOf(child: ChildProcess): Promise<Exit> {
   return { code, signal }
 }
 
-/** A group is removed when the last of its processes is gone. */
+/** A group can be removed after the last of its processes has ended. */
 function removed(folder: string): boolean {
   for (const pid of readFileSync(join(folder, 'cgroup.procs'), 'utf8')
     .trim()
@@ -199,12 +198,12 @@ export function run(program: string, ...args: readonly string[]): string {
   return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-/** In the network of a container. */
+/** Runs in the network of a container. */
 export function inside({ pid }: Container, ...argv: readonly string[]): string {
   return run('nsenter', `--net=/proc/${pid}/ns/net`, '--', ...argv)
 }
 
-/** All that a network disruption could change. Counters and times are not its business. */
+/** Everything that a network disruption could change, without counters and times. */
 export function networkState(container: Container): string {
   const rules = inside(container, 'iptables-save')
     .split('\n')
@@ -217,7 +216,7 @@ export function networkState(container: Container): string {
   ].join('\n')
 }
 
-/** Tables appear when they are first used, and stay; that is the kernel's way and no rule. */
+/** The kernel creates tables at their first use and keeps them. */
 export function openTables(container: Container): void {
   for (const table of ['mangle', 'nat']) {
     const rule = ['-t', table, 'OUTPUT', '-j', 'RETURN']

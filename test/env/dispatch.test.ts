@@ -1,18 +1,12 @@
-// From a wake to a run: what the journal resolves, and what the dispatcher brings to a real Temporal. No worker runs.
-
-import { Client } from '@temporalio/client'
-import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { acquireLease } from '../../activities/journal/write/checkpoints.ts'
 import { countPasses } from '../../activities/journal/write/jobs.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { recordLostJob } from '../../activities/journal/write/resync.ts'
-import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
+import { type Wake } from '../../activities/journal/write/wakes.ts'
 import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import { builtInRegistry, createRegistry } from '../../worker/server/registry.ts'
-import { createLogger } from '../../worker/server/log.ts'
-import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
 import { directLookups, resolveWake } from '../../worker/reconciler/resolve-wake.ts'
 import { startRun } from '../../worker/reconciler/runs.ts'
 import { FINALIZER } from '../../workflows/landscaper/contract.ts'
@@ -21,75 +15,41 @@ import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { defineLevel, groupKindOf, nop } from '../../workflows/kit/index.ts'
 import { deps, seen, type TaskOptions } from '../activities/journal/build-events.ts'
 import { endJob, findOpenJob, openJob } from '../activities/journal/one-row.ts'
+import type { DispatcherDeps } from '../../worker/reconciler/dispatcher.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
+import { JOB, useTemporal, createDispatcher, journalObjects, storeWake } from './dispatch-stage.ts'
 
 const test = useJournal(inject('servers').databaseUrl)
-let connection: NativeConnection
-beforeAll(async () => {
-  connection = await NativeConnection.connect({ address: inject('servers').temporalAddress })
-})
-afterAll(async () => {
-  await connection.close()
-})
+const temporal = useTemporal()
 
-const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
 const owner = { uid: 'exec', name: 'shop', kind: 'Execution', apiVersion: executionKind.apiVersion }
 const ignored = { ...deps, route: () => ({ ignored: 'set-up' }) }
-
-async function know(...items: TaskOptions[]): Promise<void> {
-  const events = items.map((item) =>
-    seen('ADDED', { spec: { type: 'landscaper.gardener.cloud/mock' }, ...item }, deployItemKind),
-  )
-  await journalEvents(test.db, { cluster: 'c', source: 'watch', events }, ignored)
-}
 
 async function listExecutions(): Promise<void> {
   await acquireLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
   await test.db.updateTable('watch_checkpoint').set({ resource_version: 9 }).execute()
 }
 
-async function wakeOf(overrides: Partial<NewWake> = {}): Promise<Wake> {
-  const wake = {
-    controller: 'deploy',
-    uid: 'a',
-    job_id: '',
-    cluster: 'c',
-    namespace: 'ns',
-    name: 'task-a',
-    seq: 1,
-    due: new Date(),
-    foreign_event: true,
-    may_start: true,
-    writer: null,
-    cause: 'test',
-    ...overrides,
-  }
-  await upsertWakes(test.db, [wake], wake.due)
-  return await test.db.selectFrom('wake').selectAll().where('uid', '=', wake.uid).executeTakeFirstOrThrow()
-}
-
-const quiet: (part: string, error: unknown) => void = () => undefined
-
 const resolve = async (wake: Wake) => await resolveWake(wake, directLookups(test.db))
 
 describe('an item under deletion whose execution is not in the journal', () => {
   const item = { uid: 'a', version: 1, deleting: true, finalizers: ['f'], owner }
 
-  it('is asked for again later while executions were never listed to the end', async () => {
-    await know(item)
+  it('is retried while no list of executions is complete', async () => {
+    await journalObjects(test, [item])
     await acquireLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
-    expect(await resolve(await wakeOf())).toMatchObject({ to: 'later' })
+    expect(await resolve(await storeWake(test, 'a'))).toMatchObject({ to: 'later' })
   })
 
-  it('gets a run of its own when the first list has shown that its execution is gone', async () => {
-    await know(item)
+  it('gets its own run after a list has shown that its execution is deleted', async () => {
+    await journalObjects(test, [item])
     await listExecutions()
-    expect(await resolve(await wakeOf())).toMatchObject({ to: 'start', run: { controller: 'deploy' } })
+    expect(await resolve(await storeWake(test, 'a'))).toMatchObject({ to: 'start', run: { controller: 'deploy' } })
   })
 
-  it('gets a run of its own when its owner is of a kind that nobody watches', async () => {
-    await know({ ...item, owner: { uid: 'x', kind: 'ConfigMap' } })
-    expect(await resolve(await wakeOf())).toMatchObject({ to: 'start' })
+  it('gets its own run if no controller watches the kind of its owner', async () => {
+    await journalObjects(test, [{ ...item, owner: { uid: 'x', kind: 'ConfigMap' } }])
+    expect(await resolve(await storeWake(test, 'a'))).toMatchObject({ to: 'start' })
   })
 })
 
@@ -105,55 +65,55 @@ describe('an unfinished item', () => {
   it.each([
     ['has no unfinished job', { jobID: JOB, jobIDFinished: JOB }],
     ['shows another job', { jobID: 'another' }],
-  ])('has a run of its own when its execution %s', async (_, status) => {
-    await know(item)
+  ])('has its own run if its execution %s', async (_, status) => {
+    await journalObjects(test, [item])
     await execution(status)
-    expect(await resolve(await wakeOf())).toMatchObject({ to: 'start', run: its })
+    expect(await resolve(await storeWake(test, 'a'))).toMatchObject({ to: 'start', run: its })
   })
 
-  it('has one when its execution is gone, or in another namespace', async () => {
-    await know(item)
+  it('has its own run if its execution is deleted, or in another namespace', async () => {
+    await journalObjects(test, [item])
     await listExecutions()
-    expect(await resolve(await wakeOf())).toMatchObject({ to: 'start', run: its })
+    expect(await resolve(await storeWake(test, 'a'))).toMatchObject({ to: 'start', run: its })
     await execution({ jobID: JOB }, 'elsewhere')
-    expect(await resolve(await wakeOf())).toMatchObject({ to: 'start', run: its })
+    expect(await resolve(await storeWake(test, 'a'))).toMatchObject({ to: 'start', run: its })
   })
 
-  it('has none while its execution has the job, nor while it is not known whether that has', async () => {
-    await know(item)
+  it('has no run while its execution has the job, or is unknown', async () => {
+    await journalObjects(test, [item])
     await acquireLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
-    expect(await resolve(await wakeOf())).toMatchObject({ to: 'later' })
+    expect(await resolve(await storeWake(test, 'a'))).toMatchObject({ to: 'later' })
     await execution({ jobID: JOB })
-    expect(await resolve(await wakeOf())).toMatchObject({ to: 'start', run: { controller: 'execution' } })
+    expect(await resolve(await storeWake(test, 'a'))).toMatchObject({ to: 'start', run: { controller: 'execution' } })
   })
 
-  it('has none when another deployer serves its type', async () => {
-    await know({ ...item, spec: { type: 'example.com/theirs' } })
+  it('has no run if another deployer handles its type', async () => {
+    await journalObjects(test, [{ ...item, spec: { type: 'example.com/theirs' } }])
     await listExecutions()
-    expect(await resolve(await wakeOf())).toMatchObject({ to: 'nothing' })
+    expect(await resolve(await storeWake(test, 'a'))).toMatchObject({ to: 'nothing' })
   })
 })
 
-describe('an item that is seen for the first time', () => {
+describe('a new item', () => {
   const first = { run: { controller: 'deploy', input: { cause: 'first seen' } } }
 
-  it('has a run that puts the finalizer on, when it has no execution', async () => {
-    await know({ uid: 'a', version: 1 })
-    expect(await resolve(await wakeOf())).toMatchObject({ to: 'start', ...first })
+  it('has a run that adds the finalizer if it has no execution', async () => {
+    await journalObjects(test, [{ uid: 'a', version: 1 }])
+    expect(await resolve(await storeWake(test, 'a'))).toMatchObject({ to: 'start', ...first })
   })
 
   it.each<[string, Partial<TaskOptions>]>([
     ['it has the finalizer', { finalizers: [FINALIZER] }],
     ['it has an execution', { owner }],
     ['another deployer serves its type', { spec: { type: 'example.com/theirs' } }],
-  ])('has none when %s', async (_, overrides) => {
-    await know({ uid: 'a', version: 1, ...overrides })
+  ])('has no run if %s', async (_, overrides) => {
+    await journalObjects(test, [{ uid: 'a', version: 1, ...overrides }])
     await listExecutions()
-    expect(await resolve(await wakeOf())).toMatchObject({ to: 'nothing' })
+    expect(await resolve(await storeWake(test, 'a'))).toMatchObject({ to: 'nothing' })
   })
 })
 
-describe('a run that a former worker started, under the ID of its time', () => {
+describe('a run of a previous release with the old format of workflow IDs', () => {
   const workflow_id = `execution/u7/${JOB}`
   const at = { cluster: 'c', namespace: 'ns', name: 'shop', cause: 'test', started_at: new Date() }
   const open = async () =>
@@ -166,7 +126,7 @@ describe('a run that a former worker started, under the ID of its time', () => {
   }
   const wakes = async () => await test.db.selectFrom('wake').selectAll().execute()
 
-  it('is woken by its row, and by no write of its own', async () => {
+  it('is woken through its row, and not by its own writes', async () => {
     await open()
     await change(1, { jobID: JOB, phase: 'Init' }, workflow_id)
     expect(await wakes()).toEqual([])
@@ -181,7 +141,7 @@ describe('a run that a former worker started, under the ID of its time', () => {
     expect(await test.db.selectFrom('job').select('outcome').execute()).toEqual([{ outcome: 'Failed' }])
   })
 
-  it('goes on in one of the new ID when Temporal has lost it', async () => {
+  it('continues under the new ID if Temporal has lost it', async () => {
     await open()
     await change(1, { jobID: JOB, phase: 'Init' })
     await recordLostJob(test.db, (await findOpenJob(test.db, 'execution', 'u7'))!, new Date())
@@ -194,24 +154,9 @@ describe('a run that a former worker started, under the ID of its time', () => {
 describe('the dispatcher', () => {
   const dispatch = async (
     until: () => Promise<boolean>,
-    inFlightRuns = new InFlightRuns(() => new Date()),
-    { registry = builtInRegistry, client = new Client({ connection }), now = () => new Date(), report = quiet } = {},
+    { client = temporal(), ...deps }: Partial<DispatcherDeps> = {},
   ): Promise<void> => {
-    const log = createLogger('test', 'silent')
-    const dispatcher = new Dispatcher(
-      { db: test.db, asyncCommitDb: test.db, client, log, now, inFlightRuns, registry, report },
-      {
-        owner: 'd',
-        cluster: 'c',
-        slots: 5,
-        leaseMs: 5000,
-        idleMs: 50,
-        wokenSlotMs: 1000,
-        taskQueue: `none-${randomUUID()}`,
-        controllers: undefined,
-        workflowTaskTimeoutMs: 10_000,
-      },
-    )
+    const dispatcher = createDispatcher(test, client, deps)
     const running = dispatcher.run()
     await expect.poll(until, { timeout: 30_000 }).toBe(true)
     dispatcher.stop()
@@ -219,14 +164,14 @@ describe('the dispatcher', () => {
   }
   const isQuiet = async () => (await test.db.selectFrom('wake').select('uid').execute()).length === 0
 
-  it('is not ill because no run can be started for one subject, and goes on with the others', async () => {
+  it('stays ready and continues with other subjects if no run can be started for one subject', async () => {
     const [poisonous, healthy] = [randomUUID(), randomUUID()]
     for (const uid of [poisonous, healthy]) {
-      await know({ uid, version: 1, status: { jobID: JOB } })
-      await wakeOf({ uid })
+      await journalObjects(test, [{ uid, version: 1, status: { jobID: JOB } }])
+      await storeWake(test, uid)
     }
-    // Temporal refuses IDs of this length.
-    const client = new Client({ connection })
+    // Temporal rejects workflow IDs of this length.
+    const client = temporal()
     const start = client.workflow.start.bind(client.workflow)
     client.workflow.start = (async (...[type, options]: Parameters<typeof start>) => {
       const { workflowId } = options
@@ -240,64 +185,64 @@ describe('the dispatcher', () => {
       if (error !== undefined) reported.push(error)
     }
     const left = async () => await test.db.selectFrom('wake').select('uid').where('lease_until', 'is', null).execute()
-    await dispatch(async () => JSON.stringify(await left()) === JSON.stringify([{ uid: poisonous }]), undefined, {
+    await dispatch(async () => JSON.stringify(await left()) === JSON.stringify([{ uid: poisonous }]), {
       report,
       client,
     })
     expect(reported).toEqual([])
     expect(await findOpenJob(test.db, 'deploy', healthy)).toBeDefined()
-    await new Client({ connection }).workflow.getHandle(`deploy/ns/task-${healthy}/${healthy}/${JOB}`).terminate()
+    await temporal().workflow.getHandle(`deploy/ns/task-${healthy}/${healthy}/${JOB}`).terminate()
   })
 
-  it('opens the row of a level run before it signals the run, which may end at any moment', async () => {
+  it('opens the row of a run in level mode before it signals the run', async () => {
     const uid = randomUUID()
-    await know({ uid, version: 1 })
+    await journalObjects(test, [{ uid, version: 1 }])
     const target = { apiVersion: deployItemKind.apiVersion, kind: 'DeployItem', plural: 'deployitems' }
     const registry = createRegistry([defineLevel({ name: 'shop', target, queries: {}, plan: nop })])
-    const start = async () => await dispatch(isQuiet, undefined, { registry })
+    const start = async () => await dispatch(isQuiet, { registry })
     const run = async () => await findOpenJob(test.db, 'shop', uid)
 
-    await wakeOf({ controller: 'shop', uid })
+    await storeWake(test, uid, { controller: 'shop' })
     await start()
     const started = await run()
     const workflow_id = `shop/ns/task-${uid}/${uid}`
     expect(started).toMatchObject({ workflow_id, job_id: '' })
-    // It ends as runs do, but Temporal has it still.
+    // The run closes its row, but is still open in Temporal.
     await endJob(test.db, workflow_id, new Date())
-    await wakeOf({ controller: 'shop', uid })
+    await storeWake(test, uid, { controller: 'shop' })
     await start()
     expect(await run()).toMatchObject({ workflow_id, run_id: null })
-    const handle = new Client({ connection }).workflow.getHandle(workflow_id)
+    const handle = temporal().workflow.getHandle(workflow_id)
     const { events } = await handle.fetchHistory()
     expect((events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes != null)).toHaveLength(1)
-    // Once it has ended, the next one is another run of the same ID.
+    // After its end, the next run has the same workflow ID.
     await handle.terminate()
-    await wakeOf({ controller: 'shop', uid })
+    await storeWake(test, uid, { controller: 'shop' })
     await start()
     expect((await run())?.run_id).not.toBe(started?.run_id)
-    await new Client({ connection }).workflow.getHandle(workflow_id).terminate()
+    await temporal().workflow.getHandle(workflow_id).terminate()
   })
 
-  it('starts a run anew that Temporal has lost, also when what shows it may start none', async () => {
+  it('restarts a run that Temporal has lost, also for a wake that may not start runs', async () => {
     const uid = randomUUID()
     const workflow_id = `deploy/ns/task-${uid}/${uid}/${JOB}`
     const at = { cluster: 'c', namespace: 'ns', name: 'e', cause: 'test', started_at: new Date() }
-    await know({ uid, version: 1, status: { jobID: JOB } })
+    await journalObjects(test, [{ uid, version: 1, status: { jobID: JOB } }])
     await openJob(test.db, { ...at, workflow_id, run_id: '0', controller: 'deploy', uid, job_id: JOB })
-    await wakeOf({ uid, job_id: JOB, may_start: false })
+    await storeWake(test, uid, { job_id: JOB, may_start: false })
     const row = async () => await findOpenJob(test.db, 'deploy', uid)
     await dispatch(async () => ![undefined, '0'].includes((await row())?.run_id ?? undefined) && (await isQuiet()))
     expect(await row()).toMatchObject({ workflow_id, outcome: null })
-    await new Client({ connection }).workflow.getHandle(workflow_id).terminate()
+    await temporal().workflow.getHandle(workflow_id).terminate()
   })
 
-  it('starts a run anew that failed only while its object still asks for the job', async () => {
+  it('restarts a terminated run only while its object requests the job', async () => {
     const uid = randomUUID()
     const workflow_id = `deploy/ns/task-${uid}/${uid}/${JOB}`
-    const client = new Client({ connection })
+    const client = temporal()
     const runs = async () => {
-      await know({ uid, version: 1, status: { jobID: JOB } })
-      await wakeOf({ uid })
+      await journalObjects(test, [{ uid, version: 1, status: { jobID: JOB } }])
+      await storeWake(test, uid)
       await dispatch(isQuiet)
       expect(await findOpenJob(test.db, 'deploy', uid)).toMatchObject({ workflow_id })
       const { runId, staticDetails } = await client.workflow.getHandle(workflow_id).describe()
@@ -308,37 +253,37 @@ describe('the dispatcher', () => {
     expect(first).toBeTypeOf('string')
     await client.workflow.getHandle(workflow_id).terminate()
     await test.db.deleteFrom('job').execute()
-    // Its job is left unfinished.
+    // The job is unfinished.
     const second = await runs()
     expect([first, undefined]).not.toContain(second)
     await client.workflow.getHandle(workflow_id).terminate()
     await test.db.deleteFrom('job').execute()
-    const wake = await wakeOf({ uid })
+    const wake = await storeWake(test, uid)
     const known = await resolve(wake)
     expect(known).toMatchObject({ to: 'start', run: { workflowID: workflow_id } })
     if (known.to !== 'start') return
-    // A wake that was there before the end of the job.
+    // A wake from before the end of the job.
     const options = { taskQueue: 'none', controllers: undefined, workflowTaskTimeoutMs: 10_000 }
     expect(await startRun(client, known.run, options, false)).toEqual({ answer: 'ended' })
   })
 
-  it('leaves the row of a run as it ended when the journal learns only meanwhile that its object has another job', async () => {
+  it('keeps the outcome of an ended run if the journal learns of another job meanwhile', async () => {
     const uid = randomUUID()
     const workflow_id = `deploy/ns/task-${uid}/${uid}/${JOB}`
     const next = randomUUID()
-    const client = new Client({ connection })
-    await know({ uid, version: 1, status: { jobID: JOB } })
-    await wakeOf({ uid })
+    const client = temporal()
+    await journalObjects(test, [{ uid, version: 1, status: { jobID: JOB } }])
+    await storeWake(test, uid)
     await dispatch(isQuiet)
     await client.workflow.getHandle(workflow_id).terminate()
     await test.db.updateTable('job').set({ outcome: 'Superseded', finished_at: new Date() }).execute()
-    await wakeOf({ uid, cause: 'run ended: Superseded' })
+    await storeWake(test, uid, { cause: 'run ended: Superseded' })
     const start = client.workflow.start.bind(client.workflow)
     client.workflow.start = (async (...args: Parameters<typeof start>) => {
-      await know({ uid, version: 2, status: { jobID: next } })
+      await journalObjects(test, [{ uid, version: 2, status: { jobID: next } }])
       return await start(...args)
     }) as typeof start
-    await dispatch(isQuiet, undefined, { client })
+    await dispatch(isQuiet, { client })
     const rows = await test.db.selectFrom('job').select(['job_id', 'outcome']).orderBy('started_at').execute()
     expect(rows).toEqual([
       { job_id: JOB, outcome: 'Superseded' },
@@ -347,11 +292,11 @@ describe('the dispatcher', () => {
     await client.workflow.getHandle(`deploy/ns/task-${uid}/${uid}/${next}`).terminate()
   })
 
-  it('does not open the row of a run that it started before it was stopped for long: whoever took the wake has seen what came of it', async () => {
+  it('does not open the row of a run after its lease has expired', async () => {
     const uid = randomUUID()
-    await know({ uid, version: 1, status: { jobID: JOB } })
-    await wakeOf({ uid })
-    const client = new Client({ connection })
+    await journalObjects(test, [{ uid, version: 1, status: { jobID: JOB } }])
+    await storeWake(test, uid)
+    const client = temporal()
     const start = client.workflow.start.bind(client.workflow)
     let stoppedMs = 0
     client.workflow.start = (async (...args: Parameters<typeof start>) => {
@@ -360,22 +305,22 @@ describe('the dispatcher', () => {
       return handle
     }) as typeof start
     const row = async () => await findOpenJob(test.db, 'deploy', uid)
-    await dispatch(async () => (await row()) !== undefined && (await isQuiet()), undefined, {
+    await dispatch(async () => (await row()) !== undefined && (await isQuiet()), {
       client,
       now: () => new Date(Date.now() + stoppedMs),
     })
-    // It was found running, by the next try.
+    // The next delivery finds the run open.
     const workflow_id = `deploy/ns/task-${uid}/${uid}/${JOB}`
     expect(await row()).toMatchObject({ workflow_id, run_id: null })
     await client.workflow.getHandle(workflow_id).terminate()
   })
 
-  it('leaves the wake of a run that is at work here in the journal until its next look, and signals nothing', async () => {
+  it('postpones a wake of an in-flight run until its next pass, without a signal', async () => {
     const workflow_id = `execution/u9/${JOB}`
     const at = { cluster: 'c', namespace: 'ns', name: 'u9', cause: 'test', started_at: new Date() }
     await openJob(test.db, { ...at, workflow_id, run_id: 'r', controller: 'execution', uid: 'u9', job_id: JOB })
-    await wakeOf({ controller: 'execution', uid: 'u9' })
-    // Its look counts for two seconds.
+    await storeWake(test, 'u9', { controller: 'execution' })
+    // A pass counts as in flight for two seconds.
     const looked = new Date()
     const inFlightRuns = new InFlightRuns(() => looked)
     const look = async () => {
@@ -388,12 +333,12 @@ describe('the dispatcher', () => {
       const { lease_until, due } = await test.db.selectFrom('wake').selectAll().executeTakeFirstOrThrow()
       return lease_until === null && due.getTime() >= before + 2000
     }
-    await dispatch(isPutOff, inFlightRuns)
+    await dispatch(isPutOff, { inFlightRuns })
     expect(inFlightRuns.passSettled(workflow_id).woken).toBe(true)
     await look()
     expect(inFlightRuns.passSettled(workflow_id).woken).toBe(false)
-    await dispatch(isQuiet, inFlightRuns)
-    // A signal would have found no such run in Temporal.
+    await dispatch(isQuiet, { inFlightRuns })
+    // A signal would have failed, because Temporal has no such run.
     expect(await findOpenJob(test.db, 'execution', 'u9')).toMatchObject({ outcome: null })
   })
 })

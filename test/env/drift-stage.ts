@@ -2,10 +2,9 @@
 // field managers change both in the same way.
 
 import { beforeAll, expect } from 'vitest'
-
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { isAlreadyExists, KubeError } from '../../activities/kube/errors.ts'
-import { BRAND } from '../../activities/landscaper/deploy/manifest/brand.ts'
+import { OWNERSHIP_LABELS } from '../../activities/landscaper/deploy/manifest/ownership-labels.ts'
 import { customKind } from '../activities/landscaper/deploy/manifest/ordinary-objects.ts'
 import type { TargetStage, TestItem } from '../activities/landscaper/deploy/manifest/target-stage.ts'
 
@@ -105,7 +104,7 @@ export class Twins {
     await this.#stage.kube.request('PATCH', this.#twin, {
       body: { ...sample, metadata },
       contentType: 'application/apply-patch+yaml',
-      query: { fieldManager: BRAND.fieldManager, force: 'true' },
+      query: { fieldManager: OWNERSHIP_LABELS.fieldManager, force: 'true' },
     })
   }
 
@@ -140,8 +139,8 @@ export class Twins {
 function content(object: KubeObject | undefined): Fields {
   if (object === undefined) throw new Error('the object is not there')
   const { metadata } = object
-  const labels = without(metadata.labels ?? {}, [BRAND.label])
-  const annotations = without(metadata.annotations ?? {}, [BRAND.hash, 'deployment.kubernetes.io/revision'])
+  const labels = without(metadata.labels ?? {}, [OWNERSHIP_LABELS.label])
+  const annotations = without(metadata.annotations ?? {}, [OWNERSHIP_LABELS.hash, 'deployment.kubernetes.io/revision'])
   const spec = without(object['spec'] ?? {}, ['clusterIP', 'clusterIPs'])
   return {
     ...without(object, ['status']),

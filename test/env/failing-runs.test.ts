@@ -1,35 +1,21 @@
-// Runs whose workflow task fails where nobody could note it: what the sweep does about them. A real journal and a real Temporal; of the worker only
-// that it takes each task and fails. Source: docs/adr/0029.
-
-import { Client } from '@temporalio/client'
-import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
 
 import { recordStuckRun } from '../../activities/journal/write/stuck-runs.ts'
-import { createLogger } from '../../worker/server/log.ts'
 import { resyncOnce } from '../../worker/reconciler/resync.ts'
 import { openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
+import { JOB, now, silentLog, useTemporal } from './dispatch-stage.ts'
 
 const test = useJournal(inject('servers').databaseUrl)
-const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
-let connection: NativeConnection
-let client: Client
+const temporal = useTemporal()
 let taskQueue: string
-beforeAll(async () => {
-  connection = await NativeConnection.connect({ address: inject('servers').temporalAddress })
-  client = new Client({ connection })
-})
 beforeEach(() => {
   taskQueue = `failing-${randomUUID()}`
 })
-afterAll(async () => {
-  await connection.close()
-})
 
-describe('an open run whose workflow task fails again and again', () => {
-  it('is ended and its subject woken, when no worker has noted it', async () => {
+describe('an open run whose workflow task fails repeatedly', () => {
+  it('is terminated, and its subject woken, if no worker has noted it', async () => {
     const handle = await openRun()
     await failTask(3)
     expect(await sweep()).toEqual({
@@ -42,14 +28,14 @@ describe('an open run whose workflow task fails again and again', () => {
     })
   })
 
-  it('is left alone as long as it may have failed by chance', async () => {
+  it('is not terminated after few failures', async () => {
     const handle = await openRun()
     await failTask(2)
     expect(await sweep()).toEqual({ outcomes: [null], wakes: [] })
     await handle.terminate()
   })
 
-  it('is left to those who look after it, when a worker has noted it', async () => {
+  it('is not terminated if a worker has noted it', async () => {
     const handle = await openRun()
     await failTask(3)
     const { workflowId: workflowID, firstExecutionRunId: runID } = handle
@@ -58,7 +44,7 @@ describe('an open run whose workflow task fails again and again', () => {
     await handle.terminate()
   })
 
-  it('is ended when the note is of a run before it: in level mode all runs of an object have one workflow ID', async () => {
+  it('is terminated if the note is about a previous run with the same workflow ID', async () => {
     const handle = await openRun()
     await failTask(3)
     const former = { workflowID: handle.workflowId, runID: '00000000-0000-7000-8000-000000000000' }
@@ -68,11 +54,11 @@ describe('an open run whose workflow task fails again and again', () => {
   })
 })
 
-/** A run of the execution controller, with its row in the journal, without a pass for long. */
+/** A run of the execution controller with a row in the journal and without a recent pass. */
 async function openRun() {
   const uid = randomUUID()
   const workflowId = `execution/ns/e/${uid}/${JOB}`
-  const handle = await client.workflow.start('execution', { workflowId, taskQueue, args: [] })
+  const handle = await temporal().workflow.start('execution', { workflowId, taskQueue, args: [] })
   const at = { cluster: 'c', namespace: 'ns', name: 'e', cause: 'test', started_at: new Date(Date.now() - 600_000) }
   await openJob(test.db, {
     ...at,
@@ -85,22 +71,21 @@ async function openRun() {
   return handle
 }
 
-/** What a worker answers whose code throws. */
+/** Responds like a worker whose code throws. */
 async function failTask(times: number): Promise<void> {
   for (let time = 0; time < times; time++) {
-    const { taskToken } = await client.workflowService.pollWorkflowTaskQueue({
+    const { taskToken } = await temporal().workflowService.pollWorkflowTaskQueue({
       namespace: 'default',
       taskQueue: { name: taskQueue },
       identity: 'a worker',
     })
-    await client.workflowService.respondWorkflowTaskFailed({ namespace: 'default', taskToken })
+    await temporal().workflowService.respondWorkflowTaskFailed({ namespace: 'default', taskToken })
   }
 }
 
 async function sweep() {
-  const log = createLogger('test', 'silent')
   const options = { cluster: 'c', taskQueue, controllers: undefined }
-  await resyncOnce({ db: test.db, client, log, now: () => new Date() }, options)
+  await resyncOnce({ db: test.db, client: temporal(), log: silentLog, now }, options)
   const jobs = await test.db.selectFrom('job').select('outcome').execute()
   const wakes = await test.db.selectFrom('wake').select(['controller', 'cause', 'may_start']).execute()
   return { outcomes: jobs.map(({ outcome }) => outcome), wakes }

@@ -1,6 +1,5 @@
-// Bridges and workers of the release before work on beside a journal that this one has migrated, as long as journal_schema says so: every statement that
-// they send is one that PostgreSQL still takes, with the values that it took. Their statements were recorded (test/former/record-statements.js); against a
-// real PostgreSQL, in which a journal of the release before stands beside the present one.
+// Bridges and workers of the previous release run on the migrated journal as long as journal_schema permits: PostgreSQL accepts all their statements and
+// values. The statements were recorded (test/former/record-statements.js); the test runs them on a real PostgreSQL that has the present journal.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { sql } from 'kysely'
@@ -12,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../activities/journal/tes
 import { type Outcome, tryStatements } from '../former/try-statements.ts'
 
 interface Former {
-  /** The newest that the release knew. */
+  /** The newest migration that the release knew. */
   readonly migration: string
   readonly statements: readonly string[]
 }
@@ -45,16 +44,16 @@ async function migrateTo({ db }: TestDatabase, last: string): Promise<void> {
 
 const tried = async (): Promise<Outcome> => await tryStatements(former.statements, before.url, test.url)
 
-describe('processes of the release before, beside the present journal', () => {
-  it('are let work on it', async () => {
+describe('processes of the previous release on the present journal', () => {
+  it('accept its schema', async () => {
     const { rows } = await sql<{ needs: string }>`select needs from journal_schema`.execute(test.db)
     expect(former.migration >= (rows[0]?.needs ?? '')).toBe(true)
     const { rows: applied } = await sql<{ name: string }>`select name from kysely_migration`.execute(test.db)
-    // Else there would be nothing to tell.
+    // Otherwise there is nothing to compare.
     expect(applied.filter(({ name }) => name > former.migration).length).toBeGreaterThan(0)
   })
 
-  it('send no statement that it refuses, with no values that theirs took', async () => {
+  it('send no statement or value that it rejects', async () => {
     expect(former.statements.length).toBeGreaterThan(50)
     const { refusals, unknown, inFlightRuns } = await tried()
     expect(unknown).toEqual([])
@@ -62,7 +61,7 @@ describe('processes of the release before, beside the present journal', () => {
     expect(inFlightRuns.size).toBeGreaterThan(45)
   })
 
-  it('would be refused by a journal that has lost what they name, or asks for more than they say', async () => {
+  it('are rejected by a journal without one of their columns, or with a new required column', async () => {
     for (const change of [
       'alter table job rename column restarts to begun_anew',
       'alter table wake drop column may_start',

@@ -3,10 +3,9 @@
 import { FINALIZER } from '../../workflows/landscaper/contract.ts'
 import { ApplicationFailure } from '@temporalio/common'
 import { beforeEach } from 'vitest'
-
 import {
-  DeployError,
   type Deployer,
+  DeployError,
   type DeployStep,
   type ItemAct,
   type ItemWork,
@@ -14,13 +13,15 @@ import {
 } from '../../activities/landscaper/deploy/run/deployer.ts'
 import type { TargetCluster } from '../../activities/landscaper/deploy/target/target-cluster.ts'
 import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
-import { goOn } from '../../activities/landscaper/deploy/run/item-activities.ts'
+import {
+  joinOrRun,
+  sendActivities,
+  type FirstAttempts,
+  type SendResult,
+} from '../../activities/landscaper/deploy/run/item-activities.ts'
 import { type ItemResult, runItem } from '../../activities/landscaper/deploy/run/run-item.ts'
-import { sendActivities, type SendResult } from '../../activities/landscaper/deploy/run/send-items.ts'
-import type { Sending } from '../../activities/landscaper/deploy/run/sending.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
-
 import type { TinyApi } from '../activities/kube/tiny-api.ts'
 import { useWriteStage, type WriteStage } from '../activities/kube/write-stage.ts'
 import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
@@ -79,15 +80,15 @@ class ItemStage {
     await runItem(this.#deps, this.#deployers, { ...CALL, act, attempt })
 
   /** The first try, as a pass makes it. */
-  send = async (sending: Sending, version = '1'): Promise<SendResult> => {
+  send = async (sending: FirstAttempts, version = '1'): Promise<SendResult> => {
     const items = [{ uid: 'uid-a', name: 'a', version, uninstalls: false }]
     const input = { by: BY, subject: EXECUTION, jobID: 'job', items }
     return await sendActivities(this.#deps, this.#deployers, sending).sendItems(input)
   }
 
   /** The activity of the item, which comes after the first try. */
-  goOn = async (sending: Sending, attempt = 1, signal = CALL.signal): Promise<ItemResult> =>
-    await goOn(this.#deps, this.#deployers, sending, { ...CALL, act: 'install', attempt, signal })
+  goOn = async (sending: FirstAttempts, attempt = 1, signal = CALL.signal): Promise<ItemResult> =>
+    await joinOrRun(this.#deps, this.#deployers, sending, { ...CALL, act: 'install', attempt, signal })
 
   get #deps(): LandscaperDeps {
     const openSecret = () => Promise.reject(new Error('no item opens a Secret'))

@@ -1,4 +1,4 @@
-// Jobs of roots are told on their objects: a real PostgreSQL, and a small API server that keeps the Events.
+// Events for root jobs: a real PostgreSQL, and a small API server that stores the Events.
 
 import { randomUUID } from 'node:crypto'
 
@@ -16,7 +16,7 @@ const MINUTE = 60_000
 const ago = (ms: number) => new Date(NOW - ms)
 const MOST = 10
 
-/** What one worker has. @param at where its clock is. */
+/** The reporter of one worker. @param at its clock. */
 function worker(at: () => Date = () => new Date(NOW)): JobEvents {
   const { kube, log } = stage().deps
   return new JobEvents({ kube, log, now: at, registry: builtInRegistry, db: stage().database.db }, { cluster: 'local' })
@@ -84,8 +84,8 @@ const told = () =>
     return { uid: (involvedObject as unknown as { uid: string }).uid, reason, type, message }
   })
 
-describe('a job of a root', () => {
-  it('is told when it lasts, when it has ended well after that, and when it does not come on', async () => {
+describe('a root job', () => {
+  it('has Events when it runs for long, when it succeeds after that, and when it stalls', async () => {
     const [lasting, ended, stalled] = [
       await job(),
       await job({ startedMs: 61_000, outcome: 'Succeeded', finishedMs: 1000 }),
@@ -111,10 +111,10 @@ describe('a job of a root', () => {
     )
   })
 
-  it('is not told of when it is over soon, has failed, is a child, or is of another cluster', async () => {
+  it('has no Event if it is short, failed, hosted, or of another cluster', async () => {
     await job({ startedMs: 3000 })
     await job({ startedMs: 9000, outcome: 'Succeeded', finishedMs: 1000 })
-    // Its error has been told with the write of the status.
+    // The write of the status has recorded its error.
     await job({ startedMs: 61_000, outcome: 'Failed', finishedMs: 1000 })
     await job({ owner: 'parent' })
     await job({ cluster: 'copy' })
@@ -123,7 +123,7 @@ describe('a job of a root', () => {
     expect(told()).toEqual([])
   })
 
-  it('is told once, whoever looks, and while it stalls once an hour', async () => {
+  it('has one Event of each type from all workers, and one per hour while it stalls', async () => {
     await job({ startedMs: 30 * MINUTE })
     let at = NOW
     const [one, other] = [worker(() => new Date(at)), worker()]
@@ -138,7 +138,7 @@ describe('a job of a root', () => {
     expect(told().map(({ reason }) => reason)).toEqual(['JobStarted', 'JobStalled', 'JobStalled'])
   })
 
-  it('is told a few at a time in a namespace of many, and waits for no other namespace', async () => {
+  it('does not wait for the Events of many jobs in another namespace', async () => {
     for (let index = 0; index < MOST + 3; index++) await job({ namespace: 'crowd' })
     const alone = await job({ namespace: 'alone' })
     const one = worker()
@@ -149,7 +149,7 @@ describe('a job of a root', () => {
     expect(told()).toHaveLength(MOST + 4)
   })
 
-  it('is told with the next look when the API server did not take it', async () => {
+  it('has its Event after the next poll if the API server rejected it', async () => {
     await job()
     const one = worker()
     stage().api.intercept = () => refusal(403, 'Forbidden')

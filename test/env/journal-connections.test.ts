@@ -54,7 +54,7 @@ describe('a server that falls silent', () => {
     const stop = new AbortController()
     let heard = 0
     const onWake = () => void (heard += 1)
-    const listening = { databaseUrl: throughProxy(), onWake, log, askEveryMs: 200, answerMs: 2000 }
+    const listening = { databaseUrl: throughProxy(), onWake, log, pingEveryMs: 200, answerMs: 2000 }
     const end = listenForWakes(listening, stop.signal)
     /** A connection that was lost for another reason is made anew as well. */
     const hearsAfter = async (what: () => unknown) => {

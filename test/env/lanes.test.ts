@@ -1,19 +1,11 @@
-// Workers that share the deploy items of Pawl's own types out among themselves: whose wakes they take, who hosts an item, where its run is started.
-// A real journal and a real Temporal; no worker runs.
-
-import { Client } from '@temporalio/client'
-import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { journalEvents, journalWrites, reduceWrites } from '../../activities/journal/write/events.ts'
 import { jobsToLookUp, resyncWakes } from '../../activities/journal/write/resync.ts'
 import { claimWakes, type NewWake, nextWakeDue, upsertWakes } from '../../activities/journal/write/wakes.ts'
-import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
-import { Dispatcher } from '../../worker/reconciler/dispatcher.ts'
 import { partitionShares, excludedPartitions } from '../../worker/reconciler/task-queues.ts'
 import { directLookups, watchedKindKeys, resolveWake } from '../../worker/reconciler/resolve-wake.ts'
 import { resyncOnce } from '../../worker/reconciler/resync.ts'
-import { createLogger } from '../../worker/server/log.ts'
 import { builtInRegistry } from '../../worker/server/registry.ts'
 import { FINALIZER } from '../../workflows/landscaper/contract.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
@@ -22,23 +14,14 @@ import { installationKind } from '../../workflows/landscaper/installation/kind.t
 import { deps, later, NOW, seen, type TaskOptions } from '../activities/journal/build-events.ts'
 import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
+import { createDispatcher, JOB, silentLog, useTemporal, wakeRow } from './dispatch-stage.ts'
 
 const test = useJournal(inject('servers').databaseUrl)
-let connection: NativeConnection
-let client: Client
-beforeAll(async () => {
-  connection = await NativeConnection.connect({ address: inject('servers').temporalAddress })
-  client = new Client({ connection })
-})
-afterAll(async () => {
-  await connection.close()
-})
+const temporal = useTemporal()
 
-const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
 const MOCK = 'landscaper.gardener.cloud/mock'
 const MANIFEST = 'landscaper.gardener.cloud/kubernetes-manifest'
 const RUNNING = { jobID: JOB }
-const log = createLogger('test', 'silent')
 const ignored = { ...deps, route: () => ({ ignored: 'set-up' }) }
 const shares = (deployers: string) => partitionShares(builtInRegistry.controllers.values(), { deployers })
 
@@ -80,30 +63,16 @@ async function hostServing(serves: readonly string[] | null): Promise<string> {
   return workflow_id
 }
 
-const wakeFor = (uid: string, more: Partial<NewWake> = {}): NewWake => ({
-  controller: 'deploy',
-  uid,
-  job_id: '',
-  cluster: 'c',
-  namespace: 'ns',
-  name: `task-${uid}`,
-  seq: 1,
-  due: NOW,
-  foreign_event: true,
-  may_start: true,
-  writer: null,
-  cause: 'test',
-  ...more,
-})
+const wakeFor = (uid: string, overrides: Partial<NewWake> = {}) => wakeRow(uid, { due: NOW, ...overrides })
 
 describe('wakes of items', () => {
   const claim = async (deployers?: string) => {
-    const left = deployers === undefined ? [] : excludedPartitions(shares(deployers))
-    const from = { cluster: 'c', left, owner: 'd', limit: 9, leaseMs: 1000, now: NOW }
+    const unhandledPartitions = deployers === undefined ? [] : excludedPartitions(shares(deployers))
+    const from = { cluster: 'c', unhandledPartitions, owner: 'd', limit: 9, leaseMs: 1000, now: NOW }
     return (await claimWakes(test.db, from)).map(({ uid }) => uid).sort()
   }
 
-  it('are taken by workers that serve their types; what is of no built-in type, or another controller’s, by any', async () => {
+  it('are claimed by workers that handle their types; wakes of other types and controllers by any worker', async () => {
     await know(item('a', MOCK), item('b', MANIFEST), item('c', 'example.com/theirs'))
     const wakes = [...['a', 'b', 'c', 'unknown'].map((uid) => wakeFor(uid)), wakeFor('b', { controller: 'other' })]
     await upsertWakes(test.db, wakes, NOW)
@@ -115,7 +84,7 @@ describe('wakes of items', () => {
     expect(await claim('kubernetes-manifest')).toEqual(['b'])
   })
 
-  it('are taken of all types by a worker without the flag, and by one that names all', async () => {
+  it('are claimed for all types by a worker without the flag, or with all types', async () => {
     for (const deployers of [undefined, 'mock,kubernetes-manifest']) {
       await test.db.deleteFrom('wake').execute()
       await test.db.deleteFrom('object').execute()
@@ -125,7 +94,7 @@ describe('wakes of items', () => {
     }
   })
 
-  it('let a worker sleep until one that it serves is due', async () => {
+  it('let a worker sleep until a wake of its types is due', async () => {
     await know(item('a', MOCK), item('b', MANIFEST))
     await upsertWakes(test.db, [wakeFor('a'), wakeFor('b', { due: later(500) })], NOW)
     const due = async (deployers: string) => {
@@ -135,7 +104,7 @@ describe('wakes of items', () => {
     expect(await due('mock')).toEqual(NOW)
   })
 
-  it('do not hold back the look-up of a run that another worker could start', async () => {
+  it('do not delay the check of a run that another worker could start', async () => {
     await know(item('a', MOCK), item('b', MANIFEST))
     for (const uid of ['a', 'b'])
       await openJob(test.db, {
@@ -166,7 +135,7 @@ describe('an item that has the job of its Installation', () => {
     return await resolveWake(wake, directLookups(test.db))
   }
 
-  it('is hosted where the open run serves its type, and a root where it does not', async () => {
+  it('is hosted if the open run handles its type, and is a root otherwise', async () => {
     await know(item('a', MOCK, { status: RUNNING }), item('b', MANIFEST, { status: RUNNING }))
     const workflow_id = await hostServing([MOCK])
     expect(await resolve('a')).toMatchObject({ to: 'open', job: { workflow_id, serves: [MOCK] } })
@@ -176,14 +145,14 @@ describe('an item that has the job of its Installation', () => {
     })
   })
 
-  it('is hosted where the open run serves all, or none is open', async () => {
+  it('is hosted if the open run handles all types, or no run is open', async () => {
     await know(item('b', MANIFEST, { status: RUNNING }))
     expect(await resolve('b')).toMatchObject({ to: 'start', run: { controller: 'installation' } })
     const workflow_id = await hostServing(null)
     expect(await resolve('b')).toMatchObject({ to: 'open', job: { workflow_id } })
   })
 
-  it('is not a root for what the run of another job serves, or did serve', async () => {
+  it("is not a root because of the types of another job's run", async () => {
     await know(item('b', MANIFEST, { status: RUNNING }))
     const workflow_id = await hostServing([MOCK])
     await test.db.updateTable('job').set({ outcome: 'lost' }).execute()
@@ -192,7 +161,7 @@ describe('an item that has the job of its Installation', () => {
     expect(await resolve('b')).toMatchObject({ to: 'open', job: { workflow_id } })
   })
 
-  it('is found by the sweep when nothing wakes it', async () => {
+  it('is found by the resync without an event', async () => {
     await know(item('a', MOCK, { status: RUNNING }), item('b', MANIFEST, { status: RUNNING }))
     await hostServing([MOCK])
     const controllers = [builtInRegistry.controllers.get('deploy')!]
@@ -222,55 +191,34 @@ describe('a run that hands its job down to an item', () => {
     return (await test.wakes()).map(({ controller, uid, foreign_event }) => ({ controller, uid, foreign_event }))
   }
 
-  it('wakes it when it does not serve its type: the job is for a run of another worker', async () => {
+  it('wakes the item if the run does not handle its type', async () => {
     expect(await handDown([MOCK], MANIFEST)).toEqual([{ controller: 'deploy', uid: 'a', foreign_event: true }])
   })
 
   it.each([
     ['serves it', [MANIFEST]],
     ['serves all', null],
-  ])('wakes nothing of its tree when it %s', async (_, serves) => {
+  ])('wakes no object of its tree if it %s', async (_, serves) => {
     expect(await handDown(serves, MANIFEST)).toEqual([])
   })
 })
 
-describe('the dispatcher of a worker that serves some types', () => {
+describe('the dispatcher of a worker with selected types', () => {
   const dispatch = async (
     controllers: readonly string[] | undefined,
     taskQueue: string,
     until: () => Promise<boolean>,
     deployers: string | undefined = 'mock',
   ) => {
-    const now = () => new Date()
     const at = { taskQueue, controllers, shares: deployers === '' ? [] : shares(deployers) }
-    const dispatcher = new Dispatcher(
-      {
-        db: test.db,
-        asyncCommitDb: test.db,
-        client,
-        log,
-        now,
-        report: () => undefined,
-        inFlightRuns: new InFlightRuns(() => new Date()),
-      },
-      {
-        owner: 'd',
-        cluster: 'c',
-        slots: 5,
-        leaseMs: 5000,
-        idleMs: 50,
-        wokenSlotMs: 1000,
-        ...at,
-        workflowTaskTimeoutMs: 10_000,
-      },
-    )
+    const dispatcher = createDispatcher(test, temporal(), {}, at)
     const running = dispatcher.run()
     await expect.poll(until, { timeout: 30_000 }).toBe(true)
     dispatcher.stop()
     await running
   }
   const describeRun = async (workflowID: string) => {
-    const handle = client.workflow.getHandle(workflowID)
+    const handle = temporal().workflow.getHandle(workflowID)
     const { taskQueue } = await handle.describe()
     const { events } = await handle.fetchHistory()
     const payloads = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? []
@@ -280,7 +228,7 @@ describe('the dispatcher of a worker that serves some types', () => {
   const isOpen = async (controller: string, uid: string) =>
     (await findOpenJob(test.db, controller, uid)) !== undefined && (await test.wakes()).length === 0
 
-  it('starts the run of an Installation with what it serves, in its input, its row and its queue', async () => {
+  it('starts the run of an Installation with its types in input, row and queue', async () => {
     const taskQueue = `q-${randomUUID()}`
     await know(item('a', MOCK, { status: RUNNING }))
     await upsertWakes(test.db, [wakeFor('inst', { controller: 'installation', name: 'task-inst' })], NOW)
@@ -291,7 +239,7 @@ describe('the dispatcher of a worker that serves some types', () => {
     expect(run).toMatchObject({ taskQueue: `${taskQueue}-installation-mock`, input: { jobID: JOB, serves: [MOCK] } })
   })
 
-  it('starts that of an item on the queue of its type, with an input like any other', async () => {
+  it('starts the run of an item on the queue of its type, with the usual input', async () => {
     const taskQueue = `q-${randomUUID()}`
     const uid = randomUUID()
     await know(item(uid, MOCK, { status: RUNNING }))
@@ -321,7 +269,7 @@ describe('the dispatcher of a worker that serves some types', () => {
       serves: [MANIFEST],
       queue: '-installation-kubernetes-manifest',
     },
-  ])('begins a job again with what it served, as far as it can: where it $who', async (given) => {
+  ])('restarts a job with its previous types if it can: it $who', async (given) => {
     const { deployers, controllers, serves, queue } = given
     const [first, second] = [`q-${randomUUID()}`, `q-${randomUUID()}`]
     const uid = randomUUID()
@@ -332,7 +280,9 @@ describe('the dispatcher of a worker that serves some types', () => {
     await upsertWakes(test.db, [wake], NOW)
     await dispatch(['installation'], first, () => isOpen('installation', uid))
     const row = await findOpenJob(test.db, 'installation', uid)
-    await client.workflow.getHandle(row?.workflow_id ?? '').terminate()
+    await temporal()
+      .workflow.getHandle(row?.workflow_id ?? '')
+      .terminate()
     await test.db.updateTable('job').set({ outcome: 'lost' }).execute()
     await test.db.deleteFrom('wake').execute()
     await upsertWakes(test.db, [wake], NOW)
@@ -342,7 +292,7 @@ describe('the dispatcher of a worker that serves some types', () => {
     expect(run).toMatchObject({ taskQueue: `${second}${queue}`, input: { jobID: JOB, serves } })
   })
 
-  it('leaves the start of a host’s run to a worker that runs its controller', async () => {
+  it('leaves the start of a host’s run to workers of its controller', async () => {
     await know(item('a', MOCK, { status: RUNNING }))
     await upsertWakes(test.db, [wakeFor('a')], NOW)
     const wakes = async () => (await test.wakes()).map(({ controller, uid }) => `${controller} ${uid}`)
@@ -351,12 +301,12 @@ describe('the dispatcher of a worker that serves some types', () => {
   })
 })
 
-describe('an open run of an item without a pass for long', () => {
+describe('an open run of an item without a recent pass', () => {
   const left = { outcomes: [null], status: 'RUNNING' }
   const sweep = async (runs: string, deployers: string | undefined) => {
     await know(item('a', MOCK, { status: RUNNING }))
     const workflowId = `deploy/${randomUUID()}`
-    const handle = await client.workflow.start('deploy', { workflowId, taskQueue: runs, args: [] })
+    const handle = await temporal().workflow.start('deploy', { workflowId, taskQueue: runs, args: [] })
     await openJob(test.db, {
       workflow_id: workflowId,
       run_id: handle.firstExecutionRunId,
@@ -371,22 +321,25 @@ describe('an open run of an item without a pass for long', () => {
     })
     const at =
       deployers === undefined ? { controllers: undefined } : { controllers: ['deploy'], shares: shares(deployers) }
-    await resyncOnce({ db: test.db, client, log, now: () => new Date() }, { cluster: 'c', taskQueue: 'q', ...at })
+    await resyncOnce(
+      { db: test.db, client: temporal(), log: silentLog, now: () => new Date() },
+      { cluster: 'c', taskQueue: 'q', ...at },
+    )
     const jobs = await test.db.selectFrom('job').select('outcome').execute()
     const status = (await handle.describe()).status.name
     if (status === 'RUNNING') await handle.terminate()
     return { outcomes: jobs.map(({ outcome }) => outcome), status }
   }
 
-  it('is left alone on the queue of its type', async () => {
+  it('stays open on the queue of its type', async () => {
     expect(await sweep('q-deploy-mock', 'mock')).toEqual(left)
   })
 
-  it('is left to those who serve its type, wherever it is', async () => {
+  it('stays open on any queue if this worker does not handle its type', async () => {
     expect(await sweep(`q-${randomUUID()}`, 'kubernetes-manifest')).toEqual(left)
   })
 
-  it('is started again by those when no worker serves its queue, also when there are no types of their own any more', async () => {
+  it('is restarted by a worker of its type if no worker polls its queue', async () => {
     const ended = { outcomes: ['lost'], status: 'TERMINATED' }
     expect(await sweep(`q-${randomUUID()}`, 'mock')).toEqual(ended)
     await test.db.deleteFrom('job').execute()

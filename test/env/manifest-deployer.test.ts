@@ -1,8 +1,7 @@
 // The manifest deployer on a real cluster with its controllers: what is sent, what is left alone, and what a second job writes.
 
 import { describe, expect, inject, it } from 'vitest'
-
-import { BRAND } from '../../activities/landscaper/deploy/manifest/brand.ts'
+import { OWNERSHIP_LABELS } from '../../activities/landscaper/deploy/manifest/ownership-labels.ts'
 import { V1 } from '../activities/landscaper/deploy/manifest/manifests.ts'
 import { job, ordinary, service } from '../activities/landscaper/deploy/manifest/ordinary-objects.ts'
 import { useTargetStage } from '../activities/landscaper/deploy/manifest/target-stage.ts'
@@ -26,7 +25,7 @@ describe('a manifest item', () => {
     ])
     expect(await item.reconcile()).toMatchObject({ result: 'done' })
     const live = await stage.map('created')
-    expect(live?.metadata.labels).toEqual({ [BRAND.label]: 'creates' })
+    expect(live?.metadata.labels).toEqual({ [OWNERSHIP_LABELS.label]: 'creates' })
     expect(live?.metadata.annotations).toMatchObject({ born: 'yes' })
     expect((live?.metadata as { managedFields?: unknown }).managedFields).toMatchObject([{ manager: 'pawl-manifest' }])
     const { uid = '' } = live?.metadata ?? {}
@@ -211,7 +210,7 @@ describe('an update', () => {
     item.configure([{ policy: 'fallback', manifest: stage.configMap('fallback', { a: '2' }) }])
     await item.reconcile()
     expect(await stage.data('fallback')).toEqual({ a: '2' })
-    await stage.patch(stage.mapPath('fallback'), { metadata: { labels: { [BRAND.label]: 'other' } } })
+    await stage.patch(stage.mapPath('fallback'), { metadata: { labels: { [OWNERSHIP_LABELS.label]: 'other' } } })
     await item.configure([{ policy: 'fallback', manifest: stage.configMap('fallback', { a: '3' }) }]).reconcile()
     expect(await stage.data('fallback')).toEqual({ a: '2' })
     expect(item.managed).toEqual([])

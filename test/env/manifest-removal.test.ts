@@ -1,8 +1,7 @@
 // What the manifest deployer takes away, in which order, what it waits for and what it leaves: on a real cluster with its controllers.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
-
-import { BRAND } from '../../activities/landscaper/deploy/manifest/brand.ts'
+import { OWNERSHIP_LABELS } from '../../activities/landscaper/deploy/manifest/ownership-labels.ts'
 import { customKind } from '../activities/landscaper/deploy/manifest/ordinary-objects.ts'
 import { forbidden, TargetStage } from '../activities/landscaper/deploy/manifest/target-stage.ts'
 
@@ -150,7 +149,7 @@ describe('orphans of an update', () => {
     await stage.kube.request('DELETE', stage.mapPath('anew'))
     await stage.create(stage.configMap('anew'))
     await item.configure([]).reconcile()
-    expect((await stage.map('moved'))?.metadata.labels).toEqual({ [BRAND.label]: 'taker' })
+    expect((await stage.map('moved'))?.metadata.labels).toEqual({ [OWNERSHIP_LABELS.label]: 'taker' })
     expect(await stage.data('anew')).toEqual({ a: '1' })
   })
 })

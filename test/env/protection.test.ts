@@ -37,8 +37,8 @@ const objectsOf = (name: string, secret?: string): TargetObjects => ({
   secret: secret === undefined ? undefined : stage().api.objects.get(pathOf('secrets', secret)),
 })
 
-const hold = (name: string, secret?: string) => protection.hold(BY, objectsOf(name, secret))
-const release = () => protection.release(BY, 'n')
+const hold = (name: string, secret?: string) => protection.addFinalizers(BY, objectsOf(name, secret))
+const release = () => protection.removeFinalizers(BY, 'n')
 const finalizers = (plural: string, name: string) =>
   stage().api.objects.get(pathOf(plural, name))?.metadata.finalizers ?? []
 const writes = () => stage().api.requests.filter((request) => request.startsWith('PATCH'))
@@ -48,7 +48,7 @@ describe('a Target that is used', () => {
     put('secrets', 'access')
     target('here', 'access', { finalizers: ['example.com/other'] })
     const seen = objectsOf('here', 'access')
-    await Promise.all([1, 2, 3].map(() => protection.hold(BY, seen)))
+    await Promise.all([1, 2, 3].map(() => protection.addFinalizers(BY, seen)))
     expect(finalizers('targets', 'here')).toEqual(['example.com/other', IN_USE_FINALIZER])
     expect(finalizers('secrets', 'access')).toEqual([IN_USE_FINALIZER])
     await hold('here', 'access')
@@ -93,7 +93,7 @@ describe('a Target that is used', () => {
     target('going', undefined, { deletionTimestamp: NOW, finalizers: ['example.com/other'] })
     await hold('going')
     target('here')
-    await createProtection(stage().deps, false).hold(BY, objectsOf('here'))
+    await createProtection(stage().deps, false).addFinalizers(BY, objectsOf('here'))
     expect(writes()).toEqual([])
   })
 })
@@ -117,7 +117,7 @@ describe('a release of a worker with --protect no', () => {
     target('used')
     await hold('unused')
     item('one', 'used', { status: { providerStatus: {} } })
-    await createProtection(stage().deps, false).release(BY, 'n')
+    await createProtection(stage().deps, false).removeFinalizers(BY, 'n')
     expect([finalizers('targets', 'unused'), finalizers('targets', 'used')]).toEqual([[], []])
   })
 })
@@ -165,7 +165,7 @@ describe('a release', () => {
 
   it('does not count the item that is about to be released', async () => {
     item('a', 'here')
-    await protection.release(BY, 'n', 'uid-a')
+    await protection.removeFinalizers(BY, 'n', 'uid-a')
     expect(finalizers('targets', 'here')).toEqual([])
   })
 

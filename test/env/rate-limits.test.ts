@@ -1,5 +1,5 @@
-// The rate limits of failing passes, seen from outside: when wakes can be claimed, with a clock that the test moves.
-// Source: seeds/chaos-mesh-controller-rules.txt "Error Handling" (per item 5 ms doubling to 1000 s; overall 10 a second, burst 100).
+// The rate limits of failing passes: when their wakes can be claimed, with a clock that the test moves.
+// Source: seeds/chaos-mesh-controller-rules.txt "Error Handling" (per item 5 ms doubling to 1000 s; overall 10 per second, burst 100).
 
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 import type { Deps } from '../../activities/deps.ts'
@@ -19,7 +19,7 @@ beforeEach(async () => {
   await deps.db.deleteFrom('retry_turn').execute()
 })
 
-/** A pass of the subject that ends in a retryable fault, the `attempt`th in a row; 0: it ends without one. */
+/** A pass of the subject: the `attempt`th retryable failure in a row; 0: a success. */
 async function endPass(
   uid: string,
   attempt: number,
@@ -41,14 +41,14 @@ async function endPass(
   })
 }
 
-/** Takes what is due now, as a dispatcher does. */
+/** Claims all due wakes, like a dispatcher. */
 async function claim(): Promise<readonly Wake[]> {
   const wakes = await claimWakes(deps.db, { cluster: 'local', owner: 'd', limit: 1000, leaseMs: 1000, now: deps.now() })
   if (wakes.length > 0) await acknowledgeWakes(deps.db, wakes)
   return wakes
 }
 
-/** Moves the clock to the next wake. @returns how far, in milliseconds. */
+/** Moves the clock to the next wake. @returns the difference in milliseconds. */
 async function sleepUntilDue(): Promise<number> {
   const due = (await nextWakeDue(deps.db, { cluster: 'local' }))?.getTime() ?? Infinity
   const slept = due - clock
@@ -58,8 +58,8 @@ async function sleepUntilDue(): Promise<number> {
   return slept
 }
 
-describe('a subject whose passes fail again and again', () => {
-  it('waits 5 ms, then twice as long each time, up to 1000 s, and begins anew after a pass without a fault', async () => {
+describe('a subject whose passes fail repeatedly', () => {
+  it('waits 5 ms, doubling up to 1000 s, and starts again at 5 ms after a successful pass', async () => {
     const delays: number[] = []
     for (let attempt = 1; attempt <= 22; attempt++) {
       await endPass('u', attempt)
@@ -76,7 +76,7 @@ describe('a subject whose passes fail again and again', () => {
   })
 })
 
-describe('controllers of one kind with limits of their own for retries', () => {
+describe('controllers of one kind with their own limits for retries', () => {
   const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
   const level = (name: string, retries?: RetryLimits) =>
     defineLevel({ name, target, queries: {}, plan: nop, ...(retries && { settings: { retries } }) })
@@ -86,7 +86,7 @@ describe('controllers of one kind with limits of their own for retries', () => {
     level('plain'),
   ].map(levelMode)
 
-  /** When the next pass of each subject is due, after one that failed. @returns milliseconds from now. */
+  /** Fails a pass of each subject. @returns when their next passes are due, in milliseconds from now. */
   async function dueAfterFailure(controller: string, uids: readonly string[], attempt: number): Promise<number[]> {
     const { settleLevel } = settleActivities({
       ...deps,
@@ -107,7 +107,7 @@ describe('controllers of one kind with limits of their own for retries', () => {
     return uids.map((uid) => (wakes.find((wake) => wake.uid === uid)?.due.getTime() ?? 0) - clock)
   }
 
-  it('wait from their first to their longest wait, each its own', async () => {
+  it('use their own first and longest delay', async () => {
     const due = { patient: [] as number[], plain: [] as number[] }
     for (const attempt of [1, 2, 3, 30]) {
       due.patient.push(...(await dueAfterFailure('patient', ['u'], attempt)))
@@ -116,7 +116,7 @@ describe('controllers of one kind with limits of their own for retries', () => {
     expect(due).toEqual({ patient: [300, 600, 1000, 1000], plain: [5, 10, 20, 1_000_000] })
   })
 
-  it('have a budget of their own in a namespace, and owe no longer than their longest wait', async () => {
+  it('have separate budgets in a namespace, and never exceed their longest delay', async () => {
     expect(await dueAfterFailure('shy', ['a', 'b', 'c', 'd'], 1)).toEqual([5, 5, 2000, 4000])
     expect(await dueAfterFailure('plain', ['a', 'b', 'c', 'd'], 1)).toEqual([5, 5, 5, 5])
     clock += 60_000
@@ -125,7 +125,7 @@ describe('controllers of one kind with limits of their own for retries', () => {
 })
 
 describe('a failing subject that a script patches a thousand times', () => {
-  it('costs its neighbours in the namespace nothing, and waits for its own back-off', async () => {
+  it('does not delay its neighbours in the namespace, and waits for its own back-off', async () => {
     for (let attempt = 1; attempt <= 1000; attempt++) await endPass('patched', attempt, undefined, { isOutside: true })
     await endPass('neighbour', 1)
     const wakes = await deps.db.selectFrom('wake').select(['uid', 'due']).execute()
@@ -137,7 +137,7 @@ describe('a failing subject that a script patches a thousand times', () => {
     expect(await sleepUntilDue()).toBe(1_000_000)
   }, 180_000)
 
-  it('takes its turn for the tries that no patch has asked for', async () => {
+  it('counts against the budget for retries that no patch caused', async () => {
     for (let index = 0; index < 100; index++) await endPass(`u${index}`, 1)
     await endPass('retried', 1)
     await endPass('patched', 1, undefined, { isOutside: true })
@@ -154,7 +154,7 @@ describe('a failing subject that a script patches a thousand times', () => {
 })
 
 describe('three hundred subjects that fail at the same moment', () => {
-  it('come again a hundred at once, then ten a second, whoever comes first', async () => {
+  it('are retried in a burst of one hundred, and then ten per second', async () => {
     const uids = Array.from({ length: 300 }, (_, index) => `u${index}`)
     for (const uid of uids) await endPass(uid, 1)
     const claimed: number[] = []
@@ -167,14 +167,14 @@ describe('three hundred subjects that fail at the same moment', () => {
     expect(claimed).toEqual([0, 100, 100, 101, 110, 119, 120, 200, 300])
   })
 
-  it('do not hold up a subject that asks for another pass without a fault', async () => {
+  it('do not delay a subject that requests another pass without a failure', async () => {
     for (let index = 0; index < 150; index++) await endPass(`u${index}`, 1)
     await endPass('calm', 0, 20)
     clock = START + 20
     expect((await claim()).map(({ uid }) => uid)).toContain('calm')
   })
 
-  it('leave the larger of both delays to one that has failed for long', async () => {
+  it('use the larger one of budget delay and back-off', async () => {
     for (let index = 0; index < 120; index++) await endPass(`u${index}`, 1)
     await endPass('old', 12)
     clock = START + 10_239

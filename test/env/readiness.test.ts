@@ -1,15 +1,13 @@
 // Readiness and exports of real objects: a Deployment that its controllers roll out, objects that are patched by hand, labels over namespaces.
 
 import { describe, expect, it } from 'vitest'
-
 import type { DeployStep } from '../../activities/landscaper/deploy/run/deployer.ts'
 import {
-  type ManagedObject,
   checkReadiness,
+  type ManagedObject,
 } from '../../activities/landscaper/deploy/objects/readiness/check-readiness.ts'
 import { readReadinessConfig } from '../../activities/landscaper/deploy/objects/readiness/readiness-config.ts'
-import { readExportsConfig } from '../../activities/landscaper/deploy/objects/export-config.ts'
-import { readExports } from '../../activities/landscaper/deploy/objects/resource-exports.ts'
+import { readExports, readExportsConfig } from '../../activities/landscaper/deploy/objects/resource-exports.ts'
 import { until, useTargetStage } from './target-stage.ts'
 import { data } from '../activities/landscaper/tenant-data.ts'
 

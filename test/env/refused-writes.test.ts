@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, inject, it } from 'vitest'
 
 import { deployers } from '../../activities/landscaper/deploy/deployers.gen.ts'
 import { deployer as mockDeployer, mockExportName } from '../../activities/landscaper/deploy/mock/deployer.ts'
-import { answerActivities } from '../../activities/landscaper/deploy/run/answer-items.ts'
+import { quickItemActivities } from '../../activities/landscaper/deploy/run/answer-items.ts'
 import type { Deployer, QuickDeployer } from '../../activities/landscaper/deploy/run/deployer.ts'
 import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import { ownerReference } from '../../activities/kube/owners.ts'
@@ -68,7 +68,7 @@ async function deploy(refuse: TinyApi['intercept'] = () => undefined, chosen: re
   const chosenItems = items().map(({ metadata: { uid = '', name } }) => ({ uid, item: name }))
   const subject = { kind: 'Execution', uid: 'uid-exec', namespace: 'n', name: 'exec' }
   const input = { by: BY, subject, jobID: 'job', items: chosenItems, ownVersion: 0 }
-  return await answerActivities(deps, chosen).deployMockItems(input)
+  return await quickItemActivities(deps, chosen).deployMockItems(input)
 }
 
 describe('a batch of mock items', () => {

@@ -1,10 +1,8 @@
 // The first try of items that take long, and the activities that go on where it has left them.
 
 import { describe, expect, inject, it } from 'vitest'
-
 import type { DeployStep, ItemWork } from '../../activities/landscaper/deploy/run/deployer.ts'
-import { Sending } from '../../activities/landscaper/deploy/run/sending.ts'
-
+import { FirstAttempts } from '../../activities/landscaper/deploy/run/item-activities.ts'
 import { failed, failureOf, PROVIDER, useItemStage, waiting } from './item-stage.ts'
 
 const stage = useItemStage(inject('servers').databaseUrl)
@@ -15,7 +13,7 @@ describe('the first try', () => {
   it('ends an item that is ready at once, and leaves nothing to join', async () => {
     item()
     stage.answers = [ready]
-    const sending = new Sending()
+    const sending = new FirstAttempts()
     const { sent } = await send(sending)
     expect(sent).toMatchObject([{ uid: 'uid-a', result: { isWaiting: false, item: { jobIDFinished: 'job' } } }])
     expect(sending.take('install/uid-a/job')).toBeUndefined()
@@ -24,14 +22,14 @@ describe('the first try', () => {
   it('says of one that is not ready that it waits', async () => {
     item()
     stage.answers = [waiting]
-    expect((await send(new Sending())).sent).toMatchObject([{ result: { isWaiting: true } }])
+    expect((await send(new FirstAttempts())).sent).toMatchObject([{ result: { isWaiting: true } }])
     expect(status()).toMatchObject({ phase: 'Progressing' })
   })
 
   it('leaves a failure to the activity, which fails of it without another try; the next try is one', async () => {
     item()
     stage.answers = [failed(), ready]
-    const sending = new Sending()
+    const sending = new FirstAttempts()
     expect(await send(sending)).toEqual({ sent: [] })
     const failure = await failureOf(goOn(sending))
     expect([failure.type, failure.nextRetryDelay]).toEqual(['DeployFailed', 5000])
@@ -48,7 +46,7 @@ describe('a first try that takes long', () => {
     const late = held()
     stage.answers = [late.step]
     const before = performance.now()
-    const sending = new Sending()
+    const sending = new FirstAttempts()
     expect(await send(sending)).toEqual({ sent: [] })
     expect(performance.now() - before).toBeGreaterThan(1000)
     const after = goOn(sending)
@@ -62,7 +60,7 @@ describe('a first try that takes long', () => {
     item()
     const late = held()
     stage.answers = [late.step]
-    const sending = new Sending()
+    const sending = new FirstAttempts()
     await send(sending)
     const cancelled = new AbortController()
     const after = goOn(sending, 1, cancelled.signal)
@@ -74,7 +72,7 @@ describe('a first try that takes long', () => {
     item()
     const late = held()
     stage.answers = [late.step]
-    const sending = new Sending(10)
+    const sending = new FirstAttempts(10)
     await send(sending)
     await expect.poll(() => late.isAborted()).toBe(true)
     expect(sending.take('install/uid-a/job')).toBeUndefined()

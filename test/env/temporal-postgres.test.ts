@@ -1,4 +1,4 @@
-// A Temporal server on PostgreSQL, where its binaries are in the cache: `npm test` gets them, as does pawl dev fetch --temporal-store postgres.
+// A Temporal server on PostgreSQL. Its binaries are in the cache after `npm test` or `pawl dev fetch --temporal-store postgres`.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ const isThere = server !== undefined && tool !== undefined
 const reason = isThere ? '' : ` (skipped: not in ${cacheDir}; pawl dev fetch --temporal-store postgres puts it there)`
 
 describe.skipIf(!isThere)(`a Temporal server on PostgreSQL${reason}`, { timeout: 120_000 }, () => {
-  it('serves its namespace with Pawl’s attributes, and keeps runs over a restart on other ports', async () => {
+  it('has the namespace with Pawl’s search attributes, and keeps runs across a restart on other ports', async () => {
     const first = await start()
     const client = await connect(first)
     const typedSearchAttributes = new TypedSearchAttributes([

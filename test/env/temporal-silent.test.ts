@@ -1,4 +1,4 @@
-// A connection to Temporal that falls silent; against a real server.
+// A connection to a real Temporal server that becomes silent.
 
 import { NativeConnection } from '@temporalio/worker'
 import { pino } from 'pino'
@@ -7,7 +7,7 @@ import { expect, inject, it, onTestFinished } from 'vitest'
 import { probeTemporal } from '../../worker/reconciler/temporal/connection.ts'
 import { TcpProxy } from '../support/faults/tcp-proxy.ts'
 
-it('a Temporal that falls silent is told, and that it is back', async () => {
+it('a silent Temporal server is reported, and reported again when it answers', async () => {
   const proxy = await TcpProxy.to(Number(inject('servers').temporalAddress.split(':')[1]))
   const connection = await NativeConnection.connect({ address: `127.0.0.1:${proxy.port}` })
   const stop = new AbortController()

@@ -1,24 +1,22 @@
-// Jobs that wait for their turn are told on their objects: a real PostgreSQL, and a small API server that keeps the Events.
+// Events for jobs that wait for capacity: a real PostgreSQL, and a small API server that stores the Events.
 
 import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it } from 'vitest'
-import { journalEvents } from '../../activities/journal/write/events.ts'
-import { claimWakes, type NewWake, postponeWakes, upsertWakes } from '../../activities/journal/write/wakes.ts'
+import { claimWakes, postponeWakes, upsertWakes } from '../../activities/journal/write/wakes.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { WaitingJobs } from '../../worker/reconciler/waiting-jobs.ts'
 import { builtInRegistry } from '../../worker/server/registry.ts'
-import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
-import { deps, seen } from '../activities/journal/build-events.ts'
 import { FINALIZER } from '../support/cluster/cluster.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
+import { journalObjects, wakeRow } from './dispatch-stage.ts'
 
 const stage = useWriteStage(inject('servers').databaseUrl)
 const NOW = Date.parse('2030-01-01T00:00:00Z')
 const ago = (ms: number) => new Date(NOW - ms)
 const MOST = 20
 
-/** What one worker has. */
+/** The reporter of one worker. */
 function worker(): WaitingJobs {
   const { kube, log, now } = stage().deps
   return new WaitingJobs(
@@ -35,43 +33,21 @@ interface Asked {
   readonly mayStart?: boolean
 }
 
-/** Items that nobody hosts, each a millisecond after the one before. @returns their uids. */
+/** Items without an owner, due at intervals of one millisecond. @returns their uids. */
 async function ask(
   namespace: string,
   { count = 1, dueMs = 60_000, isOver = false, mayStart = true }: Asked = {},
 ): Promise<readonly string[]> {
-  const { db } = stage().database
-  const items = Array.from({ length: count }, (_, index) => ({
-    uid: `${namespace}-${index}-${randomUUID()}`,
-    namespace,
-  }))
-  const content = {
-    finalizers: [FINALIZER],
-    spec: { type: 'landscaper.gardener.cloud/mock' },
-    status: { jobID: 'j1', ...(isOver && { jobIDFinished: 'j1', phase: 'Succeeded' }) },
-  }
-  const events = items.map((item) => seen('ADDED', { ...item, version: 1, ...content }, deployItemKind))
-  await journalEvents(
-    db,
-    { cluster: 'local', source: 'watch', events },
-    { ...deps, route: () => ({ ignored: 'set-up' }) },
+  const { database } = stage()
+  const uids = Array.from({ length: count }, (_, index) => `${namespace}-${index}-${randomUUID()}`)
+  const status = { jobID: 'j1', ...(isOver && { jobIDFinished: 'j1', phase: 'Succeeded' }) }
+  const items = uids.map((uid) => ({ uid, namespace, version: 1, finalizers: [FINALIZER], status }))
+  await journalObjects(database, items, { cluster: 'local' })
+  const wakes = uids.map((uid, index) =>
+    wakeRow(uid, { cluster: 'local', namespace, due: ago(dueMs - index), may_start: mayStart }),
   )
-  const wakes = items.map(({ uid }, index): NewWake => ({
-    controller: 'deploy',
-    uid,
-    job_id: '',
-    cluster: 'local',
-    namespace,
-    name: `task-${uid}`,
-    seq: 1,
-    due: ago(dueMs - index),
-    foreign_event: true,
-    may_start: mayStart,
-    writer: null,
-    cause: 'test',
-  }))
-  await upsertWakes(db, wakes, ago(3_600_000))
-  return items.map(({ uid }) => uid)
+  await upsertWakes(database.db, wakes, ago(3_600_000))
+  return uids
 }
 
 const tellings = () =>
@@ -80,8 +56,8 @@ const tellings = () =>
     return { uid: (involvedObject as unknown as { uid: string }).uid, reason, type, message }
   })
 
-describe('many jobs that wait for their turn', () => {
-  it('are told a few at a time, each once, whoever looks, and those of others at once', async () => {
+describe('many jobs that wait for capacity', () => {
+  it('have one Event each from all workers, a few per poll, and do not delay Events of other namespaces', async () => {
     const crowd = await ask('crowd', { count: MOST + 10 })
     const [alone] = await ask('alone')
     const [one, other] = [worker(), worker()]
@@ -100,7 +76,7 @@ describe('many jobs that wait for their turn', () => {
     )
     await one.reportOnce()
     expect(tellings()).toHaveLength(crowd.length + 1)
-    // What is told is not sent again; another worker finds it there.
+    // Reported waits are not sent again; another worker finds the existing Events.
     stage().api.requests.length = 0
     await one.reportOnce()
     expect(stage().api.requests).toEqual([])
@@ -109,7 +85,7 @@ describe('many jobs that wait for their turn', () => {
     expect(tellings()).toHaveLength(crowd.length + 1)
   })
 
-  it('have each a place of their own, also when they came at one time', async () => {
+  it('have different positions, also if they arrived at the same time', async () => {
     await ask('ns')
     await ask('ns')
     await worker().reportOnce()
@@ -117,7 +93,7 @@ describe('many jobs that wait for their turn', () => {
     expect(places.sort()).toEqual(['1', 'none'])
   })
 
-  it('are told with the next look when they could not be told', async () => {
+  it('have their Event after the next poll if the API server rejected it', async () => {
     const [uid] = await ask('ns')
     const one = worker()
     stage().api.intercept = () => refusal(403, 'Forbidden')
@@ -128,18 +104,17 @@ describe('many jobs that wait for their turn', () => {
     expect(tellings().map((told) => told.uid)).toEqual([uid])
   })
 
-  it('are not told again when something comes to them meanwhile', async () => {
+  it('have no second Event after another wake', async () => {
     const [uid = ''] = await ask('ns')
     const one = worker()
     await one.reportOnce()
-    const wake = { controller: 'deploy', uid, job_id: '', cluster: 'local', namespace: 'ns', name: `task-${uid}` }
-    const marks = { seq: 2, due: ago(0), foreign_event: true, may_start: true, writer: null, cause: 'edit' }
-    await upsertWakes(stage().database.db, [{ ...wake, ...marks }], ago(0))
+    const wake = wakeRow(uid, { cluster: 'local', seq: 2, due: ago(0), cause: 'edit' })
+    await upsertWakes(stage().database.db, [wake], ago(0))
     await Promise.all([one.reportOnce(), worker().reportOnce()])
     expect(tellings()).toHaveLength(1)
   })
 
-  it('are told once more where they wait anew', async () => {
+  it('have another Event for another wait', async () => {
     await ask('ns')
     const one = worker()
     await one.reportOnce()
@@ -152,18 +127,18 @@ describe('many jobs that wait for their turn', () => {
   })
 })
 
-describe('nothing is told', () => {
+describe('a wake has no Event', () => {
   it.each<[string, Asked]>([
     ['has waited a moment only', { dueMs: 5000 }],
     ['asks for no job', { isOver: true }],
     ['only wakes an open run', { mayStart: false }],
-  ])('of what %s', async (_, asked) => {
+  ])('if it %s', async (_, asked) => {
     await ask('ns', asked)
     await worker().reportOnce()
     expect(stage().api.requests).toEqual([])
   })
 
-  it('of what a dispatcher has in hand', async () => {
+  it('if a dispatcher has claimed it', async () => {
     await ask('ns')
     const claim = { cluster: 'local', owner: 'd', limit: 5, leaseMs: 1000, now: ago(0) }
     expect(await claimWakes(stage().database.db, claim)).toHaveLength(1)
@@ -172,11 +147,11 @@ describe('nothing is told', () => {
   })
 })
 
-describe('a run that was started and does not begin', () => {
+describe('a started run without a pass', () => {
   const subject = { group: 'landscaper.gardener.cloud', kind: 'DeployItem', uid: 'u', namespace: 'ns', name: 'item' }
   const run = (jobID: string) => ({ controller: 'deploy', workflowID: 'w', input: { subject, jobID, cause: 'test' } })
 
-  it('is told, unless its wait was told before', async () => {
+  it('has an Event unless its wait has one', async () => {
     const one = worker()
     await one.reportSlowStart(run('j1'), ago(12_000))
     await Promise.all([one.reportSlowStart(run('j1'), ago(12_000)), worker().reportSlowStart(run('j1'), ago(12_000))])

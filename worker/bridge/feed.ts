@@ -55,7 +55,7 @@ export async function feedJournal(term: LeaseTerm, queue: PendingQueue): Promise
   }
 }
 
-/** Delays events that look like own writes of runs, so that one batch has several of them. The delay is at most `holdPollMs`. */
+/** Delays events that look like own writes of runs, so that one batch has several such events. The delay is at most `holdPollMs`. */
 async function waitForBatch({ settings, signal }: LeaseTerm, queue: PendingQueue): Promise<void> {
   const leftMs = (queue.items[0]?.at ?? 0) + settings.holdPollMs - Date.now()
   let examined = 0
@@ -159,15 +159,13 @@ async function journalOnce(term: LeaseTerm, queue: PendingQueue, progress: Progr
 
   const news = events.filter((event) => !known.has(versionKey(versionOf(event))))
   if (news.length > 0) {
-    const writers = writersOfUnansweredWrites(items, unanswered, settings.holdMs)
-    const batch = {
-      cluster,
-      source: 'watch',
-      events: news,
-      writers,
-      checkpoint: checkpointOf(term, checkpoint),
-    } as const
-    await journalSkippingRefused(db, batch, journal, refusalPolicy(term))
+    const possibleWriters = writersOfUnansweredWrites(items, unanswered, settings.holdMs)
+    await journalSkippingRefused(
+      db,
+      { cluster, source: 'watch', events: news, possibleWriters, checkpoint: checkpointOf(term, checkpoint) },
+      journal,
+      refusalPolicy(term),
+    )
     Object.assign(progress, { unsaved: undefined, savedAt: Date.now() })
   } else if (checkpoint !== position.checkpoint) progress.unsaved = { checkpoint, epoch: position.epoch }
   position.checkpoint = checkpoint

@@ -102,7 +102,7 @@ export class PendingQueue {
     this.#announce()
   }
 
-  /** Replaces the first `count` items, which were examined, by those of them that still wait; items that arrived meanwhile follow. */
+  /** Replaces the first `count` items, which were examined, by the items among them that still wait; items that arrived meanwhile follow. */
   replaceFirst(count: number, waiting: readonly PendingItem[], now: number): void {
     this.#items = [...waiting, ...this.#items.slice(count)]
     if (this.#items.length === 0) this.#oldestAt = undefined

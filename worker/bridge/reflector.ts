@@ -203,7 +203,7 @@ async function tryDueList(term: LeaseTerm, queue: PendingQueue): Promise<void> {
     if (isOver) throw error
     const leastMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0
     position.listDue = retryListAt(term, leastMs)
-    log.warn({ kind: labelOf(watched), error: String(error) }, 'could not list what is due; watching on')
+    log.warn({ kind: labelOf(watched), error: String(error) }, 'the periodic list failed; the watch continues')
   }
 }
 

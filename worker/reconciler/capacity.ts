@@ -16,7 +16,7 @@ import type { Wake } from '../../activities/journal/write/wakes.ts'
 import type { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import type { Registry } from '../server/registry.ts'
 
-/** Enough for every workflow task slot to find another task as soon as it is free. */
+/** Enough for every workflow task slot to find another task when it becomes free. */
 const MAX_PENDING = 6
 const MAX_WAIT_MS = 10_000
 const POLL_MS = 500

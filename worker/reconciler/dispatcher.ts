@@ -152,8 +152,13 @@ export class Dispatcher {
       if (capacityLeft === 'nothing') return 0
       if (capacityLeft === 'more') waiting.push(...names)
     }
-    const query = { cluster, controllers: waiting, left: excludedPartitions(shares) }
-    const due = await nextWakeDue(asyncCommitDb, { ...query, starts: this.#pendingRuns.freeStarts })
+    const unhandledPartitions = excludedPartitions(shares)
+    const due = await nextWakeDue(asyncCommitDb, {
+      cluster,
+      controllers: waiting,
+      unhandledPartitions,
+      starts: this.#pendingRuns.freeStarts,
+    })
     const dueMs = due === undefined ? idleMs : due.getTime() - now().getTime()
     // Another process is claiming the due wakes that this one could not claim.
     return dueMs <= 0 ? CONTENDED_MS : Math.min(idleMs, dueMs)
@@ -189,13 +194,13 @@ export class Dispatcher {
   ): Promise<{ readonly begins: number; readonly others: number }> {
     const { asyncCommitDb, now } = this.#deps
     const { owner, cluster, leaseMs, shares = [] } = this.#options
-    const turns = this.#pendingRuns.recentStarts()
-    const claim = {
+    const recentTurns = this.#pendingRuns.recentStarts()
+    const claim: Claim = {
       cluster,
       controllers,
-      left: excludedPartitions(shares),
+      unhandledPartitions: excludedPartitions(shares),
       owner,
-      turns,
+      recentTurns,
       leaseMs,
       now: now(),
       ...bounds,

@@ -56,7 +56,7 @@ const MAX_REMEMBERED = 10_000
 export class JobEvents {
   readonly #deps: JobEventsDeps
   readonly #options: JobEventsOptions
-  /** Workflow IDs of reported runs, the oldest first; for stalled runs, those of the current hour. */
+  /** Workflow IDs of reported runs, the oldest first; for stalled runs only the current hour. */
   readonly #reported: Readonly<Record<JobEventType, Set<string>>> = {
     lasting: new Set(),
     ended: new Set(),
@@ -76,7 +76,7 @@ export class JobEvents {
       await pause(POLL_MS, signal)
       if (isStopped()) return
       await this.reportOnce().catch((error: unknown) =>
-        this.#deps.log.warn({ err: error }, 'jobs that are to be told of cannot be looked for'),
+        this.#deps.log.warn({ err: error }, 'the jobs to report cannot be read'),
       )
     }
   }

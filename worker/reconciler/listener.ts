@@ -1,4 +1,4 @@
-// Listens for notifications about new wakes (PostgreSQL LISTEN) on a connection of its own. Notifications are hints: the dispatcher also polls.
+// Listens for notifications about new wakes (PostgreSQL LISTEN) on its own connection. Notifications are hints: the dispatcher also polls.
 //
 // The connection is pinged, because a listener does not notice a dead connection.
 

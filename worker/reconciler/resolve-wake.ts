@@ -58,7 +58,7 @@ type ResolvedTo =
 
 export type ResolvedWithoutOpenRun = Exclude<Resolution, { readonly to: 'open' }>
 
-/** The lookups of most wakes; the dispatcher batches those of concurrent wakes. */
+/** The lookups of most wakes; the dispatcher batches the lookups of concurrent wakes. */
 export interface Lookups {
   readonly registry: Registry
   now(): Date
@@ -76,7 +76,7 @@ export function directLookups(db: Kysely<Database>, registry = builtInRegistry):
   }
 }
 
-/** Finds the open run of the wake's subject, the run to start, or the reason why there is none. */
+/** Finds the open run of the wake's subject, the run to start, or the reason to start no run. */
 export async function resolveWake(wake: Wake, lookups: Lookups): Promise<Resolution> {
   const { controller, uid } = wake
   const job = await lookups.findOpen({ controller, uid })
@@ -210,7 +210,7 @@ function startOf(
   { jobID, cause, lane, asked }: WantedJob,
 ): ResolvedWithoutOpenRun {
   const { controller } = wake
-  // In level mode an object has one run, whatever the cause.
+  // In level mode an object has one run for all causes.
   const isLevel = jobID === ''
   const problem = isLevel ? undefined : jobIDProblem(jobID)
   if (problem !== undefined) return nothing(problem)

@@ -157,8 +157,8 @@ async function endPreviousRun(
   const queue = (await findOpenRun(client, workflowID))?.taskQueue
   // Another worker may have been first and may have started the job again.
   const isPreviousBuild = queue?.startsWith(taskQueue) === false
-  if (isPreviousBuild) await terminateRun(client, workflowID, 'workers of this build go on with its job')
-  log.info({ workflowID, queue }, 'run of a former worker is ended; its job goes on')
+  if (isPreviousBuild) await terminateRun(client, workflowID, 'workers of this build continue its job')
+  log.info({ workflowID, queue }, 'a run of a previous build is terminated; its job continues')
   await recordLostJob(db, job, now())
 }
 

@@ -25,6 +25,7 @@ import {
   openJobOf,
   recordLastError,
   type StuckRunReport,
+  type StuckQuery,
   type StuckRun,
   stuckRuns,
 } from '../../activities/journal/write/stuck-runs.ts'
@@ -79,9 +80,9 @@ const AFTER_FAILURE_MS = 500
 const RECOVERED_MS = 15_000
 
 const RESTART_REASONS: Readonly<Record<RestartCause, string>> = {
-  misfit: 'a run does not fit the present code; it is started anew from what its object shows',
-  'bug of other code': 'a run that met a bug of other code is started anew',
-  'bug before a change': 'a run that met a bug is started anew: its object has changed',
+  misfit: 'a run does not fit the present code; it is restarted from the state of its object',
+  'bug of other code': 'a run that met a bug of other code is restarted',
+  'bug before a change': 'a run that met a bug is restarted: its object has changed',
 }
 
 type TaskState = 'fails' | 'not yet' | 'ended'
@@ -118,9 +119,7 @@ export class StuckRuns {
       const notified = new Promise<number>((resolve) => {
         this.#wakeUp = () => resolve(AFTER_FAILURE_MS)
       })
-      await this.#poll().catch((error: unknown) =>
-        this.#deps.log.warn({ err: error }, 'stuck runs cannot be looked for'),
-      )
+      await this.#poll().catch((error: unknown) => this.#deps.log.warn({ err: error }, 'stuck runs cannot be read'))
       const waitMs = await Promise.race([notified, pause(POLL_MS, signal).then(() => 0)])
       await pause(waitMs, signal)
     }
@@ -183,15 +182,18 @@ export class StuckRuns {
   async #poll(): Promise<void> {
     const { db, log, now, registry } = this.#deps
     const { cluster, build, controllers = [...registry.controllers.keys()], shares = [] } = this.#options
-    const query = { cluster, controllers, left: excludedPartitions(shares), build, helped: this.#restarted }
+    const query: StuckQuery = {
+      cluster,
+      controllers,
+      unhandledPartitions: excludedPartitions(shares),
+      build,
+      helpedBefore: this.#restarted,
+    }
     for (const stuck of await stuckRuns(db, query, now())) {
       try {
         await this.#handle(stuck)
       } catch (error) {
-        log.warn(
-          { workflowID: stuck.job.workflow_id, err: error },
-          'a stuck run could not be started anew; trying again',
-        )
+        log.warn({ workflowID: stuck.job.workflow_id, err: error }, 'a stuck run could not be restarted; trying again')
       }
     }
   }

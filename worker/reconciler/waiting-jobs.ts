@@ -81,7 +81,7 @@ export class WaitingJobs {
       await pause(POLL_MS, signal)
       if (isStopped() || !wasFull()) continue
       await this.reportOnce(isStopped).catch((error: unknown) =>
-        this.#deps.log.warn({ err: error }, 'jobs that wait for their turn cannot be looked for'),
+        this.#deps.log.warn({ err: error }, 'the waiting jobs cannot be read'),
       )
     }
   }
@@ -110,7 +110,7 @@ export class WaitingJobs {
     // In level mode there are no jobs.
     if (jobID === '') return
     await this.#report({ controller, subject, due }, 'its run was started, and no worker has begun it yet').catch(
-      (error: unknown) => this.#deps.log.warn({ err: error }, 'a run that does not begin cannot be told of'),
+      (error: unknown) => this.#deps.log.warn({ err: error }, 'the Event about a waiting run could not be written'),
     )
   }
 

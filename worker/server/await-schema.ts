@@ -33,7 +33,10 @@ export async function awaitSchema(
   if (schema.ahead !== undefined) throw schema.ahead
   checks.report('journal', undefined)
   if (schema.newer.length > 0)
-    log.info({ migrations: schema.newer }, 'a newer Pawl has migrated the journal; this one may work beside it')
+    log.info(
+      { migrations: schema.newer },
+      'a newer Pawl has migrated the journal; this version supports the new schema',
+    )
   return true
 }
 

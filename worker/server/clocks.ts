@@ -111,7 +111,7 @@ export function createClockStepWatcher(
     async follow(log, signal) {
       while (!signal.aborted) {
         const steps = find()
-        for (const step of steps) log.warn(step, 'a clock was set: what waits for a time is looked at again')
+        for (const step of steps) log.warn(step, 'a clock was set: due times are checked again')
         if (steps.length > 0) for (const listener of listeners) listener()
         await pause(POLL_MS, signal)
       }
@@ -150,7 +150,7 @@ function startOfMachine(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   } catch {
-    // Not Linux: the process counts as a machine of its own.
+    // Not Linux: the process counts as a separate machine.
     return randomUUID()
   }
 }

@@ -1,5 +1,5 @@
 // The flags of Pawl's processes as tables: value, meaning and default of each flag. Help, the rejection of unknown flags and the parsed values derive from
-// them; a test compares them with docs/operating.md. The table of a process is its own table joined with those of wings.
+// them; a test compares them with docs/operating.md. The table of a process is its own table joined with the tables of wings.
 
 import { parseArgs } from 'node:util'
 

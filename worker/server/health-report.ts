@@ -79,14 +79,14 @@ export class HealthReporter {
       await this.#report(problems)
       this.#isReportFailing = false
     } catch (error) {
-      if (!this.#isReportFailing) this.#deps.log.warn({ err: error }, 'the health of the engine cannot be told')
+      if (!this.#isReportFailing) this.#deps.log.warn({ err: error }, 'the health of the engine cannot be reported')
       this.#isReportFailing = true
     }
   }
 
   async end(): Promise<void> {
     await endHeartbeat(this.#deps.db, this.#beat([])).catch((error: unknown) =>
-      this.#deps.log.debug({ err: error }, 'others will miss this process for a while'),
+      this.#deps.log.debug({ err: error }, 'other processes will report this process as silent for some time'),
     )
   }
 

@@ -1,6 +1,6 @@
 // Logs: JSON lines with constant messages and key/value fields; pretty on a terminal.
 //
-// Messages are constants, so that they can be searched and counted; whatever varies is a field.
+// Messages are constants, so that they can be searched and counted; variable parts are fields.
 
 import { createRequire } from 'node:module'
 import { pino, type Logger } from 'pino'
@@ -14,7 +14,7 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
  * Makes the logger of a process; it writes to stderr.
  *
  * @param name the process, such as `bridge`; a field of every line.
- * @throws when the level is none of pino's.
+ * @throws if the level is not one of pino's.
  */
 export function createLogger(name: string, level: string): Logger {
   if (!LEVELS.includes(level)) throw new Error(`log level is '${level}', expected one of ${LEVELS.join(', ')}`)

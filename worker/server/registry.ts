@@ -124,7 +124,7 @@ function isLevel(controller: JobModeController | LevelController): controller is
 /** The registry of the built-in controllers alone. */
 export const builtInRegistry: Registry = createRegistry([])
 
-// The kinds that the bridge watches, each once: those of the built-in controllers and those of controllers in level mode.
+// The kinds that the bridge watches, each once: kinds of the built-in controllers and of controllers in level mode.
 
 /**
  * Joins the declarations of all controllers for one kind: its paths, and the objects that any controller selects. Kinds of the built-in controllers stay

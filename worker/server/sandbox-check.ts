@@ -17,7 +17,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
 }
 const ACTIVITY = 'use it in an activity of the controller’s own (docs/activities.md)'
 
-/** One line for each place, in the order of the files; empty if there is none. @param files absolute paths. */
+/** One line for each place, in the order of the files; empty without problems. @param files absolute paths. */
 export function sandboxProblems(files: readonly string[]): readonly string[] {
   const seen = new Set(files)
   const problems: string[] = []

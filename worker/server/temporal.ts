@@ -1,4 +1,4 @@
-// The settings of the connection to Temporal: address, TLS, API key. Flags override the environment; the variables are those of Temporal's own tools.
+// The settings of the connection to Temporal: address, TLS, API key. Flags override the environment; Temporal's own tools read the same variables.
 // docs/operating.md "Temporal" describes them.
 
 import { readFileSync } from 'node:fs'

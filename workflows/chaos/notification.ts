@@ -35,8 +35,8 @@ export function notificationType({ type, reason }: Pick<Occurrence, 'type' | 're
 
 /** Whether a notification of this type reaches a receiver with the minimum `least`. */
 export function reachesMinimum(type: NotificationType, least: string | undefined): boolean {
-  const [wanted, told] = [NOTIFICATION_TYPES.findIndex((one) => one === least), NOTIFICATION_TYPES.indexOf(type)]
-  return told >= (wanted === -1 ? NOTIFICATION_TYPES.indexOf('Success') : wanted)
+  const [minimumRank, rank] = [NOTIFICATION_TYPES.findIndex((one) => one === least), NOTIFICATION_TYPES.indexOf(type)]
+  return rank >= (minimumRank === -1 ? NOTIFICATION_TYPES.indexOf('Success') : minimumRank)
 }
 
 const TITLES: Readonly<Record<NotificationType, string>> = {
@@ -84,30 +84,30 @@ export function reportingOf(object: object | undefined): JsonFields {
 }
 
 /** The document of the HTTP notifier. */
-export function httpDocument(told: Occurrence, clusterName: string) {
-  const type = notificationType(told)
-  const { username, email, groups } = authorOf(told.object)
-  const manifest = manifestOf(told)
-  const isDisruption = told.kind === DISRUPTION_KIND
+export function httpDocument(event: Occurrence, clusterName: string) {
+  const type = notificationType(event)
+  const { username, email, groups } = authorOf(event.object)
+  const manifest = manifestOf(event)
+  const isDisruption = event.kind === DISRUPTION_KIND
   return {
     data: {
       type: 'http_notifier_events',
-      id: told.uid,
+      id: event.uid,
       attributes: {
-        name: told.name,
-        namespace: told.namespace,
+        name: event.name,
+        namespace: event.namespace,
         cluster: clusterName,
-        notification_title: titleOf(told, type),
+        notification_title: titleOf(event, type),
         notification_type: type,
-        event_reason: told.reason,
-        event_message: bodyOf(told),
-        involved_object_kind: told.kind,
-        timestamp: told.atMs * 1_000_000,
+        event_reason: event.reason,
+        event_message: bodyOf(event),
+        involved_object_kind: event.kind,
+        timestamp: event.atMs * 1_000_000,
         manifest,
         // The names of these fields before crons existed.
-        disruption_name: isDisruption ? told.name : '',
+        disruption_name: isDisruption ? event.name : '',
         disruption: isDisruption ? manifest : '',
-        targets_count: isDisruption ? targetsCount(told.object) : 0,
+        targets_count: isDisruption ? targetsCount(event.object) : 0,
         ...(username !== '' && { username, user_groups: JSON.stringify(groups) }),
         ...(email !== '' && { user_email: email }),
       },
@@ -159,10 +159,10 @@ export interface SlackMessage {
 // Source: Slack, "Block Kit": the texts of headers, of sections and of their fields.
 const [MOST_HEADER, MOST_FIELD, MOST_SECTION] = [150, 2000, 3000]
 
-export function slackMessage(told: Occurrence, clusterName: string): SlackMessage {
-  const { kind, namespace, name, reason, message, object } = told
-  const type = notificationType(told)
-  const title = titleOf(told, type)
+export function slackMessage(occurrence: Occurrence, clusterName: string): SlackMessage {
+  const { kind, namespace, name, reason, message, object } = occurrence
+  const type = notificationType(occurrence)
+  const title = titleOf(occurrence, type)
   const purpose = textOf(reportingOf(object)['purpose'])
   const facts: readonly (readonly [string, string])[] = [
     ['Kind', kind],
@@ -219,13 +219,13 @@ const ALERTS: Readonly<Record<NotificationType, DatadogEvent['alertType']>> = {
 /** Selector labels by which Datadog users find their events. */
 const SELECTED = ['team', 'service', 'app']
 
-export function datadogEvent(told: Occurrence): DatadogEvent {
-  const type = notificationType(told)
+export function datadogEvent(occurrence: Occurrence): DatadogEvent {
+  const type = notificationType(occurrence)
   return {
-    title: titleOf(told, type).slice(0, MOST_TITLE),
-    text: bodyOf(told).slice(0, MOST_TEXT),
+    title: titleOf(occurrence, type).slice(0, MOST_TITLE),
+    text: bodyOf(occurrence).slice(0, MOST_TEXT),
     alertType: ALERTS[type],
-    tags: tagsOf(told),
+    tags: tagsOf(occurrence),
   }
 }
 

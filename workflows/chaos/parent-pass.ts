@@ -125,11 +125,11 @@ export async function createChild(
   selector: PodSelector,
   forMs: number,
 ): Promise<{ readonly child: Child | undefined } | { readonly fault: Outcome }> {
-  const wanted = childDisruption(pass.target, selector, forMs)
-  const came = await pass.act.create({ apiVersion: `${GROUP}/${VERSION}`, kind: 'Disruption', ...wanted })
+  const manifest = childDisruption(pass.target, selector, forMs)
+  const result = await pass.act.create({ apiVersion: `${GROUP}/${VERSION}`, kind: 'Disruption', ...manifest })
   const [child] = await pass.refresh('children')
-  if (child !== undefined || came === 'created') return { child }
-  const message = `Disruption ${wanted.metadata.name} is there, and not of ${pass.target.kind} ${pass.target.metadata.name}; expected none of this name`
+  if (child !== undefined || result === 'created') return { child }
+  const message = `Disruption ${manifest.metadata.name} is there, and not of ${pass.target.kind} ${pass.target.metadata.name}; expected none of this name`
   return { fault: retryLater('NotOwned', message) }
 }
 
@@ -137,6 +137,8 @@ export async function createChild(
 export async function deleteChildren(pass: Pick<AnyPass, 'state' | 'act'> & Refreshing): Promise<Outcome> {
   const alive = pass.state.children.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   await Promise.all(alive.map(async (child) => await pass.act.remove(child)))
-  const left = alive.length === 0 ? pass.state.children : await pass.refresh('children')
-  return left.length === 0 ? done : stop(`waits for Disruption ${left.map(({ metadata }) => metadata.name).join(', ')}`)
+  const remaining = alive.length === 0 ? pass.state.children : await pass.refresh('children')
+  return remaining.length === 0
+    ? done
+    : stop(`waits for Disruption ${remaining.map(({ metadata }) => metadata.name).join(', ')}`)
 }

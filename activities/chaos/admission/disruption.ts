@@ -59,14 +59,14 @@ export async function metadataProblems(
   const name = textOf(fieldsOf(fieldsOf(object)['metadata'])['name'])
   const labelSelector = `${DISRUPTION_NAME_LABEL}=${name},${DISRUPTION_NAMESPACE_LABEL}=${namespace}`
   const { chaosNamespace, originalSpec } = fieldsOf(fieldsOf(old)['status'])
-  const told = textOf(chaosNamespace)
-  const home = recordedChaosNamespaceOf(
-    { ...(told !== '' && { chaosNamespace: told }), originalSpec },
+  const recordedNamespace = textOf(chaosNamespace)
+  const chaosPodNamespace = recordedChaosNamespaceOf(
+    { ...(recordedNamespace !== '' && { chaosNamespace: recordedNamespace }), originalSpec },
     config.injector.chaosNamespace,
   )
   const query = { labelSelector, limit: String(MAX_NAMED + 1) }
   const list = await kube.get<{ items?: readonly { metadata: { name: string } }[] }>(
-    resourcePath({ apiVersion: 'v1', plural: 'pods' }, home),
+    resourcePath({ apiVersion: 'v1', plural: 'pods' }, chaosPodNamespace),
     { query, signal },
   )
   const names = (list?.items ?? []).map(({ metadata }) => metadata.name)

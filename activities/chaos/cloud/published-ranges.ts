@@ -98,10 +98,10 @@ export class PublishedRanges {
   async #download(cloud: Cloud, url: string): Promise<Ranges> {
     const pending = this.#requests.get(cloud)
     if (pending !== undefined) return await pending
-    const asked = download(cloud, url)
-    this.#requests.set(cloud, asked)
+    const request = download(cloud, url)
+    this.#requests.set(cloud, request)
     try {
-      const ranges = await asked
+      const ranges = await request
       this.#cache.set(cloud, { ranges, atMs: this.#deps.now() })
       return ranges
     } finally {

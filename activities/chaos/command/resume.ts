@@ -7,21 +7,21 @@ import { clusterPlace, placeOf, readStops, writeStop } from './stop-place.ts'
 export async function run(start: CommandStart): Promise<CommandDone> {
   const { kube, who, why } = start
   const place = await placeOf(start)
-  const held = (await readStops(kube, place)).filter(({ stop }) => stop !== undefined)
-  const before = held[0]?.stop
+  const stopped = (await readStops(kube, place)).filter(({ stop }) => stop !== undefined)
+  const before = stopped[0]?.stop
   await writeStop(
     kube,
-    held.map(({ name }) => name),
+    stopped.map(({ name }) => name),
     null,
   )
   const further = place.namespace === undefined ? [] : await clusterStopLines(start)
-  const reasons = held.map(({ name, stop = '' }) => `${held.length > 1 ? `${name}: ` : ''}${stop}`)
-  const said = reasons.every((reason) => reason === '') ? '' : ` (it was stopped: ${reasons.join('; ')})`
+  const reasons = stopped.map(({ name, stop = '' }) => `${stopped.length > 1 ? `${name}: ` : ''}${stop}`)
+  const reasonText = reasons.every((reason) => reason === '') ? '' : ` (it was stopped: ${reasons.join('; ')})`
   return {
     lines: [
       before === undefined
         ? `${place.title} was not stopped`
-        : `${place.title} goes on, by ${who}: disruptions may be made again${said}`,
+        : `${place.title} goes on, by ${who}: disruptions may be made again${reasonText}`,
       ...(place.note === undefined ? [] : [place.note]),
       ...further,
     ],
@@ -40,9 +40,9 @@ export async function run(start: CommandStart): Promise<CommandDone> {
 async function clusterStopLines(start: CommandStart): Promise<readonly string[]> {
   try {
     const place = await clusterPlace(start)
-    const held = (await readStops(start.kube, place)).find(({ stop }) => stop !== undefined)
-    if (held === undefined) return []
-    const { stop = '' } = held
+    const stopped = (await readStops(start.kube, place)).find(({ stop }) => stop !== undefined)
+    if (stopped === undefined) return []
+    const { stop = '' } = stopped
     return [
       `the whole cluster is stopped still${stop === '' ? '' : `: ${stop}`}; lift that: pawl chaos resume ${place.flags}`,
     ]

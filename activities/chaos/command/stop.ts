@@ -68,36 +68,36 @@ interface EndReport {
 async function awaitEnd({ kube, progress }: CommandStart, place: StopPlace, timeoutMs: number): Promise<EndReport> {
   const deadline = performance.now() + timeoutMs
   const read = async () => await readDisruptions(kube, place.namespace)
-  const there = await read().catch((error: unknown) => {
+  const initial = await read().catch((error: unknown) => {
     if (!(error instanceof KubeError)) throw error
     throw new Error(`the emergency stop of ${place.title} is on; what it ends cannot be seen: ${error.message}`, {
       cause: error,
     })
   })
-  let told = ''
-  for (let left = there; ;) {
-    const ends = endReportOf(there, left)
-    const line = progressLine(there.length, ends)
-    if (line !== told && ends.slow.length > 0) progress(line)
-    told = line
+  let lastLine = ''
+  for (let current = initial; ;) {
+    const ends = endReportOf(initial, current)
+    const line = progressLine(initial.length, ends)
+    if (line !== lastLine && ends.slow.length > 0) progress(line)
+    lastLine = line
     if (ends.slow.length === 0 || performance.now() >= deadline) return ends
     await sleep(POLL_MS)
-    left = await read().catch((error: unknown) => {
+    current = await read().catch((error: unknown) => {
       if (!isTemporary(error)) throw error
       progress(`${error.message}; it is asked again`)
-      return left
+      return current
     })
   }
 }
 
-function endReportOf(there: readonly DisruptionSummary[], present: readonly DisruptionSummary[]): EndReport {
+function endReportOf(initial: readonly DisruptionSummary[], present: readonly DisruptionSummary[]): EndReport {
   const byUid = new Map(present.map((one) => [one.uid, one]))
   // E2
-  const left = there.flatMap(({ uid }) => byUid.get(uid) ?? [])
+  const remaining = initial.flatMap(({ uid }) => byUid.get(uid) ?? [])
   return {
-    gone: there.filter(({ uid }) => !byUid.has(uid)).map(({ title }) => title),
-    stuck: left.filter(({ isStuck }) => isStuck),
-    slow: left.filter(({ isStuck }) => !isStuck),
+    gone: initial.filter(({ uid }) => !byUid.has(uid)).map(({ title }) => title),
+    stuck: remaining.filter(({ isStuck }) => isStuck),
+    slow: remaining.filter(({ isStuck }) => !isStuck),
   }
 }
 

@@ -59,8 +59,8 @@ export async function begin(injectorStart: InjectorStart): Promise<number> {
     if (isDry(injectorStart)) return
     const isOwn = ({ owner, key }: UndoEntry) =>
       (settings.pod !== '' && owner.pod === settings.pod) || keys.includes(key)
-    const { left } = await sweepNotes({ machine, undoLog, log }, isOwn)
-    if (left.length > 0) log.error('what an earlier injector has left here cannot be undone', { left })
+    const { remaining } = await sweepNotes({ machine, undoLog, log }, isOwn)
+    if (remaining.length > 0) log.error('what an earlier injector has left here cannot be undone', { left: remaining })
   }
   // Undoes the injections of an earlier injector of this pod, even if the target does not exist any more.
   await sweepOwn([])

@@ -83,16 +83,18 @@ function childName(key: string, as: string): string {
 }
 
 async function isReady(child: ChildProcess, as: string): Promise<void> {
-  const said = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '' }
   await new Promise<void>((resolve, reject) => {
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => (said.stderr += text).slice(-2000))
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (output.stderr += text).slice(-2000))
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      said.stdout = `${said.stdout}${text}`.slice(-2000)
-      if (said.stdout.includes('ready\n')) resolve()
+      output.stdout = `${output.stdout}${text}`.slice(-2000)
+      if (output.stdout.includes('ready\n')) resolve()
     })
     child.once('error', reject)
     child.once('exit', (code, signal) => {
-      reject(new Error(`${as} ended before it was ready, with ${signal ?? `exit code ${code}`}: ${said.stderr.trim()}`))
+      reject(
+        new Error(`${as} ended before it was ready, with ${signal ?? `exit code ${code}`}: ${output.stderr.trim()}`),
+      )
     })
   })
 }

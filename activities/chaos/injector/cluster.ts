@@ -93,8 +93,8 @@ export async function watchRestart(
       const found = await kube.request<KubeObject>('GET', `${PODS}/${pod.namespace}/pods/${pod.name}`, {
         signal: until,
       })
-      const news = restartedContainers(found, before) ?? (await nextRestart(kube, pod, { found, before, until }))
-      if (news !== undefined) return news
+      const containers = restartedContainers(found, before) ?? (await nextRestart(kube, pod, { found, before, until }))
+      if (containers !== undefined) return containers
       // The server ends watches regularly; this is not a failure.
       retries = -1
     } catch (error) {
@@ -123,16 +123,16 @@ async function nextRestart(kube: KubeClient, { namespace, name }: PodName, { fou
   query.set('resourceVersion', found.metadata.resourceVersion ?? '')
   const { statusCode, body } = await kube.stream(`${PODS}/${namespace}/pods?${query.toString()}`, until)
   if (statusCode !== 200) throw new Error(`the watch was answered with status ${statusCode}`)
-  let held = ''
+  let buffer = ''
   for await (const chunk of body) {
-    const lines = `${held}${chunk.toString('utf8')}`.split('\n')
-    held = lines.pop() ?? ''
+    const lines = `${buffer}${chunk.toString('utf8')}`.split('\n')
+    buffer = lines.pop() ?? ''
     for (const line of lines.filter((one) => one.trim() !== '')) {
       const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: KubeObject }
       // After status 410 the watch must restart; the caller reads the pod again.
       if (type === 'ERROR') return undefined
-      const news = type === 'MODIFIED' ? restartedContainers(object, before) : undefined
-      if (news !== undefined) return news
+      const containers = type === 'MODIFIED' ? restartedContainers(object, before) : undefined
+      if (containers !== undefined) return containers
     }
   }
   return undefined

@@ -122,8 +122,8 @@ function refused(why: string): Prepared {
 }
 
 async function networkTarget(preRun: PreRun, containers: Containers) {
-  const looked = preRun.settings.isSimulated ? [] : containers
-  const matches = await Promise.all(looked.map(({ main }) => containerMatch(rootsOf(preRun), main.pid)))
+  const inspected = preRun.settings.isSimulated ? [] : containers
+  const matches = await Promise.all(inspected.map(({ main }) => containerMatch(rootsOf(preRun), main.pid)))
   return {
     network: await networkNamespaceOf(preRun, containers[0]),
     // If one container cannot be distinguished, the whole pod is disrupted.

@@ -36,7 +36,7 @@ export interface SweepResult {
   /** The undone injections. */
   readonly undone: readonly string[]
   /** The remaining ones, with reasons. */
-  readonly left: readonly string[]
+  readonly remaining: readonly string[]
 }
 
 /** Undoes entries of the undo log whose injector has ended. @param isOne selects the entries. */
@@ -48,20 +48,20 @@ export async function sweepNotes(
   const { entries, unreadable } = await undoLog.read()
   const boot = await bootId(machine.proc)
   const undone: string[] = []
-  const left = unreadable.map((path) => `${path} cannot be read`)
+  const remaining = unreadable.map((path) => `${path} cannot be read`)
   for (const entry of entries.filter(isOne)) {
     if (entry.bootId === boot && (await isAlive(machine.proc, entry.owner))) continue
     try {
-      // After a reboot only the entry itself is left.
+      // After a reboot only the entry itself remains.
       if (entry.bootId === boot) await undoEntry(executor, entry)
       await undoLog.remove(entry.key)
       undone.push(entry.what)
     } catch (error) {
-      left.push(`${entry.what}: ${textOf(error)}`)
+      remaining.push(`${entry.what}: ${textOf(error)}`)
     }
   }
   if (undone.length > 0) log.info('undone what a killed injector has left', { undone })
-  return { undone, left }
+  return { undone, remaining }
 }
 
 async function undoEntry(executor: Executor, { undo, key, network }: UndoEntry): Promise<void> {
@@ -78,16 +78,16 @@ export async function sweepAll(parts: SweepParts, only?: number): Promise<SweepR
   const { entries } = await parts.undoLog.read()
   const living = new Set(entries.flatMap(({ network }) => (network === undefined ? [] : [network.inode])))
   const undone: string[] = []
-  const left: string[] = []
+  const remaining: string[] = []
   for (const [path, inode] of await networks(parts.machine.proc)) {
     if (living.has(inode) || inode !== (only ?? inode)) continue
     const swept = await sweepNetwork(parts.machine, path)
     undone.push(...swept.undone)
-    left.push(...swept.left)
+    remaining.push(...swept.remaining)
   }
   return {
     undone: [...notes.undone, ...undone, ...(await sweepChildren(parts.machine))],
-    left: [...notes.left, ...left],
+    remaining: [...notes.remaining, ...remaining],
   }
 }
 
@@ -96,11 +96,11 @@ const RULE = new RegExp(`^-A (.*--comment "?${RULE_COMMENT}"?.*)$`)
 async function sweepNetwork({ run, proc }: Machine, path: string): Promise<SweepResult> {
   const enter = ['nsenter', `--net=${path}`, ...(await nodeGroups(proc)), '--']
   const undone: string[] = []
-  const left: string[] = []
+  const remaining: string[] = []
   const remove = async (argv: readonly string[]) => {
     const { code, stderr } = await run([...enter, ...argv])
     if (code === 0) undone.push(argv.join(' '))
-    else left.push(`${argv.join(' ')}: exit code ${code}: ${stderr.trim()}`)
+    else remaining.push(`${argv.join(' ')}: exit code ${code}: ${stderr.trim()}`)
   }
   for (const [table, chain] of [
     ['mangle', NETWORK_CHAIN],
@@ -116,26 +116,26 @@ async function sweepNetwork({ run, proc }: Machine, path: string): Promise<Sweep
     await remove(['iptables', '-w', '-t', table, '-F', chain])
     if (others.length === 0) await remove(['iptables', '-w', '-t', table, '-X', chain])
     // The rule stays for a user to inspect; its chain is empty now.
-    else left.push(...others.map((line) => `${table}: ${line}`))
+    else remaining.push(...others.map((line) => `${table}: ${line}`))
   }
-  await sweepQdiscs({ run: async (argv) => await run([...enter, ...argv]), remove, left })
-  return { undone, left }
+  await sweepQdiscs({ run: async (argv) => await run([...enter, ...argv]), remove, remaining })
+  return { undone, remaining }
 }
 
 interface QdiscSweep {
   readonly run: Machine['run']
   readonly remove: (argv: readonly string[]) => Promise<void>
-  readonly left: string[]
+  readonly remaining: string[]
 }
 
-async function sweepQdiscs({ run, remove, left }: QdiscSweep): Promise<void> {
+async function sweepQdiscs({ run, remove, remaining }: QdiscSweep): Promise<void> {
   const { stdout } = await run(['tc', 'qdisc', 'show'])
   for (const line of stdout.split('\n')) {
     const [, kind = '', handle = '', name = ''] = /^qdisc (\S+) (\S+) dev (\S+) root/.exec(line) ?? []
     const isTree =
       kind === 'prio' && handle === '1:' && line.replaceAll('  ', ' ').includes(`bands 4 priomap ${REFERENCE_PRIOMAP}`)
     if (handle === ROOT_HANDLE || isTree) await remove(['tc', 'qdisc', 'del', 'dev', name, 'root'])
-    else if (kind === 'netem') left.push(`${line.trim()}: shaped by somebody else`)
+    else if (kind === 'netem') remaining.push(`${line.trim()}: shaped by somebody else`)
   }
 }
 
@@ -172,11 +172,11 @@ export async function runSweep({ args, env, self, print }: ProgramStart): Promis
   const machine: Machine = { proc, run: runProgram, clock: systemClock, children, cluster }
   const log = createLog(print, settings.logLevel, {}, systemClock.now)
   if (log === undefined) throw new Error(`LOG_LEVEL: found '${settings.logLevel}', expected debug, info, warn or error`)
-  const { undone, left } = await sweepAll({ machine, undoLog: new UndoLog(folder), log }, network?.inode)
+  const { undone, remaining } = await sweepAll({ machine, undoLog: new UndoLog(folder), log }, network?.inode)
   await cluster?.close()
   for (const line of undone) print(`undone: ${line}\n`)
-  for (const line of left) print(`left: ${line}\n`)
-  return left.length > 0 ? 1 : 0
+  for (const line of remaining) print(`left: ${line}\n`)
+  return remaining.length > 0 ? 1 : 0
 }
 
 /** Prints the missing capabilities of this kernel. */

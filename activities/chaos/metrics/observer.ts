@@ -26,27 +26,28 @@ export interface CountingOptions {
 }
 
 export function metricsObserver({ metrics, now, defaultDurationMs }: CountingOptions): ControllerObserver {
-  const began = new Map<string, number>()
+  const passStarts = new Map<string, number>()
   const nowMs = () => now().getTime()
   return {
     eventRecorded({ controller, namespace, name, reason }) {
-      const made = { ChaosPodCreated: 'succeed', CreateFailed: 'failed' }[reason]
-      if (made !== undefined) metrics.count('chaos_controller_pods_created', { namespace, status: made }, 1, { name })
+      const podStatus = { ChaosPodCreated: 'succeed', CreateFailed: 'failed' }[reason]
+      if (podStatus !== undefined)
+        metrics.count('chaos_controller_pods_created', { namespace, status: podStatus }, 1, { name })
       if (reason === 'Orphaned') metrics.count('chaos_controller_orphan_found', { namespace }, 1, { name })
       if (controller === 'disruptionCron' && reason === 'DisruptionCronTargetMissing')
         metrics.count('chaos_cron_controller_schedule_missing_target_deleted', { namespace }, 1, { name })
     },
     passBegan({ controller, workflowID }) {
       if (controller !== DISRUPTION) return
-      const [oldest] = began.keys()
-      if (began.size >= MAX_PASSES && oldest !== undefined) began.delete(oldest)
-      began.set(workflowID, nowMs())
+      const [oldest] = passStarts.keys()
+      if (passStarts.size >= MAX_PASSES && oldest !== undefined) passStarts.delete(oldest)
+      passStarts.set(workflowID, nowMs())
     },
     passEnded({ controller, workflowID }) {
       if (controller !== DISRUPTION) return
       metrics.count('chaos_controller_reconcile')
-      const since = began.get(workflowID)
-      began.delete(workflowID)
+      const since = passStarts.get(workflowID)
+      passStarts.delete(workflowID)
       if (since !== undefined) metrics.observe('chaos_controller_reconcile_duration', (nowMs() - since) / 1000)
     },
     // H1
@@ -98,11 +99,11 @@ function countParent(metrics: Counted, parent: string, { before, after }: Status
   const count = (what: string) => {
     metrics.count(`chaos_${parent}_controller_schedule_${what}`, { namespace }, 1, { name })
   }
-  const came = (field: string) => isSet(field, status) && !isSet(field, before)
-  const went = (field: string) => !isSet(field, status) && isSet(field, before)
-  if (came('targetResourcePreviouslyMissing')) count('target_missing')
-  if (went('targetResourcePreviouslyMissing')) count('missing_target_found')
-  if (came('pausedSince')) count('paused')
+  const wasSet = (field: string) => isSet(field, status) && !isSet(field, before)
+  const wasCleared = (field: string) => !isSet(field, status) && isSet(field, before)
+  if (wasSet('targetResourcePreviouslyMissing')) count('target_missing')
+  if (wasCleared('targetResourcePreviouslyMissing')) count('missing_target_found')
+  if (wasSet('pausedSince')) count('paused')
   if (isSkippedAsTooLate(parent, status) && status['lastSkippedTime'] !== before['lastSkippedTime']) count('too_late')
   // A cron skips times as well; its history contains the created Disruptions.
   const [made, known] =

@@ -122,8 +122,8 @@ export class NodeAgent {
 
   /** A2 */
   private syncAll(objects: readonly KubeObject[]): void {
-    const there = new Set(objects.map(({ metadata }) => metadata.uid))
-    for (const uid of this.tracked.keys()) if (!there.has(uid)) this.markDeleted(uid)
+    const listedUids = new Set(objects.map(({ metadata }) => metadata.uid))
+    for (const uid of this.tracked.keys()) if (!listedUids.has(uid)) this.markDeleted(uid)
     for (const object of objects) this.update(object)
   }
 

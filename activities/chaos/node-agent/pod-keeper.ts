@@ -83,13 +83,13 @@ export class PodKeeper {
   /** Ends the process as for a deleted pod. Resolves when it has ended. */
   async end(): Promise<void> {
     const { run, now, log } = this.deps
-    for (let told: number | undefined; ;) {
+    for (let terminatedMs: number | undefined; ;) {
       const found = await run.look(now())
       if (found.state !== 'running' && found.state !== 'starting') return
-      if (found.state === 'running' && told === undefined) {
-        told = now()
-        await run.terminate('deleted', this.pod?.graceMs ?? 0, told)
-      } else if (told !== undefined && now() - told > (this.pod?.graceMs ?? 0)) {
+      if (found.state === 'running' && terminatedMs === undefined) {
+        terminatedMs = now()
+        await run.terminate('deleted', this.pod?.graceMs ?? 0, terminatedMs)
+      } else if (terminatedMs !== undefined && now() - terminatedMs > (this.pod?.graceMs ?? 0)) {
         log.warn('killed at the end of the agent', { pod: this.name })
         await run.kill(now())
       }

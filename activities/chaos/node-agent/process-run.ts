@@ -104,9 +104,9 @@ export class ProcessRun implements PodRun {
     await folder.create({ version: 1, pod: pod.object, acceptedMs: nowMs, bootId: await bootId('/proc'), argv, env })
     for (const [path, text] of Object.entries(files)) await writeFile(path, text, { mode: 0o600 })
     const log = await open(folder.log, 'a', 0o600)
-    const seen = { isOver: false }
+    const shim = { isOver: false }
     const ended = () => {
-      seen.isOver = true
+      shim.isOver = true
       onChange()
     }
     try {
@@ -115,7 +115,7 @@ export class ProcessRun implements PodRun {
       await log.close()
     }
     // Without this wait, the state would be `absent` after the start.
-    while (!seen.isOver && (await folder.traces()).claimedMs === undefined) await sleep(CLAIM_POLL_MS)
+    while (!shim.isOver && (await folder.traces()).claimedMs === undefined) await sleep(CLAIM_POLL_MS)
   }
 
   async terminate(why: EndReason, graceMs: number, nowMs: number): Promise<void> {

@@ -76,15 +76,15 @@ interface SlackReceiver {
 }
 
 /** S1 */
-function receiversOf(config: SlackNotifierConfig, told: Occurrence): readonly SlackReceiver[] {
+function receiversOf(config: SlackNotifierConfig, occurrence: Occurrence): readonly SlackReceiver[] {
   const { mirrorSlackChannelId: mirror = '' } = config
   const hasWebhook = config.webhookURL !== undefined || config.webhookURLFilepath !== undefined
   const webhook: readonly SlackReceiver[] = hasWebhook ? [{ name: 'webhook', to: 'webhook', id: '' }] : []
   if (config.tokenFilepath === undefined) return webhook
-  const reporting = reportingOf(told.object)
-  const wants = reachesMinimum(notificationType(told), textOf(reporting['minNotificationType']))
+  const reporting = reportingOf(occurrence.object)
+  const wants = reachesMinimum(notificationType(occurrence), textOf(reporting['minNotificationType']))
   const email = textOf(reporting['slackUserEmail'])
-  const person = email === '' ? authorOf(told.object).email : email
+  const person = email === '' ? authorOf(occurrence.object).email : email
   const channels = [mirror, ...(wants ? [textOf(reporting['slackChannel'])] : [])].filter((id) => id !== '')
   return [
     ...webhook,

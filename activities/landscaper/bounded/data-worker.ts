@@ -1,21 +1,20 @@
 // The worker module of the data thread: processes tenants' data, one request at a time.
 
-import { readJson, type Problem } from '../../../workflows/kit/index.ts'
+import { type Problem, readJson } from '../../../workflows/kit/index.ts'
 import { parentPort } from 'node:worker_threads'
 import { BlueprintError, type BlueprintErrorCode } from '../render/render-errors.ts'
 import { unpackArchive } from '../render/blueprint/blueprint-files.ts'
 import { readYaml, YamlError, YamlSyntaxError } from '../../yaml/read-yaml.ts'
-import { decompressItems, COMPRESSED_FIELD, compressedItemsProblem } from './compressed-items.ts'
+import { COMPRESSED_FIELD, compressedItemsProblem, decompressItems } from './compressed-items.ts'
 import { compileJsonPath } from '../deploy/objects/json-path.ts'
 import { evaluatePaths } from './path-values.ts'
 import { readDefinition } from '../render/blueprint/blueprint-definition.ts'
 import { readYamlDocument } from '../deploy/target/yaml-document.ts'
-import { unsatisfied } from '../deploy/objects/readiness/custom-checks.ts'
+import { type Operator, unsatisfied } from '../deploy/objects/readiness/custom-checks.ts'
 import { threadID } from './cpu-time.ts'
 import { listProblems } from '../../../workflows/landscaper/item-rules.ts'
 import { listedCycles } from '../render/subinstallation-templates.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import type { Operator } from '../deploy/objects/readiness/requirement.ts'
 
 /** A request to the data thread: one message of JSON text. */
 export type DataRequest =

@@ -3,31 +3,29 @@
 //   T1. Parsing blocks neither the event loop nor the work of other namespaces. It ends within limits for time and memory, and when the caller's
 //       signal is aborted.
 
-import { writeJson } from '../../../workflows/kit/index.ts'
+import { type Problem, writeJson } from '../../../workflows/kit/index.ts'
 import { extname } from 'node:path'
-import type { Problem } from '../../../workflows/kit/index.ts'
 import { BlueprintError } from '../render/render-errors.ts'
 import { unpackArchive, type BlueprintFiles } from '../render/blueprint/blueprint-files.ts'
 import type { BlueprintDefinition } from '../render/blueprint/blueprint-definition.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { readYaml, YamlError, YamlSyntaxError } from '../../yaml/read-yaml.ts'
-import { type DecodedItems, compressedItemsProblem, decompressItems, unreadableItems } from './compressed-items.ts'
+import { compressedItemsProblem, type DecodedItems, decompressItems, unreadableItems } from './compressed-items.ts'
 import type { JsonPath } from '../deploy/objects/json-path.ts'
-import type { Requirement } from '../deploy/objects/readiness/requirement.ts'
+import { type Requirement, unsatisfied } from '../deploy/objects/readiness/custom-checks.ts'
 import { ThreadEnded, startThread } from './bounded-thread.ts'
 import { type PathResult, evaluatePaths } from './path-values.ts'
 import { readDefinition } from '../render/blueprint/blueprint-definition.ts'
 import { readYamlDocument } from '../deploy/target/yaml-document.ts'
-import { unsatisfied } from '../deploy/objects/readiness/custom-checks.ts'
-import type { DataFault, DataRequest, DataReply, YamlFault } from './data-worker.ts'
+import type { DataFault, DataReply, DataRequest, YamlFault } from './data-worker.ts'
 import {
+  countNodes,
+  decompressionCost,
+  EventLoopBudget,
   INLINE_RESULT_LIMIT,
   MAX_INLINE_BYTES,
-  countNodes,
   MAX_INLINE_COST,
-  decompressionCost,
   yamlCost,
-  EventLoopBudget,
 } from './cost-estimate.ts'
 import { createThreadPool, type Tenant } from './thread-pool.ts'
 

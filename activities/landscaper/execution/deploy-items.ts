@@ -20,9 +20,16 @@ import { isOwnedBy } from '../../kube/owners.ts'
 import { isChangedSince, type KnownVersions } from '../../kube/read-family.ts'
 import { targetView } from '../../kube/object-views.ts'
 import type { Patch } from '../../kube/write.ts'
-import { readClusters } from './cluster-names.ts'
+import {
+  decodeItems,
+  deployItemName,
+  desiredDeployItem,
+  newDeployItem,
+  readClusters,
+  type Writing,
+  writtenAt,
+} from './items.ts'
 import { type BatchResult, type ItemsInput, type ItemWrite, send } from './item-batch.ts'
-import { decodeItems, deployItemName, desiredDeployItem, newDeployItem, type Writing, writtenAt } from './items.ts'
 import { readExecution } from './observe.ts'
 import { deployItemView, itemNameOf } from '../deploy-item-view.ts'
 

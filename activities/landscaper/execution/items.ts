@@ -1,14 +1,16 @@
 // Converts the items of an Execution: decodes both forms of the list, and builds their DeployItems. Source: spec/landscaper.md 1.3, 1.13, 1.15, 2.7.
 
-import { writeJson } from '../../../workflows/kit/index.ts'
+import { type Subject, writeJson } from '../../../workflows/kit/index.ts'
 import {
   CACHE_HELM_CHARTS_ANNOTATION,
+  CLUSTER_NAME_ANNOTATION,
   DELETE_WITHOUT_UNINSTALL_ANNOTATION,
   DEPENDS_ON_ANNOTATION,
   FINALIZER,
   ITEM_NAME_LABEL,
   MANAGED_BY_LABEL,
   RECONCILE_TIME_ANNOTATION,
+  TARGET_SYNC_LABEL,
 } from '../../../workflows/landscaper/contract.ts'
 import { createHash } from 'node:crypto'
 import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
@@ -19,7 +21,14 @@ import { ownerReference } from '../../kube/owners.ts'
 import type { TenantData } from '../bounded/tenant-data.ts'
 import { withoutUninstall } from '../requests.ts'
 import type { DecodedItems } from '../bounded/compressed-items.ts'
-import type { ClusterOf } from './cluster-names.ts'
+import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
+import { activitySignal } from '../../kube/activity-signal.ts'
+import { retryableFailure, toApplicationFailure } from '../../kube/errors.ts'
+import { inParallel } from '../../kube/in-parallel.ts'
+import { readObject } from '../../kube/read-family.ts'
+import type { LandscaperDeps } from '../deps.ts'
+import { toDeployError } from '../deploy/run/deploy-errors.ts'
+import { isObjectName } from '../deploy/target/target-config.ts'
 
 const GENERATED_NAME_LIMIT = 63
 const SUFFIX_LENGTH = 5
@@ -52,7 +61,7 @@ export function deployItemName(execution: KubeObject, item: string, jobID: strin
 }
 
 /**
- * @param cluster the item's cluster annotation (cluster-names.ts). @returns the labels, annotations (undefined: removed) and spec of its DeployItem.
+ * @param cluster the item's cluster annotation (items.ts). @returns the labels, annotations (undefined: removed) and spec of its DeployItem.
  */
 export function desiredDeployItem(
   execution: Execution,
@@ -118,4 +127,61 @@ export function newDeployItem(
     },
     spec,
   }
+}
+
+// The Shoots of items with `onDelete.skipUninstallIfClusterRemoved`: their deletion checks whether the Shoot exists (removed-clusters.ts).
+// Source: spec/landscaper.md 1.13.
+//
+//   N1. Only Targets that a TargetSync created have Shoots that can be checked. The name of the Shoot comes from the server in their kubeconfig:
+//       https://api.NAME. and so on. No other part of a kubeconfig leaves this module.
+//   N2. A missing or malformed Target does not change an item's annotation: the item's deployer reports the problem.
+
+type Annotations = Readonly<Record<string, string | undefined>>
+
+/** The annotation of an item that names its cluster; a value of undefined removes the annotation. */
+export type ClusterOf = (item: DeployItemTemplate) => Annotations
+
+const PARALLEL_TARGETS = 5
+const AS_IT_IS: Annotations = {}
+const NONE: Annotations = { [CLUSTER_NAME_ANNOTATION]: undefined }
+
+/** @throws retryable failures of the API server. */
+export async function readClusters(
+  deps: LandscaperDeps,
+  { namespace }: Pick<Subject, 'namespace'>,
+  items: readonly DeployItemTemplate[],
+): Promise<ClusterOf> {
+  const targets = [...new Set(items.flatMap((item) => targetAskedFor(item) ?? []))]
+  const read = await inParallel(targets, PARALLEL_TARGETS, (name) => clusterOfTarget(deps, namespace, name))
+  const byTarget = new Map(targets.map((name, index) => [name, read[index]]))
+  return (item) => byTarget.get(targetAskedFor(item) ?? '') ?? NONE
+}
+
+function targetAskedFor({ onDelete, target }: DeployItemTemplate): string | undefined {
+  return onDelete?.skipUninstallIfClusterRemoved === true ? target?.name : undefined
+}
+
+async function clusterOfTarget(deps: LandscaperDeps, namespace: string, name: string): Promise<Annotations> {
+  if (!isObjectName(name)) return AS_IT_IS
+  const target = await readObject(deps, targetKind, namespace, name).catch((error: unknown) => {
+    throw toApplicationFailure(error)
+  })
+  if (target === undefined) return AS_IT_IS
+  // N1
+  if (target.metadata.labels?.[TARGET_SYNC_LABEL] !== 'ok') return NONE
+  try {
+    const server = await deps.landscaper.targets.serverOf(namespace, name, activitySignal())
+    return { [CLUSTER_NAME_ANNOTATION]: shootAt(server ?? '') }
+  } catch (error) {
+    const { reason, message, isFinal } = toDeployError('FindCluster', error)
+    // N2
+    if (isFinal) return AS_IT_IS
+    throw retryableFailure(reason, message)
+  }
+}
+
+/** The Shoot whose API server has this address; undefined if it is no Shoot's. */
+export function shootAt(server: string): string | undefined {
+  const [, name] = /^https:\/\/api\.([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\./.exec(server) ?? []
+  return name
 }

@@ -17,7 +17,7 @@ export async function releaseTargetsOfInstallation(
   const installation =
     seen === undefined ? await readSubject(deps, installationKind, subject) : storedAs(installationKind, seen)
   if ((installation?.spec.imports?.targets ?? []).length === 0) return
-  await deps.landscaper.protection.release(by, subject.namespace)
+  await deps.landscaper.protection.removeFinalizers(by, subject.namespace)
 }
 
 /** @throws KubeError */
@@ -25,7 +25,7 @@ export async function releaseTargetsOfExecution(deps: LandscaperDeps, { by, subj
   const seen = deps.objects.get(subject.uid)
   const execution = seen === undefined ? await readSubject(deps, executionKind, subject) : storedAs(executionKind, seen)
   if (execution === undefined || !mayHaveTargets(execution)) return
-  await deps.landscaper.protection.release(by, subject.namespace)
+  await deps.landscaper.protection.removeFinalizers(by, subject.namespace)
 }
 
 /** False only if it is certain: items that the spec no longer names have released their Targets themselves. */

@@ -16,7 +16,7 @@ import { configurationProblem, toDeployError } from '../deploy/run/deploy-errors
 import { DeployError } from '../deploy/run/deployer.ts'
 import { requestShootAccess } from '../deploy/target/gardener.ts'
 import { type ClusterAccess, kubeconfigOf } from '../deploy/target/kubeconfig.ts'
-import { refuseLarge } from '../deploy/target/issued-size.ts'
+import { checkIssuedSize } from '../deploy/target/answers.ts'
 import { requestToken } from '../deploy/target/service-account.ts'
 import type { LatelyIssued } from './lately-issued.ts'
 import type { TargetAccess, TargetCluster } from '../deploy/target/target-cluster.ts'
@@ -91,7 +91,7 @@ function oidcKubeconfig(
 
 /** By what its Target has, such as a CA, it may be large, too. */
 function inBase64(text: string): string {
-  refuseLarge('kubeconfig', text)
+  checkIssuedSize('kubeconfig', text)
   return Buffer.from(text, 'utf8').toString('base64')
 }
 

@@ -9,7 +9,7 @@ import { resourcePath } from '../../kube/resource-path.ts'
 import { entriesOf } from '../../kube/core-kinds.ts'
 import { tenantOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { listed } from '../deploy/target/answers.ts'
+import { listObjects } from '../deploy/target/answers.ts'
 import { shootResource } from '../deploy/target/gardener.ts'
 import type { TargetCluster } from '../deploy/target/target-cluster.ts'
 import { isObjectName } from '../deploy/target/target-config.ts'
@@ -92,7 +92,10 @@ function sizeOf(entries: ReadonlyMap<string, SourceEntry>): number {
 
 async function* secretsIn(namespace: string, { cluster, signal }: Source): AsyncGenerator<SourceEntry> {
   const path = resourcePath(SECRETS, namespace)
-  for await (const secret of listed(cluster.kube, path, { signal, tooMany: () => tooMany('Secrets', namespace) })) {
+  for await (const secret of listObjects(cluster.kube, path, {
+    signal,
+    tooMany: () => tooMany('Secrets', namespace),
+  })) {
     const { name } = secret.metadata
     const data: unknown = entriesOf(secret)
     const kubeconfig = isEntries(data) && Object.hasOwn(data, KUBECONFIG_KEY) ? data[KUBECONFIG_KEY] : undefined
@@ -103,7 +106,10 @@ async function* secretsIn(namespace: string, { cluster, signal }: Source): Async
 
 async function* shootsIn(namespace: string, { cluster, signal }: Source): AsyncGenerator<SourceEntry> {
   const path = resourcePath(shootResource, namespace)
-  for await (const { metadata } of listed(cluster.kube, path, { signal, tooMany: () => tooMany('Shoots', namespace) }))
+  for await (const { metadata } of listObjects(cluster.kube, path, {
+    signal,
+    tooMany: () => tooMany('Shoots', namespace),
+  }))
     if (isObjectName(metadata.name)) yield { name: metadata.name }
 }
 

@@ -1,4 +1,4 @@
-// What a process of the wing goes by: its file, its flags and its environment.
+// The configuration of a process of the wing: its file, its flags and its environment.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// The rules that need the operators' configuration or a look at the cluster, over an API server that answers what is planted.
+// The admission rules that need the configuration or the cluster, with an API server that returns prepared objects.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -21,7 +21,7 @@ const STOP = 'chaos.datadoghq.com/emergency-stop'
 
 let folder: string
 let asked: string[]
-/** By path, what the API server has; lists by how many objects they have. */
+/** The objects of the API server by path; for lists, an array. */
 let there: Record<string, unknown>
 
 beforeEach(() => {

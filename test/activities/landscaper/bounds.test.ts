@@ -2,13 +2,12 @@
 
 import { describe, expect, it } from 'vitest'
 import { readManifestConfig } from '../../../activities/landscaper/deploy/manifest/config.ts'
-import { MOST_EXPORTS } from '../../../activities/landscaper/deploy/objects/export-config.ts'
+import { MOST_EXPORTS, readExports } from '../../../activities/landscaper/deploy/objects/resource-exports.ts'
 import {
   MOST_CHECKS,
   MOST_REQUIREMENTS,
   MOST_RESOURCES,
 } from '../../../activities/landscaper/deploy/objects/readiness/readiness-config.ts'
-import { readExports } from '../../../activities/landscaper/deploy/objects/resource-exports.ts'
 import { MOST_ITEMS } from '../../../activities/landscaper/item-rules.ts'
 import {
   MAX_EXECUTIONS,
@@ -20,7 +19,7 @@ import { MAX_MAPPINGS, renderMappings } from '../../../activities/landscaper/ren
 import type { TemplateEngine } from '../../../activities/landscaper/render/engine/template-engine.ts'
 import { compileJsonPath } from '../../../activities/landscaper/deploy/objects/json-path.ts'
 import { config, deployItem } from './deploy/manifest/manifests.ts'
-import { blueprintOf, bindings, rejection } from './render/execution-builders.ts'
+import { bindings, blueprintOf, rejection } from './render/execution-builders.ts'
 import { data } from './tenant-data.ts'
 
 const many = <T>(count: number, one: (index: number) => T): T[] =>

@@ -1,4 +1,4 @@
-// A server that speaks the list and watch protocol as well or as badly as a test wants; on the loopback interface only.
+// A server for list and watch whose protocol errors a test can program; on the loopback interface only.
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -9,10 +9,10 @@ export interface Connection {
   readonly url: URL
   /** Sends one event. */
   send(type: string, object: object): void
-  /** Sends text as it is. */
+  /** Sends text unchanged. */
   raw(text: string): void
   bookmark(version: number): void
-  /** Ends the answer in good order. */
+  /** Ends the response normally. */
   end(): void
   /** Cuts the connection. */
   cut(): void
@@ -32,7 +32,7 @@ export interface BadServer {
     readonly body?: object
     readonly headers?: Record<string, string>
   }[]
-  /** The next watch connection, or the newest that nobody has taken. */
+  /** The next watch connection, or the newest one that no test has taken. */
   nextWatch(): Promise<Connection>
   close(): Promise<void>
 }

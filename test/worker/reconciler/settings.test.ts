@@ -9,7 +9,7 @@ const settings = (flags: Readonly<Record<string, string>>, env: Readonly<Record<
   reconcilerSettings(flags, readConfig({ HOME: '/home/user', ...env }))
 
 describe('the settings of a worker', () => {
-  it('have defaults for all but journal and Temporal', () => {
+  it('have defaults except for journal and Temporal', () => {
     expect(settings(NEEDED)).toMatchObject({
       databaseUrl: 'postgresql://db',
       temporal: { address: 'localhost:7233', namespace: 'default' },
@@ -30,7 +30,7 @@ describe('the settings of a worker', () => {
     })
   })
 
-  it('are taken from the environment, which flags beat', () => {
+  it('come from the environment unless a flag overrides it', () => {
     const env = { PAWL_DATABASE_URL: 'postgresql://env', PAWL_TEMPORAL_ADDRESS: 'env:7233', KUBECONFIG: '/env' }
     expect(settings({}, env)).toMatchObject({
       databaseUrl: 'postgresql://env',
@@ -43,27 +43,27 @@ describe('the settings of a worker', () => {
     })
   })
 
-  it('have no bundle that was made before beside a payload key', () => {
+  it('reject a prebuilt bundle together with a payload key', () => {
     expect(() => settings({ ...NEEDED, 'payload-key': 'k', 'workflow-bundle': 'b' })).toThrow(
       '--workflow-bundle is given beside --payload-key; expected one of the two',
     )
     expect(settings({ ...NEEDED }, { PAWL_PAYLOAD_KEY: 'k' })).toMatchObject({ payloadKeyPath: 'k' })
   })
 
-  it('let items wait for their deployers for a duration, or for ever', () => {
+  it('accept a duration or no limit for the wait for deployers', () => {
     const pickup = (text: string) =>
       settings({ ...NEEDED, 'pickup-timeout': text }).wingFlags.get('landscaper')?.['pickup-timeout']
     expect([pickup('1m30s'), pickup('2s'), pickup('none')]).toEqual([90_000, 2000, undefined])
   })
 
-  it('give each controller a queue of its own when the process does not run all of them', () => {
+  it('give each controller its own queue if the process runs selected controllers', () => {
     const { taskQueues, dispatcher } = settings({ ...NEEDED, only: 'execution, deploy', 'task-queue': 'q' })
     expect(taskQueues).toEqual(['q-2-execution', 'q-2-deploy'])
     expect(dispatcher).toMatchObject({ taskQueue: 'q-2', controllers: ['execution', 'deploy'] })
     expect(settings(NEEDED).dispatcher.controllers).toBeUndefined()
   })
 
-  it('give each lane a queue of its own when the process shares them with others, and each set of lanes that a run may host', () => {
+  it('give each partition its own queue if the process handles selected partitions', () => {
     const some = settings({ ...NEEDED, only: 'installation,deploy', deployers: 'mock' })
     expect(some.taskQueues).toEqual(['pawl-2-installation-mock', 'pawl-2-deploy-mock'])
     const all = settings({ ...NEEDED, deployers: 'mock, landscaper.gardener.cloud/kubernetes-manifest' })
@@ -75,7 +75,7 @@ describe('the settings of a worker', () => {
     expect(all.dispatcher.controllers).toEqual(['deploy', 'execution', 'installation', 'target'])
   })
 
-  it('name each process anew, so that one that hangs shares no lease with its successor', () => {
+  it('give each start another lease owner', () => {
     expect(settings(NEEDED).dispatcher.owner).not.toBe(settings(NEEDED).dispatcher.owner)
   })
 
@@ -107,15 +107,15 @@ describe('the settings of a worker', () => {
   })
 })
 
-describe('the settings of a worker with controllers of its user', () => {
+describe('the settings of a worker with controllers of users', () => {
   const controllers = import.meta.filename
 
-  it('need the content key, as those of the bridge do', () => {
+  it('require the content key', () => {
     expect(() => settings({ ...NEEDED, controllers })).toThrow('--content-key is missing beside --controllers')
     expect(settings({ ...NEEDED, controllers, 'content-key': 'key' }).controllerFiles).toEqual([controllers])
   })
 
-  it('take any name in --only until the modules are loaded, then the names that are there', () => {
+  it('accept any name in --only until the modules are loaded, and then the known names', () => {
     const flags = { ...NEEDED, controllers, 'content-key': 'key', only: 'shop' }
     expect(settings(flags).taskQueues).toEqual(['pawl-2-shop'])
     expect(() => reconcilerSettings(flags, readConfig({}), { names: ['deploy'], queues: new Map() })).toThrow(
@@ -131,7 +131,7 @@ describe('the ID of a job', () => {
     expect(deriveJobID(object)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   })
 
-  it('is the same for two dispatchers that see the same version, and another one for the next', () => {
+  it('is equal for the same version of the object, and different for the next version', () => {
     expect(deriveJobID({ ...object })).toBe(deriveJobID(object))
     const others = [deriveJobID({ ...object, resource_version: 8 }), deriveJobID({ ...object, uid: '0b7f' })]
     expect(new Set([deriveJobID(object), ...others]).size).toBe(3)

@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest'
 
-import { createBackoff, delayAfter, pause, retryUntilStopped } from '../../../worker/server/backoff.ts'
+import { createBackoff, delayAfter, pause, retryUntilStopped, waitForAny } from '../../../worker/server/backoff.ts'
 
 const LIMITS = { first: 400, longest: 30_000 }
 
 describe('the delay after a failure', () => {
-  it('doubles up to the longest', () => {
+  it('doubles up to the maximum', () => {
     expect([0, 1, 2, 6, 7, 20, 5000].map((failures) => delayAfter(failures, LIMITS, 1))).toEqual([
       400, 800, 1600, 25_600, 30_000, 30_000, 30_000,
     ])
   })
 
-  it('is up to one half left to chance', () => {
+  it('is reduced by a random part of up to one half', () => {
     expect(delayAfter(20, LIMITS, 0)).toBe(15_000)
   })
 
-  it('is the first one again when something has worked', () => {
+  it('starts again at the first delay after a success', () => {
     const backoff = createBackoff(LIMITS, () => 1)
     expect([backoff.next(), backoff.next()]).toEqual([400, 800])
     backoff.reset()
@@ -23,10 +23,10 @@ describe('the delay after a failure', () => {
   })
 })
 
-describe('what is tried until it works', () => {
+describe('an operation that is retried until it succeeds', () => {
   const backoff = () => createBackoff({ first: 2, longest: 2 }, () => 1)
 
-  it('is told of each failure, and returns what came at last', async () => {
+  it('reports each failure and returns the result', async () => {
     const failures: unknown[] = []
     const attempt = () =>
       failures.length < 2 ? Promise.reject(new Error(`not yet ${failures.length}`)) : Promise.resolve('there')
@@ -40,7 +40,7 @@ describe('what is tried until it works', () => {
     ])
   })
 
-  it('is given up when the signal comes, also in the middle of a wait', async () => {
+  it('stops when the signal is aborted, also during a delay', async () => {
     const stopping = new AbortController()
     const limits = { backoff: createBackoff({ first: 60_000, longest: 60_000 }, () => 1), signal: stopping.signal }
     const attempt = (): Promise<string> => Promise.reject(new Error('away'))
@@ -52,7 +52,32 @@ describe('what is tried until it works', () => {
 })
 
 describe('a pause', () => {
-  it('ends with the signal, without an error', async () => {
+  it('ends when the signal is aborted, without an error', async () => {
     await pause(60_000, AbortSignal.abort())
+  })
+})
+
+const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+
+describe('waiting for promises with a time-out', () => {
+  it('ends with the first promise and leaves no timer', async () => {
+    const before = timers()
+    let nudge: () => void = () => undefined
+    const nudged = new Promise<void>((resolve) => (nudge = resolve))
+    const resting = waitForAny(60_000, [nudged, new Promise(() => undefined)])
+    expect(timers()).toBe(before + 1)
+    nudge()
+    await resting
+    expect(timers()).toBe(before)
+  })
+
+  it('ends after the time-out', async () => {
+    await waitForAny(1, [new Promise(() => undefined)])
+  })
+
+  it('rejects with the error of a promise and leaves no timer', async () => {
+    const before = timers()
+    await expect(waitForAny(60_000, [Promise.reject(new Error('gone'))])).rejects.toThrow('gone')
+    expect(timers()).toBe(before)
   })
 })

@@ -37,7 +37,7 @@ describe('the flags of a table', () => {
     })
   })
 
-  it('are read as what they take', () => {
+  it('are parsed by their type', () => {
     const values = readFlags(TABLE, {
       name: 'a',
       file: 'b',
@@ -70,11 +70,11 @@ describe('the flags of a table', () => {
     expect(() => readFlags(TABLE, given)).toThrow(new UsageError(message))
   })
 
-  it('leave those of other tables alone', () => {
+  it('do not include flags of other tables', () => {
     expect(readFlags({ name: TABLE.name }, { name: 'a', loud: 'maybe' })).toEqual({ name: 'a' })
   })
 
-  it('tell their default in the help, if they have one', () => {
+  it('show their default in the help', () => {
     expect(Object.values(TABLE).map(flagHelp)).toEqual([
       ...['what it is called (default: local)', 'where it is (default: $FILE)', 'how often (default: 250)'],
       ...['how long (default: 5m)', 'who may come', 'whether it is heard (default: no)'],
@@ -84,21 +84,21 @@ describe('the flags of a table', () => {
 })
 
 describe('the flags of a process', () => {
-  it('are those of its table; others are refused', () => {
+  it('are the flags of its table; unknown flags are rejected', () => {
     expect(givenFlags(TABLE, ['--name=a', '--every-ms', '7'])).toEqual({ name: 'a', 'every-ms': '7' })
     expect(() => givenFlags(TABLE, ['--nane=a'])).toThrow("Unknown option '--nane'")
     expect(() => givenFlags(TABLE, ['a'])).toThrow("Unexpected argument 'a'")
   })
 
-  it('are its own and those that are contributed, each once', () => {
+  it('are its own flags and the flags of wings, without duplicates', () => {
     const wing: FlagTable = { pods: { takes: '<count>', reads: 'number', least: 1, otherwise: 1, text: 'how many' } }
     expect(Object.keys(joinFlagTables(TABLE, wing))).toEqual([...Object.keys(TABLE), 'pods'])
     expect(() => joinFlagTables(TABLE, wing, wing)).toThrow('--pods is in two tables of flags; expected it in one')
   })
 })
 
-describe('a value that is needed', () => {
-  it('is missing when it is empty, too', () => {
+describe('a required flag', () => {
+  it('counts as missing if it is empty', () => {
     expect(requireFlag('url', 'x', 'a URL')).toBe('x')
     for (const value of [undefined, ''])
       expect(() => requireFlag('url', value, 'a URL')).toThrow(new UsageError('--url is missing; expected a URL'))

@@ -19,7 +19,7 @@ const ask = async (path: string): Promise<[number, unknown]> => {
 }
 
 describe('the health of a process', () => {
-  it('is ready while the last contact with every part went well', async () => {
+  it('is ready while the last call to every part succeeded', async () => {
     expect(await ask('/readyz')).toEqual([200, { ok: true }])
     troubles.report('journal', new Error('refused'))
     troubles.report('temporal', 'away')
@@ -29,13 +29,13 @@ describe('the health of a process', () => {
     expect(await ask('/readyz?verbose')).toEqual([200, { ok: true }])
   })
 
-  it('is alive while it is not ready, and has no other page', async () => {
+  it('is alive while it is not ready, and has no other path', async () => {
     troubles.report('journal', new Error('refused'))
     expect(await ask('/healthz')).toEqual([200, { ok: true }])
     expect(await ask('/other')).toEqual([404, { error: 'not found' }])
   })
 
-  it('is not served at a port that is taken', async () => {
+  it('is not served on a port in use', async () => {
     await expect(serveHealth(troubles, '127.0.0.1', health.port)).rejects.toMatchObject({ code: 'EADDRINUSE' })
   })
 })

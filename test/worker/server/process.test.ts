@@ -1,4 +1,4 @@
-// Processes in the frame, as children of this one: how they end, and what they have closed then.
+// Child processes that use runProcess: how they end, and which resources they close.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,13 +8,13 @@ import { describe, expect, it } from 'vitest'
 
 const FRAME = fileURLToPath(new URL('../../../worker/server/process.ts', import.meta.url))
 
-/** Opens two things, says so, and does what the body says. */
+/** A process with two resources, which prints its steps and runs the body. */
 function start(body: string, closing = '') {
   const code = `
     import { runProcess } from ${JSON.stringify(FRAME)}
-    await runProcess('test', 'info', async ({ stopping, opened }) => {
+    await runProcess('test', 'info', async ({ stopping, onClose }) => {
       for (const name of ['first', 'second'])
-        opened(async () => { console.log('closed ' + name); ${closing} })
+        onClose(async () => { console.log('closed ' + name); ${closing} })
       const told = new Promise((resolve) => stopping.signal.addEventListener('abort', resolve))
       setInterval(() => undefined, 1000).unref()
       console.log('open')
@@ -31,26 +31,26 @@ function start(body: string, closing = '') {
 }
 
 describe('a process', () => {
-  it('ends with its work, and closes what it opened in the opposite order', async () => {
+  it('ends with its work and closes its resources in reverse order', async () => {
     const { code, printed, complained } = await start('').end()
     expect({ code, printed }).toEqual({ code: 0, printed: ['open', 'closed second', 'closed first', 'over'] })
     expect(complained).toContain('"msg":"test has stopped"')
   })
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('ends in good order when it is told to by %s', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('closes its resources after %s', async (signal) => {
     const { child, end } = start('const alive = setInterval(() => undefined, 1000); await told; clearInterval(alive)')
     await once(child.stdout, 'readable')
     child.kill(signal)
     expect(await end()).toMatchObject({ code: 0, printed: ['open', 'closed second', 'closed first', 'over'] })
   })
 
-  it('that fails closes all the same, and says why it failed', async () => {
+  it('closes its resources after an error and prints the error', async () => {
     const { code, printed, complained } = await start("throw new Error('broken')").end()
     expect({ code, printed }).toEqual({ code: 1, printed: ['open', 'closed second', 'closed first'] })
     expect(complained).toContain('Error: broken')
   })
 
-  it('closes the others when one cannot be closed', async () => {
+  it('closes the other resources if closing one fails', async () => {
     const { code, printed, complained } = await start('', "if (name === 'second') throw new Error('stuck')").end()
     expect({ code, printed }).toEqual({ code: 1, printed: ['open', 'closed second', 'closed first'] })
     expect(complained).toContain('Error: stuck')

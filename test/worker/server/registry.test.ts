@@ -7,11 +7,12 @@ import {
   builtInRegistry,
   controllerFiles,
   createRegistry,
-  loadRegistry,
   disabledControllers,
+  joinKinds,
+  loadRegistry,
   wingOf,
 } from '../../../worker/server/registry.ts'
-import { defineLevel, type LevelTarget, nop, path } from '../../../workflows/kit/index.ts'
+import { defineLevel, type LevelTarget, nop, path, type StateQuery } from '../../../workflows/kit/index.ts'
 
 const { watchedKinds } = builtInRegistry
 const shopKind = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
@@ -19,7 +20,7 @@ const level = (name: string, target: LevelTarget = shopKind, kind = 'v1/ConfigMa
   defineLevel({ name, target, queries: { some: { kind, many: true } }, plan: nop })
 
 describe('the registry of controllers', () => {
-  it('asks for one run per object in level mode, and routes to it', () => {
+  it('requests one run per object in level mode and routes events to it', () => {
     const registry = createRegistry([level('shop')])
     expect(registry.subjectKinds).toMatchObject({
       installation: { group: 'landscaper.gardener.cloud', kind: 'Installation' },
@@ -38,7 +39,7 @@ describe('the registry of controllers', () => {
     expect(registry.route({ ...at, kind: 'Shop', type: 'ADDED' })).toMatchObject({ routes: [{ controller: 'shop' }] })
   })
 
-  it('follows every kind once, with the paths of all who name it, and leaves those of Pawl as they are', () => {
+  it('watches every kind once with the paths of all controllers, and leaves built-in kinds unchanged', () => {
     const first = level('first', { ...shopKind, projection: [path('status.a')] }, 'example.com/v1/Shop')
     const second = level('second', { ...shopKind, projection: [path('status.a'), path('status.b')] })
     const { watchedKinds: kinds } = createRegistry([first, second, withExecutions()])
@@ -47,7 +48,7 @@ describe('the registry of controllers', () => {
     expect(kinds.slice(0, watchedKinds.length)).toEqual(watchedKinds)
   })
 
-  it('has a controller that a flag switches on only then, and follows only then what it looks at', () => {
+  it('contains a controller behind a flag, and watches its kinds, only with the flag', () => {
     const off = createRegistry([], ['landscaper'])
     const on = createRegistry([], ['landscaper'], disabledControllers({ 'default-contexts': 'yes' }))
     const [without, withIt] = [off, on].map(({ watchedKinds: kinds }) => kinds.map(({ kind }) => kind))
@@ -56,12 +57,12 @@ describe('the registry of controllers', () => {
     expect([wingOf('context'), wingOf('shop')]).toEqual(['landscaper', undefined])
   })
 
-  it('refuses two controllers of a name', () => {
+  it('rejects two controllers with the same name', () => {
     expect(() => createRegistry([level('shop'), level('shop')])).toThrow('two controllers are called shop')
     expect(() => createRegistry([level('installation')])).toThrow('two controllers are called installation')
   })
 
-  it('follows two kinds of a name side by side', () => {
+  it('watches two kinds with the same name in different groups', () => {
     const registry = createRegistry([level('shop'), level('other', { ...shopKind, apiVersion: 'other.com/v1' })])
     const shops = registry.watchedKinds.filter(({ kind }) => kind === 'Shop')
     expect(shops.map(({ apiVersion }) => apiVersion)).toEqual(['example.com/v1', 'other.com/v1'])
@@ -72,7 +73,7 @@ describe('the registry of controllers', () => {
     expect(routed('third.com')).toEqual({ ignored: 'no controller watches this kind' })
   })
 
-  it('follows of a kind what its controllers mean alike, and all where they do not', () => {
+  it('watches the selected objects of a kind, or all if its controllers select different ones', () => {
     const hearing = (name: string, followed?: Readonly<Record<string, string>>) => {
       const events = { kind: 'events.example.com/v1/Alarm', many: true, ...(followed && { followed }) } as const
       const plurals = { 'events.example.com/v1/Alarm': 'alarms' }
@@ -87,7 +88,7 @@ describe('the registry of controllers', () => {
     expect(fieldsOf(hearing('shop', { type: 'Normal' }), hearing('till', warnings))).toBeUndefined()
   })
 
-  it('refuses two versions of a kind, of whose objects the journal has one state each', () => {
+  it('rejects two versions of a kind', () => {
     const other = { ...shopKind, apiVersion: 'example.com/v2' }
     expect(() => createRegistry([level('shop'), level('other', other)])).toThrow(
       'controller other names kind example.com/v2/Shop, but kind Shop.example.com is followed in example.com/v1 for another controller',
@@ -109,7 +110,7 @@ describe('the flag --controllers', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('names files, separated by commas, and says which is not there', async () => {
+  it('contains files separated by commas, and rejects a missing file', async () => {
     const [a, b] = [await write('a.ts', ''), await write('b.ts', '')]
     expect(controllerFiles(`${a}, ${b},,${a}`)).toEqual([a, b])
     expect(controllerFiles(undefined)).toEqual([])
@@ -118,7 +119,7 @@ describe('the flag --controllers', () => {
     )
   })
 
-  it('loads what the modules export, in their order', async () => {
+  it('loads the exports of the modules in order', async () => {
     const file = resolve(import.meta.dirname, '../../support/level/widget.ts')
     expect((await loadRegistry([file], ['landscaper'])).levels.map(({ name }) => name)).toEqual([
       'target',
@@ -127,7 +128,7 @@ describe('the flag --controllers', () => {
     ])
   })
 
-  it('says which module is missing, broken, or exports something else', async () => {
+  it('rejects a module that is missing, broken, or has other exports', async () => {
     const missing = join(folder, 'missing.ts')
     await expect(loadRegistry([missing])).rejects.toThrow(`--controllers ${missing} cannot be loaded`)
     const broken = await write('broken.ts', 'throw new Error("no luck")')
@@ -144,3 +145,29 @@ function withExecutions() {
   const queries = { some: { kind, many: true } } as const
   return defineLevel({ name: 'third', target: shopKind, queries, plan: nop, plurals: { [kind]: 'executions' } })
 }
+
+const levelWith = (name: string, queries: Readonly<Record<string, StateQuery>>) =>
+  defineLevel({
+    name,
+    queries,
+    plan: nop,
+    target: { apiVersion: 'example.com/v1', kind: `S${name.slice(1)}`, plural: `${name}s`.toLowerCase() },
+  })
+const traits = (...all: readonly Readonly<Record<string, StateQuery>>[]) =>
+  joinKinds(
+    [],
+    all.map((queries, at) => levelWith(`shop${at}`, queries)),
+  ).find(({ kind }) => kind === 'Event')?.indexKeys
+const about = (field: string): StateQuery => ({ kind: 'v1/Event', many: true, fieldsFrom: { [field]: 'spec.names' } })
+const all: StateQuery = { kind: 'v1/Event', many: true }
+
+describe('a kind of several controllers', () => {
+  it('has the index keys of all of them', () => {
+    expect(traits({ all })).toBeUndefined()
+    expect(traits({ all }, { one: about('reason') })).toEqual({ fields: ['reason'] })
+    expect(traits({ one: about('reason') }, { two: about('type') }, { all })).toEqual({ fields: ['reason', 'type'] })
+    expect(traits({ one: { ...all, labelsFrom: 'spec.selector' } }, { two: about('type') })).toEqual({
+      fields: ['type'],
+    })
+  })
+})

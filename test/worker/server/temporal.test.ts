@@ -18,15 +18,15 @@ function file(name: string, text: string): string {
 const target = (given: Record<string, string> = {}, env: Record<string, string> = {}) =>
   temporalTarget('t:7233', readFlags(TEMPORAL_FLAGS, given), readConfig(env))
 
-describe('the way to Temporal', () => {
-  it('has no TLS unless something asks for it', () => {
+describe('the connection to Temporal', () => {
+  it('uses TLS only if a setting requests it', () => {
     expect(target()).toEqual({ address: 't:7233', namespace: 'default', tls: undefined, apiKey: undefined })
     expect(connectionOptions(target())).toEqual({ address: 't:7233' })
     expect(connectionOptions(target({ 'temporal-tls': 'yes' }))).toEqual({ address: 't:7233', tls: {} })
     expect(connectionOptions(target({}, { TEMPORAL_TLS: 'true' }))).toMatchObject({ tls: {} })
   })
 
-  it('takes files and names from flags, or from the variables of Temporal', () => {
+  it("reads files and names from flags, or from Temporal's variables", () => {
     const [ca, cert, key] = ['ca', 'cert', 'key'].map((name) => file(name, `pem of ${name}`)) as [
       string,
       string,
@@ -48,7 +48,7 @@ describe('the way to Temporal', () => {
     expect(target({ 'temporal-namespace': 'a.b' }, { TEMPORAL_NAMESPACE: 'c' })).toMatchObject({ namespace: 'a.b' })
   })
 
-  it('sends an API key over TLS alone', () => {
+  it('sends an API key only over TLS', () => {
     const path = file('api-key', ' secret\n')
     expect(connectionOptions(target({ 'temporal-api-key-file': path }))).toMatchObject({ apiKey: 'secret', tls: {} })
     expect(connectionOptions(target({}, { TEMPORAL_API_KEY: 'k' }))).toMatchObject({ apiKey: 'k', tls: {} })
@@ -65,14 +65,14 @@ describe('the way to Temporal', () => {
     expect(() => target(given as Record<string, string>)).toThrow(message)
   })
 
-  it('says which file is empty', () => {
+  it('names an empty file', () => {
     const path = file('empty', '\n')
     expect(() => connectionOptions(target({ 'temporal-api-key-file': path }))).toThrow(
       `${path} is empty; expected an API key of Temporal`,
     )
   })
 
-  it('takes up an API key that has changed in its file, and keeps the former one while the file is away', async () => {
+  it('applies a changed API key, and keeps the previous one while the file is missing', async () => {
     const path = file('rotating', 'one')
     const keys: string[] = []
     const setApiKey = (key: string) => Promise.resolve(void keys.push(key))

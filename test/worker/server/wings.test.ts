@@ -14,7 +14,7 @@ import { CONFIG_FLAGS } from '../../../workflows/chaos/config-flags.ts'
 const KNOWN = ['landscaper', 'chess']
 
 describe('the flag --wings', () => {
-  it('names the wings that are on, all without it', () => {
+  it('selects the enabled wings; without it, all are enabled', () => {
     expect(enabledWings(undefined, KNOWN)).toEqual(KNOWN)
     expect(enabledWings('chess, landscaper', KNOWN)).toEqual(['chess', 'landscaper'])
     expect(enabledWings(undefined)).toEqual(['landscaper'])
@@ -22,7 +22,7 @@ describe('the flag --wings', () => {
     expect([lacksDefaultWing(enabledWings(undefined)), lacksDefaultWing([])]).toEqual([false, true])
   })
 
-  it('has to name a wing that is on only then, and lacks nothing without it', () => {
+  it('must name a wing that is not enabled by default', () => {
     const saying = { chess: { onlyWhenNamed: true } } as const
     expect(enabledWings(undefined, KNOWN, saying)).toEqual(['landscaper'])
     expect(enabledWings('chess', KNOWN, saying)).toEqual(['chess'])
@@ -66,7 +66,7 @@ describe('the flags of wings', () => {
     go: { flags: { komi: { takes: '<points>', reads: 'number', least: 0, otherwise: 6, text: 'for white' } } },
   } as const
 
-  it('are read for each wing that is on', () => {
+  it('are parsed for each enabled wing', () => {
     const read = readWingFlags(['go', 'chess', 'bare'], { clock: '90s' }, wings)
     expect([...read]).toEqual([
       ['go', { komi: 6 }],
@@ -75,7 +75,7 @@ describe('the flags of wings', () => {
     ])
   })
 
-  it('are refused when they are wrong, or their wing is off', () => {
+  it('are rejected with a wrong value, or if their wing is disabled', () => {
     expect(() => readWingFlags(['go'], { komi: 'half' }, wings)).toThrow(
       '--komi is "half"; expected a whole number of at least 0',
     )
@@ -87,7 +87,7 @@ describe('the flags of wings', () => {
     )
   })
 
-  it('name what they were given where it is wrong', () => {
+  it('appear with their wrong value in the error', () => {
     expect(() => readWingFlags(['landscaper'], { 'target-allow': '127.0.0.0/8,https://here' })).toThrow(
       new UsageError(
         '--target-allow has "https://here"; expected a host such as 10.0.0.5:8080 or [::1]:6443, or addresses such as 127.0.0.0/8',
@@ -95,7 +95,7 @@ describe('the flags of wings', () => {
     )
   })
 
-  it('tell the worker of pawl dev where its API server is, beside what pawl dev was given', () => {
+  it('pass the API server and the flags of pawl dev to its worker', () => {
     const given = (url: string, flags: GivenFlags) => devWingFlags(['landscaper'], { url, isOurs: false }, flags)
     expect(given('https://127.0.0.1:6443/', {})).toEqual({
       worker: ['--target-allow=127.0.0.1:6443'],
@@ -116,7 +116,7 @@ describe('the flags of wings', () => {
     })
   })
 
-  it('give the webhook of pawl dev what the worker has of the limits that operators set', () => {
+  it("pass the operators' limits to worker and webhook of pawl dev", () => {
     const flags = { 'chaos-config': './chaos.yaml' }
     const { worker, webhook } = devWingFlags(
       ['landscaper', 'chaos'],
@@ -127,7 +127,7 @@ describe('the flags of wings', () => {
     expect(worker).toContain('--chaos-config=./chaos.yaml')
   })
 
-  it('switch a controller on in pawl dev where the API server is its own, unless it is told otherwise', () => {
+  it('enable a controller in pawl dev if it runs the API server, unless a flag disables it', () => {
     const given = (isOurs: boolean, flags: GivenFlags) => {
       const { worker, bridge } = devWingFlags(['landscaper'], { url: 'https://kube.example', isOurs }, flags)
       return [worker.filter((flag) => flag.startsWith('--default-contexts=')), bridge]

@@ -10,7 +10,7 @@ import { readChaosConfig } from '../../../workflows/chaos/read-config.ts'
 
 const NOT_READ = { controller: { deleteOnly: false, defaultDuration: '5m' }, injector: { labels: { a: '1' } } }
 
-/** As a person gives them. */
+/** The values as a user gives them. */
 function given(...args: readonly string[]) {
   const command = withFlags(new Command('worker'), CONFIG_FLAGS).exitOverride()
   return optionsOf(command.parse([...args], { from: 'user' }))

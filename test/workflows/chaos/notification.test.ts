@@ -53,7 +53,7 @@ describe('a notification', () => {
     const worker = JSON.stringify({ username: 'system:serviceaccount:pawl:pawl-worker', groups: [] })
     for (const cron of [copied, { ...copied, UserInfo: worker }])
       expect(by(cron)).toEqual({ username: 'bob', email: '', groups: ['ops'] })
-    // A person may write what the worker writes of a cron's children.
+    // A user may write the annotations of a cron's children.
     expect(by({ ...copied, UserInfo })).toMatchObject({ username: 'ann@example.com', groups: ['dev'] })
     expect(by({ UserInfo: 'no JSON' })).toEqual({ username: '', email: '', groups: [] })
     expect(authorOf(undefined)).toEqual({ username: '', email: '', groups: [] })

@@ -3,10 +3,10 @@
 import { DROP } from './disruption/spec-cases.ts'
 
 export const TARGET = { kind: 'deployment', name: 'shop' }
-/** Without a selector, which the target brings in. */
+/** Without a selector, which comes from the target. */
 export const TEMPLATE = { ...DROP, count: '50%', duration: '15m' }
 
-/** An object of such a kind. */
+/** An object of this kind. */
 export function parentOf(spec: object, metadata: object = {}): object {
   return { metadata: { name: 'game', ...metadata }, spec }
 }

@@ -9,7 +9,7 @@ import { problemText } from '../../../workflows/kit/index.ts'
 
 const problems = (document: unknown) => readChaosConfig(document).problems.map(problemText)
 
-/** What it leaves empty is nothing. */
+/** Empty values count as missing. */
 const RENDERED = `
 controller:
   healthProbeBindAddr: "0.0.0.0:8081"

@@ -44,7 +44,7 @@ describe('a schedule', () => {
     expect(iso(readSchedule(text)?.after(at(from)))).toBe(expected)
   })
 
-  // Refused by ParseStandard of the same module.
+  // ParseStandard of the same module rejects these.
   it.each(
     [
       ['', '* * * *', '* * * * * *', '60 * * * *', '* 24 * * *', '* * 0 * *', '* * * 13 *', '* * * * 7', '5-3 * * * *'],

@@ -47,7 +47,7 @@ interface CacheHeader {
 const MAX_ENTRIES = 8
 const ENDING = '.bundle'
 
-/** The cached bundle, or the one that `make` builds and that is cached then. @throws errors of `make`. */
+/** The cached bundle, or the result of `make`, which is cached then. @throws errors of `make`. */
 export async function cachedBundle(request: CacheRequest, make: () => Promise<BuiltBundle>): Promise<string> {
   const file = join(request.folder, `${hashOf(JSON.stringify(request.key))}${ENDING}`)
   const entry = await readEntry(file)

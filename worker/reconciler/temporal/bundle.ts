@@ -79,7 +79,7 @@ export async function bundleEntry(
 }
 
 function cacheErrorLogger(logger: Logger): (error: unknown) => void {
-  return (error) => void logger.warn('the bundle of the workflows cannot be kept', { error })
+  return (error) => void logger.warn('the bundle of the workflows cannot be cached', { error })
 }
 
 type BuildOptions = Parameters<typeof bundleWorkflowCode>[0] & { readonly webpackConfigHook: Hook }
@@ -107,7 +107,7 @@ async function buildBundle({ webpackConfigHook, ...options }: BuildOptions): Pro
 }
 
 /**
- * Bundles the workflows with those of the controllers.
+ * Bundles the built-in workflows and the workflows of the controllers.
  *
  * @param files absolute paths of the modules that export `controllers`.
  * @param names of the controllers in them.

@@ -45,7 +45,7 @@ export async function refreshApiKey(
       if (key !== currentKey) await connection.setApiKey(key)
       currentKey = key
     } catch (error) {
-      log.warn({ err: error }, "temporal's API key could not be read again; the former one counts")
+      log.warn({ err: error }, "temporal's API key could not be read again; the previous one is used")
     }
     await pause(everyMs, signal)
   }
@@ -53,7 +53,7 @@ export async function refreshApiKey(
 
 const PROBE_EVERY_MS = 10_000
 const ANSWER_MS = 10_000
-// A check of its own on /readyz: the dispatcher also reports Temporal, and would reset the result of the probe.
+// A separate check on /readyz: the dispatcher also reports Temporal, and would reset the result of the probe.
 const SILENCE = 'temporal-silence'
 
 interface ProbeOptions {

@@ -106,16 +106,16 @@ const createDue = action<CronPass>('runDue', async (pass): Promise<Outcome> => {
   const next = nextMs === undefined ? done : later(nextMs - now.getTime())
   if (!('forMs' in decision)) return next
   const { forMs } = decision
-  const found = targetIn(pass)
-  if (decision.run !== 'now' || found === undefined) {
+  const targetResource = targetIn(pass)
+  if (decision.run !== 'now' || targetResource === undefined) {
     recordSkip(pass, forMs, decision.run === 'now' ? 'target missing' : decision.run)
     return next
   }
   if (await isBlocked(pass)) return next
-  const made = await createChild(pass, found.selector, forMs)
-  if ('fault' in made) return made.fault
+  const result = await createChild(pass, targetResource.selector, forMs)
+  if ('fault' in result) return result.fault
   status.lastScheduleTime = timestampText(forMs)
-  if (made.child !== undefined) addToHistory(pass, [made.child])
+  if (result.child !== undefined) addToHistory(pass, [result.child])
   return next
 })
 

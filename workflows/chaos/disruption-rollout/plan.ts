@@ -53,17 +53,18 @@ const checkSpec = action<RolloutPass>('checkSpec', ({ target }): Outcome => {
 
 const recordContainers = action<RolloutPass>('seeContainers', async (pass): Promise<Outcome> => {
   const { target, status, now } = pass
-  const found = targetIn(pass)
+  const targetResource = targetIn(pass)
   const { targetResourcePreviouslyMissing: missing, ...before } = target.status ?? {}
-  status.targetResourcePreviouslyMissing = found === undefined ? (missing ?? timestampText(now.getTime())) : null
-  if (found === undefined) return done
+  status.targetResourcePreviouslyMissing =
+    targetResource === undefined ? (missing ?? timestampText(now.getTime())) : null
+  if (targetResource === undefined) return done
   const { kind, name } = target.spec.targetResource
-  const whose = `${kind}/${name}`
+  const targetName = `${kind}/${name}`
   // R3
   const at = timestampText(Math.max(now.getTime(), (timestampMs(before.lastScheduleTime) ?? 0) + SECOND_MS))
-  const seen = updatedContainers(before.latestTargetResource === whose ? before : {}, found.hashes, at)
-  Object.assign(status, { ...seen, lastContainerChangeTime: seen.lastContainerChangeTime ?? null })
-  status.latestTargetResource = whose
+  const updated = updatedContainers(before.latestTargetResource === targetName ? before : {}, targetResource.hashes, at)
+  Object.assign(status, { ...updated, lastContainerChangeTime: updated.lastContainerChangeTime ?? null })
+  status.latestTargetResource = targetName
   // R1
   await pass.save()
   return done
@@ -75,10 +76,10 @@ const createForChange = action<RolloutPass>('disturbChange', async (pass): Promi
   const testedMs = latest([timestampMs(target.status?.lastScheduleTime), ...state.children.map(scheduledAtMs)])
   const lastScheduleTime = testedMs === undefined ? undefined : timestampText(testedMs)
   if (lastScheduleTime !== undefined) status.lastScheduleTime = lastScheduleTime
-  const found = targetIn(pass)
+  const targetResource = targetIn(pass)
   const decision = rolloutDecision({
     status: { ...target.status, ...(lastScheduleTime !== undefined && { lastScheduleTime }) },
-    isTargetThere: found !== undefined,
+    isTargetThere: targetResource !== undefined,
     hasChild: state.children.length > 0,
     nowMs: now.getTime(),
     toleranceMs: toleranceMsOf(pass),
@@ -90,9 +91,9 @@ const createForChange = action<RolloutPass>('disturbChange', async (pass): Promi
       log.info('a Disruption is not made', { rollout: target.metadata.name, why: 'too late' })
     status.lastSkippedTime = skipped
   }
-  if (decision.run !== 'now' || found === undefined || (await isBlocked(pass))) return done
-  const made = await createChild(pass, found.selector, decision.forMs)
-  if ('fault' in made) return made.fault
+  if (decision.run !== 'now' || targetResource === undefined || (await isBlocked(pass))) return done
+  const result = await createChild(pass, targetResource.selector, decision.forMs)
+  if ('fault' in result) return result.fault
   status.lastScheduleTime = timestampText(Math.max(now.getTime(), decision.forMs))
   return done
 })

@@ -120,7 +120,7 @@ function podOf(input: ChaosPodInput, containers: readonly TargetContainer[]): Wa
     config: injector,
     metricsSink: controller.metricsSink,
   })
-  const left = Math.max(0, times.end - now)
+  const remainingMs = Math.max(0, times.end - now)
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -143,7 +143,7 @@ function podOf(input: ChaosPodInput, containers: readonly TargetContainer[]): Wa
       nodeName: target.node,
       serviceAccountName: injector.serviceAccount,
       terminationGracePeriodSeconds: GRACE_SECONDS,
-      activeDeadlineSeconds: Math.ceil(left / 1000) + DEADLINE_MARGIN_SECONDS,
+      activeDeadlineSeconds: Math.ceil(remainingMs / 1000) + DEADLINE_MARGIN_SECONDS,
       tolerations: injector.tolerations,
       ...(injector.imagePullSecret !== undefined && { imagePullSecrets: [{ name: injector.imagePullSecret }] }),
       containers: [containerOf(args, config)],

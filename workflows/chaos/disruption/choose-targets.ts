@@ -138,13 +138,13 @@ function sparedNodes(pass: DisruptionPass): ReadonlySet<string> {
 
 /** Draws the missing number of targets in the given order (C3). */
 async function draw(pass: DisruptionPass, order: readonly string[], missing: number): Promise<readonly string[]> {
-  const drawn: string[] = []
-  for (let at = 0; at < order.length && drawn.length < missing; at += LABEL_VALUES_PER_LIST) {
+  const result: string[] = []
+  for (let at = 0; at < order.length && result.length < missing; at += LABEL_VALUES_PER_LIST) {
     const names = order.slice(at, at + LABEL_VALUES_PER_LIST)
-    const taken = await targetsOfOthers(pass, names)
-    drawn.push(...names.filter((name) => !taken.has(name)).slice(0, missing - drawn.length))
+    const unavailable = await targetsOfOthers(pass, names)
+    result.push(...names.filter((name) => !unavailable.has(name)).slice(0, missing - result.length))
   }
-  return drawn
+  return result
 }
 
 async function targetsOfOthers(pass: DisruptionPass, names: readonly string[]): Promise<ReadonlySet<string>> {

@@ -36,17 +36,17 @@ const deleteAll = action<DisruptionPass>('deleteChaosPods', async (pass): Promis
 /** Whether the stuck chaos pods of the status may have changed. */
 function hasStuckChange(pass: DisruptionPass): boolean {
   const { targetInjections = {} } = statusIn(pass)
-  const said = Object.values(targetInjections).some((kinds) =>
+  const isRecordedStuck = Object.values(targetInjections).some((kinds) =>
     Object.values(kinds).some(({ injectionStatus }) => injectionStatus === 'IsStuckOnRemoval'),
   )
-  return said || stuckPodsIn(pass).size > 0
+  return isRecordedStuck || stuckPodsIn(pass).size > 0
 }
 
 const awaitChaosPods = action<DisruptionPass>('awaitChaosPods', async (pass): Promise<Outcome> => {
-  const left = await remainingPodsIn(pass)
-  if (left.length === 0) return done
+  const remaining = await remainingPodsIn(pass)
+  if (remaining.length === 0) return done
   const { target, now } = pass
-  await reportOverdue(pass, left, {
+  await reportOverdue(pass, remaining, {
     since: timestampMs(target.metadata.deletionTimestamp) ?? now.getTime(),
     cause: 'deletion',
   })

@@ -28,7 +28,7 @@ const CLOUD_RETRY_MS = 15_000
 export const createChaosPods = action<DisruptionPass>('makeChaosPods', async (pass) => {
   await deleteSurplusPods(pass)
   const { status, latest } = pass
-  const left = timesIn(pass).end - latest.getTime()
+  const remainingMs = timesIn(pass).end - latest.getTime()
   const moved = await movedPods(pass)
   const missing = missingPods(pass, moved)
   const isMoved = new Set(moved.map(injectionKey))
@@ -41,7 +41,7 @@ export const createChaosPods = action<DisruptionPass>('makeChaosPods', async (pa
       isMoved.has(injectionKey({ target, does: kind }))
     )
   })
-  const mayRun = left >= MIN_REMAINING_MS && (!isNewRun || runCount < (specOf(pass).maxRuns ?? Infinity))
+  const mayRun = remainingMs >= MIN_REMAINING_MS && (!isNewRun || runCount < (specOf(pass).maxRuns ?? Infinity))
   if (missing.length > 0 && mayRun) {
     const run = isNewRun ? runCount + 1 : runCount
     status.runCount = run
@@ -92,12 +92,12 @@ function missingPods(pass: DisruptionPass, moved: readonly ChaosPod[]): readonly
   const spec = specOf(pass)
   const { targets = [], ignoredTargets = [] } = statusIn(pass)
   const stays = (pod: ChaosPod) => !moved.includes(pod) && !isReplaced(pass, pod)
-  const there = new Set(remainingChaosPods(pass).filter(stays).map(injectionKey))
+  const existing = new Set(remainingChaosPods(pass).filter(stays).map(injectionKey))
   return targets
     .filter((target) => !ignoredTargets.includes(target))
     .flatMap((target) =>
       kindNamesOf(spec).flatMap((kind) =>
-        there.has(`${kind} ${target}`) || isInjectedOnce(pass, target, kind) ? [] : [{ target, kind }],
+        existing.has(`${kind} ${target}`) || isInjectedOnce(pass, target, kind) ? [] : [{ target, kind }],
       ),
     )
 }
@@ -150,8 +150,8 @@ async function createMissing(pass: DisruptionPass, missing: readonly MissingPod[
 }
 
 async function readTargetsByName(pass: DisruptionPass, names: readonly string[]): Promise<ReadonlyMap<string, Target>> {
-  const seen = targetsByName(pass)
-  if (seen !== undefined && names.every((name) => seen.has(name))) return seen
+  const alreadyRead = targetsByName(pass)
+  if (alreadyRead !== undefined && names.every((name) => alreadyRead.has(name))) return alreadyRead
   const found = await pass.refresh(isOfNodes(specOf(pass)) ? 'targetNodes' : 'targetPods', { names })
   return new Map(found.map((target) => [target.metadata.name, target]))
 }
@@ -159,18 +159,18 @@ async function readTargetsByName(pass: DisruptionPass, names: readonly string[])
 async function createChaosPod(
   pass: DisruptionPass,
   { target, kind }: MissingPod,
-  found: Target | undefined,
+  targetObject: Target | undefined,
   cloudHosts: readonly NetworkHost[],
 ): Promise<void> {
   // The target was deleted after it was chosen; the next pass chooses again.
-  if (found === undefined || found.node === '') return
+  if (targetObject === undefined || targetObject.node === '') return
   const { act } = pass
   const name = statusIn(pass).targetInjections?.[target]?.[kind]?.injectorPodName
   if (name === undefined) return
-  const made = chaosPod({
+  const built = chaosPod({
     name,
     kind,
-    target: found,
+    target: targetObject,
     disruption: pass.target.metadata,
     spec: specOf(pass),
     cloudHosts,
@@ -178,23 +178,23 @@ async function createChaosPod(
     times: timesIn(pass),
     now: pass.latest.getTime(),
   })
-  if ('problem' in made) {
-    const { reason, message } = made.problem
+  if ('problem' in built) {
+    const { reason, message } = built.problem
     await act.event({ type: 'Warning', reason, message: `${target}: ${message}`, occasion: name })
     return
   }
-  const { namespace = '' } = made.pod.metadata
+  const { namespace = '' } = built.pod.metadata
   const { name: disruption, namespace: home } = pass.target.metadata
   // M3. The requests for the Event and the create start together, the Event first. Waiting for the Event would delay
   //   the creates of other chaos pods.
-  const told = act.event({
+  const targetEvent = act.event({
     type: 'Normal',
     reason: 'Disrupted',
     occasion: name,
-    about: found,
+    about: targetObject,
     message: `Disruption ${home}/${disruption} has chosen it: chaos pod ${namespace}/${name} does ${kind} to it`,
   })
-  const [answer] = await Promise.all([act.create(made.pod, { owner: 'label' }), told])
+  const [answer] = await Promise.all([act.create(built.pod, { owner: 'label' }), targetEvent])
   if (answer === 'created')
     await act.event({
       type: 'Normal',

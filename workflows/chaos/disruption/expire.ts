@@ -58,13 +58,15 @@ function expiryText(pass: DisruptionPass, goes: number | undefined): string {
 /** E1 */
 async function deleteLate(pass: DisruptionPass, end: number): Promise<Outcome> {
   const { latest } = pass
-  const left = remainingChaosPods(pass).filter(({ hasCompleted, phase }) => !hasCompleted && phase !== 'Succeeded')
-  if (left.length === 0) return done
+  const unfinished = remainingChaosPods(pass).filter(
+    ({ hasCompleted, phase }) => !hasCompleted && phase !== 'Succeeded',
+  )
+  if (unfinished.length === 0) return done
   const lateIn = end + END_MARGIN_MS - latest.getTime()
   const isLate = ({ isDeleting, phase }: ChaosPod) => !isDeleting && (phase === 'Failed' || lateIn <= 0)
-  await deleteChaosPods(pass, left.filter(isLate))
+  await deleteChaosPods(pass, unfinished.filter(isLate))
   if (lateIn > 0) return later(lateIn)
-  const overdueIn = await reportOverdue(pass, left, { since: end, cause: 'end' })
+  const overdueIn = await reportOverdue(pass, unfinished, { since: end, cause: 'end' })
   return later(Math.min(overdueIn ?? RECHECK_MS, RECHECK_MS))
 }
 

@@ -52,8 +52,8 @@ function withHosts(spec: DisruptionSpec, more: readonly NetworkHost[]): Disrupti
 
 /** Subcommand and flags of the kind. */
 function kindArgs(kind: InjectorKindName, spec: DisruptionSpec): readonly string[] {
-  const asked = kindFieldsOf(spec).includes(fieldOf(kind))
-  if (!asked) throw new Error(`the spec has no ${fieldOf(kind)}, which ${kind} does`)
+  const isInSpec = kindFieldsOf(spec).includes(fieldOf(kind))
+  if (!isInSpec) throw new Error(`the spec has no ${fieldOf(kind)}, which ${kind} does`)
   return KIND_ARGS[kind](spec)
 }
 

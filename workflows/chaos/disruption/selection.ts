@@ -69,10 +69,11 @@ export function retainTargets(
   current: readonly string[],
   matching: readonly string[],
   desired: number,
-  die: Random,
+  random: Random,
 ): { readonly kept: readonly string[]; readonly missing: number } {
   const known = new Set(matching)
-  const alive = current.filter((name) => known.has(name))
-  const kept = alive.length > desired ? shuffled(alive, die).slice(0, desired) : alive
+  const matchingTargetNames = current.filter((name) => known.has(name))
+  const kept =
+    matchingTargetNames.length > desired ? shuffled(matchingTargetNames, random).slice(0, desired) : matchingTargetNames
   return { kept: [...kept].sort(), missing: Math.max(0, desired - kept.length) }
 }

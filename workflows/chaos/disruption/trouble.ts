@@ -149,13 +149,13 @@ export function withWarnings(
   const others = [...new Set(applicable.filter(({ about }) => about === 'other').map(({ reason }) => reason))].sort()
   const { warnings = {}, ...rest } = trouble ?? {}
   const { TargetPodInWarningState: state } = warnings
-  const said = [...(state === undefined ? [] : [state]), ...others].join(', ')
+  const warningText = [...(state === undefined ? [] : [state]), ...others].join(', ')
   return {
     trouble: {
       ...rest,
       warnings: {
         ...warnings,
-        ...(said !== '' && { TargetPodInWarningState: said }),
+        ...(warningText !== '' && { TargetPodInWarningState: warningText }),
         ...(applicable.some(({ about }) => about === 'liveness') && {
           TargetPodLivenessProbe: 'its liveness probe fails',
         }),

@@ -94,10 +94,10 @@ export interface DiskFacts {
 
 export function planDiskPressure(spec: SpecOf<'disk-pressure'>, facts: DiskFacts): Plan {
   const limits = { read: spec.readBytesPerSec, write: spec.writeBytesPerSec }
-  const asked = (['read', 'write'] as const).filter((way) => limits[way] !== undefined)
+  const directions = (['read', 'write'] as const).filter((way) => limits[way] !== undefined)
   return {
-    apply: asked.map((way) => throttle(facts, way, limits[way])),
-    undo: asked.map((way) => ({ ...throttle(facts, way, facts.before[way]), mayBeGone: true })),
+    apply: directions.map((way) => throttle(facts, way, limits[way])),
+    undo: directions.map((way) => ({ ...throttle(facts, way, facts.before[way]), mayBeGone: true })),
   }
 }
 

@@ -80,8 +80,8 @@ function isReported(current: PodStatus, report: Report): boolean {
 
 function isMessageReported({ conditions = [] }: PodStatus, report: Report): boolean {
   const shown = conditions.find(({ type }) => type === INJECTOR_CONDITION)
-  const [wanted] = injectorCondition(report)
-  return shown?.status === wanted?.status && shown?.message === wanted?.message
+  const [expected] = injectorCondition(report)
+  return shown?.status === expected?.status && shown?.message === expected?.message
 }
 
 function isEndReported({ containerStatuses = [], reason }: PodStatus, report: Report): boolean {
@@ -120,16 +120,18 @@ const UNREADY_REASONS = {
 function conditionsOf(current: readonly PodCondition[], report: Report, now: string): readonly PodCondition[] {
   const ready = isReady(report) ? { status: 'True' } : { status: 'False', ...UNREADY_REASONS[report.phase] }
   const initialized = { status: 'True', ...(report.phase === 'Succeeded' && UNREADY_REASONS.Succeeded) }
-  const wanted: readonly PodCondition[] = [
+  const conditions: readonly PodCondition[] = [
     { type: 'Initialized', ...initialized },
     { type: 'Ready', ...ready },
     { type: 'ContainersReady', ...ready },
     ...injectorCondition(report),
   ]
-  const others = current.filter(({ type }) => type !== INJECTOR_CONDITION && wanted.every((one) => one.type !== type))
+  const others = current.filter(
+    ({ type }) => type !== INJECTOR_CONDITION && conditions.every((one) => one.type !== type),
+  )
   return [
     ...others,
-    ...wanted.map((one) => {
+    ...conditions.map((one) => {
       const before = current.find(({ type }) => type === one.type)
       const isSame = before?.status === one.status && before.lastTransitionTime !== undefined
       return { ...one, lastTransitionTime: isSame ? before.lastTransitionTime : now }

@@ -1,5 +1,5 @@
 // Previews a job of an Execution: runs its plan with items that succeed as soon as they start. Whether the items would succeed is checked by the
-// deployers' preview (activities/landscaper/deploy/run/foresee-items.ts).
+// deployers' preview (activities/landscaper/deploy/run/preview-items.ts).
 
 import type { ChildExecution } from '../../../activities/landscaper/installation/views.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'

@@ -170,13 +170,13 @@ function framed(message: Buffer): Buffer {
 }
 
 function onMessages(socket: Socket, take: (message: Buffer) => void): void {
-  let held = Buffer.alloc(0)
+  let buffer = Buffer.alloc(0)
   socket.on('data', (chunk) => {
-    held = Buffer.concat([held, typeof chunk === 'string' ? Buffer.from(chunk) : chunk])
-    while (held.length >= 2 && held.length >= 2 + held.readUInt16BE(0)) {
-      const end = 2 + held.readUInt16BE(0)
-      take(held.subarray(2, end))
-      held = held.subarray(end)
+    buffer = Buffer.concat([buffer, typeof chunk === 'string' ? Buffer.from(chunk) : chunk])
+    while (buffer.length >= 2 && buffer.length >= 2 + buffer.readUInt16BE(0)) {
+      const end = 2 + buffer.readUInt16BE(0)
+      take(buffer.subarray(2, end))
+      buffer = buffer.subarray(end)
     }
   })
 }

@@ -24,20 +24,20 @@ export async function runMemoryStress({ args, print }: ProgramStart): Promise<nu
   if (flags.problems.length > 0) throw new Error(flags.problems.join('; '))
   await joinGroups(child)
   const used = async () => Number((await readFile(usageFile, 'utf8')).trim())
-  const taken: Buffer[] = []
+  const allocated: Buffer[] = []
   const ended = new AbortController()
   const parent = parentEnded(child).then(() => ended.abort())
   const steps = Math.max(1, Math.ceil(rampMs / STEP_MS))
   const start = await used()
   const goal = Math.floor((limit * share) / 100)
   for (let step = 1; step <= steps && !ended.signal.aborted; step += 1) {
-    take(taken, start + ((goal - start) * step) / steps - (await used()))
+    take(allocated, start + ((goal - start) * step) / steps - (await used()))
     if (step === 1) print('ready\n')
     if (step < steps) await systemClock.sleep(STEP_MS, ended.signal)
   }
   await parent
   // Keeps the memory until here.
-  taken.length = 0
+  allocated.length = 0
   return 0
 }
 

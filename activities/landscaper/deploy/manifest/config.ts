@@ -7,13 +7,19 @@ import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/ki
 import { DeployError } from '../run/deployer.ts'
 import { isNestedDeeper } from '../objects/nesting.ts'
 import { type ReadinessConfig, readReadinessConfig } from '../objects/readiness/readiness-config.ts'
-import { readExportsConfig, type ResourceExport } from '../objects/export-config.ts'
+import { readExportsConfig, type ResourceExport } from '../objects/resource-exports.ts'
 import { describeObject } from '../target/read-object.ts'
 import { ConfigReader, isMap, type Json } from '../objects/config-reader.ts'
 import { type DeletionGroup, readDeletionGroups } from '../objects/deletion-groups.ts'
-import { POLICIES, resourceKey } from '../objects/managed-resources.ts'
-import { type Manifest, RECREATIONS, STRATEGIES, type UpdateStrategy } from '../objects/manifest.ts'
-import { readObjects } from '../objects/manifest-object.ts'
+import { resourceKey } from '../objects/managed-resources.ts'
+import {
+  type Manifest,
+  POLICIES,
+  readObjects,
+  RECREATIONS,
+  STRATEGIES,
+  type UpdateStrategy,
+} from '../objects/manifest.ts'
 
 const GROUP = 'manifest.deployer.landscaper.gardener.cloud'
 const OLD_API_VERSION = `${GROUP}/v1alpha1`

@@ -20,23 +20,26 @@ import { readExports } from '../objects/resource-exports.ts'
 import { servedInAnyVersion } from '../target/discovery.ts'
 import { readServed } from '../target/read-object.ts'
 import { applyManifests } from '../objects/apply.ts'
-import { OPERATION } from '../objects/apply-object.ts'
+import { OPERATION, PATCH_OPERATION, patchDeployed } from '../objects/apply-object.ts'
 import { blockingOrphan, type Rejection } from '../objects/blocking-orphans.ts'
-import { isMarked, type ItemMark, itemLabel } from '../objects/brand.ts'
-import { awaitedDefinition, unestablished } from '../objects/definitions.ts'
+import { isLabelled, itemLabel, type ItemLabels } from '../objects/ownership-labels.ts'
+import { awaitedDefinition, unestablished } from '../objects/placement.ts'
 import { DEFAULT_GROUPS, isCrd } from '../objects/deletion-groups.ts'
-import { leaveFormerTarget, targetOf } from '../objects/former-target.ts'
-import { type ManagedResource, union } from '../objects/managed-resources.ts'
-import { type Manifest, managedResource } from '../objects/manifest.ts'
-import { isAmong, orphansOf, withKnownUids } from '../objects/orphans.ts'
-import { PATCH_OPERATION, patchDeployed } from '../objects/patch-deployed.ts'
+import { forgetKinds, isOfAll, leaveFormerTarget, removalStep, targetOf } from '../objects/removal.ts'
+import {
+  isAmong,
+  type ManagedResource,
+  managedResource,
+  orphansOf,
+  union,
+  withKnownUids,
+} from '../objects/managed-resources.ts'
+import { type Manifest } from '../objects/manifest.ts'
 import { joinedError, listed } from '../objects/problems.ts'
-import { forgetKinds, isOfAll, removalStep } from '../objects/removal.ts'
 import { completedBy, isCompleted } from '../objects/run-once.ts'
-import { BRAND } from './brand.ts'
+import { OWNERSHIP_LABELS } from './ownership-labels.ts'
 import { type ManifestConfig, readManifestConfig } from './config.ts'
-import { intended } from './intent.ts'
-import { providerStatus, rememberedBy } from './provider-status.ts'
+import { intended, providerStatus, rememberedBy } from './provider-status.ts'
 
 const NAME = 'manifest'
 const READS_AT_ONCE = 10
@@ -213,7 +216,10 @@ class Deployment {
     if (ready.result !== 'done') return ready
     const exported = await readExports({ work: this.#work, exports, deployer: NAME })
     if (exported.result !== 'done') return exported
-    const problems = await patchDeployed({ target, brand: BRAND, signal }, manifests.filter(isAmong(this.#managed)))
+    const problems = await patchDeployed(
+      { target, brand: OWNERSHIP_LABELS, signal },
+      manifests.filter(isAmong(this.#managed)),
+    )
     return problems.length === 0 ? exported : { result: 'failed', error: joinedError(PATCH_OPERATION, problems) }
   }
 
@@ -261,8 +267,8 @@ function jobOf({ status }: DeployItem): string | undefined {
   return status?.jobID === '' ? undefined : status?.jobID
 }
 
-function markOf({ metadata }: DeployItem): ItemMark {
-  return { brand: BRAND, item: itemLabel(metadata.name) }
+function markOf({ metadata }: DeployItem): ItemLabels {
+  return { brand: OWNERSHIP_LABELS, item: itemLabel(metadata.name) }
 }
 
 function isReady(object: KubeObject, isChanged: boolean): boolean {
@@ -313,7 +319,7 @@ function removalConfig(item: ItemWork['item']): Pick<ManifestConfig, 'manifests'
 async function unremembered(
   work: ItemWork,
   { manifests }: Pick<ManifestConfig, 'manifests'>,
-  { remembered, mark }: { remembered: readonly ManagedResource[]; mark: ItemMark },
+  { remembered, mark }: { remembered: readonly ManagedResource[]; mark: ItemLabels },
 ): Promise<readonly ManagedResource[]> {
   const isKnown = isAmong(remembered)
   const unknown = manifests.filter((manifest) => manifest.policy !== 'ignore' && !isKnown(manifest))
@@ -322,7 +328,7 @@ async function unremembered(
     const served = await servedInAnyVersion(target, manifest.object, signal)
     if (served === undefined) return undefined
     const live = await readServed(target, { served, ...manifest.object.metadata, signal })
-    if (live === undefined || !isMarked(live.metadata.labels, mark)) return undefined
+    if (live === undefined || !isLabelled(live.metadata.labels, mark)) return undefined
     return managedResource(manifest, { isNamespaced: served.namespaced })
   })
   return found.filter((managed) => managed !== undefined)

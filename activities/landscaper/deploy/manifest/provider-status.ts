@@ -2,7 +2,10 @@
 
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { isMap, type Json } from '../objects/config-reader.ts'
-import { type ManagedResource, readManaged } from '../objects/managed-resources.ts'
+import { isAmong, type ManagedResource, managedResource, readManaged } from '../objects/managed-resources.ts'
+import type { ProviderStatus } from '../run/deployer.ts'
+import { targetOf } from '../objects/removal.ts'
+import type { ManifestConfig } from './config.ts'
 
 /** `apiVersion` is that of the item's configuration, `targetName` the Target of the objects. */
 export function providerStatus(
@@ -36,4 +39,24 @@ function readTargetName(status: unknown): string | undefined {
   const target = isMap(status) ? status['target'] : undefined
   const name: unknown = isMap(target) ? target['name'] : undefined
   return typeof name === 'string' && name !== '' ? name : undefined
+}
+
+// The provider status that an item writes before it applies objects: it names the objects that will be on the target. Pure.
+//
+//   I1. Until discovery has answered, an object has the namespace of its manifest, even if its kind is cluster-scoped: comparisons accept that
+//       (orphans.ts), and a removal finds the object.
+
+/** The provider status with the objects that the configuration adds; undefined if it adds none. */
+export function intended(
+  item: DeployItem,
+  { apiVersion, manifests }: Pick<ManifestConfig, 'apiVersion' | 'manifests'>,
+): ProviderStatus | undefined {
+  const { managed, targetName } = rememberedBy(item)
+  // Objects on another Target are removed first, and must not be mixed with objects on this one.
+  if (targetName !== undefined && targetName !== targetOf(item)) return undefined
+  const isKnown = isAmong(managed)
+  const added = manifests.filter((manifest) => manifest.policy !== 'ignore' && !isKnown(manifest))
+  if (added.length === 0) return undefined
+  const all = [...managed, ...added.map((manifest) => managedResource(manifest, {}))]
+  return providerStatus(apiVersion, all, targetOf(item))
 }

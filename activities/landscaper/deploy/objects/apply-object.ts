@@ -11,20 +11,24 @@ import { isAlreadyExists, isConflict, isNotFound, KubeError } from '../../../kub
 import { DeployError } from '../run/deployer.ts'
 import { configurationProblem, shortened } from '../run/deploy-errors.ts'
 import { objectOf } from '../target/answers.ts'
-import type { ServedKind } from '../target/target-cluster.ts'
-import { isMarked } from './brand.ts'
-import { type Change, creation, type Marks, type Request, update } from './changes.ts'
+import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
+import { type OwnershipLabels, isLabelled } from './ownership-labels.ts'
+import { type Change, creation, type ApplyLabels, patchChange, type Request, update } from './changes.ts'
 import type { Manifest } from './manifest.ts'
 import { without } from './replacement.ts'
+import { inParallel } from '../../../kube/in-parallel.ts'
+import { describeObject, readObject } from '../target/read-object.ts'
+import type { Json } from './config-reader.ts'
+import { attempt, type Problem } from './problems.ts'
 
 export const OPERATION = 'ApplyManifests'
-const MOST_TRIES = 5
+const MAX_ATTEMPTS = 5
 
-export interface Sending {
+export interface ObjectApply {
   readonly kube: Pick<KubeClient, 'request'>
   readonly served: ServedKind
   readonly manifest: Manifest
-  readonly marks: Marks
+  readonly marks: ApplyLabels
   /** The uids of the item's known objects. */
   readonly own: ReadonlySet<string | undefined>
   readonly signal: AbortSignal
@@ -35,8 +39,8 @@ export interface Sending {
 /**
  * @returns the current object; undefined when another owner's object stays by the policy, or a finished object is gone. @throws KubeError, DeployError
  */
-export async function applyObject(wanted: Sending): Promise<KubeObject | undefined> {
-  const sending = { ...wanted, manifest: placed(wanted) }
+export async function applyObject(wanted: ObjectApply): Promise<KubeObject | undefined> {
+  const sending = { ...wanted, manifest: inNamespace(wanted) }
   const path = objectPath(sending)
   for (let tries = 1; ; tries++) {
     const { manifest, marks, own, signal } = sending
@@ -54,16 +58,16 @@ export async function applyObject(wanted: Sending): Promise<KubeObject | undefin
       const writer = { ...sending, brand: marks.brand }
       return (await changesNothing(writer, path, { live, change })) ? live : await writeChange(writer, path, change)
     } catch (error) {
-      if (tries === MOST_TRIES || !isOvertaken(error, live)) throw error
+      if (tries === MAX_ATTEMPTS || !isOvertaken(error, live)) throw error
     }
   }
 }
 
-function hasEnded({ isFinished }: Sending, live: KubeObject | undefined): boolean {
+function hasEnded({ isFinished }: ObjectApply, live: KubeObject | undefined): boolean {
   return isFinished && (live === undefined || live.metadata.deletionTimestamp !== undefined)
 }
 
-type Ownership = Pick<Sending, 'marks' | 'own'>
+type Ownership = Pick<ObjectApply, 'marks' | 'own'>
 
 /** The action of a policy on an existing object. */
 export function intentFor(
@@ -71,23 +75,23 @@ export function intentFor(
   live: KubeObject,
   { marks, own }: Ownership,
 ): 'update' | 'leave' | 'skip' {
-  const isLabelled = isMarked(live.metadata.labels, marks)
+  const hasLabel = isLabelled(live.metadata.labels, marks)
   switch (manifest.policy) {
     case 'manage':
     case 'keep':
       return 'update'
     case 'immutable':
       // An object of another owner is not remembered, so that the item never deletes it.
-      return isLabelled || own.has(live.metadata.uid) ? 'leave' : 'skip'
+      return hasLabel || own.has(live.metadata.uid) ? 'leave' : 'skip'
     case 'fallback':
-      return isLabelled ? 'update' : 'skip'
+      return hasLabel ? 'update' : 'skip'
     case 'ignore':
       return 'skip'
   }
 }
 
 /** The parameters of a write on a target. */
-export interface TargetWriter extends Pick<Sending, 'kube' | 'signal'>, Pick<Marks, 'brand'> {}
+export interface TargetWriter extends Pick<ObjectApply, 'kube' | 'signal'>, Pick<ApplyLabels, 'brand'> {}
 
 /** A3. @throws KubeError */
 async function writeChange(writer: TargetWriter, path: string, change: Change): Promise<KubeObject> {
@@ -107,7 +111,10 @@ export async function changesNothing(
 ): Promise<boolean> {
   if (probe === undefined) return false
   try {
-    return isDeepStrictEqual(stored(await write(writer, path, probe, { dryRun: 'All' })), stored(live))
+    return isDeepStrictEqual(
+      comparableObject(await write(writer, path, probe, { dryRun: 'All' })),
+      comparableObject(live),
+    )
   } catch (error) {
     if (isStatus(error, [BAD_REQUEST, INVALID])) return false
     throw error
@@ -117,7 +124,7 @@ export async function changesNothing(
 const COUNTED = ['managedFields', 'resourceVersion', 'generation']
 
 /** The object without the fields that every write changes. */
-function stored(object: KubeObject): object {
+function comparableObject(object: KubeObject): object {
   return { ...object, metadata: without(object.metadata, COUNTED) }
 }
 
@@ -144,7 +151,7 @@ export async function write(
   return objectOf(await kube.request<unknown>(verb, path, options), [verb, path])
 }
 
-async function read({ kube, signal }: Sending, path: string): Promise<KubeObject | undefined> {
+async function read({ kube, signal }: ObjectApply, path: string): Promise<KubeObject | undefined> {
   try {
     return objectOf(await kube.request<unknown>('GET', path, { signal }), ['GET', path])
   } catch (error) {
@@ -153,7 +160,7 @@ async function read({ kube, signal }: Sending, path: string): Promise<KubeObject
   }
 }
 
-async function create({ kube, served, manifest, marks, signal }: Sending): Promise<KubeObject> {
+async function create({ kube, served, manifest, marks, signal }: ObjectApply): Promise<KubeObject> {
   const path = resourcePath(served, manifest.object.metadata.namespace)
   const { fieldManager } = marks.brand
   const options = { body: creation(manifest, marks), query: { fieldManager }, signal }
@@ -166,7 +173,7 @@ function isOvertaken(error: unknown, live: KubeObject | undefined): boolean {
   return live === undefined ? isAlreadyExists(error) : isNotFound(error)
 }
 
-function objectPath({ served, manifest }: Sending): string {
+function objectPath({ served, manifest }: ObjectApply): string {
   const { namespace, name } = manifest.object.metadata
   return resourcePath(served, namespace, name)
 }
@@ -175,7 +182,7 @@ function objectPath({ served, manifest }: Sending): string {
  * The manifest with the namespace that its kind has on this cluster. @throws DeployError with ERR_CONFIGURATION_PROBLEM if it needs a namespace and has
  * none.
  */
-function placed({ served, manifest }: Sending): Manifest {
+function inNamespace({ served, manifest }: ObjectApply): Manifest {
   const { namespace, ...metadata } = manifest.object.metadata
   if (!served.namespaced) return { ...manifest, object: { ...manifest.object, metadata: metadata } }
   if (namespace !== undefined) return manifest
@@ -190,4 +197,48 @@ function refuseDeleted({ metadata }: KubeObject): void {
   if (metadata.deletionTimestamp === undefined) return
   const message = `it is being deleted and made anew once it is gone; finalizers: ${shortened((metadata.finalizers ?? []).join(', ')) || 'none'}`
   throw new DeployError(DELETED.operation, DELETED.reason, message)
+}
+
+// Applies `patchAfterDeployment`: an overriding map merge into ready objects. Source: spec/landscaper.md 4.2.
+
+export const PATCH_OPERATION = 'PatchAfterDeployment'
+const WRITES_AT_ONCE = 10
+
+export interface PatchInput {
+  readonly target: TargetCluster
+  readonly brand: OwnershipLabels
+  readonly signal: AbortSignal
+}
+
+/** Repeated calls write only differences. @returns the failures. */
+export async function patchDeployed(input: PatchInput, manifests: readonly Manifest[]): Promise<readonly Problem[]> {
+  const answers = await inParallel(manifests, WRITES_AT_ONCE, async ({ object, patchAfterDeployment }) => {
+    if (patchAfterDeployment === undefined) return { value: undefined }
+    const reference = { ...object, ...object.metadata }
+    const patch = () => patchOne(input, { reference, patch: patchAfterDeployment })
+    return await attempt(PATCH_OPERATION, describeObject(reference), patch)
+  })
+  return answers.filter((answer) => 'error' in answer)
+}
+
+interface OnePatch {
+  readonly reference: Parameters<typeof readObject>[1]
+  readonly patch: Json
+}
+
+async function patchOne({ target, brand, signal }: PatchInput, { reference, patch }: OnePatch): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const live = await readObject(target, reference, signal)
+    const served = await target.servedKind(reference.apiVersion, reference.kind, signal)
+    const change = live === undefined ? undefined : patchChange(live, patch)
+    if (live === undefined || change === undefined || served === undefined) return
+    const path = resourcePath(served, served.namespaced ? reference.namespace : undefined, reference.name)
+    try {
+      const writer = { kube: target.kube, brand, signal }
+      if (!(await changesNothing(writer, path, { live, change }))) await write(writer, path, change)
+      return
+    } catch (error) {
+      if (tries === MAX_ATTEMPTS || !(isConflict(error) || isNotFound(error))) throw error
+    }
+  }
 }

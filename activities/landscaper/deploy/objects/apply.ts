@@ -14,11 +14,7 @@ import { describeObject, isSameKind } from '../target/read-object.ts'
 import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
 import { applyObject, OPERATION } from './apply-object.ts'
 import type { Rejection } from './blocking-orphans.ts'
-import type { Marks } from './changes.ts'
-import { unestablished } from './definitions.ts'
-import { isCrd } from './deletion-groups.ts'
-import { type ManagedResource, resourceKey } from './managed-resources.ts'
-import { type Manifest, managedResource } from './manifest.ts'
+import type { ApplyLabels } from './changes.ts'
 import {
   CLASSES,
   classOf,
@@ -27,8 +23,11 @@ import {
   kindKey,
   type PlacementClass,
   servedKind,
+  unestablished,
 } from './placement.ts'
-import { keysOf } from './orphans.ts'
+import { isCrd } from './deletion-groups.ts'
+import { keysOf, type ManagedResource, managedResource, resourceKey } from './managed-resources.ts'
+import { type Manifest } from './manifest.ts'
 import { attempt, type Problem } from './problems.ts'
 import { appliedBy, isFinished } from './run-once.ts'
 
@@ -37,7 +36,7 @@ const WRITES_AT_ONCE = 10
 export interface ApplyInput {
   readonly target: TargetCluster
   readonly manifests: readonly Manifest[]
-  readonly marks: Marks
+  readonly marks: ApplyLabels
   readonly signal: AbortSignal
   /** The job; undefined in a preview. */
   readonly jobID: string | undefined
@@ -145,7 +144,7 @@ class Application {
     if (applied !== undefined) this.#note(manifest, applied)
   }
 
-  async #send(manifest: Manifest, defined: DefinedKind | undefined): Promise<Sent> {
+  async #send(manifest: Manifest, defined: DefinedKind | undefined): Promise<AppliedObject> {
     const { target, marks, signal } = this.#input
     const finished = this.#finished(manifest)
     const { apiVersion, kind } = manifest.object
@@ -181,7 +180,7 @@ class Application {
     },
   }
 
-  #note(manifest: Manifest, sent: Sent): void {
+  #note(manifest: Manifest, sent: AppliedObject): void {
     if ('pending' in sent) {
       this.#await(manifest, sent.pending)
       return
@@ -242,7 +241,7 @@ class Application {
   }
 }
 
-type Sent =
+type AppliedObject =
   | {
       readonly served: ServedKind
       readonly object: KubeObject | undefined

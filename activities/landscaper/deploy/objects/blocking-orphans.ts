@@ -11,10 +11,10 @@ import { inParallel } from '../../../kube/in-parallel.ts'
 import { servedInAnyVersion } from '../target/discovery.ts'
 import { readServed } from '../target/read-object.ts'
 import { groupOf, type TargetCluster } from '../target/target-cluster.ts'
-import type { ItemMark } from './brand.ts'
+import type { ItemLabels } from './ownership-labels.ts'
 import { isMap, type Json } from './config-reader.ts'
 import type { ManagedResource } from './managed-resources.ts'
-import type { Desired } from './manifest-object.ts'
+import type { Desired } from './manifest.ts'
 import { isToDelete } from './remove-object.ts'
 
 const READS_AT_ONCE = 10
@@ -32,7 +32,7 @@ interface Orphan {
 
 export interface BlockerSearch {
   readonly target: TargetCluster
-  readonly mark: ItemMark
+  readonly mark: ItemLabels
   readonly orphans: readonly ManagedResource[]
   readonly rejections: readonly Rejection[]
   readonly signal: AbortSignal

@@ -15,15 +15,15 @@ import { canonicalJson } from '../../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { type FieldSet, ownedFields } from '../../../kube/managed-fields.ts'
 import { mergePatch } from '../../../kube/merge-patch.ts'
-import type { ItemMark } from './brand.ts'
+import type { ItemLabels } from './ownership-labels.ts'
 import { isMap, type Json } from './config-reader.ts'
 import type { Manifest, UpdateStrategy } from './manifest.ts'
-import { filled, overridden } from './merge-maps.ts'
+import { filledFields, overriddenFields } from './merge-maps.ts'
 import type { Owners } from './others-fields.ts'
 import { covers } from './overlay.ts'
 import { comparable, replacement, version, without } from './replacement.ts'
 
-export interface Marks extends ItemMark {
+export interface ApplyLabels extends ItemLabels {
   readonly strategy: UpdateStrategy
 }
 
@@ -40,8 +40,8 @@ export interface Change extends Request {
 }
 
 /** The object to create. */
-export function creation(manifest: Manifest, marks: Marks): Json {
-  const wanted = marked(manifest, marks)
+export function creation(manifest: Manifest, marks: ApplyLabels): Json {
+  const wanted = labelled(manifest, marks)
   const metadata = wanted['metadata'] as Json & { annotations?: Json }
   return {
     ...wanted,
@@ -50,11 +50,11 @@ export function creation(manifest: Manifest, marks: Marks): Json {
 }
 
 /** The write that makes the live object match the manifest; undefined if none is needed. */
-export function update(live: KubeObject, manifest: Manifest, marks: Marks): Change | undefined {
-  const wanted = marked(manifest, marks)
+export function update(live: KubeObject, manifest: Manifest, marks: ApplyLabels): Change | undefined {
+  const wanted = labelled(manifest, marks)
   const known = ownersIn(live, marks)
   if (marks.strategy === 'merge') {
-    const whole: Request = { verb: 'PUT', body: withLabel(filled(live, wanted), marks) }
+    const whole: Request = { verb: 'PUT', body: withLabel(filledFields(live, wanted), marks) }
     return covers(live, whole.body, known.all) ? undefined : { ...whole, probe: whole }
   }
   const isApplied = isAsApplied(live, wanted, { manifest, all: known.all })
@@ -70,7 +70,7 @@ export function update(live: KubeObject, manifest: Manifest, marks: Marks): Chan
 }
 
 /** Whether the live object has the manifest's hash, so the manifest was sent before. */
-function isSent(live: KubeObject, wanted: Json, { brand }: Marks): boolean {
+function isSent(live: KubeObject, wanted: Json, { brand }: ApplyLabels): boolean {
   const { annotations } = wanted['metadata'] as { annotations?: Json }
   return live.metadata.annotations?.[brand.hash] === annotations?.[brand.hash]
 }
@@ -78,11 +78,11 @@ function isSent(live: KubeObject, wanted: Json, { brand }: Marks): boolean {
 interface Update {
   readonly live: KubeObject
   readonly manifest: Manifest
-  readonly marks: Marks
+  readonly marks: ApplyLabels
 }
 
 function requestFor({ live, manifest, marks }: Update, wanted: Json, owners: Owners): Request | undefined {
-  if (marks.strategy === 'mergeOverwrite') return { verb: 'PUT', body: overridden(live, wanted, owners) }
+  if (marks.strategy === 'mergeOverwrite') return { verb: 'PUT', body: overriddenFields(live, wanted, owners) }
   const whole = replacement(live, wanted, { manifest, owners })
   if (marks.strategy !== 'patch') return { verb: 'PUT', body: whole }
   const patch = mergePatch(comparable(live, manifest), comparable(whole, manifest))
@@ -94,7 +94,7 @@ function requestFor({ live, manifest, marks }: Update, wanted: Json, owners: Own
 const NOBODY: Owners = { others: undefined, all: undefined }
 
 /** The manager that has set the item's label counts as the deployer: Landscaper's deployer, before Pawl. */
-function ownersIn({ metadata }: KubeObject, { brand }: ItemMark): Owners {
+function ownersIn({ metadata }: KubeObject, { brand }: ItemLabels): Owners {
   const isDeployer = ({ manager, operation, fieldsV1 }: FieldsOfManager) => {
     if (manager === brand.fieldManager) return true
     const labels = fieldsV1?.['f:metadata']?.['f:labels']
@@ -109,14 +109,14 @@ function ownersIn({ metadata }: KubeObject, { brand }: ItemMark): Owners {
 type FieldsOfManager = NonNullable<KubeObject['metadata']['managedFields']>[number]
 
 /** The overriding merge of `patchAfterDeployment` and `patchBeforeDelete`; undefined when it changes nothing. */
-export function patched(live: KubeObject, patch: Json): Change | undefined {
+export function patchChange(live: KubeObject, patch: Json): Change | undefined {
   const fields = withoutIdentity(patch)
   if (covers(live, fields)) return undefined
-  const request: Request = { verb: 'PUT', body: overridden(live, fields) }
+  const request: Request = { verb: 'PUT', body: overriddenFields(live, fields) }
   return { ...request, probe: request }
 }
 
-function marked({ object }: Manifest, marks: Marks): Json {
+function labelled({ object }: Manifest, marks: ApplyLabels): Json {
   const wanted = withLabel(object, marks)
   if (marks.strategy === 'merge') return wanted
   const hash = createHash('sha256').update(canonicalJson(wanted)).digest('hex')
@@ -127,7 +127,7 @@ function marked({ object }: Manifest, marks: Marks): Json {
   }
 }
 
-function withLabel(object: Json, { brand, item }: ItemMark): Json {
+function withLabel(object: Json, { brand, item }: ItemLabels): Json {
   const metadata = object['metadata'] as Json
   const labels = { ...(metadata['labels'] as Json | undefined), [brand.label]: item }
   return { ...object, metadata: { ...metadata, labels } }
@@ -158,7 +158,7 @@ function isAsApplied(
 
 // The patch after deployment is part of the final object.
 function patchedAfter(wanted: Json, { patchAfterDeployment }: Manifest): Json {
-  return patchAfterDeployment === undefined ? wanted : overridden(wanted, withoutIdentity(patchAfterDeployment))
+  return patchAfterDeployment === undefined ? wanted : overriddenFields(wanted, withoutIdentity(patchAfterDeployment))
 }
 
 function withoutIdentity(patch: Json): Json {

@@ -1,10 +1,9 @@
 // Deletion groups: sets of managed resources that are deleted together, one group after another. Pure.
 // Source: spec/landscaper.md 4.4, appendix B 35 (plural and lower-case kinds match as well).
 
-import type { ConfigReader, Json } from './config-reader.ts'
-import { isMap } from './config-reader.ts'
+import { type ConfigReader, isMap, type Json } from './config-reader.ts'
 import { groupOf } from '../target/target-cluster.ts'
-import { API_VERSION } from './manifest-object.ts'
+import { API_VERSION } from './manifest.ts'
 import type { ResourceRef } from './managed-resources.ts'
 
 const PREDEFINED = ['namespaced-resources', 'cluster-scoped-resources', 'crds', 'empty'] as const

@@ -8,9 +8,7 @@
 import { groupOf } from '../target/target-cluster.ts'
 import { isName } from '../target/read-object.ts'
 import { isMap, type Json } from './config-reader.ts'
-
-export const POLICIES = ['manage', 'fallback', 'keep', 'ignore', 'immutable'] as const
-export type Policy = (typeof POLICIES)[number]
+import { type Manifest, POLICIES, type Policy } from './manifest.ts'
 
 /** A core ObjectReference; cluster-scoped objects have no namespace. */
 export interface ResourceRef {
@@ -39,6 +37,38 @@ export interface Applied {
   readonly manifest: string
   /** The names of the custom readiness checks that the last observation of the object satisfied. */
   readonly checks?: readonly string[]
+}
+
+interface Known {
+  readonly uid?: string | undefined
+  readonly isNamespaced?: boolean
+  /** The server has rejected its creation. */
+  readonly isRefused?: boolean
+  readonly applied?: Applied | undefined
+}
+
+/** The entry of a manifest's object in the status. */
+export function managedResource(
+  manifest: Manifest,
+  { uid, isNamespaced = true, isRefused = false, applied }: Known,
+): ManagedResource {
+  const { policy, object, annotateBeforeDelete, patchBeforeDelete } = manifest
+  const { apiVersion, kind, metadata } = object
+  const { name, namespace } = metadata
+  return {
+    policy,
+    resource: {
+      apiVersion,
+      kind,
+      name,
+      ...(namespace !== undefined && isNamespaced && { namespace }),
+      ...(uid !== undefined && { uid }),
+    },
+    ...(Object.keys(annotateBeforeDelete).length > 0 && { annotateBeforeDelete }),
+    ...(patchBeforeDelete !== undefined && { patchBeforeDelete }),
+    ...(isRefused && { refused: true }),
+    ...(applied !== undefined && { applied }),
+  }
 }
 
 /** Group, kind, namespace and name: the versions of a group represent the same object. */
@@ -97,4 +127,49 @@ export function union(
 ): readonly ManagedResource[] {
   const keys = new Set(newer.map(({ resource }) => resourceKey(resource)))
   return [...newer, ...older.filter(({ resource }) => !keys.has(resourceKey(resource)))]
+}
+
+// Orphans: objects in the status that the configuration does not list any more. Pure. Source: spec/landscaper.md 4.2 step 4.
+
+/** A listed object is no orphan, whatever its policy: with the new policy `ignore` it stays on the cluster. */
+export function orphansOf(
+  remembered: readonly ManagedResource[],
+  manifests: readonly Manifest[],
+): readonly ManagedResource[] {
+  const listed = new Set(manifests.flatMap((manifest) => keysOf(manifest)))
+  return remembered.filter(({ resource }) => !listed.has(resourceKey(resource)))
+}
+
+/** Whether a manifest's object is among them. */
+export function isAmong(managed: readonly ManagedResource[]): (manifest: Manifest) => boolean {
+  const keys = new Set(managed.map(({ resource }) => resourceKey(resource)))
+  return (manifest) => keysOf(manifest).some((key) => keys.has(key))
+}
+
+/** The possible keys of the object in the status: only the cluster knows which kinds are cluster-scoped. */
+export function keysOf({ object: { apiVersion, kind, metadata } }: Manifest): string[] {
+  const { name, namespace } = metadata
+  const bare = { apiVersion, kind, name }
+  return [resourceKey(bare), ...(namespace === undefined ? [] : [resourceKey({ ...bare, namespace })])]
+}
+
+/** Adds the remembered uid, and the state of an object that runs once, to objects whose apply failed and so returned none. */
+export function withKnownUids(
+  sent: readonly ManagedResource[],
+  remembered: readonly ManagedResource[],
+): readonly ManagedResource[] {
+  const known = new Map(remembered.map((managed) => [resourceKey(managed.resource), managed]))
+  return sent.map((managed) => withUid(managed, known))
+}
+
+// Unlike a manifest that was not sent, the status knows which kinds are cluster-scoped.
+function withUid(managed: ManagedResource, known: ReadonlyMap<string, ManagedResource>): ManagedResource {
+  const { resource } = managed
+  if (resource.uid !== undefined) return managed
+  const bare = withoutNamespace(resource)
+  for (const one of [resource, bare]) {
+    const { resource: { uid } = {}, applied } = known.get(resourceKey(one)) ?? {}
+    if (uid !== undefined) return { ...managed, resource: { ...one, uid }, ...(applied !== undefined && { applied }) }
+  }
+  return managed
 }

@@ -10,12 +10,12 @@ import { isZero } from './overlay.ts'
 const NOBODY: Owners = { others: undefined, all: undefined }
 
 /** Fills fields that are absent or empty in `live` from `wanted`. */
-export function filled(live: Json, wanted: Json): Json {
+export function filledFields(live: Json, wanted: Json): Json {
   return merged(live, wanted, { owners: NOBODY, choose: (mine, theirs) => (isZero(mine) ? theirs : mine) })
 }
 
 /** Non-empty values of `wanted` replace the values in `live`; only list elements are removed. */
-export function overridden(live: Json, wanted: Json, owners: Owners = NOBODY): Json {
+export function overriddenFields(live: Json, wanted: Json, owners: Owners = NOBODY): Json {
   const choose = (mine: unknown, theirs: unknown, of: Owners) =>
     isZero(theirs) ? mine : Array.isArray(theirs) ? withOthersFields(mine, theirs, of) : theirs
   return merged(live, wanted, { owners, choose })

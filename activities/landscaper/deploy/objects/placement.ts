@@ -6,8 +6,11 @@ import { DeployError } from '../run/deployer.ts'
 import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
 import { isMap } from './config-reader.ts'
 import { isCrd } from './deletion-groups.ts'
-import type { Manifest } from './manifest.ts'
-import type { Desired } from './manifest-object.ts'
+import type { Desired, Manifest } from './manifest.ts'
+import type { KubeObject } from '../../../kube/client.ts'
+import { inParallel } from '../../../kube/in-parallel.ts'
+import { readObject } from '../target/read-object.ts'
+import type { ResourceRef } from './managed-resources.ts'
 
 /** Classes in their order. */
 export const CLASSES = ['tenancy', 'definition', 'cluster', 'account', 'referred', 'namespace'] as const
@@ -54,13 +57,13 @@ function kindsOf(crd: Desired): [string, DefinedKind][] {
     .map((version) => [kindKey({ apiVersion: `${group}/${version}`, kind }), defined])
 }
 
-interface Asking {
+interface KindRequest {
   readonly target: TargetCluster
   readonly signal: AbortSignal
 }
 
 /** The class of an object. For a kind that only the item's own definition knows, its scope decides, otherwise discovery. */
-export async function classOf(asking: Asking, { object }: Manifest, own: Kinds): Promise<PlacementClass> {
+export async function classOf(asking: KindRequest, { object }: Manifest, own: Kinds): Promise<PlacementClass> {
   if (isCrd(object)) return 'definition'
   const first = FIRST.get(kindKey(object))
   if (first !== undefined) return first
@@ -72,9 +75,41 @@ export async function classOf(asking: Asking, { object }: Manifest, own: Kinds):
 const NOT_SERVED = { operation: 'ApplyManifests', reason: 'KindNotServed' }
 
 /** @throws retryable DeployError for a kind that the cluster does not serve: another item or tool may create its definition. */
-export async function servedKind({ target, signal }: Asking, { apiVersion, kind }: Desired): Promise<ServedKind> {
+export async function servedKind({ target, signal }: KindRequest, { apiVersion, kind }: Desired): Promise<ServedKind> {
   const served = await target.servedKind(apiVersion, kind, signal)
   if (served !== undefined) return served
   const message = `the target does not serve kind ${kind} of ${apiVersion}, and no CustomResourceDefinition of this item defines it`
   throw new DeployError(NOT_SERVED.operation, NOT_SERVED.reason, message)
+}
+
+// Determines when a CustomResourceDefinition can be used. Landscaper does not wait for it (spec/landscaper.md 4.2 step 3), so its custom resources,
+// and the items that depend on them, fail at first and are retried after 5 s.
+
+const READS_AT_ONCE = 10
+
+/** The missing state of a definition; undefined when it is established. */
+export function unestablished(definition: KubeObject): string | undefined {
+  const conditions = conditionsOf(definition)
+  if (conditions.some(({ type, status }) => type === 'Established' && status === 'True')) return undefined
+  const why = isRefused(definition) ? ' because its names are taken by another' : ''
+  return `CustomResourceDefinition ${definition.metadata.name} is not established${why}`
+}
+
+/** The first definition that servers are about to establish. A definition whose names are taken will never be established, and is left out. */
+export async function awaitedDefinition(
+  target: TargetCluster,
+  resources: readonly ResourceRef[],
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  const definitions = await inParallel(resources.filter(isCrd), READS_AT_ONCE, (one) => readObject(target, one, signal))
+  return definitions.find((one) => one !== undefined && unestablished(one) !== undefined && !isRefused(one))
+}
+
+function isRefused(definition: KubeObject): boolean {
+  return conditionsOf(definition).some(({ type, status }) => type === 'NamesAccepted' && status === 'False')
+}
+
+function conditionsOf({ status }: KubeObject) {
+  const conditions: unknown = isMap(status) ? status['conditions'] : undefined
+  return Array.isArray(conditions) ? conditions.filter(isMap) : []
 }

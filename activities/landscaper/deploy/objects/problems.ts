@@ -12,8 +12,8 @@ export interface Problem {
   readonly cause?: unknown
 }
 
-const MOST_SHOWN = 10
-const LONGEST_JOINED = 1500
+const MAX_SHOWN = 10
+const MAX_JOINED_LENGTH = 1500
 const SEVERAL = { reason: 'SeveralFailures' }
 
 /** Runs the work on one object; `toError` converts a KubeError. @throws bugs, and the reason of an aborted signal. */
@@ -33,7 +33,7 @@ export async function attempt<Result>(
 /** One error for all problems, with all their codes, so it is final if one of them is. It has their reason if all have the same. */
 export function joinedError(operation: string, problems: readonly Problem[]): DeployError {
   const shown = problems
-    .slice(0, MOST_SHOWN)
+    .slice(0, MAX_SHOWN)
     .map(({ object, error }) => `${shortened(object)}: ${shortened(error.message)}`)
   const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more objects`] : []
   const reasons = new Set(problems.map(({ error }) => error.reason))
@@ -52,5 +52,5 @@ export function listed(texts: readonly string[], most = 5): string {
 }
 
 function joined(texts: readonly string[], more: readonly string[]): string {
-  return [shortened(texts.join('; '), LONGEST_JOINED), ...more].join('; ')
+  return [shortened(texts.join('; '), MAX_JOINED_LENGTH), ...more].join('; ')
 }

@@ -5,14 +5,14 @@
 //   G3. "Gone" is never reported from cached kinds: the kinds are requested again first, and objects of changed kinds are read again.
 
 import { resourcePath } from '../../../kube/resource-path.ts'
-import type { DeployError, ItemWork } from '../run/deployer.ts'
+import { DeployError, type ItemWork } from '../run/deployer.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
 import { configurationProblem, toRemovalError } from '../run/deploy-errors.ts'
-import { listed, MOST_OBJECTS } from '../target/answers.ts'
+import { listObjects, MAX_OBJECTS } from '../target/answers.ts'
 import { readServedKinds, servedInAnyVersion, versionsServed } from '../target/discovery.ts'
 import { describeObject, isSameKind } from '../target/read-object.ts'
 import { groupOf, type ServedKind, type TargetCluster } from '../target/target-cluster.ts'
-import type { ItemMark } from './brand.ts'
+import type { ItemLabels } from './ownership-labels.ts'
 import {
   type CustomGroup,
   type DeletionGroup,
@@ -21,9 +21,10 @@ import {
   isNamed,
   type ResourceTypes,
 } from './deletion-groups.ts'
-import { type ManagedResource, type ResourceRef, resourceKey, withoutNamespace } from './managed-resources.ts'
+import { type ManagedResource, resourceKey, type ResourceRef, withoutNamespace } from './managed-resources.ts'
 import { attempt, joinedError, listed as namesOf } from './problems.ts'
 import { type ObjectRemoval, removeObject } from './remove-object.ts'
+import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 
 const DELETES_AT_ONCE = 10
 
@@ -31,7 +32,7 @@ export interface RemovalInput {
   readonly work: Pick<ItemWork, 'target' | 'openTarget' | 'signal'>
   /** `lastError.operation`. */
   readonly operation: string
-  readonly mark: ItemMark
+  readonly mark: ItemLabels
   readonly resources: readonly ManagedResource[]
   readonly groups: readonly DeletionGroup[]
   /** Objects that no group deletes, even if it deletes all objects of a type. */
@@ -48,7 +49,7 @@ export async function removalStep(input: RemovalInput): Promise<RemovalStep> {
   const { work, resources } = input
   if (resources.length === 0) return { result: 'gone' }
   let placed = await withKinds(work, resources)
-  for (let tries = 1; tries <= MOST_CHANGES; tries++) {
+  for (let tries = 1; tries <= MAX_KIND_CHANGES; tries++) {
     const step = await removePlaced(input, placed)
     if (step.result !== 'gone') return step
     // G3.
@@ -60,7 +61,7 @@ export async function removalStep(input: RemovalInput): Promise<RemovalStep> {
   return { result: 'waiting', waitingFor: 'the kinds that the target serves are changing' }
 }
 
-const MOST_CHANGES = 3
+const MAX_KIND_CHANGES = 3
 
 /** Drops the cached kinds of the groups of these resources. */
 export function forgetKinds(target: TargetCluster, resources: readonly ManagedResource[]): void {
@@ -164,12 +165,12 @@ async function objectsOf(
 
 async function allIn({ kube }: TargetCluster, path: string, signal: AbortSignal): Promise<Reference[]> {
   const tooMany = () => {
-    const message = `customResourceGroup with deleteAllResources finds more than ${MOST_OBJECTS} objects; expected fewer`
+    const message = `customResourceGroup with deleteAllResources finds more than ${MAX_OBJECTS} objects; expected fewer`
     return configurationProblem('DeleteResources', 'InvalidConfiguration', message)
   }
   const found: Reference[] = []
   // Keeps only the names, because objects may be large.
-  for await (const { metadata } of listed(kube, path, { signal, tooMany })) {
+  for await (const { metadata } of listObjects(kube, path, { signal, tooMany })) {
     const { name, namespace, uid } = metadata
     found.push({ name, ...(namespace !== undefined && { namespace }), ...(uid !== undefined && { uid }) })
   }
@@ -194,4 +195,47 @@ async function servedTypes(
     if (found !== undefined) return found
   }
   return undefined
+}
+
+// Removes the objects of an item from its former Target after `spec.target` was changed. This happens first, because the new deployment replaces the
+// list of deployed objects.
+//
+//   T1. Two Targets with the same server are one cluster: nothing is removed.
+
+type FormerTargetRemoval = Omit<RemovalInput, 'work'> & {
+  readonly work: ItemWork
+  /** The Target in the status; undefined: the item's. */
+  readonly targetName: string | undefined
+}
+
+/** One step of the removal from the former Target; `here` if the Target is the item's cluster. @throws DeployError that names the Target */
+export async function leaveFormerTarget({
+  work,
+  targetName,
+  ...removal
+}: FormerTargetRemoval): Promise<RemovalStep | { readonly result: 'here' }> {
+  if (targetName === undefined || targetName === targetOf(work.item)) return { result: 'here' }
+  try {
+    const target = await work.openTarget(targetName)
+    if (isSameServer(target, work.target)) return { result: 'here' }
+    const step = await removalStep({ ...removal, work: { ...work, target } })
+    if (step.result === 'failed') throw step.error
+    return step.result === 'waiting' ? { ...step, waitingFor: `target ${targetName}: ${step.waitingFor}` } : step
+  } catch (error) {
+    const { operation, reason, message, codes } = toRemovalError(removal.operation, error)
+    const found = `objects of this item are on target ${targetName}, which spec.target named before, and cannot be removed there: ${message}`
+    const expected = `expected that target; or annotate the item with ${WITHOUT_UNINSTALL}: "true" and delete it`
+    throw new DeployError(operation, reason, `${found}; ${expected}`, codes)
+  }
+}
+
+/** The Target that the item names. */
+export function targetOf({ spec }: DeployItem): string | undefined {
+  return spec.target?.name
+}
+
+const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
+
+function isSameServer(one: TargetCluster, other: TargetCluster): boolean {
+  return one === other || one.kube.connection.server === other.kube.connection.server
 }

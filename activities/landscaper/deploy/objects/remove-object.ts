@@ -12,8 +12,8 @@ import { objectOf } from '../target/answers.ts'
 import { describeObject, readServed } from '../target/read-object.ts'
 import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
 import { type TargetWriter, write } from './apply-object.ts'
-import type { ItemMark } from './brand.ts'
-import { patched } from './changes.ts'
+import type { ItemLabels } from './ownership-labels.ts'
+import { patchChange } from './changes.ts'
 import { isMap, type Json } from './config-reader.ts'
 import type { ManagedResource } from './managed-resources.ts'
 
@@ -22,7 +22,7 @@ export interface ObjectRemoval {
   /** Undefined: the cluster does not serve its kind. */
   readonly served: ServedKind | undefined
   readonly managed: ManagedResource
-  readonly mark: ItemMark
+  readonly mark: ItemLabels
   /** The object is deleted whoever owns it. */
   readonly isAnyones: boolean
   readonly forceDelete: boolean
@@ -78,7 +78,7 @@ async function removeLive(
 export function isToDelete(
   { policy, resource }: ManagedResource,
   live: KubeObject,
-  mark: ItemMark | undefined,
+  mark: ItemLabels | undefined,
 ): boolean {
   if (policy === 'keep' || policy === 'ignore') return false
   if (mark === undefined) return true
@@ -103,7 +103,7 @@ async function prepared(request: Request, live: KubeObject, managed: ManagedReso
 const annotations = (texts: Readonly<Record<string, string>>): Json => ({ metadata: { annotations: texts } })
 
 async function changed(request: Request, live: KubeObject, patch: Json): Promise<KubeObject | undefined> {
-  const change = patched(live, patch)
+  const change = patchChange(live, patch)
   return change === undefined ? undefined : await write(request, request.path, change)
 }
 

@@ -7,14 +7,12 @@
 //   O3. A further job creates it again, unless the manifest's entry has `recreate: never` and the manifest has not changed since.
 
 import { createHash } from 'node:crypto'
-
 import { canonicalJson } from '../../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../../kube/client.ts'
 import { groupOf } from '../target/target-cluster.ts'
 import { isMap, type Json } from './config-reader.ts'
 import type { Applied, ManagedResource } from './managed-resources.ts'
-import type { Manifest } from './manifest.ts'
-import type { Desired } from './manifest-object.ts'
+import type { Desired, Manifest } from './manifest.ts'
 
 /** The status entry of an object that this job has applied; undefined when the object is created whenever it is missing. */
 export function appliedBy(manifest: Manifest, jobID: string | undefined): Applied | undefined {

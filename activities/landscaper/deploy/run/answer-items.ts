@@ -16,25 +16,25 @@ import { internalProblem, reportOf } from './deploy-errors.ts'
 import { DeployError, type Deployer, isQuick, type QuickAnswer, type QuickDeployer } from './deployer.ts'
 import { type ExportFailure, exportName, type ItemExport, writeExports } from './item-export.ts'
 import {
-  ended,
-  failing,
+  endedStatus,
+  failingStatus,
   FINAL_PHASES,
   isOverdue,
   isStarting,
   isUnchanged,
   type ItemJob,
   itemStatus,
-  pickedUp,
+  pickedUpStatus,
   timeoutProblem,
-  unchanged,
+  unchangedStatus,
 } from './item-status.ts'
 import { type ItemAnswer, type ItemWrite, releaseWrite, statusWrite, warnOfError } from './item-write.ts'
-import { takeUp } from './begin-job.ts'
-import { isOurs } from './item-watch.ts'
+import { claimItem } from './begin-job.ts'
+import { hasJob } from './item-watch.ts'
 import { readItems } from './observe.ts'
 import { type DeployItemView, deployItemView } from '../../deploy-item-view.ts'
 
-export interface AnswerInput {
+export interface QuickItemsInput {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
@@ -44,7 +44,7 @@ export interface AnswerInput {
   readonly ownVersion: number
 }
 
-export interface AnswerResult {
+export interface QuickItemsResult {
   readonly items: readonly DeployItemView[]
   readonly gone: readonly string[]
   readonly failures: readonly { readonly object: string; readonly code: string; readonly message: string }[]
@@ -54,7 +54,7 @@ export interface AnswerResult {
 
 const WRITER = 'pawl-deploy'
 
-export const answerActivities = (deps: LandscaperDeps, deployers: readonly Deployer[]) => ({
+export const quickItemActivities = (deps: LandscaperDeps, deployers: readonly Deployer[]) => ({
   /**
    * Advances items of quick deployers in this job. Idempotent: an item that has finished, or waits correctly, is unchanged.
    * The activity's name and the step names of its writes are part of recorded histories and of the journal, from when mock was the only quick deployer.
@@ -68,15 +68,15 @@ export const answerActivities = (deps: LandscaperDeps, deployers: readonly Deplo
     items,
     ownVersion,
     isHosted = false,
-  }: AnswerInput): Promise<AnswerResult> {
+  }: QuickItemsInput): Promise<QuickItemsResult> {
     const quick = new Map(deployers.filter(isQuick).map((one) => [one.type, one]))
     const now = deps.now()
     const uids = new Set(items.map(({ uid }) => uid))
     const all = await readItems(deps, { by, subject }, ownVersion)
     const decided = all
       .filter((object) => uids.has(object.metadata.uid))
-      .map((object) => decide(deps, quick.get(object.spec.type), { object, jobID, now }, isHosted))
-    const { results, left } = await processInTime(deps, decided, (part) => carryOut(deps, { by, jobID }, part))
+      .map((object) => stepOf(deps, quick.get(object.spec.type), { object, jobID, now }, isHosted))
+    const { results, left } = await processInTime(deps, decided, (part) => writeSteps(deps, { by, jobID }, part))
     return { ...result(deps, by, results), left: left.map(({ object }) => object.metadata.uid) }
   },
 })
@@ -86,13 +86,17 @@ interface Acting {
   readonly jobID: string
 }
 
-async function carryOut(deps: LandscaperDeps, { by, jobID }: Acting, decided: readonly Step[]): Promise<Done> {
+async function writeSteps(
+  deps: LandscaperDeps,
+  { by, jobID }: Acting,
+  decided: readonly Step[],
+): Promise<WrittenSteps> {
   const exports = decided.flatMap(({ exported }) => exported ?? [])
   const refused = await writeExports(deps, { ...by, step: 'exportMockItems', fieldManager: WRITER }, exports)
-  const steps = decided.map((step) => withoutExport(step, refused))
+  const steps = decided.map((step) => afterExportFailure(step, refused))
   const first = await write(deps, { ...by, step: 'deployMockItems', fieldManager: WRITER }, steps)
   // A permanent rejection is not retried: the item fails with the server's reason.
-  const ends = first.flatMap(({ step, answer }) => refusedEnd(step, answer))
+  const ends = first.flatMap(({ step, answer }) => endAfterRejection(step, answer))
   const second = await write(deps, { ...by, step: 'endRefusedItems', fieldManager: WRITER }, ends)
   const ended = new Set(ends.map(({ object }) => object))
   const written = [...first.filter(({ step }) => !ended.has(step.object)), ...second]
@@ -115,7 +119,7 @@ interface Written {
   readonly answer: ItemAnswer
 }
 
-interface Done {
+interface WrittenSteps {
   readonly steps: readonly Step[]
   readonly written: readonly Written[]
 }
@@ -131,44 +135,45 @@ async function write(deps: LandscaperDeps, writer: Writer, steps: readonly Step[
 }
 
 /** Fails an item whose export could not be written, so that it does not report success. */
-function withoutExport(step: Step, refused: ReadonlyMap<string, ExportFailure>): Step {
+function afterExportFailure(step: Step, refused: ReadonlyMap<string, ExportFailure>): Step {
   const { object, job } = step
   const failure = refused.get(object.metadata.uid)
   if (failure === undefined || job === undefined) return step
   const { code: reason, message } = failure
   const error = { operation: 'Export', reason, message }
-  if (failure.isFinal) return { object, job, write: statusWrite(job, ended(job, 'Failed', {}, { ...error, codes })) }
-  return tryAgain(job, failure, reason === 'Changed' ? undefined : failing(job, error))
+  if (failure.isFinal)
+    return { object, job, write: statusWrite(job, endedStatus(job, 'Failed', {}, { ...error, codes })) }
+  return retryStep(job, failure, reason === 'Changed' ? undefined : failingStatus(job, error))
 }
 
 const codes = ['ERR_CONFIGURATION_PROBLEM']
 
-function tryAgain(job: ItemJob, failure: NonNullable<Step['failure']>, patch: Patch | undefined): Step {
+function retryStep(job: ItemJob, failure: NonNullable<Step['failure']>, patch: Patch | undefined): Step {
   return { object: job.object, job, failure, ...(patch !== undefined && { write: statusWrite(job, patch) }) }
 }
 
-function refusedEnd({ object, job, write }: Step, answer: ItemAnswer): Step[] {
+function endAfterRejection({ object, job, write }: Step, answer: ItemAnswer): Step[] {
   if (job === undefined || write?.verb !== 'patchStatus') return []
   if (answer.result !== 'failed' || !isFinal(answer.error)) return []
   const { reason, message } = answer.error
   const error = { operation: 'Reconcile', reason, message, codes }
-  return [{ object, job, write: statusWrite(job, ended(job, 'Failed', {}, error)) }]
+  return [{ object, job, write: statusWrite(job, endedStatus(job, 'Failed', {}, error)) }]
 }
 
-function decide(
+function stepOf(
   deps: LandscaperDeps,
   deployer: QuickDeployer | undefined,
   asked: Omit<ItemJob, 'deployer'>,
   isHosted: boolean,
 ): Step {
   const { object, jobID, now } = asked
-  const taken = isHosted ? takeUp(object, jobID, now) : { object, begins: undefined }
-  if (deployer === undefined || taken === undefined || !isOurs(object, { ...taken, jobID })) return { object }
+  const taken = isHosted ? claimItem(object, jobID, now) : { object, begins: undefined }
+  if (deployer === undefined || taken === undefined || !hasJob(object, { ...taken, jobID })) return { object }
   const { deleting } = targetView(object)
   const job = { ...asked, ...taken, deployer: deployer.name }
   if (deleting) return { object, job, write: releaseWrite(object) }
   const { patch, exports, failure } = nextStatus(deps, job, deployer)
-  if (failure !== undefined) return tryAgain(job, failure, patch)
+  if (failure !== undefined) return retryStep(job, failure, patch)
   if (patch === undefined) return { object, job }
   const exported = exports && { object, name: exportName(deployer, object), content: exports }
   return { object, job, write: statusWrite(job, patch), ...(exported !== undefined && { exported }) }
@@ -182,20 +187,20 @@ interface NextStatus extends Pick<Step, 'failure'> {
 
 function nextStatus(deps: LandscaperDeps, job: ItemJob, deployer: QuickDeployer): NextStatus {
   const { object } = job
-  if (isUnchanged(job)) return { patch: unchanged(job) }
+  if (isUnchanged(job)) return { patch: unchangedStatus(job) }
   const wrong = timeoutProblem(object)
   if (wrong !== undefined) {
-    return { patch: ended(job, 'Failed', {}, { ...INVALID, message: wrong }) }
+    return { patch: endedStatus(job, 'Failed', {}, { ...INVALID, message: wrong }) }
   }
   try {
     const config = deployer.parse(object)
     return isOverdue(job) ? timedOut(job, deployer) : answered(job, deployer, deployer.answer(object, config))
   } catch (error) {
-    if (error instanceof DeployError) return { patch: ended(job, 'Failed', {}, reportOf(error)) }
+    if (error instanceof DeployError) return { patch: endedStatus(job, 'Failed', {}, reportOf(error)) }
     if (isOverdue(job)) return timedOut(job, deployer)
     // A bug of the deployer is reported and retried until the item's timeout.
     const report = reportOf(internalProblem('Reconcile', object, error, deps.log))
-    return { patch: failing(job, report), failure: { code: report.reason, message: report.message } }
+    return { patch: failingStatus(job, report), failure: { code: report.reason, message: report.message } }
   }
 }
 
@@ -204,7 +209,7 @@ const INVALID = { operation: 'Reconcile', reason: 'InvalidConfiguration', codes 
 function timedOut(job: ItemJob, { name, checkpoint }: QuickDeployer): NextStatus {
   const message = `timeout at: "${name} deployer: ${checkpoint}"`
   const error = { operation: 'Reconcile', reason: 'ProgressingTimeout', message, codes: ['ERR_TIMEOUT'] }
-  return { patch: ended(job, 'Failed', {}, error) }
+  return { patch: endedStatus(job, 'Failed', {}, error) }
 }
 
 function answered(job: ItemJob, deployer: QuickDeployer, answer: QuickAnswer): NextStatus {
@@ -215,16 +220,16 @@ function answered(job: ItemJob, deployer: QuickDeployer, answer: QuickAnswer): N
     ...(exports !== undefined && { exportRef: { name: exportName(deployer, job.object), namespace } }),
   }
   const exported = exports === undefined ? {} : { exports }
-  if (FINAL_PHASES.includes(phase)) return { patch: ended(job, phase, fields, error), ...exported }
+  if (FINAL_PHASES.includes(phase)) return { patch: endedStatus(job, phase, fields, error), ...exported }
   const isNew = isStarting(job) || itemStatus(job).phase !== phase
-  return { patch: isNew ? pickedUp(job, phase, fields) : undefined, ...exported }
+  return { patch: isNew ? pickedUpStatus(job, phase, fields) : undefined, ...exported }
 }
 
-function result(deps: LandscaperDeps, by: By, parts: readonly Done[]): AnswerResult {
+function result(deps: LandscaperDeps, by: By, parts: readonly WrittenSteps[]): QuickItemsResult {
   const steps = parts.flatMap((part) => part.steps)
   const items = steps.filter((step) => step.write === undefined).map((step) => deployItemView(step.object, by, deps))
   const gone: string[] = []
-  const failures: AnswerResult['failures'][number][] = steps.flatMap(({ object, failure }) =>
+  const failures: QuickItemsResult['failures'][number][] = steps.flatMap(({ object, failure }) =>
     failure === undefined ? [] : [{ object: object.metadata.name, code: failure.code, message: failure.message }],
   )
   for (const { step, answer } of parts.flatMap(({ written }) => written)) {

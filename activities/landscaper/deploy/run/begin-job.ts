@@ -6,17 +6,17 @@ import { isIdle } from '../../../../workflows/kit/index.ts'
 import type { Patch } from '../../../kube/write.ts'
 
 /** The additional fields of the first status write of a job. */
-export interface Beginning {
+export interface FirstWrite {
   /** The item's previous job; undefined: none. */
   readonly before: string | undefined
   readonly status: { readonly transitionTimes: Patch } & Patch
 }
 
-export interface TakenUp {
+export interface ClaimedItem {
   /** The item, with the job in its status. */
   readonly object: DeployItem
   /** Undefined if the stored status has the job already. */
-  readonly begins: Beginning | undefined
+  readonly begins: FirstWrite | undefined
 }
 
 /**
@@ -24,7 +24,7 @@ export interface TakenUp {
  *
  * @returns undefined while the item has another unfinished job.
  */
-export function takeUp(object: DeployItem, jobID: string, now: Date): TakenUp | undefined {
+export function claimItem(object: DeployItem, jobID: string, now: Date): ClaimedItem | undefined {
   const { status = {} } = object
   if (status.jobID === jobID) return { object, begins: undefined }
   if (!isIdle(status)) return undefined
@@ -40,7 +40,7 @@ export function takeUp(object: DeployItem, jobID: string, now: Date): TakenUp | 
 }
 
 /** Adds the fields of a job's first status write to a patch. */
-export function asFirst({ status: beginning }: Beginning, patch: Patch): Patch {
+export function asFirstWrite({ status: beginning }: FirstWrite, patch: Patch): Patch {
   const status = (patch['status'] ?? {}) as { readonly transitionTimes?: Patch } & Patch
   const transitionTimes = { ...beginning.transitionTimes, ...status.transitionTimes }
   return { ...patch, status: { ...beginning, ...status, transitionTimes } }

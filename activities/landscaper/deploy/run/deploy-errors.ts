@@ -10,10 +10,11 @@ import { blankValues } from '../../../kube/redact-message.ts'
 import { isFinal, KubeError } from '../../../kube/errors.ts'
 import { isUntrusted } from '../target/untrusted.ts'
 import { DeployError } from './deployer.ts'
+import { ApplicationFailure } from '@temporalio/common'
 
-const LONGEST_MESSAGE = 1000
+const MAX_MESSAGE_LENGTH = 1000
 // Limit of the text that regular expressions search, whatever a server sends.
-const LONGEST_READ = 2000
+const MAX_SEARCHED_LENGTH = 2000
 // etcd and gRPC reject a too large object with an error that looks like a server failure.
 const TOO_LARGE = /request is too large|trying to send message larger than max/
 
@@ -24,7 +25,7 @@ const TOO_LARGE = /request is too large|trying to send message larger than max/
  * @throws any other error, because it is a bug.
  */
 export function toDeployError(operation: string, error: unknown): DeployError {
-  return toError(operation, error, isRefused)
+  return toError(operation, error, isRejected)
 }
 
 /** Classifies an error of a removal: rejections are retried too. Source: spec/landscaper.md 4.4. */
@@ -81,14 +82,14 @@ export function reportOf({
 const isUnauthorized = ({ status, isDenial }: KubeError) => status === 401 && !isDenial
 
 // Denials are often temporary: until an object of the same apply exists, or a child is deleted.
-function isRefused(error: KubeError): boolean {
-  return !error.isDenial && (isFinal(error) || TOO_LARGE.test(readable(error)))
+function isRejected(error: KubeError): boolean {
+  return !error.isDenial && (isFinal(error) || TOO_LARGE.test(searchedText(error)))
 }
 
-const readable = ({ message }: KubeError) => message.slice(0, LONGEST_READ)
+const searchedText = ({ message }: KubeError) => message.slice(0, MAX_SEARCHED_LENGTH)
 
 function publicMessage(error: KubeError): string {
-  return withoutContents(error, readable(error)).slice(0, LONGEST_MESSAGE)
+  return withoutContents(error, searchedText(error)).slice(0, MAX_MESSAGE_LENGTH)
 }
 
 function withoutContents(error: KubeError, message: string): string {
@@ -119,4 +120,22 @@ const NAMES_ONLY: ReadonlySet<number> = new Set([404, 409, 422, 429])
 function causeCode({ cause }: KubeError): string | undefined {
   if (typeof cause !== 'object' || cause === null || !('code' in cause)) return undefined
   return typeof cause.code === 'string' ? cause.code : undefined
+}
+
+// The failure with which an activity requests a retry from Temporal, so that waiting occupies no slot.
+
+// For users who see the pending activity in Temporal; the item's status has the complete message.
+const MAX_RETRY_MESSAGE_LENGTH = 2000
+
+/** Creates the failure to throw. @param delayMs until the retry. */
+export function retryFailure(type: string, message: string, delayMs: number): ApplicationFailure {
+  const failure = ApplicationFailure.create({
+    type,
+    message: message.slice(0, MAX_RETRY_MESSAGE_LENGTH),
+    nextRetryDelay: delayMs,
+    nonRetryable: false,
+  })
+  // The stack would only show this line, and fill half of the page.
+  failure.stack = ''
+  return failure
 }

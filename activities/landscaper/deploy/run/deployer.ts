@@ -137,6 +137,14 @@ export function isQuick(deployer: Deployer): deployer is QuickDeployer {
   return deployer.pace === 'quick'
 }
 
+/** The long deployer of the item's type. @throws a plain Error (a bug) if there is none. */
+export function longDeployerOf(deployers: readonly Deployer[], { spec: { type } }: DeployItem): LongDeployer {
+  const deployer = deployers.find((one) => one.type === type)
+  if (deployer === undefined || isQuick(deployer))
+    throw new Error(`no deployer that takes long is built in for items of type ${type}`)
+  return deployer
+}
+
 /**
  * A failure of a deployment, for the item's lastError. The message names object, field, found and expected value, but never a value of the
  * configuration.

@@ -39,7 +39,7 @@ export const retryActivities = (deps: LandscaperDeps) => ({
   async forgetRetry(input: ForgetRetryInput): Promise<DeployItemView | undefined> {
     const { by, subject, jobID, type = '' } = input
     // Other deployers would never remove the condition again.
-    const version = isTypeBuiltIn(type) ? await told(deps, input) : input.version
+    const version = isTypeBuiltIn(type) ? await recordUser(deps, input) : input.version
     const isMeant = (current: KubeObject) => targetView(current).jobID === jobID
     const write = removeRequest({ ...subject, watched: deployItemKind, version }, RETRY, isMeant)
     const [answer] = await writeAll(deps, { ...by, step: 'forgetRetry', fieldManager: fieldManagerOf(by) }, [write])
@@ -49,13 +49,13 @@ export const retryActivities = (deps: LandscaperDeps) => ({
 })
 
 /** @returns the version of the item with the condition. */
-async function told(deps: LandscaperDeps, { by, subject, jobID, version }: ForgetRetryInput): Promise<string> {
+async function recordUser(deps: LandscaperDeps, { by, subject, jobID, version }: ForgetRetryInput): Promise<string> {
   const { uid, namespace, name } = subject
   const trust = (await deps.landscaper.trust?.()) ?? NO_TRUST
   const now = deps.now().toISOString()
   const patchOf = (current: DeployItem): Patch | 'superseded' =>
     current.metadata.uid === uid && targetView(current).jobID === jobID && hasRequest(current, RETRY)
-      ? retried(current, trust, now)
+      ? retryCondition(current, trust, now)
       : 'superseded'
   const found = await readObject(deps, deployItemKind, namespace, name)
   const patch = found === undefined ? 'superseded' : patchOf(found)
@@ -68,7 +68,7 @@ async function told(deps: LandscaperDeps, { by, subject, jobID, version }: Forge
   return answer?.result === 'ok' ? answer.object.metadata.resourceVersion : version
 }
 
-function retried(item: DeployItem, trust: Trust, now: string): Patch {
+function retryCondition(item: DeployItem, trust: Trust, now: string): Patch {
   const { by, since } = whoAnnotated(item, OPERATION_ANNOTATION, { what: 'retry', trust, value: RETRY.value })
   const message = `a job of it alone, asked for by ${by}${since === undefined ? '' : ` since ${since}`}`
   const before: readonly Condition[] = item.status?.conditions ?? []

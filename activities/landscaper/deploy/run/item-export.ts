@@ -62,20 +62,20 @@ async function planExport(deps: LandscaperDeps, one: ItemExport) {
       ? { uid, failure: planned, write: undefined }
       : { uid, failure: undefined, write: planned }
   } catch (error) {
-    if (error instanceof KubeError) return { uid, failure: refused(error), write: undefined }
+    if (error instanceof KubeError) return { uid, failure: rejectedExport(error), write: undefined }
     throw error
   }
 }
 
 function failureOf(answer: WriteAnswer): ExportFailure | undefined {
-  if (answer.result === 'failed') return refused(answer.error)
+  if (answer.result === 'failed') return rejectedExport(answer.error)
   if (answer.result !== 'superseded') return undefined
   // The next attempt finds the newer content: a job that has ended writes nothing more.
   const { name, namespace = '' } = answer.object.metadata
   return { code: 'Changed', message: `secret ${namespace}/${name} was changed while it was written`, isFinal: false }
 }
 
-function refused(error: KubeError): ExportFailure {
+function rejectedExport(error: KubeError): ExportFailure {
   return { code: error.reason, message: error.message, isFinal: isFinal(error) || isNamespaceTerminating(error) }
 }
 
@@ -95,7 +95,7 @@ async function exportWrite(
       body: newSecret(object, target.name, data),
       isOurs: (found) => isOwnedBy(found, deployItemKind, owner),
     }
-  if (!isOnlyOwnedBy(existing, deployItemKind, owner)) return takenName(existing, object)
+  if (!isOnlyOwnedBy(existing, deployItemKind, owner)) return nameTaken(existing, object)
   const isOurs = isOwnedBy(existing, deployItemKind, owner)
   if (isOurs && entriesOf(existing)?.['config'] === data.config) return undefined
   return {
@@ -108,7 +108,7 @@ async function exportWrite(
 }
 
 // Never adopts another owner's Secret by its name: otherwise a user who may create deploy items could overwrite any Secret.
-function takenName({ metadata }: KubeObject, { metadata: { name: item } }: DeployItem): ExportFailure {
+function nameTaken({ metadata }: KubeObject, { metadata: { name: item } }: DeployItem): ExportFailure {
   const secret = `secret ${metadata.namespace ?? ''}/${metadata.name}`
   const owner = ownerOf({ metadata })
   if (ownerOfKind({ metadata }, deployItemKind)?.name === item) {

@@ -1,11 +1,11 @@
 // Computes the status of an item when its job starts, waits, fails or ends. Source: spec/landscaper.md 2.9, 4.9.
 
-import { type Condition, nextError } from '../../../../workflows/landscaper/contract.ts'
+import { type Condition, nextError, setCondition } from '../../../../workflows/landscaper/contract.ts'
 import { type DeployItem, SKIPPED_CONDITION } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { type JobStage, nextConditions } from '../../../../workflows/landscaper/job-status.ts'
 import { canonicalJson, type ErrorReport, isIdle, parseDuration } from '../../../../workflows/kit/index.ts'
 import type { Patch } from '../../../kube/write.ts'
-import type { Beginning } from './begin-job.ts'
+import type { FirstWrite } from './begin-job.ts'
 import type { DeployStep, ProviderStatus } from './deployer.ts'
 
 export const FINAL_PHASES: readonly string[] = ['Succeeded', 'Failed', 'DeleteFailed']
@@ -18,7 +18,7 @@ export interface ItemJob {
   /** Name of the deployer's folder, for `status.deployer`. */
   readonly deployer: string
   /** Set if the next status write starts the job: `object` already shows that status. Absent: the job has started. */
-  readonly begins?: Beginning | undefined
+  readonly begins?: FirstWrite | undefined
 }
 
 /** The item's status; empty before its first job. */
@@ -84,21 +84,21 @@ export function isOverdue(job: ItemJob): boolean {
 }
 
 /** The status of a job whose spec the last job already deployed: only the times change. Source: spec/landscaper.md 2.9. */
-export function unchanged(job: ItemJob): Patch {
+export function unchangedStatus(job: ItemJob): Patch {
   const now = job.now.toISOString()
   const transitionTimes = { initTime: initTime(job), finishedTime: now }
   const said = conditions(job, { phase: 'Succeeded', finished: true })
   return { status: { jobIDFinished: job.jobID, lastReconcileTime: now, transitionTimes, ...said } }
 }
 
-const KEPT_ERRORS = 5
+const MAX_ERRORS = 5
 
 /**
  * The status after a failure that is retried; undefined if the status has the failure already. Source: spec/landscaper.md 2.9.
  *
  * @param phase the phase while the deployer works: `Progressing` or `Deleting`.
  */
-export function failing(
+export function failingStatus(
   job: ItemJob,
   error: ErrorReport,
   phase = 'Progressing',
@@ -111,40 +111,40 @@ export function failing(
   const next = isNew ? phase : itemStatus(job).phase
   return {
     status: {
-      ...common(job),
+      ...commonFields(job),
       ...fields,
       ...conditions(job, { phase: next, finished: false, lastError: error }, fields),
       phase: next,
-      ...(!isSame && errors(job, error)),
+      ...(!isSame && addedErrors(job, error)),
     },
   }
 }
 
 /** The status of a job that was picked up and is in `phase`. */
-export function pickedUp(job: ItemJob, phase: string, fields: Patch = {}): Patch {
+export function pickedUpStatus(job: ItemJob, phase: string, fields: Patch = {}): Patch {
   const said = conditions(job, { phase, finished: false }, fields)
-  return { status: { ...common(job), ...fields, ...said, phase, ...noErrors(job) } }
+  return { status: { ...commonFields(job), ...fields, ...said, phase, ...clearedErrors(job) } }
 }
 
 /** The status of a job that waits in `phase` for its objects; undefined if the status is correct already. */
-export function waiting(job: ItemJob, phase: string, fields: Patch): Patch | undefined {
+export function waitingStatus(job: ItemJob, phase: string, fields: Patch): Patch | undefined {
   const { phase: current, lastError } = itemStatus(job)
   const isSaid = !isStarting(job) && current === phase && lastError === undefined
-  return isSaid ? undefined : pickedUp(job, phase, fields)
+  return isSaid ? undefined : pickedUpStatus(job, phase, fields)
 }
 
 /** The status of a job that has ended; phase and jobIDFinished are in one write. Earlier errors of the job stay if the job failed. */
-export function ended(job: ItemJob, phase: string, fields: Patch = {}, error?: ErrorReport): Patch {
+export function endedStatus(job: ItemJob, phase: string, fields: Patch = {}, error?: ErrorReport): Patch {
   const { jobID, now } = job
   return {
     status: {
-      ...common(job),
+      ...commonFields(job),
       ...fields,
       ...conditions(job, { phase, finished: true, lastError: error }, fields),
       phase,
       jobIDFinished: jobID,
       transitionTimes: { initTime: initTime(job), finishedTime: now.toISOString() },
-      ...(error === undefined ? noErrors(job) : errors(job, error)),
+      ...(error === undefined ? clearedErrors(job) : addedErrors(job, error)),
     },
   }
 }
@@ -158,17 +158,17 @@ function conditions(job: ItemJob, stage: JobStage, fields: Patch = {}): Patch {
 }
 
 // Errors of this job stay, errors of the previous job are removed.
-function noErrors(job: ItemJob): Patch {
+function clearedErrors(job: ItemJob): Patch {
   return isStarting(job) ? { lastError: null, lastErrors: null, firstError: null } : { lastError: null }
 }
 
-function errors(job: ItemJob, error: ErrorReport): Patch {
+function addedErrors(job: ItemJob, error: ErrorReport): Patch {
   const { lastError: before, lastErrors = [], firstError } = itemStatus(job)
   const isNew = isStarting(job)
   const lastError = nextError(isNew ? undefined : before, error, job.now.toISOString())
   return {
     lastError,
-    lastErrors: [...(isNew ? [] : lastErrors), lastError].slice(-KEPT_ERRORS),
+    lastErrors: [...(isNew ? [] : lastErrors), lastError].slice(-MAX_ERRORS),
     firstError: isNew ? lastError : (firstError ?? lastError),
   }
 }
@@ -176,7 +176,7 @@ function errors(job: ItemJob, error: ErrorReport): Patch {
 // The suffix of Landscaper's deployer names. Source: spec/landscaper.md 1.13, 4.1.
 const DEPLOYER_DOMAIN = '.deployer.landscaper.gardener.cloud'
 
-function common(job: ItemJob): Patch {
+function commonFields(job: ItemJob): Patch {
   const now = job.now.toISOString()
   return {
     observedGeneration: job.object.metadata.generation,
@@ -192,15 +192,46 @@ function initTime(job: ItemJob): string {
 }
 
 /** The provider status of a step, if the step returned one. */
-export function remembered({ providerStatus }: Pick<DeployStep, 'providerStatus'>): {
+export function providerStatusOf({ providerStatus }: Pick<DeployStep, 'providerStatus'>): {
   providerStatus?: ProviderStatus
 } {
   return providerStatus === undefined ? {} : { providerStatus }
 }
 
 /** The fields, or none if the status has them all: a repeated error causes no write. */
-export function changed({ object }: ItemJob, fields: Patch): Patch {
+export function changedFields({ object }: ItemJob, fields: Patch): Patch {
   const status: Patch = itemStatus({ object })
   const isSame = Object.entries(fields).every(([key, value]) => canonicalJson(status[key]) === canonicalJson(value))
   return isSame ? {} : fields
+}
+
+// The condition that names the objects for which a deployed item waits: `kubectl describe` shows it without Temporal or the target.
+
+const TYPE = 'ResourcesReady'
+
+/**
+ * The `conditions` of the item's status.
+ *
+ * @param waitingFor the object that is not ready and its missing state; undefined: all are ready, which is only written after a wait.
+ */
+export function readyConditions(job: ItemJob, waitingFor: string | undefined): Patch {
+  const { conditions = [] } = itemStatus(job)
+  const isSaid = conditions.some(({ type }) => type === TYPE)
+  if (waitingFor === undefined && !isSaid) return {}
+  const change =
+    waitingFor === undefined
+      ? { type: TYPE, status: 'True' as const, reason: 'ResourcesReady', message: 'all resources are ready' }
+      : { type: TYPE, status: 'False' as const, reason: 'WaitingForResources', message: waitingFor }
+  return { conditions: setCondition(conditions, change, job.now.toISOString()) }
+}
+
+/** The `conditions` of a failing item: withdraws an earlier True. Empty if the condition was not True. */
+export function withdrawnReadyConditions(job: ItemJob, message: string): Patch {
+  const isSaid = itemStatus(job).conditions?.some(({ type, status }) => type === TYPE && status === 'True') === true
+  return isSaid ? readyConditions(job, message) : {}
+}
+
+/** Whether the condition has a different message. */
+export function hasOtherMessage(job: ItemJob, waitingFor: string): boolean {
+  return itemStatus(job).conditions?.find(({ type }) => type === TYPE)?.message !== waitingFor
 }

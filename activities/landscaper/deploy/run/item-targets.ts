@@ -1,13 +1,30 @@
-// The Targets that an item needs: held before the item deploys, released when the item no longer needs them. Source: docs/adr/0064.
+// The Target of an item. Source: spec/landscaper.md 1.4; decisions on appendix B: references never leave the namespace.
 
-import type { By } from '../../../../workflows/kit/index.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { DeployError } from './deployer.ts'
+import type { By } from '../../../../workflows/kit/index.ts'
 import { ownerOf } from '../../../kube/object-views.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import type { TargetObjects } from '../target/target-cluster.ts'
 import { targetsOf } from '../target/target-users.ts'
-import { DeployError } from './deployer.ts'
 import { itemStatus } from './item-status.ts'
+
+/** Its name, in the item's namespace. @throws DeployError `NoTargetFound`, `InvalidTarget`; both final. */
+export function targetNameOf({ metadata, spec }: DeployItem): string {
+  const { target } = spec
+  const codes = ['ERR_CONFIGURATION_PROBLEM']
+  if (target === undefined || target.name === '') {
+    const found = target === undefined ? 'spec.target is absent' : 'spec.target.name is empty'
+    const message = `deploy item ${metadata.name}: ${found}; expected a target of this namespace`
+    throw new DeployError('Reconcile', 'NoTargetFound', message, codes)
+  }
+  if (target.namespace === undefined || target.namespace === metadata.namespace) return target.name
+  const found = `deploy item ${metadata.name}: spec.target.namespace is ${target.namespace}`
+  const message = `${found}; expected ${metadata.namespace}, references never leave it`
+  throw new DeployError('Reconcile', 'InvalidTarget', message, codes)
+}
+
+// The Targets that an item needs: held before the item deploys, released when the item no longer needs them. Source: docs/adr/0064.
 
 /**
  * Adds the finalizer to a Target and its Secret, because an item cannot be uninstalled without them.
@@ -22,7 +39,7 @@ export async function holdTarget(
 ): Promise<TargetObjects> {
   const { name, namespace, deletionTimestamp } = objects.target.metadata
   const hasDeployed = itemStatus({ object: item }).providerStatus !== undefined
-  if (deletionTimestamp === undefined || hasDeployed) return await landscaper.protection.hold(by, objects)
+  if (deletionTimestamp === undefined || hasDeployed) return await landscaper.protection.addFinalizers(by, objects)
   const message = `target ${namespace}/${name}: it is being deleted; create it again when it is gone, or name another target`
   throw new DeployError('Reconcile', 'TargetBeingDeleted', message, ['ERR_CONFIGURATION_PROBLEM'])
 }

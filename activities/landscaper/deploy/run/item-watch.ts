@@ -16,13 +16,13 @@ import { skipReason } from '../../deploy-item-view.ts'
 import { isStarting, type ItemJob, remainingMs, timeLimitMs } from './item-status.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 
-const LOOK_EVERY_MS = 1000
+const CHECK_INTERVAL_MS = 1000
 // A running process does not miss so many checks (H1).
-const ASLEEP_MS = 5 * LOOK_EVERY_MS
+const SUSPENDED_MS = 5 * CHECK_INTERVAL_MS
 // An item whose time is up gets a last attempt of this length, so that it does not fail although its objects are ready.
-const LAST_LOOK_MS = 10_000
+const LAST_ATTEMPT_MS = 10_000
 // The maximum delay of timers.
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 export interface ItemWatch {
   /** Also aborted by the caller's signal. */
@@ -55,8 +55,8 @@ export function watchItem(
     ended.abort()
   }
   const timeMs = timeLeftMs(job)
-  const timer = timeMs === undefined ? undefined : setTimeout(() => end('overdue'), Math.min(timeMs, LONGEST_TIMER_MS))
-  const looks = setInterval(() => void look().catch(missed), LOOK_EVERY_MS)
+  const timer = timeMs === undefined ? undefined : setTimeout(() => end('overdue'), Math.min(timeMs, MAX_TIMER_MS))
+  const looks = setInterval(() => void look().catch(missed), CHECK_INTERVAL_MS)
   let lookedAt = Date.now()
   let asked: Promise<void> | undefined
   let claimed: Promise<boolean> | undefined
@@ -65,7 +65,7 @@ export function watchItem(
     const { namespace, name } = job.object.metadata
     const at = Date.now()
     const now = await readObject(deps, deployItemKind, namespace, name)
-    if (!isOurs(now, job)) end('lost')
+    if (!hasJob(now, job)) end('lost')
     lookedAt = at
   }
 
@@ -75,7 +75,7 @@ export function watchItem(
   }
 
   async function confirm(): Promise<void> {
-    if (Date.now() - lookedAt < ASLEEP_MS) return
+    if (Date.now() - lookedAt < SUSPENDED_MS) return
     asked ??= look().finally(() => (asked = undefined))
     await asked
     ended.signal.throwIfAborted()
@@ -93,7 +93,7 @@ export function watchItem(
     get reason() {
       return reason
     },
-    guard: (target) => guarded(target, mayWrite),
+    guard: (target) => guardedCluster(target, mayWrite),
     stop() {
       clearTimeout(timer)
       clearInterval(looks)
@@ -101,7 +101,7 @@ export function watchItem(
   }
 }
 
-function guarded(target: TargetCluster, mayWrite: () => Promise<void>): TargetCluster {
+function guardedCluster(target: TargetCluster, mayWrite: () => Promise<void>): TargetCluster {
   return {
     kube: {
       connection: target.kube.connection,
@@ -120,11 +120,11 @@ function guarded(target: TargetCluster, mayWrite: () => Promise<void>): TargetCl
 function timeLeftMs(job: ItemJob): number | undefined {
   if (isStarting(job)) return timeLimitMs(job.object)
   const remaining = remainingMs(job.object, job.now)
-  return remaining === undefined ? undefined : Math.max(remaining, LAST_LOOK_MS)
+  return remaining === undefined ? undefined : Math.max(remaining, LAST_ATTEMPT_MS)
 }
 
 /** Whether the item exists and has this job unfinished, or still has the previous job if this one is about to start. */
-export function isOurs(
+export function hasJob(
   object: DeployItem | undefined,
   { object: { metadata }, jobID, begins }: Pick<ItemJob, 'object' | 'jobID' | 'begins'>,
 ): boolean {

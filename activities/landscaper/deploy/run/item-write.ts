@@ -7,9 +7,11 @@ import { recordWarning } from '../../../kube/events.ts'
 import { finalizerPatch } from '../../../run/finalize.ts'
 import { targetView } from '../../../kube/object-views.ts'
 import type { Patch, Write, WriteAnswer } from '../../../kube/write.ts'
-import { asFirst } from './begin-job.ts'
-import { type ItemJob, itemStatus } from './item-status.ts'
-import { isOurs } from './item-watch.ts'
+import { asFirstWrite } from './begin-job.ts'
+import type { ItemAct } from './deployer.ts'
+import { endedStatus, isUnchanged, type ItemJob, itemStatus, timeoutProblem, unchangedStatus } from './item-status.ts'
+import { withoutUninstall } from '../../requests.ts'
+import { hasJob } from './item-watch.ts'
 
 export type ItemWrite = Write<typeof deployItemKind>
 
@@ -31,7 +33,7 @@ export function releaseWrite(object: DeployItem): ItemWrite {
  * objects stay known.
  */
 export function statusWrite({ object, jobID, begins }: ItemJob, patch: Patch, remembered?: Patch): ItemWrite {
-  const first = begins === undefined ? patch : asFirst(begins, patch)
+  const first = begins === undefined ? patch : asFirstWrite(begins, patch)
   return {
     verb: 'patchStatus',
     ...at(object),
@@ -39,7 +41,7 @@ export function statusWrite({ object, jobID, begins }: ItemJob, patch: Patch, re
     reapply: (current) => {
       const status = targetView(current)
       if (current.metadata.uid !== object.metadata.uid) return 'superseded'
-      if (status.jobID !== jobID) return isOurs(current, { object, jobID, begins }) ? first : 'superseded'
+      if (status.jobID !== jobID) return hasJob(current, { object, jobID, begins }) ? first : 'superseded'
       if (status.jobIDFinished !== jobID) return patch
       return remembered === undefined ? 'done' : { status: remembered }
     },
@@ -49,6 +51,16 @@ export function statusWrite({ object, jobID, begins }: ItemJob, patch: Patch, re
 function at({ metadata }: DeployItem) {
   const { name, namespace, resourceVersion: version } = metadata
   return { watched: deployItemKind, namespace, name, version }
+}
+
+/** The write, or the release, of an item that needs no deployer; undefined if it needs one. */
+export function writeWithoutDeployer(job: ItemJob, act: ItemAct): ItemWrite | 'release' | undefined {
+  if (act === 'uninstall') return withoutUninstall(job.object) ? 'release' : undefined
+  if (isUnchanged(job)) return statusWrite(job, unchangedStatus(job))
+  const problem = timeoutProblem(job.object)
+  if (problem === undefined) return undefined
+  const error = { operation: 'Reconcile', reason: 'InvalidConfiguration', message: problem }
+  return statusWrite(job, endedStatus(job, 'Failed', {}, { ...error, codes: ['ERR_CONFIGURATION_PROBLEM'] }))
 }
 
 /** Records a Warning Event for an error that this write added to the item. */

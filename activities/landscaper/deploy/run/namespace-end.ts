@@ -22,13 +22,13 @@ import { DeployError } from './deployer.ts'
  * @returns 'released' if Kubernetes deletes its objects. A final DeployError if objects are elsewhere and can no longer be deleted. Otherwise
  * undefined.
  */
-export async function atEndOfNamespace(
+export async function outcomeInTerminatingNamespace(
   deps: LandscaperDeps,
   item: DeployItem,
   error: DeployError,
 ): Promise<'released' | DeployError | undefined> {
   const { namespace, name } = item.metadata
-  if (!(await isOfOwnAccount(deps, item)) || !(await isTerminating(deps, namespace))) return undefined
+  if (!(await usesOwnNamespace(deps, item)) || !(await isTerminating(deps, namespace))) return undefined
   const resources = readManaged(item.status?.providerStatus).map(({ resource }) => resource)
   const outside = resources.filter((one) => one.namespace !== namespace)
   if (outside.length === 0) return 'released'
@@ -46,7 +46,7 @@ const REASON = 'NamespaceTerminating'
 const NAMES_SHOWN = 3
 const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
 
-async function isOfOwnAccount({ landscaper }: LandscaperDeps, item: DeployItem): Promise<boolean> {
+async function usesOwnNamespace({ landscaper }: LandscaperDeps, item: DeployItem): Promise<boolean> {
   const names = targetsOf(item)
   if (names.size === 0) return false
   try {

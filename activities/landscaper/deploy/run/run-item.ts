@@ -11,45 +11,41 @@ import type { LandscaperDeps } from '../../deps.ts'
 import { isFinal, KubeError, toApplicationFailure } from '../../../kube/errors.ts'
 import { isDeletedWithoutFinalizers } from '../../../kube/object-views.ts'
 import { readObject } from '../../../kube/read-family.ts'
-import { withoutUninstall } from '../../requests.ts'
 import { type Patch, writeAll } from '../../../kube/write.ts'
 import {
-  DeployError,
   type Deployer,
+  DeployError,
   type DeployStep,
-  isQuick,
   type ItemAct,
   type LongDeployer,
+  longDeployerOf,
   takeStep,
   type Work,
 } from './deployer.ts'
-import { internalProblem, reportOf, toDeployError, toRemovalError } from './deploy-errors.ts'
-import { type ItemExport, exportName, writeExports } from './item-export.ts'
+import { internalProblem, reportOf, retryFailure, toDeployError, toRemovalError } from './deploy-errors.ts'
+import { exportName, type ItemExport, writeExports } from './item-export.ts'
 import {
-  changed,
-  ended,
-  failing,
+  changedFields,
+  endedStatus,
+  failingStatus,
   isOverdue,
   isStarting,
-  isUnchanged,
   type ItemJob,
   itemStatus,
-  pickedUp,
+  pickedUpStatus,
   remainingMs,
-  remembered,
-  timeoutProblem,
-  unchanged,
-  waiting,
+  providerStatusOf,
+  hasOtherMessage,
+  readyConditions,
+  waitingStatus,
+  withdrawnReadyConditions,
 } from './item-status.ts'
-import { takeUp } from './begin-job.ts'
-import { hasLeftTarget, holdTarget, releasesTargets } from './item-targets.ts'
-import { isOurs, watchItem } from './item-watch.ts'
-import { atEndOfNamespace } from './namespace-end.ts'
-import { ownTarget } from './own-target.ts'
-import { retryIn } from './retry-in.ts'
-import { type ItemWrite, releaseWrite, statusWrite, warnOfError } from './item-write.ts'
+import { claimItem } from './begin-job.ts'
+import { hasLeftTarget, holdTarget, targetNameOf, releasesTargets } from './item-targets.ts'
+import { hasJob, watchItem } from './item-watch.ts'
+import { outcomeInTerminatingNamespace } from './namespace-end.ts'
+import { type ItemWrite, releaseWrite, statusWrite, warnOfError, writeWithoutDeployer } from './item-write.ts'
 import type { TargetCluster, TargetObjects } from '../target/target-cluster.ts'
-import { saysOtherwise, setReady, withdrawReady } from './ready-condition.ts'
 import { type DeployItemView, deployItemView } from '../../deploy-item-view.ts'
 
 export interface ItemInput {
@@ -71,10 +67,10 @@ export interface ItemResult {
 
 // Source: spec/landscaper.md 2.9: failures are retried every 5 s; 4.5, 4.4: checks every 5 s and 1 s; the first checks come sooner.
 const RETRY_MS = 5000
-const FIRST_LOOK_MS = 200
+const FIRST_CHECK_MS = 200
 // About four seconds.
-const LOOKS_BEFORE_NEWS = 6
-const LONGEST_LOOK_MS: Readonly<Record<ItemAct, number>> = { install: 5000, check: 5000, uninstall: 1000 }
+const CHECKS_BEFORE_MESSAGE = 6
+const MAX_CHECK_INTERVAL_MS: Readonly<Record<ItemAct, number>> = { install: 5000, check: 5000, uninstall: 1000 }
 
 interface Opened extends Pick<Work, 'openTarget'> {
   /** Undefined for a deployer that needs no target. */
@@ -121,11 +117,11 @@ class ItemRun {
     if (object === undefined) return GONE
     const now = this.#deps.now()
     const { jobID, isHosted = false } = input
-    const taken = isHosted ? takeUp(object, jobID, now) : { object, begins: undefined }
-    if (taken === undefined || !isOurs(object, { ...taken, jobID })) return this.#result(object)
-    const deployer = this.#deployerOf(object)
+    const taken = isHosted ? claimItem(object, jobID, now) : { object, begins: undefined }
+    if (taken === undefined || !hasJob(object, { ...taken, jobID })) return this.#result(object)
+    const deployer = longDeployerOf(this.#deployers, object)
     const job = { ...taken, jobID, now, deployer: deployer.name }
-    const early = this.#early(job)
+    const early = writeWithoutDeployer(job, this.#call.act)
     if (early === 'release') return await this.#release(job)
     if (early !== undefined) return this.#result(await this.#write(job, early))
     return await this.#claimed(job, deployer)
@@ -135,25 +131,6 @@ class ItemRun {
     const { namespace, name, uid } = this.#call.input
     const object = await readObject(this.#deps, deployItemKind, namespace, name)
     return object?.metadata.uid === uid ? object : undefined
-  }
-
-  #deployerOf(object: DeployItem): LongDeployer {
-    const { type } = object.spec
-    const deployer = this.#deployers.find((one) => one.type === type)
-    if (deployer === undefined || isQuick(deployer))
-      throw new Error(`no deployer that takes long is built in for items of type ${type}`)
-    return deployer
-  }
-
-  /** Handles results that need no deployer. */
-  #early(job: ItemJob): ItemWrite | 'release' | undefined {
-    const { act } = this.#call
-    if (act === 'uninstall') return withoutUninstall(job.object) ? 'release' : undefined
-    if (isUnchanged(job)) return statusWrite(job, unchanged(job))
-    const problem = timeoutProblem(job.object)
-    if (problem === undefined) return undefined
-    const error = { operation: 'Reconcile', reason: 'InvalidConfiguration', message: problem }
-    return statusWrite(job, ended(job, 'Failed', {}, { ...error, codes: ['ERR_CONFIGURATION_PROBLEM'] }))
   }
 
   /** Continues when the target is open, and the status names the objects to send (I4). */
@@ -171,8 +148,8 @@ class ItemRun {
     if (opened === undefined) return await this.#follow(job, deployer, { result: 'done' })
     if (claim === undefined) return await this.#work(job, deployer, opened)
     const object = await this.#write(job, statusWrite(job, claim))
-    if (object === undefined || !isOurs(object, job)) return this.#result(object)
-    return await this.#work(begun(job, object), deployer, opened)
+    if (object === undefined || !hasJob(object, job)) return this.#result(object)
+    return await this.#work(afterFirstWrite(job, object), deployer, opened)
   }
 
   #claim(job: ItemJob, deployer: LongDeployer): Patch | undefined {
@@ -182,16 +159,16 @@ class ItemRun {
     const isLate = isStarting(job) && attempt > 1
     if (intended === undefined && !isLate) return undefined
     const fields = intended === undefined ? {} : { providerStatus: intended }
-    return isStarting(job) ? pickedUp(job, PHASE[act], fields) : { status: fields }
+    return isStarting(job) ? pickedUpStatus(job, PHASE[act], fields) : { status: fields }
   }
 
   async #work(opening: ItemJob, deployer: LongDeployer, opened: Opened): Promise<ItemResult> {
     let job = opening
     const claim = async () => {
       if (job.begins === undefined) return true
-      const object = await this.#write(job, statusWrite(job, pickedUp(job, PHASE[this.#call.act])))
-      if (object === undefined || !isOurs(object, job)) return false
-      job = begun(job, object)
+      const object = await this.#write(job, statusWrite(job, pickedUpStatus(job, PHASE[this.#call.act])))
+      if (object === undefined || !hasJob(object, job)) return false
+      job = afterFirstWrite(job, object)
       return true
     }
     const watch = watchItem(this.#deps, job, this.#call.signal, claim)
@@ -209,7 +186,7 @@ class ItemRun {
     } catch (error) {
       if (this.#call.signal.aborted || watch.reason === undefined) throw error
       if (watch.reason === 'lost') return this.#result(await this.#read())
-      const message = `timeout at: "${startOf(deployer, this.#call.act)}": the target did not answer in time`
+      const message = `timeout at: "${startCheckpoint(deployer, this.#call.act)}": the target did not answer in time`
       return await this.#timeOut(job, {}, message)
     } finally {
       watch.stop()
@@ -235,7 +212,7 @@ class ItemRun {
       act === 'uninstall' ? objects : await holdTarget(this.#deps, input.by, object, objects)
     const openTarget = (name: string) => this.#deps.landscaper.targets.open(namespace, name, signal, beforeUse)
     try {
-      return { openTarget, target: needsTarget ? await openTarget(ownTarget(object)) : undefined }
+      return { openTarget, target: needsTarget ? await openTarget(targetNameOf(object)) : undefined }
     } catch (error) {
       const isForGood = error instanceof DeployError && error.isFinal
       const isUntouched = itemStatus({ object }).providerStatus === undefined
@@ -268,11 +245,15 @@ class ItemRun {
     const { exports = {} } = step
     const isExporting = Object.keys(exports).length > 0
     const error = isExporting ? await this.#export(job, deployer, exports) : undefined
-    if (error !== undefined) return await this.#fail(job, deployer, { ...remembered(step), result: 'failed', error })
+    if (error !== undefined)
+      return await this.#fail(job, deployer, { ...providerStatusOf(step), result: 'failed', error })
     const { namespace } = this.#call.input
     const exportRef = isExporting ? { name: exportName(deployer, job.object), namespace } : null
-    const fields = { ...remembered(step), exportRef, ...setReady(job, undefined) }
-    const object = await this.#write(job, statusWrite(job, ended(job, 'Succeeded', fields), remembered(step)))
+    const fields = { ...providerStatusOf(step), exportRef, ...readyConditions(job, undefined) }
+    const object = await this.#write(
+      job,
+      statusWrite(job, endedStatus(job, 'Succeeded', fields), providerStatusOf(step)),
+    )
     if (object !== undefined && hasLeftTarget(job.object, object)) await this.#releaseTargets()
     return this.#result(object)
   }
@@ -292,7 +273,7 @@ class ItemRun {
 
   async #releaseTargets(leaving?: string): Promise<void> {
     const { by, namespace } = this.#call.input
-    await this.#deps.landscaper.protection.release(by, namespace, leaving)
+    await this.#deps.landscaper.protection.removeFinalizers(by, namespace, leaving)
   }
 
   async #export(
@@ -313,38 +294,47 @@ class ItemRun {
     const { checkpoint, waitingFor } = step
     if (isOverdue(job)) return await this.#timeOut(job, step, `timeout at: "${checkpoint}": ${waitingFor}`)
     const patch = this.#waitingPatch(job, step)
-    const object = patch === undefined ? job.object : await this.#write(job, statusWrite(job, patch, remembered(step)))
-    if (object === undefined || !isOurs(object, job)) return this.#result(object)
+    const object =
+      patch === undefined ? job.object : await this.#write(job, statusWrite(job, patch, providerStatusOf(step)))
+    if (object === undefined || !hasJob(object, job)) return this.#result(object)
     if (act === 'install') return { ...this.#result(object), isWaiting: true }
-    const wantedMs = Math.min(LONGEST_LOOK_MS[act], FIRST_LOOK_MS * 1.5 ** Math.min(attempt - 1, 20))
+    const wantedMs = Math.min(MAX_CHECK_INTERVAL_MS[act], FIRST_CHECK_MS * 1.5 ** Math.min(attempt - 1, 20))
     const type = act === 'uninstall' ? 'NotGone' : 'NotReady'
-    throw retryIn(type, `${deployer.name}: ${waitingFor}`, this.#delay(job, wantedMs))
+    throw retryFailure(type, `${deployer.name}: ${waitingFor}`, this.#delay(job, wantedMs))
   }
 
   #waitingPatch(job: ItemJob, step: DeployStep & { result: 'waiting' }): Patch | undefined {
     const { act, attempt } = this.#call
-    const said = setReady(job, step.waitingFor)
-    const patch = waiting(job, PHASE[act], { ...remembered(step), ...said })
+    const said = readyConditions(job, step.waitingFor)
+    const patch = waitingStatus(job, PHASE[act], { ...providerStatusOf(step), ...said })
     // Only long waits write a changed message, so that quick roll-outs cost no additional write.
-    const isNews = attempt >= LOOKS_BEFORE_NEWS && saysOtherwise(job, step.waitingFor)
+    const isNews = attempt >= CHECKS_BEFORE_MESSAGE && hasOtherMessage(job, step.waitingFor)
     // The written list has the uids of the sent objects: without them, the next attempt would send the objects again.
-    const sent = changed(job, remembered(step))
+    const sent = changedFields(job, providerStatusOf(step))
     return patch ?? (isNews || Object.keys(sent).length > 0 ? { status: { ...sent, ...said } } : undefined)
   }
 
   async #fail(job: ItemJob, deployer: LongDeployer, failed: DeployStep & { result: 'failed' }): Promise<ItemResult> {
     const { act } = this.#call
-    const end = act === 'uninstall' ? await atEndOfNamespace(this.#deps, job.object, failed.error) : undefined
+    const end =
+      act === 'uninstall' ? await outcomeInTerminatingNamespace(this.#deps, job.object, failed.error) : undefined
     if (end === 'released') return await this.#release(job)
     const step = { ...failed, error: end ?? failed.error }
     const { reason, message, isFinal } = step.error
     const error = reportOf(step.error)
     if (isFinal) return await this.#end(job, step, error)
-    if (isOverdue(job)) return await this.#timeOut(job, step, `timeout at: "${startOf(deployer, act)}": ${message}`)
-    const patch = failing(job, error, PHASE[act], changed(job, { ...remembered(step), ...withdrawReady(job, message) }))
-    const object = patch === undefined ? job.object : await this.#write(job, statusWrite(job, patch, remembered(step)))
-    if (object === undefined || !isOurs(object, job)) return this.#result(object)
-    throw retryIn('DeployFailed', `${reason}: ${message}`, this.#delay(job, RETRY_MS))
+    if (isOverdue(job))
+      return await this.#timeOut(job, step, `timeout at: "${startCheckpoint(deployer, act)}": ${message}`)
+    const patch = failingStatus(
+      job,
+      error,
+      PHASE[act],
+      changedFields(job, { ...providerStatusOf(step), ...withdrawnReadyConditions(job, message) }),
+    )
+    const object =
+      patch === undefined ? job.object : await this.#write(job, statusWrite(job, patch, providerStatusOf(step)))
+    if (object === undefined || !hasJob(object, job)) return this.#result(object)
+    throw retryFailure('DeployFailed', `${reason}: ${message}`, this.#delay(job, RETRY_MS))
   }
 
   async #timeOut(job: ItemJob, step: Pick<DeployStep, 'providerStatus'>, message: string): Promise<ItemResult> {
@@ -353,15 +343,15 @@ class ItemRun {
 
   async #end(job: ItemJob, step: Pick<DeployStep, 'providerStatus'>, error: ErrorReport): Promise<ItemResult> {
     const phase = this.#call.act === 'uninstall' ? 'DeleteFailed' : 'Failed'
-    const fields = { ...remembered(step), ...withdrawReady(job, error.message) }
-    const write = statusWrite(job, ended(job, phase, fields, error), remembered(step))
+    const fields = { ...providerStatusOf(step), ...withdrawnReadyConditions(job, error.message) }
+    const write = statusWrite(job, endedStatus(job, phase, fields, error), providerStatusOf(step))
     return this.#result(await this.#write(job, write))
   }
 
   // The last attempt is at the timeout, not up to one interval later.
   #delay({ object }: ItemJob, wantedMs: number): number {
     const remaining = remainingMs(object, this.#deps.now())
-    return remaining === undefined ? wantedMs : Math.max(SHORTEST_DELAY_MS, Math.min(wantedMs, remaining))
+    return remaining === undefined ? wantedMs : Math.max(MIN_DELAY_MS, Math.min(wantedMs, remaining))
   }
 
   /** @returns the current item; undefined when it is deleted. */
@@ -382,7 +372,7 @@ class ItemRun {
     const { reason, message } = error
     const report = { operation: OPERATION[this.#call.act], reason, message, codes: ['ERR_CONFIGURATION_PROBLEM'] }
     const phase = this.#call.act === 'uninstall' ? 'DeleteFailed' : 'Failed'
-    return await this.#write(job, statusWrite(job, ended(job, phase, {}, report)))
+    return await this.#write(job, statusWrite(job, endedStatus(job, phase, {}, report)))
   }
 
   #result(object: DeployItem | undefined): ItemResult {
@@ -394,17 +384,17 @@ class ItemRun {
 const GONE: ItemResult = { item: undefined, isWaiting: false }
 const PHASE: Readonly<Record<ItemAct, string>> = { install: 'Progressing', check: 'Progressing', uninstall: 'Deleting' }
 const FIELD_MANAGER = 'pawl-deploy'
-const SHORTEST_DELAY_MS = 100
+const MIN_DELAY_MS = 100
 const OPERATION: Readonly<Record<ItemAct, string>> = { install: 'Reconcile', check: 'Reconcile', uninstall: 'Delete' }
 const STEP: Readonly<Record<ItemAct, string>> = { install: 'applyItem', check: 'awaitItem', uninstall: 'uninstallItem' }
 const TIMEOUT = { reason: 'ProgressingTimeout', codes: ['ERR_TIMEOUT'] }
 
 /** The job after its first write. */
-function begun(job: ItemJob, object: DeployItem): ItemJob {
+function afterFirstWrite(job: ItemJob, object: DeployItem): ItemJob {
   return { ...job, object, begins: undefined }
 }
 
 // Source: spec/landscaper.md 4.5 "Timeout checkpoints".
-function startOf({ name }: LongDeployer, act: ItemAct): string {
+function startCheckpoint({ name }: LongDeployer, act: ItemAct): string {
   return `${name} deployer: ${act === 'uninstall' ? 'start delete' : 'start reconcile'}`
 }

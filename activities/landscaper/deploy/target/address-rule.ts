@@ -37,7 +37,7 @@ export function createAddressRule(listed: readonly string[]): AddressRule {
       const url = new URL(server)
       // The zone of a scoped address.
       const address = found.split('%')[0] ?? ''
-      const what = kindOf(address)
+      const what = forbiddenRange(address)
       if (what === undefined || isListed(url) || isIn(listedAddresses, address)) return undefined
       return `its server ${url.origin} is at ${found}, ${what}; expected another address, or ${placeOf(url)} in ${FLAG} of the worker`
     },
@@ -52,7 +52,7 @@ const portOf = ({ port, protocol }: URL) => (port !== '' ? Number(port) : protoc
 const placeOf = (url: URL) => `${url.hostname}:${portOf(url)}`
 
 /** The name of the forbidden range that contains the address; undefined for other addresses. */
-function kindOf(address: string): string | undefined {
+function forbiddenRange(address: string): string | undefined {
   if (isIP(address) === 0) return 'which is no address'
   return KINDS.find(([, addresses]) => isIn(addresses, address))?.[0]
 }

@@ -7,21 +7,22 @@ import { KubeError } from '../../../kube/errors.ts'
 import { readPages } from '../../../kube/pages.ts'
 import { isNestedDeeper } from '../objects/nesting.ts'
 import { isMap } from '../objects/readiness/field-reader.ts'
+import { configurationProblem } from '../run/deploy-errors.ts'
 
 const PAGE_SIZE = 200
-const MOST_PAGES = 500
+const MAX_PAGES = 500
 const MAX_LIST_BYTES = 16 * 1024 * 1024
 /** The maximum number of objects that are read from one list. */
-export const MOST_OBJECTS = PAGE_SIZE * MOST_PAGES
+export const MAX_OBJECTS = PAGE_SIZE * MAX_PAGES
 // Deeper objects could not be serialized again.
-const DEEPEST_OBJECT = 500
+const MAX_DEPTH = 500
 
 /** The request, for the message of an invalid answer. */
 export type Request = readonly [method: string, path: string]
 
 /** The answer as an object. @throws KubeError `Unreachable` */
 export function objectOf(answer: unknown, [method, path]: Request): KubeObject {
-  if (isObject(answer) && !isNestedDeeper(answer, DEEPEST_OBJECT)) return answer
+  if (isObject(answer) && !isNestedDeeper(answer, MAX_DEPTH)) return answer
   throw KubeError.unreachable(method, path, 'the answer is no object of Kubernetes')
 }
 
@@ -49,13 +50,13 @@ interface ListOptions {
 }
 
 /** The objects of a collection, page by page; too large pages are requested in smaller ones. @throws KubeError */
-export async function* listed(
+export async function* listObjects(
   kube: Pick<KubeClient, 'request'>,
   path: string,
   { labelSelector, signal, tooMany }: ListOptions,
 ): AsyncIterable<KubeObject> {
   const query = labelSelector === undefined ? {} : { labelSelector }
-  let left = MOST_OBJECTS
+  let left = MAX_OBJECTS
   for await (const page of readPages(kube, path, { query, limit: PAGE_SIZE, signal, mostBytes: MAX_LIST_BYTES })) {
     // Empty pages count as full ones, because a server may send empty pages forever.
     if (left <= 0) throw tooMany()
@@ -64,4 +65,16 @@ export async function* listed(
     if (!Array.isArray(items)) throw KubeError.unreachable('GET', path, 'the answer is no list')
     for (const item of items as readonly unknown[]) yield objectOf(item, ['GET', path])
   }
+}
+
+// Limits the size of tokens and kubeconfigs that a server issues, because they are kept in memory, passed to templates and written into Secrets.
+
+const MAX_ISSUED_BYTES = 64 * 1024
+
+/** @throws DeployError that ends the job; its message has only the size. */
+export function checkIssuedSize(what: 'token' | 'kubeconfig', text: string): void {
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= MAX_ISSUED_BYTES) return
+  const message = `found a ${what} of ${bytes} bytes, expected at most ${MAX_ISSUED_BYTES}`
+  throw configurationProblem('IssueKubeconfig', 'KubeconfigNotIssued', message)
 }

@@ -13,8 +13,8 @@ import { type Fields, isMap } from '../objects/readiness/field-reader.ts'
 import { unlessAborted } from './shared-work.ts'
 import { groupOf, type ServedKind, type TargetCluster } from './target-cluster.ts'
 
-const REMEMBERED_MS = 10 * 60_000
-const UNKNOWN_MS = 1000
+const KNOWN_KIND_TTL_MS = 10 * 60_000
+const UNKNOWN_KIND_TTL_MS = 1000
 
 interface Answer {
   readonly askedAt: number
@@ -65,9 +65,9 @@ class KindCache {
     if (!isApiVersion(apiVersion)) return undefined
     const known = this.#answers.get(apiVersion)
     const ageMs = known === undefined ? Infinity : this.#now().getTime() - known.askedAt
-    if (known !== undefined && ageMs < REMEMBERED_MS) {
+    if (known !== undefined && ageMs < KNOWN_KIND_TTL_MS) {
       const found = (await unlessAborted(known.kinds, signal)).get(kind)
-      if (found !== undefined || ageMs < UNKNOWN_MS) return found
+      if (found !== undefined || ageMs < UNKNOWN_KIND_TTL_MS) return found
     }
     // Another caller may have sent the request meanwhile.
     const latest = this.#answers.get(apiVersion)
@@ -123,7 +123,7 @@ export async function versionsServed(
   // The core group has one version.
   if (group === '') return ['v1']
   const path = `/apis/${group}`
-  const { versions, preferredVersion } = await answered(kube, path, { versions: [] }, signal)
+  const { versions, preferredVersion } = await requestDiscovery(kube, path, { versions: [] }, signal)
   if (!Array.isArray(versions)) throw KubeError.unreachable('GET', path, 'the answer is no group of kinds')
   const all = [preferredVersion, ...(versions as readonly unknown[])].map((one) =>
     isMap(one) ? one['groupVersion'] : undefined,
@@ -155,7 +155,7 @@ export async function readServedKinds(
   signal?: AbortSignal,
 ): Promise<readonly ServedKind[]> {
   const path = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
-  const { resources } = await answered(kube, path, { resources: [] }, signal)
+  const { resources } = await requestDiscovery(kube, path, { resources: [] }, signal)
   // An invalid answer must not look like a missing kind: its objects would count as deleted.
   if (!Array.isArray(resources)) throw KubeError.unreachable('GET', path, 'the answer is no list of kinds')
   return resources.filter(isMap).flatMap(({ name, kind, namespaced }) => {
@@ -165,7 +165,7 @@ export async function readServedKinds(
   })
 }
 
-async function answered(
+async function requestDiscovery(
   kube: Pick<KubeClient, 'request'>,
   path: string,
   ifAbsent: Fields,

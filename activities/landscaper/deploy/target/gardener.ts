@@ -6,7 +6,7 @@ import type { KubeClient } from '../../../kube/client.ts'
 import { resourcePath } from '../../../kube/resource-path.ts'
 import { isNotFound, KubeError } from '../../../kube/errors.ts'
 import { isMap } from '../objects/readiness/field-reader.ts'
-import { refuseLarge } from './issued-size.ts'
+import { checkIssuedSize } from './answers.ts'
 
 export const shootResource = { apiVersion: 'core.gardener.cloud/v1beta1', plural: 'shoots' }
 
@@ -34,7 +34,7 @@ export async function requestShootAccess(
   const isTimed = typeof expirationTimestamp === 'string' && !Number.isNaN(Date.parse(expirationTimestamp))
   if (text === '' || !isTimed)
     throw KubeError.unreachable('POST', path, 'the answer has no kubeconfig, or not until when it is valid')
-  refuseLarge('kubeconfig', text)
+  checkIssuedSize('kubeconfig', text)
   return { kubeconfig: text, expiresAt: new Date(expirationTimestamp).toISOString() }
 }
 

@@ -35,7 +35,7 @@ export function createGuardedAgent(
     ...tlsOf(access),
     keepAlive: true,
     keepAliveInitialDelay: PROBE_AFTER_MS,
-    lookup: guarded(lookup, check),
+    lookup: checkedLookup(lookup, check),
   })
   return createLiveAgent((options, callback) => {
     const refusal = isIP(options.hostname) === 0 ? undefined : check(options.hostname)
@@ -45,7 +45,7 @@ export function createGuardedAgent(
   })
 }
 
-function guarded(lookup: LookupFunction, check: AddressCheck): LookupFunction {
+function checkedLookup(lookup: LookupFunction, check: AddressCheck): LookupFunction {
   return (host, options, answer) => {
     lookup(host, options, (error, found, family) => {
       // With an error, the other arguments are undefined.

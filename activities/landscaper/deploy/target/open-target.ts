@@ -21,9 +21,8 @@ import { type AddressRule, createAddressRule } from './address-rule.ts'
 import { createTargetCluster } from './discovery.ts'
 import type { RefusedAddress } from './guarded-agent.ts'
 import { type ClusterAccess, KubeconfigError } from './kubeconfig.ts'
-import { requestSelfAccess } from './service-account.ts'
+import { requestSelfAccess, selfConfigProblem } from './service-account.ts'
 import { unlessAborted } from './shared-work.ts'
-import { selfRefusal } from './strict-tenancy.ts'
 import type { BeforeUse, SecretKey, TargetAccess, TargetCluster, TargetObjects } from './target-cluster.ts'
 import { TargetClient } from './target-client.ts'
 import {
@@ -42,18 +41,18 @@ export interface TargetDeps {
   /** The engine's own cluster, which has the Targets, their Secrets and ServiceAccounts. */
   readonly kube: KubeClient
   readonly now: () => Date
-  /** True: ServiceAccounts are used as strict-tenancy.ts requires. */
+  /** True: ServiceAccounts are used as service-account.ts requires. */
   readonly strictTenancy?: boolean
   /** The additional allowed destinations of `--target-allow`. */
   readonly allow?: readonly string[]
 }
 
-const MOST_CLIENTS = 100
-const LONGEST_IDLE_MS = 10 * 60_000
+const MAX_CLIENTS = 100
+const MAX_IDLE_MS = 10 * 60_000
 const OPERATION = 'OpenTarget'
 
 export function createTargetAccess(deps: TargetDeps): TargetAccess {
-  return new KeptTargets(deps)
+  return new CachedTargets(deps)
 }
 
 interface OpenTarget {
@@ -63,7 +62,7 @@ interface OpenTarget {
   readonly renewAtMs: number
 }
 
-interface Kept {
+interface CachedTarget {
   /** Versions of the Target and Secret that the client uses. */
   readonly version: string
   readonly opened: Promise<OpenTarget>
@@ -77,11 +76,11 @@ interface Source {
   readonly secret: KubeObject | undefined
 }
 
-class KeptTargets implements TargetAccess {
+class CachedTargets implements TargetAccess {
   readonly #deps: TargetDeps
   readonly #rule: AddressRule
   /** By uid of the Target, the least recently used first. */
-  readonly #kept = new Map<string, Kept>()
+  readonly #kept = new Map<string, CachedTarget>()
   #aside: TargetClient[] = []
 
   constructor(deps: TargetDeps) {
@@ -97,7 +96,7 @@ class KeptTargets implements TargetAccess {
   ): Promise<TargetCluster> {
     const { at, target, secret } = await readSource(this.#deps.kube, { namespace, name, signal })
     const used = await beforeUse({ target, secret }).catch((error: unknown) => {
-      throw ownFailure(error)
+      throw engineFailure(error)
     })
     return await this.#open({ at, ...used }, signal)
   }
@@ -143,19 +142,19 @@ class KeptTargets implements TargetAccess {
     await Promise.all(clients.map((client) => client.close()))
   }
 
-  async #isOld({ opened }: Kept): Promise<boolean> {
+  async #isOld({ opened }: CachedTarget): Promise<boolean> {
     return (await opened).renewAtMs <= this.#deps.now().getTime()
   }
 
-  #replace(uid: string, { version, source }: { version: string; source: Source }): Kept {
+  #replace(uid: string, { version, source }: { version: string; source: Source }): CachedTarget {
     this.#putAside(uid)
-    const kept: Kept = { version, opened: this.#connect(source, () => this.#forget(uid, kept)) }
+    const kept: CachedTarget = { version, opened: this.#connect(source, () => this.#forget(uid, kept)) }
     this.#kept.set(uid, kept)
     kept.opened.catch(() => this.#forget(uid, kept))
     return kept
   }
 
-  #forget(uid: string, kept: Kept): void {
+  #forget(uid: string, kept: CachedTarget): void {
     if (this.#kept.get(uid) === kept) this.#putAside(uid)
   }
 
@@ -170,10 +169,10 @@ class KeptTargets implements TargetAccess {
 
   #limit(): void {
     for (const uid of this.#kept.keys()) {
-      if (this.#kept.size <= MOST_CLIENTS) break
+      if (this.#kept.size <= MAX_CLIENTS) break
       this.#putAside(uid)
     }
-    const isIdle = ({ idleMs }: TargetClient) => idleMs > LONGEST_IDLE_MS
+    const isIdle = ({ idleMs }: TargetClient) => idleMs > MAX_IDLE_MS
     for (const client of this.#aside.filter(isIdle)) void client.close()
     this.#aside = this.#aside.filter((client) => !isIdle(client))
   }
@@ -193,7 +192,7 @@ class KeptTargets implements TargetAccess {
             'InvalidTarget',
             `${account} is not there; expected it because of spec.config.selfConfig`,
           )
-        throw ownFailure(error)
+        throw engineFailure(error)
       },
     )
     // The account was recreated, or the server's keys changed: the next opening requests another token.
@@ -227,13 +226,13 @@ function connected(client: TargetClient, now: () => Date, renewAtMs: number): Op
   return { client, cluster: createTargetCluster(client, now), renewAtMs }
 }
 
-interface Place {
+interface ObjectName {
   readonly namespace: string
   readonly name: string
   readonly signal: AbortSignal | undefined
 }
 
-async function readSource(kube: KubeClient, { namespace, name, signal }: Place): Promise<Source & TargetObjects> {
+async function readSource(kube: KubeClient, { namespace, name, signal }: ObjectName): Promise<Source & TargetObjects> {
   const at = `target ${namespace}/${name}`
   const target = await read(kube, targetKind, { namespace, name, signal })
   if (target === undefined) throw configurationProblem(OPERATION, 'NoTargetFound', `${at} is not there`)
@@ -256,7 +255,7 @@ async function readSource(kube: KubeClient, { namespace, name, signal }: Place):
   return { at, target, secret }
 }
 
-async function readSecretSource(kube: KubeClient, { key, ...place }: Place & SecretKey): Promise<Source> {
+async function readSecretSource(kube: KubeClient, { key, ...place }: ObjectName & SecretKey): Promise<Source> {
   const at = `secret ${place.namespace}/${place.name}`
   const secret = await read(kube, secretResource, place)
   if (secret === undefined) throw configurationProblem(OPERATION, 'NoTargetFound', `${at} is not there`)
@@ -269,14 +268,14 @@ async function readSecretSource(kube: KubeClient, { key, ...place }: Place & Sec
 async function read<Watched extends WatchedKind>(
   kube: KubeClient,
   watched: Watched,
-  { namespace, name, signal }: Place,
+  { namespace, name, signal }: ObjectName,
 ): Promise<StoredAs<Watched> | undefined> {
   if (!isObjectName(name)) return undefined
   try {
     return storedAs(watched, await kube.request<KubeObject>('GET', resourcePath(watched, namespace, name), { signal }))
   } catch (error) {
     if (isNotFound(error)) return undefined
-    throw ownFailure(error)
+    throw engineFailure(error)
   }
 }
 
@@ -288,14 +287,14 @@ async function checkTenancy(
   const config = await configOf(data({ namespace: source.target.metadata.namespace, signal }), source)
   if (!('self' in config)) return
   const { target, at } = source
-  const refusal = await selfRefusal(kube, target, config.self, signal).catch((error: unknown) => {
-    throw ownFailure(error)
+  const refusal = await selfConfigProblem(kube, target, config.self, signal).catch((error: unknown) => {
+    throw engineFailure(error)
   })
   if (refusal !== undefined) throw configurationProblem(OPERATION, 'InvalidTarget', `${at}: ${refusal}`)
 }
 
 // Errors of the engine's own API server are not the Target's fault: without a code they are retried.
-function ownFailure(error: unknown): unknown {
+function engineFailure(error: unknown): unknown {
   if (!(error instanceof KubeError)) return error
   const codes = isFinal(error) || isNamespaceTerminating(error) ? ['ERR_CONFIGURATION_PROBLEM'] : []
   return new DeployError(OPERATION, error.reason, error.message, codes)

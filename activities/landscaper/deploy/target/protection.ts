@@ -25,7 +25,7 @@ import { keepsTargets, targetsOf } from './target-users.ts'
 
 export interface Protection {
   /** Adds the finalizer if it is missing and the object is not being deleted. @throws KubeError */
-  hold(by: By, objects: TargetObjects): Promise<TargetObjects>
+  addFinalizers(by: By, objects: TargetObjects): Promise<TargetObjects>
   /**
    * Removes the finalizer from the Targets of the namespace that no DeployItem needs any more, and from their Secrets.
    *
@@ -33,14 +33,14 @@ export interface Protection {
    * @returns the names of the DeployItems that need a Target, by the name of the Target.
    * @throws KubeError
    */
-  release(by: By, namespace: string, leaving?: string): Promise<ReadonlyMap<string, readonly string[]>>
+  removeFinalizers(by: By, namespace: string, leaving?: string): Promise<ReadonlyMap<string, readonly string[]>>
 }
 
 /** @param protects false: no object gets the finalizer; a release still removes it. */
 export function createProtection(deps: Deps, protects: boolean): Protection {
   const holding = new Map<string, Promise<TargetObjects>>()
   return {
-    async hold(by, objects) {
+    async addFinalizers(by, objects) {
       if (!protects || isHeld(objects)) return objects
       const version = versionOf(objects)
       const known = holding.get(version)
@@ -49,21 +49,21 @@ export function createProtection(deps: Deps, protects: boolean): Protection {
       holding.set(version, held)
       held.catch(() => holding.delete(version))
       for (const oldest of holding.keys()) {
-        if (holding.size <= MOST_REMEMBERED) break
+        if (holding.size <= MAX_CACHED) break
         holding.delete(oldest)
       }
       return await held
     },
-    async release(by, namespace, leaving) {
+    async removeFinalizers(by, namespace, leaving) {
       const used = await release(deps, by, { namespace, leaving })
-      if (protects) await restore(deps, by, namespace, used)
+      if (protects) await restoreFinalizers(deps, by, namespace, used)
       return new Map([...used].map(([name, { items }]) => [name, items]))
     },
   }
 }
 
 // Items with the same version of a Target share one write of the finalizer.
-const MOST_REMEMBERED = 100
+const MAX_CACHED = 100
 const FIELD_MANAGER = 'pawl-deploy'
 const ITEMS_SHOWN = 10
 
@@ -208,7 +208,7 @@ async function reportUsers(deps: Deps, { metadata }: Target, used: UsedTargets):
 }
 
 /** P4: for new users, and for users that an interrupted release has missed. */
-async function restore(deps: Deps, by: By, namespace: string, used: UsedTargets): Promise<void> {
+async function restoreFinalizers(deps: Deps, by: By, namespace: string, used: UsedTargets): Promise<void> {
   const names = [...used].flatMap(([name, { isDeployedTo }]) => (isDeployedTo ? [name] : []))
   if (names.length === 0) return
   const targets = await listAll(deps, targetKind, namespace)

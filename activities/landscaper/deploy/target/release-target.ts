@@ -15,6 +15,6 @@ export async function releaseTarget(
   { subject: { namespace, name }, parts }: Pick<ActivityContext, 'subject' | 'parts'>,
 ): Promise<{ readonly users: readonly string[] }> {
   const { protection } = depsOf(parts).landscaper
-  const users = await protection.release(by, namespace)
+  const users = await protection.removeFinalizers(by, namespace)
   return { users: users.get(name) ?? [] }
 }

@@ -1,13 +1,14 @@
 // Connects to the engine's own cluster as a user's ServiceAccount: with a token of that account, never with the engine's own credentials.
 // Source: spec/landscaper.md 4.6 "selfConfig".
 
-import type { KubeClient } from '../../../kube/client.ts'
+import type { KubeClient, KubeObject } from '../../../kube/client.ts'
 import { resourcePath } from '../../../kube/resource-path.ts'
-import { KubeError } from '../../../kube/errors.ts'
+import { isNotFound, KubeError } from '../../../kube/errors.ts'
 import { isMap } from '../objects/readiness/field-reader.ts'
-import { refuseLarge } from './issued-size.ts'
+import { checkIssuedSize } from './answers.ts'
 import type { ClusterAccess } from './kubeconfig.ts'
 import type { SelfConfig } from './target-config.ts'
+import { SOURCE_TYPE_LABEL } from '../../../../workflows/landscaper/contract.ts'
 
 export interface SelfAccess {
   readonly access: ClusterAccess
@@ -16,8 +17,8 @@ export interface SelfAccess {
 }
 
 const serviceAccounts = { apiVersion: 'v1', plural: 'serviceaccounts' }
-const LIFE_SHARE = 0.8
-const LONGEST_REQUEST_MS = 10_000
+const RENEWAL_SHARE = 0.8
+const REQUEST_TIMEOUT_MS = 10_000
 
 export interface Account {
   readonly namespace: string
@@ -45,7 +46,7 @@ export async function requestToken(
   // Without a token, requests would be anonymous; an invalid one could not be sent.
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token) || !isTimed)
     throw KubeError.unreachable('POST', path, 'the answer has no token, or not until when it is valid')
-  refuseLarge('token', token)
+  checkIssuedSize('token', token)
   return { token, expiresAt: new Date(expirationTimestamp).toISOString() }
 }
 
@@ -57,7 +58,43 @@ export async function requestSelfAccess(
 ): Promise<SelfAccess> {
   const askedAtMs = now().getTime()
   const account = { namespace, name: serviceAccount, expirationSeconds }
-  const { token, expiresAt } = await requestToken(kube, account, AbortSignal.timeout(LONGEST_REQUEST_MS))
+  const { token, expiresAt } = await requestToken(kube, account, AbortSignal.timeout(REQUEST_TIMEOUT_MS))
   const lifeMs = Date.parse(expiresAt) - askedAtMs
-  return { access: { ...kube.connection, credentials: { token } }, renewAtMs: askedAtMs + lifeMs * LIFE_SHARE }
+  return { access: { ...kube.connection, credentials: { token } }, renewAtMs: askedAtMs + lifeMs * RENEWAL_SHARE }
+}
+
+// Restricts Targets on a cluster with tenants (`--strict-tenancy`): a user who may create Installations can in effect write Targets, and a Target with
+// `selfConfig` acts as a ServiceAccount. Source: docs/security.md "In the same namespace".
+//
+//   T1. A ServiceAccount is used only if its owner permits it with an annotation. Each opening checks it, so that a withdrawal takes effect at
+//       once.
+//   T2. A Target that an Installation exports never uses a ServiceAccount, whatever form its configuration has.
+
+/** On a ServiceAccount, with the value `true`. */
+export const ALLOW_ANNOTATION = 'pawl.dev/allow-targets'
+
+/**
+ * The reason why the Target must not act as the account; undefined when it may, or when the account does not exist.
+ *
+ * @throws failures of the API server.
+ */
+export async function selfConfigProblem(
+  kube: KubeClient,
+  { metadata: { namespace = '', labels } }: Pick<KubeObject, 'metadata'>,
+  { serviceAccount }: SelfConfig,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  if (labels?.[SOURCE_TYPE_LABEL] === 'export')
+    return `found selfConfig in a target that an installation has exported; expected a kubeconfig, because of --strict-tenancy`
+  try {
+    const path = resourcePath(serviceAccounts, namespace, serviceAccount)
+    const { metadata } = await kube.request<KubeObject>('GET', path, { signal })
+    const found = metadata.annotations?.[ALLOW_ANNOTATION]
+    if (found === 'true') return undefined
+    const said = found === undefined ? 'without' : `with "${found}" in`
+    return `found service account ${namespace}/${serviceAccount} ${said} the annotation ${ALLOW_ANNOTATION}; expected "true", because of --strict-tenancy`
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
 }

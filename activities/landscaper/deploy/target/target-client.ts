@@ -4,17 +4,17 @@ import { createKubeClient, type KubeClient, type RequestOptions } from '../../..
 import { KubeError } from '../../../kube/errors.ts'
 import { isSilent } from '../../../kube/pages.ts'
 import { isMap } from '../objects/readiness/field-reader.ts'
-import { withoutTexts } from './denied-texts.ts'
 import { type AddressCheck, createGuardedAgent, RefusedAddress } from './guarded-agent.ts'
 import { type ClusterAccess, writeKubeconfig } from './kubeconfig.ts'
+import { withoutSentTexts } from '../../../kube/redact-message.ts'
 
 // Servers store objects of at most 1.5 MB.
 const MAX_OBJECT_BYTES = 4 * 1024 * 1024
 // Limits for the complete answer, because a server may send it byte by byte. Writes may wait for webhooks.
-const LONGEST_READ_MS = 10_000
-const LONGEST_WRITE_MS = 30_000
+const READ_TIMEOUT_MS = 10_000
+const WRITE_TIMEOUT_MS = 30_000
 /** After a failure without an answer the server gets no requests for this time, so that one attempt does not wait for several timeouts. */
-const REST_MS = 3000
+const PAUSE_MS = 3000
 
 export interface TargetClientOptions {
   readonly access: ClusterAccess
@@ -58,7 +58,7 @@ export class TargetClient implements KubeClient {
   /** The recent failure without an answer; no requests are sent meanwhile. */
   get silence(): KubeError | undefined {
     const ageMs = this.#options.now().getTime() - (this.#silence?.at ?? -Infinity)
-    return ageMs < REST_MS ? this.#silence?.error : undefined
+    return ageMs < PAUSE_MS ? this.#silence?.error : undefined
   }
 
   /** Called when a caller gets the client. */
@@ -73,7 +73,7 @@ export class TargetClient implements KubeClient {
   ): Promise<T> => {
     const { silence } = this
     if (silence !== undefined) throw KubeError.unreachable(method, path, silence.cause)
-    const longestMs = method === 'GET' ? (this.#options.longestReadMs ?? LONGEST_READ_MS) : LONGEST_WRITE_MS
+    const longestMs = method === 'GET' ? (this.#options.longestReadMs ?? READ_TIMEOUT_MS) : WRITE_TIMEOUT_MS
     const limit = AbortSignal.timeout(longestMs)
     const signal = options.signal === undefined ? limit : AbortSignal.any([options.signal, limit])
     this.#running += 1
@@ -124,4 +124,21 @@ const SILENCE: ReadonlySet<unknown> = new Set([
 
 function isUnanswered({ cause }: KubeError): boolean {
   return typeof cause === 'object' && cause !== null && 'code' in cause && SILENCE.has(cause.code)
+}
+
+// Removes contents of the object from the message of a webhook that denies it: templates may have filled the object with secrets, and a webhook may
+// quote any field.
+
+// The beginning of the message: the request and the webhook.
+const SENTENCE = /^[^]*? denied (?:the )?request: /
+// Limit of the text that regular expressions search.
+const MAX_SEARCHED_LENGTH = 2000
+
+/** @param body the request body; its texts are removed (sent-texts.ts). */
+export function withoutTexts(error: KubeError, body: unknown): KubeError {
+  const message = error.message.slice(0, MAX_SEARCHED_LENGTH)
+  const [head] = SENTENCE.exec(message) ?? []
+  if (head === undefined) return error
+  const sentence = message.slice(head.length)
+  return error.withMessage(head + withoutSentTexts(sentence, body))
 }

@@ -52,7 +52,7 @@ describe('the cached address lists of clouds', () => {
     const asked = lists.asked.get('/aws')
     lists.instead.clear()
     ms = 14_999
-    // For a while nobody asks again.
+    // Within the retry interval no request is sent.
     await expect(fresh.of('aws')).rejects.toThrow(told)
     expect((await known.of('aws')).size).toBe(2)
     expect(lists.asked.get('/aws')).toBe(asked)

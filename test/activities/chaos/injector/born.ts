@@ -1,4 +1,5 @@
-// An injector's life as tests drive it: injections that note what they do, a clock that is turned by hand, and the signal.
+// The life cycle of an injector in tests: injections that record their calls, a clock that the test advances, and the
+// signal.
 
 import { type Lifecycle, runLifecycle } from '../../../../activities/chaos/injector/lifecycle.ts'
 import type { Injection } from '../../../../activities/chaos/injector/injection.ts'

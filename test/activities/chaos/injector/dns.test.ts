@@ -1,4 +1,4 @@
-// The responder, asked over real sockets. Source: spec/chaos.md 3.7, D10.
+// The DNS responder, queried over real sockets. Source: spec/chaos.md 3.7, D10.
 
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// The listener of an application is told, over HTTP/2. Source: spec/chaos.md 3.8.
+// The calls to the disruption listener of an application, over HTTP/2. Source: spec/chaos.md 3.8.
 
 import { once } from 'node:events'
 import { createServer, type Http2Server } from 'node:http2'
@@ -58,7 +58,7 @@ describe('the disruption listener of an application', () => {
   })
 
   it('gets them as protocol buffers', () => {
-    // Written out by hand, tag by tag.
+    // Encoded by hand, tag by tag.
     expect(encodeDisruption(ALTERATIONS.slice(1, 2)).toString('hex')).toBe('0a0e0a062f702e532f4e120412027b7d')
     expect(encodeDisruption(ALTERATIONS.slice(0, 1)).toString('hex')).toBe(
       '0a190a062f702e532f4d120f0a0b554e415641494c41424c451819',

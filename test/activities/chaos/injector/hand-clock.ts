@@ -1,4 +1,4 @@
-// A clock that stands still until a test turns it, or sets it: then the steady one stands.
+// A clock that only a test advances or sets; setting it does not change the monotonic time.
 
 import type { Clock } from '../../../../activities/chaos/injector/clock.ts'
 
@@ -23,12 +23,12 @@ export class HandClock implements Clock {
     })
   }
 
-  /** Sets the machine's clock forward, or back; nobody is woken. */
+  /** Sets the machine's clock forward or back; no timer fires. */
   jump(ms: number): void {
     this.set += ms
   }
 
-  /** Turns it, and lets all go on that this wakes. */
+  /** Advances the clock, and waits for everything that continues. */
   async turn(ms: number): Promise<void> {
     this.time += ms
     const due = this.sleepers.filter(({ at }) => at <= this.time)
@@ -38,7 +38,7 @@ export class HandClock implements Clock {
   }
 }
 
-/** Resolves when nothing goes on any more without the world: promises upon promises have had their turn. */
+/** Resolves when all pending promises have been processed. */
 export async function settled(): Promise<void> {
   for (let turns = 0; turns < 3; turns += 1) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,4 +1,4 @@
-// The program that waits in an init container, as a real process with real signals.
+// The chaos-handler as a real process with real signals.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
 })
 
-/** @returns when it waits, or has ended. */
+/** @returns when the handler waits or has ended. */
 async function handler(...args: readonly string[]) {
   const child = spawn(process.execPath, [PROGRAM, 'injector', 'chaos-handler', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,4 +1,4 @@
-// One injection and what it writes down. Source: spec/chaos.md 4.5 (D2, D6, D16), section 6 (5), Q20.
+// One injection and its undo log. Source: spec/chaos.md 4.5 (D2, D6, D16), section 6 (5), Q20.
 
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -30,7 +30,7 @@ let ran: string[]
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'pawl-injection-'))
-  // Nobody lives in this /proc: whoever wrote notes has been killed.
+  // This /proc has no living processes, so the owner of each entry counts as killed.
   await mkdir(join(folder, 'proc/sys/kernel/random'), { recursive: true })
   await writeFile(join(folder, 'proc/sys/kernel/random/boot_id'), 'boot-1\n')
   ran = []
@@ -168,7 +168,7 @@ describe('D15: the injection of a node failure', () => {
     const { finish, clock, read } = await inject(false)
     void finish()
     await clock.turn(30_999)
-    expect(await swept()).toEqual({ undone: ['drop of app'], left: [] })
+    expect(await swept()).toEqual({ undone: ['drop of app'], remaining: [] })
     expect(await read()).toEqual(['0', ''])
   })
 
@@ -185,30 +185,30 @@ describe('the injection of a killed injector', () => {
     const { inject } = made({ executor: killedAfter(count) })
     await Promise.race([inject(never()), killed])
     ran = []
-    expect(await swept()).toEqual({ undone: ['drop of app'], left: [] })
+    expect(await swept()).toEqual({ undone: ['drop of app'], remaining: [] })
     expect(ran).toEqual(['undo-a', 'undo-b', 'undo-c'])
     expect(await noted()).toEqual([])
-    expect(await swept()).toEqual({ undone: [], left: [] })
+    expect(await swept()).toEqual({ undone: [], remaining: [] })
   })
 
   it('is only forgotten after a reboot', async () => {
     await made().inject(never())
     await writeFile(join(folder, 'proc/sys/kernel/random/boot_id'), 'boot-2\n')
     ran = []
-    expect(await swept()).toEqual({ undone: ['drop of app'], left: [] })
+    expect(await swept()).toEqual({ undone: ['drop of app'], remaining: [] })
     expect(ran).toEqual([])
     expect(await noted()).toEqual([])
   })
 
   it('is reported and kept when it cannot be undone', async () => {
     await made().inject(never())
-    expect(await swept('undo-b')).toEqual({ undone: [], left: ['drop of app: undo-b: exit code 1: no'] })
+    expect(await swept('undo-b')).toEqual({ undone: [], remaining: ['drop of app: undo-b: exit code 1: no'] })
     expect(await noted()).toHaveLength(1)
   })
 
   it('is reported when its entry is unreadable', async () => {
     await writeFile(join(folder, 'broken.json'), '{"version": 1')
-    expect(await swept()).toEqual({ undone: [], left: [`${join(folder, 'broken.json')} cannot be read`] })
+    expect(await swept()).toEqual({ undone: [], remaining: [`${join(folder, 'broken.json')} cannot be read`] })
   })
 })
 
@@ -217,7 +217,7 @@ describe('the injection of a living injector', () => {
     await made({ proc: '/proc' }).inject(never())
     const machine = { ...machineOf(), proc: '/proc' }
     const found = await sweepNotes({ machine, undoLog: new UndoLog(folder), log: QUIET }, () => true)
-    expect(found).toEqual({ undone: [], left: [] })
+    expect(found).toEqual({ undone: [], remaining: [] })
     expect(await noted()).toHaveLength(1)
   })
 })
@@ -289,7 +289,7 @@ function made({ executor: given = executor(), prepared, proc = join(folder, 'pro
   })
 }
 
-/** Writes down what is run; one of the programs fails. */
+/** Records the executed programs; one program fails. */
 function machineOf(failing = ''): Machine {
   const proc = join(folder, 'proc')
   return {
@@ -313,7 +313,7 @@ function executor(failing = ''): Executor {
 let kill: () => void
 let killed: Promise<void>
 
-/** Does so many commands, and never answers to the next. */
+/** Executes this number of commands and never returns from the next one. */
 function killedAfter(count: number): Executor {
   killed = new Promise((resolve) => (kill = resolve))
   const real = executor()

@@ -1,4 +1,5 @@
-// The life of an injector. Source: seeds/chaos-controller.txt "Injector lifecycle", spec/chaos.md 4.5 (D7 to D9), Q14 to Q16.
+// The life cycle of an injector. Source: seeds/chaos-controller.txt "Injector lifecycle", spec/chaos.md 4.5 (D7 to D9),
+// Q14 to Q16.
 
 import { describe, expect, it } from 'vitest'
 
@@ -86,7 +87,7 @@ describe('an injector', () => {
     await clock.turn(1000)
     expect(done.slice(-1)).toEqual(['clean a'])
     clock.jump(7_200_000)
-    // The pulse comes before it has looked at the clock.
+    // The pulse precedes the check of the deadline.
     await clock.turn(500)
     expect(await life).toBe(0)
     expect(done).toEqual(['inject a', 'ready', 'release', 'clean a', 'clean a', 'finalizer'])

@@ -1,4 +1,5 @@
-// How a node is failed, once: what the pre-run asks before it arms anything, and when the trigger is pulled. Source: spec/chaos.md 3.8, "never re-injected".
+// The failure of a node: the checks of the pre-run, and the moment of the trigger. Source: spec/chaos.md 3.8, "never
+// re-injected".
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -156,14 +157,14 @@ async function planned(answer: (() => Promise<object>) | undefined) {
   return plan
 }
 
-/** Pauses between tries are none of this. */
+/** Leaves out the delays between tries. */
 const impatient = Object.assign(new HandClock(), { sleep: () => Promise.resolve() })
 
 async function nothing(): Promise<never> {
   return await Promise.reject(new Error('nobody is asked for this'))
 }
 
-/** The real plan, by an executor that writes into no file. */
+/** The real plan with an executor that writes no file. */
 function nodeFailure({ fails }: { readonly fails?: string } = {}): Making {
   return (done, clock) =>
     createInjection({

@@ -1,4 +1,4 @@
-// What the pre-run finds out, from a /proc and control groups that the test has written.
+// The facts that the pre-run collects, from files of /proc and control groups that the test has written.
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -257,7 +257,7 @@ interface LifeOf {
   readonly state?: string
 }
 
-/** A process, as /proc shows it. */
+/** The files of a process in /proc. */
 async function lives(pid: number, { parent, cgroup, state = 'S' }: LifeOf): Promise<void> {
   const fields = Array.from({ length: 30 }, (_, index) => String(4711 + index))
   await there(`proc/${pid}/stat`, `${pid} (a name) with) ${state} ${fields.join(' ')}\n`)

@@ -1,4 +1,5 @@
-// What an injector leaves in the file that the kubelet copies into the status of its pod: the program, run in this process.
+// The termination message of the injector, which the kubelet copies into the status of its pod; the program runs in
+// this process.
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -24,7 +25,7 @@ const COMMON = [
   ...['--log-context-disruption-uid', 'u', '--log-context-target-name', 'web', '--log-context-target-node-name', 'n1'],
 ]
 
-/** Until it ends by itself, or 300 ms after it is ready. */
+/** Runs until its end, or until 300 ms after it is ready. */
 async function injector(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const end = new AbortController()
   const readinessFile = join(folder, 'ready')

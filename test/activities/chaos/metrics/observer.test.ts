@@ -36,7 +36,7 @@ describe('the metrics observer', () => {
     heard.statusWritten?.(written('disruption', { injectionStatus: 'NotInjected' }, { ...partly, originalSpec }))
     heard.statusWritten?.(written('disruption', partly, injected))
     heard.statusWritten?.(written('disruption', injected, injected))
-    // One was unready for a while; and it has lost one and got another.
+    // One target was not ready for some time, and one was replaced.
     heard.statusWritten?.(written('disruption', { ...injected, injectionStatus: 'PartiallyInjected' }, injected))
     heard.statusWritten?.(written('disruption', partly, { ...injected, runCount: 2 }))
     heard.statusWritten?.(written('disruption', injected, { ...injected, isStuckOnRemoval: true }))

@@ -1,4 +1,4 @@
-// The whole agent with a server of a few lines, which only plays its pods: what it takes up, and what it leaves alone.
+// The agent with a small API server and fake pods: which pods it runs and which it ignores.
 
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ afterEach(async () => {
   await rm(state, { recursive: true })
 })
 
-/** Lists these pods, then tells events one by one; what was written. */
+/** Lists these pods, then sends events one by one; records the writes. */
 function server(pods: readonly KubeObject[]) {
   const writes: string[] = []
   let tell: (line: object) => void = () => undefined
@@ -95,7 +95,7 @@ describe('a node agent', () => {
     const pod = storedPod({ name: 'gone' })
     const { kube, writes, tell } = server([pod])
     await running(kube, PLAYED, async () => {
-      // The write is answered with 404; the watch is behind.
+      // The write gets 404 because the watch is behind.
       await vi.waitFor(() => expect(writes).toEqual(['PATCH gone/status']))
       tell('MODIFIED', storedPod({ name: 'gone', version: 11 }))
       tell('DELETED', storedPod({ name: 'gone', version: 12 }))

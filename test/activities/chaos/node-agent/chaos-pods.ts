@@ -1,15 +1,15 @@
-// Chaos pods, and injectors that are a few lines of shell.
+// Chaos pods whose injectors are short shell scripts.
 
 import type { KubeObject } from '../../../../activities/kube/client.ts'
 
-/** Becomes ready, and ends well when it is told to. */
+/** Becomes ready, and succeeds when it is terminated. */
 export const GOOD_INJECTOR = `
 trap 'echo cleaned; exit 0' TERM
 echo injected
 touch "$CHAOS_INJECTOR_READINESS_FILE"
 while :; do sleep 0.02; done
 `
-/** Nothing but a kill ends it. */
+/** Ends only when it is killed. */
 export const DEAF_INJECTOR = `
 trap '' TERM
 touch "$CHAOS_INJECTOR_READINESS_FILE"
@@ -73,7 +73,7 @@ export function chaosPod(options: PodOptions = {}): KubeObject & { readonly apiV
   }
 }
 
-/** As the server would have it. */
+/** The pod as the API server would return it. */
 export function storedPod(options: PodOptions & { readonly uid?: string; readonly version?: number } = {}): KubeObject {
   const { uid = 'uid-1', version = 1, ...more } = options
   const pod = chaosPod(more)

@@ -16,7 +16,7 @@ afterEach(() => {
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
-/** A process as its keeper sees it, and what the keeper has done to it, each with the time. */
+/** The process of a keeper, which records the calls with their times. */
 function process(first: Run = { state: 'absent' }) {
   const did: string[] = []
   const world = { run: first, did, failures: 0 }
@@ -70,7 +70,7 @@ function kubeOf(answer: Answer) {
   return { kube, requests }
 }
 
-/** A server that has one pod. */
+/** An API server with one pod. */
 function server(options: PodOptions = {}) {
   let pod: KubeObject | undefined = storedPod(options)
   const answer: Answer = async (method, _path, { body }) => {
@@ -244,7 +244,7 @@ describe('the keeper of a pod', () => {
     const { kube } = kubeOf(server().answer)
     const { stop } = keeperOf(run, kube)
     await vi.advanceTimersByTimeAsync(10_000)
-    // 200, 400 and 800 ms later.
+    // After 200, 400 and 800 ms.
     expect(did).toEqual(['1.4 start'])
     await stop()
   })

@@ -1,4 +1,4 @@
-// With real processes: what is started, found again, ended and swept.
+// The processes of chaos pods, as real processes: started, found again, ended and swept.
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -32,7 +32,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true })
 })
 
-/** Another agent's look at the same pod. */
+/** The view of another agent of the same pod. */
 function runOf(script: string, sweepCommand: readonly string[] = ['true']): ProcessRun {
   const env = {
     PATH: '/usr/bin:/bin',

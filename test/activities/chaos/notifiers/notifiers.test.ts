@@ -1,4 +1,4 @@
-// Notifiers against an HTTP server of the test's own.
+// Notifiers with a local HTTP server.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -46,7 +46,7 @@ function open(notifiers: object) {
   return openNotifiers(readNotifierConfig({ controller: { notifiers } }).config, log).all
 }
 
-/** What it was tells all receivers of, one after the other; the failures among them. */
+/** Sends the notification to all receivers in order; returns the failures. */
 async function tell(notifiers: object, told = event()): Promise<readonly ActivityError[]> {
   const failures: ActivityError[] = []
   for (const notifier of open(notifiers))

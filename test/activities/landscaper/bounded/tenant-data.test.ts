@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { createDataReader } from '../../../../activities/landscaper/bounded/tenant-data.ts'
 import { MAX_INLINE_COST, yamlCost } from '../../../../activities/landscaper/bounded/cost-estimate.ts'
 import { compileJsonPath } from '../../../../activities/landscaper/deploy/objects/json-path.ts'
-import type { Requirement } from '../../../../activities/landscaper/deploy/objects/readiness/requirement.ts'
+import type { Requirement } from '../../../../activities/landscaper/deploy/objects/readiness/custom-checks.ts'
 import { parseYaml, YamlError } from '../../../../activities/yaml/read-yaml.ts'
 import { countLoopTurns } from '../../../support/costs/event-loop-turns.ts'
 

@@ -2,7 +2,6 @@
 // stands in for a Gardener, and a journal that keeps nothing. Source: spec/landscaper.md 1.13, 2.8.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-
 import type { Deps } from '../../../../activities/deps.ts'
 import { createKubeClient, type KubeClient, type KubeObject } from '../../../../activities/kube/client.ts'
 import { ObjectCache } from '../../../../activities/kube/object-cache.ts'
@@ -10,8 +9,7 @@ import { storedAs } from '../../../../activities/kube/object-views.ts'
 import type { LandscaperDeps } from '../../../../activities/landscaper/deps.ts'
 import { deployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
 import { createTargetAccess } from '../../../../activities/landscaper/deploy/target/open-target.ts'
-import { readClusters, shootAt } from '../../../../activities/landscaper/execution/cluster-names.ts'
-import { newDeployItem } from '../../../../activities/landscaper/execution/items.ts'
+import { newDeployItem, readClusters, shootAt } from '../../../../activities/landscaper/execution/items.ts'
 import { removedClusterActivities } from '../../../../activities/landscaper/execution/removed-clusters.ts'
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'

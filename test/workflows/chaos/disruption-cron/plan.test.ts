@@ -70,7 +70,7 @@ const child = (scheduledAt: string | undefined, metadata: object = {}): Child =>
   },
 })
 const reasonsOf = (events: readonly { readonly reason: string }[]) => events.map(({ reason }) => reason)
-/** That goes along with the first of them. */
+/** This Event accompanies the first one. */
 const manifestOf = ([first]: readonly { readonly annotations?: Readonly<Record<string, string>> }[]) =>
   JSON.parse(first?.annotations?.['disruption_cron'] ?? 'null') as unknown
 const MAKES = ['create Disruption disruption-cron-game']
@@ -298,7 +298,7 @@ describe('a pass over a DisruptionCron', () => {
     const { next } = await pass()
     const [made] = next.state.children
     const foreign = { ...made!, metadata: { ...made!.metadata, uid: 'uid-other' } }
-    // Seen by no query for Disruptions of this cron, and there all the same.
+    // No query for Disruptions of this cron returns it, but it exists.
     const { written, events, status } = await pass({ state: { home: foreign as never } })
     expect([written, status]).toEqual([[], { nextScheduleTime: '2026-01-02T03:02:00Z' }])
     expect(events).toMatchObject([

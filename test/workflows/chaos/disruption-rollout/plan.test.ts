@@ -64,7 +64,7 @@ const seen = (container: object = {}, replicas = 1) =>
 const NEWER = { image: 'shop:2' }
 const MAKES = ['create Disruption disruption-rollout-game']
 
-/** The status after a first look. */
+/** The status after the first observation. */
 async function looked(): Promise<object> {
   const { next } = await pass({ state: { deployment: seen() } })
   return next.target.status as object

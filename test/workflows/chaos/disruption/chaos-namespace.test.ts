@@ -1,4 +1,4 @@
-// Where the chaos pods of a Disruption are: in the configured namespace, and as long as it lives in the one in which it has begun.
+// The namespace of a Disruption's chaos pods: the configured one at its first pass.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 

@@ -1,4 +1,4 @@
-// Chaos pods that are taken away while their Disruption lives. Source: spec/chaos.md 2.3 (the last but one), B14, B15.
+// Targets that are lost or spared. Source: spec/chaos.md 2.3 (the last but one), B14, B15.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { at, chaosPod, node, pass, pod, SPEC } from './passes.ts'
@@ -27,7 +27,7 @@ const counts = (selected: number, ignored: number, desired: number, done: number
   desiredTargetsCount: desired,
   injectedTargetsCount: done,
 })
-/** Two of three that matched. */
+/** Two of three matching pods. */
 const status = {
   specHash: 'x',
   originalSpec: STATIC,
@@ -206,7 +206,7 @@ const NODES = { selector: { role: 'web' }, count: '100%', duration: '10m', level
 beforeEach(() => vi.useFakeTimers({ now: at(5), toFake: ['Date'] }))
 afterEach(() => vi.useRealTimers())
 
-/** What a pass is told by a worker. */
+/** The settings that a pass gets from a worker. */
 const workerOn = (ownNodes: readonly string[], enableSafeguards = true) => ({
   ...DEFAULT_CONFIG,
   controller: { ...DEFAULT_CONFIG.controller, enableSafeguards, ownNodes },

@@ -1,4 +1,4 @@
-// Passes over a Disruption that ends, without servers: one that is being deleted, and one that is gone though it was not undone.
+// Passes over a Disruption that is being deleted, and over a deleted one with chaos pods, without servers.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 

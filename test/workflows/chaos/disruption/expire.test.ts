@@ -1,4 +1,4 @@
-// Passes over a Disruption whose time is over: no chaos pod disturbs for longer than it was to, or it is told.
+// Passes over an expired Disruption: no chaos pod disturbs longer than requested without a report.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
@@ -46,7 +46,7 @@ describe('a pass over an expired Disruption', () => {
       message: expect.stringContaining("a clock that Temporal's is behind") as string,
     }
     expect(early.events).toContainEqual(expect.objectContaining(told))
-    // When Temporal's time comes, it has been told.
+    // The expiry has been reported when Temporal's clock reaches it.
     vi.setSystemTime(at(601))
     const late = await pass({ status: { ...status, ...early.status }, state: { ...state, chaosPods: [] } })
     expect(reasonsOf(late.events)).not.toContain('DurationOver')

@@ -1,4 +1,4 @@
-// Passes over a Disruption that a chaos-controller has begun.
+// Passes over a Disruption that chaos-controller has begun.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
@@ -16,7 +16,7 @@ afterEach(() => {
 })
 
 describe('a pass over a Disruption that chaos-controller has begun', () => {
-  // As it writes its status today: no list of targets, no spec.
+  // The current format of chaos-controller's status: no list of targets, no spec.
   const status = {
     injectionStatus: 'Injected',
     selectedTargetsCount: 1,
@@ -39,7 +39,7 @@ describe('a pass over a Disruption that chaos-controller has begun', () => {
       status: said,
       outcome,
     } = await pass({ status, state: { ...there, labelledChaosPods: [theirs] } })
-    // Only a real server shows the owner of an object: test/e2e/disruption-workers.test.ts.
+    // Only a real API server shows the owner of an object: test/e2e/disruption-workers.test.ts.
     expect(written).toEqual([])
     expect([outcome.againMs, reasonsOf(events)]).toEqual([0, ['TakenOver']])
     expect(said).toEqual({ targets: ['web-1'] })

@@ -33,7 +33,7 @@ function args(kind: InjectorKindName, spec: Partial<DisruptionSpec>, more: objec
   }).join(' ')
 }
 
-/** What it does, without what all kinds have. */
+/** The arguments of the kind, without the common ones. */
 function does(kind: InjectorKindName, spec: Partial<DisruptionSpec>): string {
   return args(kind, spec).split(' --metrics-sink')[0] ?? ''
 }

@@ -1,4 +1,4 @@
-// Passes over a Disruption without servers, and what they find there.
+// Runs passes over a Disruption with prepared objects, without servers.
 
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { FINALIZER } from '../../../../workflows/chaos/contract.ts'
@@ -96,12 +96,12 @@ export const chaosPod = (target: string, is: Partial<ChaosPod> = {}): ChaosPod =
 export const node = (name: string, isRunning = true) =>
   pod(name, { kind: 'Node', isRunning, node: name, metadata: { name, uid: `uid-${name}`, resourceVersion: '1' } })
 
-/** Nothing holds it up at its end. */
+/** Nothing delays its end. */
 export const PROMPT = { ...DEFAULT_CONFIG, controller: { ...DEFAULT_CONFIG.controller, finalizerDeletionDelayMs: 0 } }
 export const collecting = (delayMs: number) => ({
   ...DEFAULT_CONFIG,
   controller: { ...DEFAULT_CONFIG.controller, expiredDisruptionGCDelayMs: delayMs },
 })
-/** Somebody has taken our finalizer off. */
+/** A user has removed the finalizer. */
 export const UNHELD = { deletionTimestamp: '2026-01-02T03:00:01Z', finalizers: [] }
 export const reasonsOf = (events: readonly { readonly reason: string }[]) => events.map(({ reason }) => reason)

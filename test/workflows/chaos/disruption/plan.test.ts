@@ -1,4 +1,4 @@
-// Passes over a Disruption without servers: what each step writes, in which order, and what a repeated pass makes of what is there.
+// Passes over a Disruption without servers: the writes of each step, their order, and a repeated pass.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
@@ -130,7 +130,7 @@ describe('a pass over a new Disruption', () => {
     expect(planned?.injectorPodName).not.toBe(former)
     expect(moved.written[1]).toBe(`create Pod ${planned?.injectorPodName ?? ''}`)
     expect(planned).not.toHaveProperty('since')
-    // The former one is deleted and ends, badly: nothing of it can be left.
+    // The previous chaos pod is deleted and fails, but nothing of it can be left.
     const going = own({ isDeleting: true, isReady: false, phase: 'Failed', injector: 'failed' })
     const fresh = chaosPod('web-0', {
       node: 'n2',
@@ -322,7 +322,7 @@ describe('a pass over a new Disruption', () => {
         await pass({ spec: { ...spec, ...now }, metadata: { generation: 2 }, state: { chaosPods, ...state }, status })
       const all = await changed({ pods: [pod('other')], targetPods: targets.map((name) => pod(name)) })
       expect([all.next.target.status?.targets, all.written]).toEqual([targets, []])
-      // One of them has gone.
+      // One of them has been deleted.
       const less = await changed({ pods: [pod('other')], targetPods: [pod('web-1')] })
       expect(less.next.target.status?.targets).toEqual(['web-1'])
       expect(less.written).toEqual(['remove Pod chaos-slow-web-2'])

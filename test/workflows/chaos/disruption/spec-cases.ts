@@ -1,4 +1,4 @@
-// Specs of Disruptions that are taken or refused, for the rules and for what of them the CRD says by itself. Source: spec/chaos.md 1.2 to 1.6, 4.2.
+// Valid and invalid specs of Disruptions, for the rules and for the CRD. Source: spec/chaos.md 1.2 to 1.6, 4.2.
 
 export const DROP = { network: { drop: 10 } }
 const PRESSED = { cpuPressure: {} }
@@ -13,7 +13,7 @@ const hosts = (...list: readonly object[]) => ({ network: { drop: 1, hosts: list
 const http = (more: object) => ({ network: { drop: 1, http: more } })
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT']
 
-/** A spec with what it needs beside this. */
+/** A spec with the required fields and these. */
 export function disrupting(more: object): object {
   return { count: 1, selector: { app: 'demo' }, ...more }
 }
@@ -78,10 +78,10 @@ export const TAKEN: readonly object[] = [
 ]
 
 export interface RefusedCase {
-  /** What is wrong, a field for each problem. */
+  /** The expected problems, one field each. */
   readonly fields: readonly string[]
   readonly spec: object
-  /** The CRD takes it: its schema and CEL cannot say this, or would cost too much. */
+  /** The CRD accepts it: its schema and CEL cannot express this rule, or would cost too much. */
   readonly byRulesOnly?: true
 }
 

@@ -11,7 +11,7 @@ function seen(name: string, trouble?: Trouble, more: Partial<TargetObservation> 
   return { name, version: `${name}/1`, trouble, isDisturbed: false, wasTarget: true, warningsRead: true, ...more }
 }
 
-/** What is told when one target is seen so, one after the other. */
+/** The Events about one target after these observations. */
 function course(steps: readonly (Trouble | undefined)[], more: Partial<TargetObservation> = {}) {
   let states: TargetStates = {}
   return steps.map((trouble, index) => {

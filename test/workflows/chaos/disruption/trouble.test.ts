@@ -1,4 +1,4 @@
-// What Warnings about pods add to what their status says. Source: spec/chaos.md 1.10, "Kubernetes events".
+// The effect of Warnings on the trouble of a pod. Source: spec/chaos.md 1.10, "Kubernetes events".
 
 import { describe, expect, it } from 'vitest'
 

@@ -1,4 +1,4 @@
-// Builds what a network backend is asked in tests.
+// Builds requests for network backends.
 
 import type { NetworkRequest } from '../../../../workflows/chaos/injector/network/filters.ts'
 import type { NetworkSpec } from '../../../../workflows/chaos/injector/invocation.ts'
@@ -12,7 +12,7 @@ export interface AskParts {
   readonly onInit?: boolean
 }
 
-/** A pod with `lo` and `eth0`, of which nothing else is said, on a node at 10.0.0.2 behind 10.1.0.1. */
+/** A pod with `lo` and `eth0` on a node at 10.0.0.2, behind the gateway 10.1.0.1. */
 export function networkAsk({ spec, facts, level = 'pod', onInit = false }: AskParts = {}): NetworkRequest {
   return {
     spec: {

@@ -1,4 +1,4 @@
-// What is planned for each kind beside the network. Source: spec/chaos.md 3.7 and 3.8.
+// The plans of all kinds except network disruptions. Source: spec/chaos.md 3.7 and 3.8.
 
 import { describe, expect, it } from 'vitest'
 

@@ -257,7 +257,7 @@ function tc(parts: AskParts): string[] {
     .map((line) => line.slice(3))
 }
 
-/** Of eth0, after the safeguards. */
+/** The filters of eth0 after the safeguards. */
 function filtersOf(parts: AskParts): string[] {
   return tc(parts)
     .flatMap((line) => /^filter add dev eth0 protocol ip priority (.*)$/.exec(line)?.[1] ?? [])

@@ -16,7 +16,7 @@ const done: Report = {
   finishedMs: 3,
   container: { exitCode: 0, reason: 'Completed' },
 }
-/** What the server has after a merge patch. */
+/** The object after a merge patch. */
 const merged = (current: PodStatus, report: Report): PodStatus => ({ ...current, ...patch(current, report) })
 
 describe('the status of a chaos pod', () => {

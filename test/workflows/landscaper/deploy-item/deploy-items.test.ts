@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest'
 import { deployer as manifestDeployer } from '../../../../activities/landscaper/deploy/manifest/deployer.ts'
-import type { AnswerInput, AnswerResult } from '../../../../activities/landscaper/deploy/run/answer-items.ts'
+import type { QuickItemsInput, QuickItemsResult } from '../../../../activities/landscaper/deploy/run/answer-items.ts'
 import type { ItemInput } from '../../../../activities/landscaper/deploy/run/run-item.ts'
-import type { SendResult } from '../../../../activities/landscaper/deploy/run/send-items.ts'
+import type { SendResult } from '../../../../activities/landscaper/deploy/run/item-activities.ts'
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
 import type {
   DeployActivities,
@@ -146,7 +146,7 @@ function finished(item: string): DeployItemView {
   return { ...itemView(item), phase: 'Succeeded', jobIDFinished: JOB }
 }
 
-function succeed({ items }: AnswerInput): AnswerResult {
+function succeed({ items }: QuickItemsInput): QuickItemsResult {
   return { items: items.map(({ item }) => finished(item)), gone: [], failures: [] }
 }
 
@@ -155,8 +155,8 @@ async function deploy(pass: DeployPass<DeployState>): Promise<Outcome> {
 }
 
 /** A pass over the items, and what their deployers were asked. */
-function passOver(items: readonly DeployItemView[], answer: (input: AnswerInput) => AnswerResult) {
-  const inputs: AnswerInput[] = []
+function passOver(items: readonly DeployItemView[], answer: (input: QuickItemsInput) => QuickItemsResult) {
+  const inputs: QuickItemsInput[] = []
   const calls: string[] = []
   const hosted: string[] = []
   const tracks = new HeldTracks<DeployState>()

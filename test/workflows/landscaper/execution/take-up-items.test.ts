@@ -1,7 +1,7 @@
 // Items of types that Pawl serves, which are deployed in the passes of their Execution, beside those of others, which are handed the job ID.
 
 import { describe, expect, it } from 'vitest'
-import type { AnswerInput } from '../../../../activities/landscaper/deploy/run/answer-items.ts'
+import type { QuickItemsInput } from '../../../../activities/landscaper/deploy/run/answer-items.ts'
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
 import { again, done, fail, joinOutcomes, stop } from '../../../../workflows/kit/index.ts'
 import { cleanUpOrphans } from '../../../../workflows/landscaper/execution/clean-up-orphans.ts'
@@ -113,7 +113,7 @@ describe('levels of items that are served', () => {
 describe('an item that goes on waiting', () => {
   const waiting = { ...served(running('a')), remainingMs: 7000 }
   const waits = (asked: (readonly string[])[]) => ({
-    deployMockItems: ({ items: given }: Pick<AnswerInput, 'items'>) => {
+    deployMockItems: ({ items: given }: Pick<QuickItemsInput, 'items'>) => {
       asked.push(given.map(({ item }) => item))
       const items = given.map(({ item }) => (item === 'a' ? waiting : served(succeeded(item))))
       return Promise.resolve({ items, gone: [], failures: [] })
@@ -132,7 +132,7 @@ describe('an item that goes on waiting', () => {
 describe('a failure that may pass', () => {
   const FAILURE = { object: 'exec-a', code: 'Busy', message: 'later' }
   const act = {
-    deployMockItems: ({ items }: Pick<AnswerInput, 'items'>) =>
+    deployMockItems: ({ items }: Pick<QuickItemsInput, 'items'>) =>
       Promise.resolve({
         gone: [],
         failures: items.some(({ item }) => item === 'a') ? [FAILURE] : [],

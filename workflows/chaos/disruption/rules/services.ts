@@ -36,8 +36,8 @@ export function serviceProblems({ field, namespace, name, ports }: NamedService,
 }
 
 /** An absent field, an empty name and port 0 match all ports. */
-function isPort(asked: JsonFields, own: JsonFields): boolean {
-  const isNamed = !has(asked, 'name') || asked['name'] === '' || asked['name'] === own['name']
-  const isNumbered = !has(asked, 'port') || asked['port'] === 0 || asked['port'] === own['port']
+function isPort(requested: JsonFields, own: JsonFields): boolean {
+  const isNamed = !has(requested, 'name') || requested['name'] === '' || requested['name'] === own['name']
+  const isNumbered = !has(requested, 'port') || requested['port'] === 0 || requested['port'] === own['port']
   return isNamed && isNumbered
 }

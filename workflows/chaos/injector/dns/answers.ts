@@ -48,10 +48,10 @@ export function answerTo(records: readonly DnsRecord[], question: DnsQuestion, c
 }
 
 function bestRecord(records: readonly DnsRecord[], { name, type }: DnsQuestion): DnsRecord | undefined {
-  const asked = normalized(name)
+  const queried = normalized(name)
   const isFor = (record: DnsRecord) =>
     record.type === type || (record.type === 'CNAME' && (type === 'A' || type === 'AAAA'))
-  const isAbove = (host: string) => asked === host || asked.endsWith(`.${host}`)
+  const isAbove = (host: string) => queried === host || queried.endsWith(`.${host}`)
   const found = records.filter((record) => isFor(record) && isAbove(normalized(record.hostname)))
   const rank = (record: DnsRecord) => normalized(record.hostname).length * 2 + (record.type === type ? 1 : 0)
   return found.reduce<DnsRecord | undefined>(

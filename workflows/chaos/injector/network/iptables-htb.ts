@@ -65,11 +65,11 @@ export function updateIptables(before: NetworkRequest, ask: NetworkRequest): rea
 function refusals(ask: NetworkRequest): readonly string[] {
   const { spec, common, facts } = ask
   const effects = { delay: spec.delayMs, duplicate: spec.duplicate, corrupt: spec.corrupt }
-  const asked = Object.entries(effects).flatMap(([name, value]) => (value > 0 ? [name] : []))
-  const taken = spec.bandwidthLimit > 0 ? disruptedInterfaces(facts.interfaces, common.level) : []
+  const unsupported = Object.entries(effects).flatMap(([name, value]) => (value > 0 ? [name] : []))
+  const shaped = spec.bandwidthLimit > 0 ? disruptedInterfaces(facts.interfaces, common.level) : []
   return [
-    ...asked.map((name) => `${name} needs the queueing discipline netem, which this kernel does not have`),
-    ...shapedProblems(taken),
+    ...unsupported.map((name) => `${name} needs the queueing discipline netem, which this kernel does not have`),
+    ...shapedProblems(shaped),
     ...tooMany(ask),
   ]
 }

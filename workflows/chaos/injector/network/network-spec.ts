@@ -123,9 +123,9 @@ function chosenAddresses({ host, percentage }: HostRule, ips: readonly string[],
  */
 export function share(ips: readonly string[], percentage: number, seed: string): readonly string[] {
   if (percentage >= 100) return ips
-  const kept = Math.ceil((ips.length * percentage) / 100)
+  const count = Math.ceil((ips.length * percentage) / 100)
   const chosen = new Set(
-    [...ips].sort((a, b) => hash(`${seed}-${a}`) - hash(`${seed}-${b}`) || (a < b ? -1 : 1)).slice(0, kept),
+    [...ips].sort((a, b) => hash(`${seed}-${a}`) - hash(`${seed}-${b}`) || (a < b ? -1 : 1)).slice(0, count),
   )
   return ips.filter((ip) => chosen.has(ip))
 }

@@ -81,21 +81,23 @@ export function updateReference(
   before: PlacedFilters,
   ask: NetworkRequest,
 ): { readonly commands: readonly Command[]; readonly placed: PlacedFilters } | Unsupported {
-  const wanted = filterGroups(ask)
-  const count = wanted.reduce((sum, { filters }) => sum + filters.length, 0)
+  const newGroups = filterGroups(ask)
+  const count = newGroups.reduce((sum, { filters }) => sum + filters.length, 0)
   if (count > MAX_FILTERS)
     return { unsupported: [`the disruption needs ${count} filters; at most ${MAX_FILTERS} are placed`] }
-  const changed = wanted.map((group, index) => !isSame(group, before.groups[index]))
-  const firstPassing = wanted.findIndex(({ passes }, index) => passes && changed[index] === true)
+  const changed = newGroups.map((group, index) => !isSame(group, before.groups[index]))
+  const firstPassing = newGroups.findIndex(({ passes }, index) => passes && changed[index] === true)
   // T3: the following groups need higher priorities.
-  const again = wanted.map((_, index) => changed[index] === true || (firstPassing !== -1 && index > firstPassing))
-  const removed = before.groups.filter((_, index) => again[index] === true).flatMap(({ placed }) => placed)
+  const isReplaced = newGroups.map(
+    (_, index) => changed[index] === true || (firstPassing !== -1 && index > firstPassing),
+  )
+  const removed = before.groups.filter((_, index) => isReplaced[index] === true).flatMap(({ placed }) => placed)
   const fresh = place(
-    wanted.filter((_, index) => again[index] === true),
+    newGroups.filter((_, index) => isReplaced[index] === true),
     before.next,
   )
   const added = [...fresh.placed.groups]
-  const groups = wanted.map((_, index) => (again[index] === true ? added.shift() : before.groups[index]))
+  const groups = newGroups.map((_, index) => (isReplaced[index] === true ? added.shift() : before.groups[index]))
   return {
     commands: [...removed.flatMap(({ interfaces, priority }) => removeFilter(interfaces, priority)), ...fresh.commands],
     placed: { groups: groups.filter((group) => group !== undefined), next: fresh.placed.next },

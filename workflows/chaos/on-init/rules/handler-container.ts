@@ -44,9 +44,9 @@ function handlerContainer(
   { image, cpu, memory, timeoutMs, maxTimeoutMs }: ChaosConfig['handler'],
   annotations: Readonly<Record<string, unknown>>,
 ): object {
-  const given = durationMs(annotations[DISRUPT_ON_INIT_TIMEOUT_ANNOTATION])
+  const annotatedMs = durationMs(annotations[DISRUPT_ON_INIT_TIMEOUT_ANNOTATION])
   // H2
-  const wanted = given === undefined || given <= 0 ? timeoutMs : given
+  const requestedMs = annotatedMs === undefined || annotatedMs <= 0 ? timeoutMs : annotatedMs
   const succeeds = annotations[DISRUPT_ON_INIT_SUCCEED_ON_TIMEOUT_ANNOTATION] !== undefined
   const resources = { cpu, memory }
   return {
@@ -54,7 +54,7 @@ function handlerContainer(
     image,
     imagePullPolicy: 'IfNotPresent',
     args: [
-      ...['--timeout', goDurationOfMs(Math.min(wanted, maxTimeoutMs))],
+      ...['--timeout', goDurationOfMs(Math.min(requestedMs, maxTimeoutMs))],
       ...(succeeds ? ['--succeed-on-timeout'] : []),
     ],
     resources: { limits: resources, requests: resources },

@@ -10,7 +10,7 @@ import { resourcePath } from '../../../../kube/resource-path.ts'
 import type { DeployStep, ItemWork } from '../../run/deployer.ts'
 import { configurationProblem, shortened } from '../../run/deploy-errors.ts'
 import { inParallel } from '../../../../kube/in-parallel.ts'
-import { listed, MOST_OBJECTS } from '../../target/answers.ts'
+import { listObjects, MAX_OBJECTS } from '../../target/answers.ts'
 import { describeObject, type ObjectReference, readObject, readReferred } from '../../target/read-object.ts'
 import type { TargetCluster } from '../../target/target-cluster.ts'
 import { type ManagedResource, resourceKey } from '../managed-resources.ts'
@@ -45,7 +45,7 @@ const READS_AT_ONCE = 10
  */
 export async function checkReadiness(input: ReadinessInput): Promise<Readiness> {
   const { config } = input
-  await lookAtFinished(input)
+  await checkFinished(input)
   const [missing, ...others] = config.disableDefault ? [] : await defaultChecks(input)
   if (missing !== undefined) {
     const hasVanished = [missing, ...others].some(({ isGone }) => isGone)
@@ -59,7 +59,7 @@ export async function checkReadiness(input: ReadinessInput): Promise<Readiness> 
 }
 
 /** R3. An object that runs once may be gone before the others are ready. */
-async function lookAtFinished(input: ReadinessInput): Promise<void> {
+async function checkFinished(input: ReadinessInput): Promise<void> {
   const { work, config, finished = [], satisfied } = input
   const pairs = finished.flatMap((one) => {
     const open = config.custom.filter((check) => names(check, one) && !isSatisfied(one, check))
@@ -67,7 +67,7 @@ async function lookAtFinished(input: ReadinessInput): Promise<void> {
   })
   await inParallel(pairs, READS_AT_ONCE, async ({ one, check }) => {
     const object = await readObject(work.target, one.resource, work.signal)
-    if (object === undefined || (await lackOf(input, check, object, one.resource.kind)) !== undefined) return
+    if (object === undefined || (await missingState(input, check, object, one.resource.kind)) !== undefined) return
     satisfied?.(one, check.name)
   })
 }
@@ -84,20 +84,20 @@ const isSatisfied = ({ applied }: ManagedResource, { name }: CustomCheck) => app
 
 export type Readiness = DeployStep & { readonly hasVanished?: true }
 
-interface Lack {
+interface MissingState {
   readonly reference: Omit<ObjectReference, 'apiVersion'>
   readonly what: string
   readonly isGone?: boolean
 }
 
 // Source: spec/landscaper.md 4.5 "Timeout checkpoints".
-function waitingFor({ reference: { namespace = '', name, kind }, what }: Lack): DeployStep {
+function waitingFor({ reference: { namespace = '', name, kind }, what }: MissingState): DeployStep {
   const checkpoint = `deployer: during readiness check - resource ${shortened(`${namespace}/${name}`)} of type ${kind}`
   return { result: 'waiting', checkpoint, waitingFor: shortened(what) }
 }
 
-async function defaultChecks({ work, objects, changed, observe }: ReadinessInput): Promise<readonly Lack[]> {
-  const lacks = await inParallel(objects, READS_AT_ONCE, async (reference): Promise<Lack | undefined> => {
+async function defaultChecks({ work, objects, changed, observe }: ReadinessInput): Promise<readonly MissingState[]> {
+  const lacks = await inParallel(objects, READS_AT_ONCE, async (reference): Promise<MissingState | undefined> => {
     const object = await readObject(work.target, reference, work.signal)
     const isGone = object === undefined
     if (!isGone) observe?.(object)
@@ -108,12 +108,12 @@ async function defaultChecks({ work, objects, changed, observe }: ReadinessInput
   return lacks.filter((lack) => lack !== undefined)
 }
 
-async function customCheck(input: ReadinessInput, check: CustomCheck): Promise<Lack | undefined> {
+async function customCheck(input: ReadinessInput, check: CustomCheck): Promise<MissingState | undefined> {
   const { work, finished = [] } = input
   const target = check.targetName === undefined ? work.target : await work.openTarget(check.targetName)
   const named = await inParallel(check.resources, READS_AT_ONCE, async (reference) => {
     const object = await readReferred(target, reference, work.signal)
-    if (object !== undefined) return await lackOf(input, check, object, reference.kind)
+    if (object !== undefined) return await missingState(input, check, object, reference.kind)
     const known = finished.find((one) => names(check, one) && isSameObject(reference, one.resource))
     if (known === undefined) return { reference, what: `${describeObject(reference)} is not there` }
     return isSatisfied(known, check) ? undefined : { reference, what: `${describeObject(reference)} ${UNCHECKED}` }
@@ -129,23 +129,23 @@ async function labelCheck(
   target: TargetCluster,
   check: CustomCheck,
   { labels, input }: { labels: LabelSelector; input: ReadinessInput },
-): Promise<Lack | undefined> {
+): Promise<MissingState | undefined> {
   let hasFound = false
   for await (const object of selected(target, labels, input.work.signal)) {
     hasFound = true
-    const lack = await lackOf(input, check, object, labels.kind)
+    const lack = await missingState(input, check, object, labels.kind)
     if (lack !== undefined) return lack
   }
   if (hasFound) return undefined
   return { reference: { kind: labels.kind, name: '*' }, what: `no ${labels.kind} has the labels of the selector` }
 }
 
-async function lackOf(
+async function missingState(
   { work: { data }, changed }: ReadinessInput,
   { requirements }: CustomCheck,
   object: KubeObject,
   kind: string,
-): Promise<Lack | undefined> {
+): Promise<MissingState | undefined> {
   const { name, namespace, uid } = object.metadata
   const current = withoutStaleConditions(object)
   // R2. The operator `!` evaluates all conditions, the other operators the current ones.
@@ -169,8 +169,8 @@ async function* selected(target: TargetCluster, labels: LabelSelector, signal: A
     .map(([name, value]) => `${name}=${value}`)
     .join(',')
   const tooMany = () => {
-    const message = `labelSelector of kind ${labels.kind} finds more than ${MOST_OBJECTS} objects`
+    const message = `labelSelector of kind ${labels.kind} finds more than ${MAX_OBJECTS} objects`
     return configurationProblem('ReadinessCheck', 'InvalidConfiguration', message)
   }
-  yield* listed(target.kube, resourcePath(served, undefined), { labelSelector, signal, tooMany })
+  yield* listObjects(target.kube, resourcePath(served, undefined), { labelSelector, signal, tooMany })
 }

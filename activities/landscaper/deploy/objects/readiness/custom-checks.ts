@@ -1,13 +1,23 @@
+// One requirement of a user on objects of the target. Source: spec/landscaper.md 4.5.
+
+import { type JsonPath, JsonPathError } from '../json-path.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { KubeObject } from '../../../../kube/client.ts'
+
+export type Operator = 'exists' | '!' | '==' | '!=' | 'in' | 'notin'
+
+export interface Requirement {
+  readonly path: JsonPath
+  /** The path as written by the user, for messages. */
+  readonly pathText: string
+  readonly operator: Operator
+  readonly values: readonly unknown[]
+}
+
 // Evaluates a user's requirements on objects of the target. Pure. Source: spec/landscaper.md 4.5.
 //
 //   C1. A path without values satisfies only `!`. If a path has several values, each of them has to satisfy the operator.
 //   C2. The message of a failed requirement has the path and the operator, never a value, because objects may be Secrets.
-
-import { isDeepStrictEqual } from 'node:util'
-
-import type { KubeObject } from '../../../../kube/client.ts'
-import { JsonPathError } from '../json-path.ts'
-import type { Operator, Requirement } from './requirement.ts'
 
 /** The first failed requirement, formatted; undefined when all requirements hold. */
 export function unsatisfied(object: KubeObject, requirements: readonly Requirement[]): string | undefined {
@@ -19,15 +29,15 @@ export function unsatisfied(object: KubeObject, requirements: readonly Requireme
 }
 
 function requirementProblem(object: KubeObject, { path, pathText, operator, values }: Requirement): string | undefined {
-  const found = follow(path, object)
+  const found = valuesAt(path, object)
   if (typeof found === 'string') return `${pathText} is ${found}`
   if (operator === '!') return found.length === 0 ? undefined : `${pathText} is there, expected that it is not`
   if (found.length === 0) return `${pathText} is not there`
-  const isMet = found.every((value) => holds(operator, value, values))
+  const isMet = found.every((value) => satisfies(operator, value, values))
   return isMet ? undefined : `${pathText} is not as required (operator ${operator})`
 }
 
-function follow(path: Requirement['path'], object: KubeObject): readonly unknown[] | string {
+function valuesAt(path: Requirement['path'], object: KubeObject): readonly unknown[] | string {
   try {
     return path.valuesIn(object)
   } catch (error) {
@@ -36,7 +46,7 @@ function follow(path: Requirement['path'], object: KubeObject): readonly unknown
   }
 }
 
-function holds(operator: Exclude<Operator, '!'>, value: unknown, wanted: readonly unknown[]): boolean {
+function satisfies(operator: Exclude<Operator, '!'>, value: unknown, wanted: readonly unknown[]): boolean {
   switch (operator) {
     case 'exists':
       return true

@@ -3,7 +3,7 @@
 import { compileJsonPath, type JsonPath, JsonPathError } from '../json-path.ts'
 import type { ObjectReference } from '../../target/read-object.ts'
 import { describe, FieldReader, type Fields } from './field-reader.ts'
-import type { Operator, Requirement } from './requirement.ts'
+import type { Operator, Requirement } from './custom-checks.ts'
 
 export interface ReadinessConfig {
   readonly disableDefault: boolean

@@ -1,11 +1,10 @@
 // The manifest deployer with servers that are broken, or mean no good, and with configurations that are built to break it.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-
 import { type DeployStep, type ItemWork, takeStep } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
 import { toDeployError } from '../../../../../activities/landscaper/deploy/run/deploy-errors.ts'
 import { applyManifests } from '../../../../../activities/landscaper/deploy/objects/apply.ts'
-import { BRAND } from '../../../../../activities/landscaper/deploy/manifest/brand.ts'
+import { OWNERSHIP_LABELS } from '../../../../../activities/landscaper/deploy/manifest/ownership-labels.ts'
 import { deployer } from '../../../../../activities/landscaper/deploy/manifest/deployer.ts'
 import { readManifestConfig } from '../../../../../activities/landscaper/deploy/manifest/config.ts'
 import { HostileServer } from '../target/hostile-server.ts'
@@ -123,7 +122,7 @@ describe('failures of many objects', () => {
     const applied = await applyManifests({
       target: slow,
       manifests,
-      marks: { brand: BRAND, item: 'item', strategy: 'update' },
+      marks: { brand: OWNERSHIP_LABELS, item: 'item', strategy: 'update' },
       remembered: [],
       jobID: undefined,
       signal,

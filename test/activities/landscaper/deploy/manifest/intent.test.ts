@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-
 import { readManifestConfig } from '../../../../../activities/landscaper/deploy/manifest/config.ts'
 import { deployer } from '../../../../../activities/landscaper/deploy/manifest/deployer.ts'
-import { intended } from '../../../../../activities/landscaper/deploy/manifest/intent.ts'
+import { intended } from '../../../../../activities/landscaper/deploy/manifest/provider-status.ts'
 import { type ItemWork, takeStep } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
 import { readManaged } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
 import type { ServedKind } from '../../../../../activities/landscaper/deploy/target/target-cluster.ts'

@@ -2,7 +2,7 @@
 
 import { storedAs } from '../../../../../activities/kube/object-views.ts'
 import { readManifestConfig } from '../../../../../activities/landscaper/deploy/manifest/config.ts'
-import type { Policy } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
+import type { Policy } from '../../../../../activities/landscaper/deploy/objects/manifest.ts'
 import type { Manifest } from '../../../../../activities/landscaper/deploy/objects/manifest.ts'
 import { deployItemKind } from '../../../../../workflows/landscaper/deploy-item/kind.ts'
 

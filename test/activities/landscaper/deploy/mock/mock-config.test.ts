@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-
 import { storedAs } from '../../../../../activities/kube/object-views.ts'
-import { readMockConfig } from '../../../../../activities/landscaper/deploy/mock/mock-config.ts'
+import { readMockConfig } from '../../../../../activities/landscaper/deploy/mock/deployer.ts'
 import { deployItemKind } from '../../../../../workflows/landscaper/deploy-item/kind.ts'
 
 const HEAD = { apiVersion: 'mock.deployer.landscaper.gardener.cloud/v1alpha1', kind: 'ProviderConfiguration' }

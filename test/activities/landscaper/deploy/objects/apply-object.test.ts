@@ -1,15 +1,14 @@
 // What is sent to servers that change what they are sent, or that refuse it. Real servers that do so: test/env/manifest-drift.test.ts.
 
 import { describe, expect, it } from 'vitest'
-
 import type { KubeObject } from '../../../../../activities/kube/client.ts'
 import { KubeError } from '../../../../../activities/kube/errors.ts'
-import { BRAND } from '../../../../../activities/landscaper/deploy/manifest/brand.ts'
+import { OWNERSHIP_LABELS } from '../../../../../activities/landscaper/deploy/manifest/ownership-labels.ts'
 import { applyObject } from '../../../../../activities/landscaper/deploy/objects/apply-object.ts'
 import { creation } from '../../../../../activities/landscaper/deploy/objects/changes.ts'
 import { configMap, manifest } from '../manifest/manifests.ts'
 
-const marks = { brand: BRAND, item: 'item', strategy: 'update' as const }
+const marks = { brand: OWNERSHIP_LABELS, item: 'item', strategy: 'update' as const }
 const served = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
 const signal = new AbortController().signal
 

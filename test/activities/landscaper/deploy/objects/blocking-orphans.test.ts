@@ -1,18 +1,17 @@
 // Which orphan is removed before the new objects, on the API server's answers as it words them.
 
 import { describe, expect, it } from 'vitest'
-
 import { KubeError } from '../../../../../activities/kube/errors.ts'
 import type { KubeObject } from '../../../../../activities/kube/client.ts'
 import { blockingOrphan } from '../../../../../activities/landscaper/deploy/objects/blocking-orphans.ts'
-import type { Policy } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
+import type { Policy } from '../../../../../activities/landscaper/deploy/objects/manifest.ts'
 import type { ServedKind, TargetCluster } from '../../../../../activities/landscaper/deploy/target/target-cluster.ts'
-import { BRAND } from '../../../../../activities/landscaper/deploy/manifest/brand.ts'
+import { OWNERSHIP_LABELS } from '../../../../../activities/landscaper/deploy/manifest/ownership-labels.ts'
 import { manifest } from '../manifest/manifests.ts'
 
 type Shape = { readonly apiVersion: string; readonly kind: string; readonly [field: string]: unknown }
 
-const MARK = { brand: BRAND, item: 'item' }
+const MARK = { brand: OWNERSHIP_LABELS, item: 'item' }
 const service = (spec: object): Shape => ({ apiVersion: 'v1', kind: 'Service', spec })
 const port = (nodePort: number, protocol = 'TCP') => service({ ports: [{ port: 80, nodePort, protocol }] })
 const map: Shape = { apiVersion: 'v1', kind: 'ConfigMap' }
@@ -50,7 +49,7 @@ async function blocker(
   orphan: Shape,
   rejected: Shape,
   error: KubeError,
-  { labels = { [BRAND.label]: 'item' }, policy = 'manage', namespace = 'n' }: Around = {},
+  { labels = { [OWNERSHIP_LABELS.label]: 'item' }, policy = 'manage', namespace = 'n' }: Around = {},
 ): Promise<string | undefined> {
   const { metadata = {} } = orphan as { metadata?: object }
   const live: KubeObject = { ...orphan, metadata: { ...metadata, name: 'old', namespace, labels, uid: 'u' } }
@@ -135,7 +134,7 @@ describe('the orphan that holds what a rejected object needs', () => {
   it.each<[string, Around]>([
     ['of policy keep', { policy: 'keep' }],
     ['of policy ignore', { policy: 'ignore' }],
-    ['that another item has taken over', { labels: { [BRAND.label]: 'another' } }],
+    ['that another item has taken over', { labels: { [OWNERSHIP_LABELS.label]: 'another' } }],
     ['without a label, that is not the object that was recorded', { labels: {} }],
   ])('is not an orphan %s', async (_, around) => {
     expect(await blocker(port(30080), port(30080), ALLOCATED, around)).toBeUndefined()

@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest'
-
 import type { KubeObject } from '../../../../../activities/kube/client.ts'
 import { intentFor } from '../../../../../activities/landscaper/deploy/objects/apply-object.ts'
-import { creation, patched, update } from '../../../../../activities/landscaper/deploy/objects/changes.ts'
-import { itemLabel } from '../../../../../activities/landscaper/deploy/objects/brand.ts'
-import { BRAND } from '../../../../../activities/landscaper/deploy/manifest/brand.ts'
-import { POLICIES } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
-import type { UpdateStrategy } from '../../../../../activities/landscaper/deploy/objects/manifest.ts'
+import { creation, patchChange, update } from '../../../../../activities/landscaper/deploy/objects/changes.ts'
+import { itemLabel } from '../../../../../activities/landscaper/deploy/objects/ownership-labels.ts'
+import { OWNERSHIP_LABELS } from '../../../../../activities/landscaper/deploy/manifest/ownership-labels.ts'
+import { POLICIES, type UpdateStrategy } from '../../../../../activities/landscaper/deploy/objects/manifest.ts'
 import { configMap, manifest } from '../manifest/manifests.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-const marks = (strategy: UpdateStrategy = 'update', item = 'item') => ({ strategy, brand: BRAND, item })
+const marks = (strategy: UpdateStrategy = 'update', item = 'item') => ({ strategy, brand: OWNERSHIP_LABELS, item })
 
 /** What a server would have made of it, with what a server adds. */
 function stored(object: unknown, around: Fields = {}, strategy: Parameters<typeof marks>[0] = 'update'): KubeObject {
@@ -28,10 +26,10 @@ describe('an object that is created', () => {
       manifest(configMap('a'), { annotateBeforeCreate: { born: 'yes' } }),
       marks(),
     ) as unknown as KubeObject
-    expect(metadata.labels).toEqual({ [BRAND.label]: 'item' })
+    expect(metadata.labels).toEqual({ [OWNERSHIP_LABELS.label]: 'item' })
     expect(metadata.annotations).toEqual({
       born: 'yes',
-      [BRAND.hash]: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      [OWNERSHIP_LABELS.hash]: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
     })
   })
 })
@@ -80,7 +78,7 @@ describe.each(['update', 'patch', 'merge', 'mergeOverwrite'] as const)('strategy
 
   it('takes over an object of another item', () => {
     const change = update(stored(configMap('a'), {}, strategy), manifest(configMap('a')), marks(strategy, 'other'))
-    expect(change?.body['metadata']).toMatchObject({ labels: { [BRAND.label]: 'other' } })
+    expect(change?.body['metadata']).toMatchObject({ labels: { [OWNERSHIP_LABELS.label]: 'other' } })
   })
 
   it('writes on the version it has seen', () => {
@@ -125,7 +123,7 @@ describe('strategy update', () => {
     }
     const change = update(live, manifest(configMap('a', { a: '2' }), around), marks())
     expect(change?.body).toMatchObject({ status: { s: 1 }, metadata: { finalizers: ['f'], ownerReferences: owners } })
-    expect(annotationsOf(change)).toEqual({ born: 'changed', [BRAND.hash]: expect.any(String) as string })
+    expect(annotationsOf(change)).toEqual({ born: 'changed', [OWNERSHIP_LABELS.hash]: expect.any(String) as string })
   })
 
   it('counts what patchAfterDeployment has made of an object as applied', () => {
@@ -243,7 +241,7 @@ describe('an object that Landscaper has applied', () => {
     operation: 'Update',
     fieldsV1,
   })
-  const label = { 'f:labels': { [`f:${BRAND.label}`]: {} } }
+  const label = { 'f:labels': { [`f:${OWNERSHIP_LABELS.label}`]: {} } }
 
   it('loses the fields of Landscaper that the manifest lacks, and keeps the fields of others', () => {
     const { metadata, ...rest } = stored(configMap('a', { a: '1', former: '2', others: '3' }))
@@ -285,7 +283,11 @@ describe('strategy patch', () => {
       verb: 'PATCH',
       body: {
         data: { b: null, c: '3' },
-        metadata: { annotations: { [BRAND.hash]: expect.any(String) as string }, uid: 'u', resourceVersion: '5' },
+        metadata: {
+          annotations: { [OWNERSHIP_LABELS.hash]: expect.any(String) as string },
+          uid: 'u',
+          resourceVersion: '5',
+        },
       },
     })
   })
@@ -332,7 +334,7 @@ describe('the patches around deployment', () => {
       metadata: { name: 'other', uid: 'x', annotations: { note: 'y' } },
       data: { a: '2' },
     }
-    const change = patched(live, patch)
+    const change = patchChange(live, patch)
     expect(change?.body).toMatchObject({
       kind: 'ConfigMap',
       data: { a: '2' },
@@ -340,14 +342,14 @@ describe('the patches around deployment', () => {
     })
     expect(annotationsOf(change)).toMatchObject({ note: 'y' })
     expect(change?.body['status']).toBeUndefined()
-    expect(patched({ ...live, data: { a: '2' } }, { data: { a: '2' } })).toBeUndefined()
+    expect(patchChange({ ...live, data: { a: '2' } }, { data: { a: '2' } })).toBeUndefined()
   })
 })
 
 describe('a policy and an object that is there', () => {
   it('decide together', () => {
     const ours = stored(configMap('a'))
-    const foreign = { ...ours, metadata: { ...ours.metadata, labels: { [BRAND.label]: 'other' } } }
+    const foreign = { ...ours, metadata: { ...ours.metadata, labels: { [OWNERSHIP_LABELS.label]: 'other' } } }
     const own = new Set<string | undefined>()
     const intents = POLICIES.map((policy) => {
       const one = manifest(configMap('a'), {}, policy)

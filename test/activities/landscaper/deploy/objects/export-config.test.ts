@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-
-import { readExportsConfig } from '../../../../../activities/landscaper/deploy/objects/export-config.ts'
+import { readExportsConfig } from '../../../../../activities/landscaper/deploy/objects/resource-exports.ts'
 
 const FROM = { apiVersion: 'v1', kind: 'Secret', name: 's', namespace: 'n' }
 const ENTRY = { key: 'a.b', jsonPath: '.data.x', fromResource: FROM }

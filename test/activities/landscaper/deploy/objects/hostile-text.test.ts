@@ -1,11 +1,10 @@
 // Text of users and of servers that is read on the main thread: however it is made, it is read, or refused, at once.
 
 import { describe, expect, it } from 'vitest'
-
 import { toDeployError } from '../../../../../activities/landscaper/deploy/run/deploy-errors.ts'
 import { parseDuration } from '../../../../../workflows/kit/index.ts'
 import { covers } from '../../../../../activities/landscaper/deploy/objects/overlay.ts'
-import { readExportsConfig } from '../../../../../activities/landscaper/deploy/objects/export-config.ts'
+import { readExportsConfig } from '../../../../../activities/landscaper/deploy/objects/resource-exports.ts'
 import { readKubeconfig } from '../../../../../activities/landscaper/deploy/target/kubeconfig.ts'
 import { readYamlDocument } from '../../../../../activities/landscaper/deploy/target/yaml-document.ts'
 import { KubeError } from '../../../../../activities/kube/errors.ts'

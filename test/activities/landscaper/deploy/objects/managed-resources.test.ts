@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-
 import { DeployError } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
 import {
   type ManagedResource,
+  orphansOf,
   readManaged,
   union,
+  withKnownUids,
 } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
-import { orphansOf, withKnownUids } from '../../../../../activities/landscaper/deploy/objects/orphans.ts'
 import { joinedError } from '../../../../../activities/landscaper/deploy/objects/problems.ts'
 import { isToDelete } from '../../../../../activities/landscaper/deploy/objects/remove-object.ts'
-import { BRAND } from '../../../../../activities/landscaper/deploy/manifest/brand.ts'
+import { OWNERSHIP_LABELS } from '../../../../../activities/landscaper/deploy/manifest/ownership-labels.ts'
 import { providerStatus } from '../../../../../activities/landscaper/deploy/manifest/provider-status.ts'
 import { configMap, manifest } from '../manifest/manifests.ts'
 
@@ -90,7 +90,7 @@ describe('an orphan', () => {
 
 describe('an object may be deleted', () => {
   const live = (uid: string, owner?: string) => ({
-    metadata: { name: 'a', uid, ...(owner !== undefined && { labels: { [BRAND.label]: owner } }) },
+    metadata: { name: 'a', uid, ...(owner !== undefined && { labels: { [OWNERSHIP_LABELS.label]: owner } }) },
   })
 
   it.each([
@@ -106,9 +106,9 @@ describe('an object may be deleted', () => {
     ['keep', 'u', 'item', false],
     ['ignore', 'u', 'item', false],
   ] as const)('by policy %s, with uid %s and label %s: %s', (policy, uid, owner, expected) => {
-    expect(isToDelete(managed('a', { uid: 'u' }, policy), live(uid, owner), { brand: BRAND, item: 'item' })).toBe(
-      expected,
-    )
+    expect(
+      isToDelete(managed('a', { uid: 'u' }, policy), live(uid, owner), { brand: OWNERSHIP_LABELS, item: 'item' }),
+    ).toBe(expected)
   })
 
   it('whoever has it, when everything of its type is to go; but not what is to be kept', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { filled, overridden } from '../../../../../activities/landscaper/deploy/objects/merge-maps.ts'
+import { filledFields, overriddenFields } from '../../../../../activities/landscaper/deploy/objects/merge-maps.ts'
 import { covers, overlaid } from '../../../../../activities/landscaper/deploy/objects/overlay.ts'
 
 const LIVE = {
@@ -104,7 +104,7 @@ describe('the map merges', () => {
   const wanted = { a: 2, empty: 'filled', zero: 5, list: [3], map: { x: 2, gone: 'back', y: 3 }, extra: true, only: '' }
 
   it('fill what is missing or empty, live values win', () => {
-    expect(filled(live, wanted)).toEqual({
+    expect(filledFields(live, wanted)).toEqual({
       a: 1,
       empty: 'filled',
       zero: 5,
@@ -116,7 +116,7 @@ describe('the map merges', () => {
   })
 
   it('override what is there, except with nothing; lists as a whole', () => {
-    expect(overridden(live, wanted)).toEqual({
+    expect(overriddenFields(live, wanted)).toEqual({
       a: 2,
       empty: 'filled',
       zero: 5,
@@ -125,6 +125,6 @@ describe('the map merges', () => {
       only: 'live',
       extra: true,
     })
-    expect(overridden(live, { a: 0, list: [], map: {}, only: null })).toEqual(live)
+    expect(overriddenFields(live, { a: 0, list: [], map: {}, only: null })).toEqual(live)
   })
 })

@@ -3,9 +3,9 @@
 import { describe, expect, it } from 'vitest'
 
 import { deployer as mockDeployer } from '../../../../../activities/landscaper/deploy/mock/deployer.ts'
-import { asFirst, takeUp } from '../../../../../activities/landscaper/deploy/run/begin-job.ts'
-import { isStarting, pickedUp, remainingMs } from '../../../../../activities/landscaper/deploy/run/item-status.ts'
-import { isOurs } from '../../../../../activities/landscaper/deploy/run/item-watch.ts'
+import { asFirstWrite, claimItem } from '../../../../../activities/landscaper/deploy/run/begin-job.ts'
+import { isStarting, pickedUpStatus, remainingMs } from '../../../../../activities/landscaper/deploy/run/item-status.ts'
+import { hasJob } from '../../../../../activities/landscaper/deploy/run/item-watch.ts'
 import { statusWrite } from '../../../../../activities/landscaper/deploy/run/item-write.ts'
 import { storedAs } from '../../../../../activities/kube/object-views.ts'
 import { SKIP_ANNOTATION } from '../../../../../workflows/landscaper/contract.ts'
@@ -18,7 +18,7 @@ const AFTER = { jobID: 'before', jobIDFinished: 'before', phase: 'Succeeded', tr
 
 describe('an item that its host takes up', () => {
   it('has the job at once, as the trigger would have left it', () => {
-    const taken = takeUp(item(AFTER), 'job', NOW)
+    const taken = claimItem(item(AFTER), 'job', NOW)
     expect(taken?.object.status).toEqual({
       ...AFTER,
       jobID: 'job',
@@ -29,12 +29,12 @@ describe('an item that its host takes up', () => {
   })
 
   it('is starting, with all of its time before it', () => {
-    const { object } = takeUp(item(AFTER), 'job', NOW) ?? { object: item(AFTER) }
+    const { object } = claimItem(item(AFTER), 'job', NOW) ?? { object: item(AFTER) }
     expect([isStarting({ object }), remainingMs(object, NOW)]).toEqual([true, 600_000])
   })
 
   it('may be new', () => {
-    expect(takeUp(item(undefined), 'job', NOW)).toMatchObject({
+    expect(claimItem(item(undefined), 'job', NOW)).toMatchObject({
       object: { status: { jobID: 'job' } },
       begins: { before: undefined },
     })
@@ -45,29 +45,34 @@ describe('an item that its host takes up', () => {
       { jobID: 'job', phase: 'Progressing' },
       { jobID: 'job', jobIDFinished: 'job' },
     ])
-      expect(takeUp(item(status), 'job', NOW)).toEqual({ object: item(status), begins: undefined })
+      expect(claimItem(item(status), 'job', NOW)).toEqual({ object: item(status), begins: undefined })
   })
 
   it('is left alone while it runs another job', () => {
-    expect(takeUp(item({ ...AFTER, jobID: 'other' }), 'job', NOW)).toBeUndefined()
+    expect(claimItem(item({ ...AFTER, jobID: 'other' }), 'job', NOW)).toBeUndefined()
   })
 
   it('is ours as long as the job before is the one there, and over', () => {
     const object = item(AFTER)
-    const taken = { ...takeUp(object, 'job', NOW), object, jobID: 'job', begins: takeUp(object, 'job', NOW)?.begins }
-    const ours = (status: object) => isOurs(item(status), taken)
+    const taken = {
+      ...claimItem(object, 'job', NOW),
+      object,
+      jobID: 'job',
+      begins: claimItem(object, 'job', NOW)?.begins,
+    }
+    const ours = (status: object) => hasJob(item(status), taken)
     expect([AFTER, { jobID: 'job' }].map(ours)).toEqual([true, true])
     const others = [{ ...AFTER, jobID: 'other' }, { jobID: 'job', jobIDFinished: 'job' }, { jobID: 'before' }]
     expect(others.map(ours)).toEqual([false, false, false])
-    expect(isOurs(item(AFTER), { ...taken, begins: undefined })).toBe(false)
+    expect(hasJob(item(AFTER), { ...taken, begins: undefined })).toBe(false)
   })
 })
 
 describe('the first status write of a job', () => {
-  const begins = takeUp(item(AFTER), 'job', NOW)?.begins ?? { before: undefined, status: { transitionTimes: {} } }
+  const begins = claimItem(item(AFTER), 'job', NOW)?.begins ?? { before: undefined, status: { transitionTimes: {} } }
 
   it('brings the job, and takes off the times of the one before', () => {
-    expect(asFirst(begins, { status: { phase: 'Progressing', transitionTimes: { initTime: 'now' } } })).toEqual({
+    expect(asFirstWrite(begins, { status: { phase: 'Progressing', transitionTimes: { initTime: 'now' } } })).toEqual({
       status: {
         jobID: 'job',
         jobIDGenerationTime: NOW.toISOString(),
@@ -78,30 +83,30 @@ describe('the first status write of a job', () => {
   })
 
   it('keeps what else is patched', () => {
-    expect(asFirst(begins, { metadata: { labels: {} } })).toMatchObject({
+    expect(asFirstWrite(begins, { metadata: { labels: {} } })).toMatchObject({
       metadata: { labels: {} },
       status: { jobID: 'job', transitionTimes: { finishedTime: null } },
     })
   })
 
   it('is made again on a newer version as long as the job before is there, and over', () => {
-    const { object } = takeUp(item(AFTER), 'job', NOW) ?? { object: item(AFTER) }
+    const { object } = claimItem(item(AFTER), 'job', NOW) ?? { object: item(AFTER) }
     const job = { object, jobID: 'job', now: NOW, deployer: mockDeployer.name, begins }
-    const write = statusWrite(job, pickedUp(job, 'Progressing'))
+    const write = statusWrite(job, pickedUpStatus(job, 'Progressing'))
     if (write.verb !== 'patchStatus') throw new Error(`expected a status, found ${write.verb}`)
     const again = (status: object) => write.reapply(item(status))
     expect(again(AFTER)).toEqual(write.patch)
     // It was written, and the answer was lost: what the job itself says is enough.
-    expect(again({ jobID: 'job' })).toEqual(pickedUp(job, 'Progressing'))
+    expect(again({ jobID: 'job' })).toEqual(pickedUpStatus(job, 'Progressing'))
     // Another hand has ended it.
     expect(again({ jobID: 'job', jobIDFinished: 'job' })).toBe('done')
     expect([{ ...AFTER, jobID: 'other' }, { jobID: 'before' }].map(again)).toEqual(['superseded', 'superseded'])
   })
 
   it('does not begin the job of an item that a user has skipped since the pass read it, unless the item is being deleted', () => {
-    const { object } = takeUp(item(AFTER), 'job', NOW) ?? { object: item(AFTER) }
+    const { object } = claimItem(item(AFTER), 'job', NOW) ?? { object: item(AFTER) }
     const job = { object, jobID: 'job', now: NOW, deployer: mockDeployer.name, begins }
-    const write = statusWrite(job, pickedUp(job, 'Progressing'))
+    const write = statusWrite(job, pickedUpStatus(job, 'Progressing'))
     if (write.verb !== 'patchStatus') throw new Error(`expected a status, found ${write.verb}`)
     const current = item(AFTER)
     const annotations = { [SKIP_ANNOTATION]: 'broken' }

@@ -1,7 +1,7 @@
 // The tries of items that go on in this process: whoever joins one may end it.
 
 import { describe, expect, it } from 'vitest'
-import { joined, Sending } from '../../../../../activities/landscaper/deploy/run/sending.ts'
+import { resultOf, FirstAttempts } from '../../../../../activities/landscaper/deploy/run/item-activities.ts'
 
 /** A try that ends when it is aborted. */
 const untilAborted = (signal: AbortSignal) =>
@@ -12,11 +12,11 @@ describe('a try that is joined', () => {
     ['before it is cancelled', false],
     ['when it is cancelled already', true],
   ])('is aborted with the activity that joins it %s', async (_, isCancelled) => {
-    const sending = new Sending()
+    const sending = new FirstAttempts()
     sending.begin('item', untilAborted)
     const activity = new AbortController()
     if (isCancelled) activity.abort()
-    const end = joined(sending.take('item')!, activity.signal)
+    const end = resultOf(sending.take('item')!, activity.signal)
     activity.abort()
     await expect(end).rejects.toThrow('aborted')
   })

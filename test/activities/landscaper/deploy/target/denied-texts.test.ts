@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-
-import { withoutTexts } from '../../../../../activities/landscaper/deploy/target/denied-texts.ts'
+import { withoutTexts } from '../../../../../activities/landscaper/deploy/target/target-client.ts'
 import { KubeError } from '../../../../../activities/kube/errors.ts'
 
 const HEAD = 'POST /apis/apps/v1/deployments: 403 Forbidden: admission webhook "apps.example" denied the request: '

@@ -1,12 +1,10 @@
 // Targets whose servers are broken, or mean no good: what they answer is a failure of the item, never one of the engine.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-
 import { toDeployError } from '../../../../../activities/landscaper/deploy/run/deploy-errors.ts'
 import { checkReadiness } from '../../../../../activities/landscaper/deploy/objects/readiness/check-readiness.ts'
 import { readReadinessConfig } from '../../../../../activities/landscaper/deploy/objects/readiness/readiness-config.ts'
-import { readExportsConfig } from '../../../../../activities/landscaper/deploy/objects/export-config.ts'
-import { readExports } from '../../../../../activities/landscaper/deploy/objects/resource-exports.ts'
+import { readExports, readExportsConfig } from '../../../../../activities/landscaper/deploy/objects/resource-exports.ts'
 import { readObject } from '../../../../../activities/landscaper/deploy/target/read-object.ts'
 import { HostileServer } from './hostile-server.ts'
 import { data } from '../../tenant-data.ts'

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-import { listed } from '../../../../../activities/landscaper/deploy/target/answers.ts'
+import { listObjects } from '../../../../../activities/landscaper/deploy/target/answers.ts'
 import { TargetClient } from '../../../../../activities/landscaper/deploy/target/target-client.ts'
 
 const PATH = '/api/v1/namespaces/n/configmaps'
@@ -46,7 +46,7 @@ async function list(): Promise<string[]> {
   const names: string[] = []
   const { signal } = new AbortController()
   const tooMany = () => new Error('too many')
-  for await (const { metadata } of listed(client, PATH, { signal, tooMany })) names.push(metadata.name)
+  for await (const { metadata } of listObjects(client, PATH, { signal, tooMany })) names.push(metadata.name)
   return names
 }
 

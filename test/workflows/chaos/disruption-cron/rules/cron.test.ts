@@ -71,7 +71,7 @@ describe("the operators' rules for crons", () => {
 
   it('use the default duration for a template without one', () => {
     const disruptionTemplate = { ...TEMPLATE, duration: undefined }
-    // From 1:00 until 2:00, and then from 3:00 on: at 2:00 there is one still.
+    // From 1:00 until 2:00, and then from 3:00: at 2:00 one still exists.
     expect(asked({ disruptionTemplate }, { minimum: 1 })).toEqual([])
     expect(asked({ disruptionTemplate }, { minimum: 60 })).toEqual([])
     expect(asked({ disruptionTemplate }, { minimum: 61 })).toMatchObject([
@@ -83,7 +83,7 @@ describe("the operators' rules for crons", () => {
   })
 
   it('ignore starts during a Disruption', () => {
-    // From 0:10 until 0:25: not that of 0:20, but that of 0:30 is the next.
+    // From 0:10 until 0:25: the next start is at 0:30, not at 0:20.
     expect(asked({ schedule: '*/10 * * * *' }, { minimum: 5 })).toEqual([])
     expect(asked({ schedule: '*/10 * * * *' }, { minimum: 6 })).toMatchObject([
       { found: '5m0s between the end of a Disruption and the next one' },

@@ -1,4 +1,4 @@
-// How many filters a disturbed network may take. Source: spec/chaos.md 1.5, 3.6.
+// The number of filters of a network disruption. Source: spec/chaos.md 1.5, 3.6.
 
 import { describe, expect, it } from 'vitest'
 

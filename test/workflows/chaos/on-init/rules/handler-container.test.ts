@@ -1,4 +1,4 @@
-// The init container that the webhook puts into pods that ask for it.
+// The init container that the webhook adds to labelled pods.
 
 import { describe, expect, it } from 'vitest'
 
@@ -12,7 +12,7 @@ function pod({ annotations, spec, labels = LABELS }: { annotations?: object; spe
   return { metadata: { name: 'web', labels, ...(annotations && { annotations }) }, spec: { containers: [], ...spec } }
 }
 
-/** The arguments of what is put in. */
+/** The arguments of the added container. */
 function argsOf(annotations: Readonly<Record<string, string>>): unknown {
   const [change] = handlerChange(pod({ annotations }), HANDLER)
   return (change?.value as readonly { readonly args: readonly string[] }[])[0]?.args
