@@ -1,25 +1,25 @@
-// What a command of a wing is to the engine: something that people do with the rights of their own account, as `pawl NAME VERB`. It asks the API server
-// alone, so it needs neither journal nor worker at hand.
+// The interface of a wing's commands: actions of a user under the user's own account, as `pawl NAME VERB`. A command
+// uses the API server only, so it needs neither journal nor worker.
 
 import type { KubeClient } from './kube/client.ts'
 
-/** What it is done with. */
+/** Input of a command. */
 export interface CommandStart {
-  /** The cluster, as the person reaches it. */
+  /** Client with the user's credentials. */
   readonly kube: KubeClient
-  /** That of `-n`, else that of the kubeconfig's context. */
+  /** Namespace from `-n`, otherwise from the kubeconfig's context. */
   readonly namespace: string
-  /** The person, as the API server knows him. */
+  /** The user's name on the API server. */
   readonly who: string
-  /** One line; undefined where the person does not say why. */
+  /** The reason that the user gave, one line; undefined without one. */
   readonly why: string | undefined
-  /** Values of `options`, by their long names without dashes; `true` for one that takes none. */
+  /** Values of `options` by long name without dashes; `true` for an option without value. */
   readonly given: Readonly<Record<string, string | true | undefined>>
-  /** A line about how it goes on, for people that look on. Who has had enough ends the process; what was written stays. */
+  /** Prints a line of progress. The user may end the process at any time; finished writes stay. */
   readonly progress: (line: string) => void
 }
 
-/** What was done, for people and for programs. */
+/** Result of a command, as text and as data. */
 export interface CommandDone {
   readonly lines: readonly string[]
   readonly data: object
@@ -30,30 +30,30 @@ export interface CommandOption {
   /** As in help: `--timeout <duration>`, or `--all`. */
   readonly flags: string
   readonly text: string
-  /** Long names, without dashes, of those that it cannot stand beside. */
+  /** Long names, without dashes, of options that conflict with this one. */
   readonly conflicts?: readonly string[]
 }
 
 export interface WingCommand {
   readonly name: string
   readonly description: string
-  /** It does something, for which `--reason` may be given. */
+  /** The command changes objects, so `--reason` may be given. */
   readonly acts?: true
-  /** Beside those that every such command has: `-o`, `-n` and where the cluster is. */
+  /** Options in addition to `-o`, `-n` and the cluster options, which every command has. */
   readonly options: readonly CommandOption[]
   readonly examples: readonly string[]
-  /** Loads it, which is done when it is given only. A plain Error ends it with exit code 1; a `CommandUsageError` with 2. */
+  /** Loads the command when it is used. A plain Error ends it with exit code 1, a `CommandUsageError` with 2. */
   readonly load: () => Promise<{ readonly run: (start: CommandStart) => Promise<CommandDone> }>
 }
 
 /** One of the values of the list that `<wing>/commands.ts` exports. */
 export interface WingCommands {
-  /** As it stands on command lines; no name of a command or program of Pawl. */
+  /** Name on the command line; it differs from all commands and programs of Pawl. */
   readonly name: string
-  /** For help. */
+  /** Text for help. */
   readonly summary: string
   readonly commands: readonly WingCommand[]
 }
 
-/** An option has a value that it cannot have; the message says which, what was found and what was expected. */
+/** An option has an invalid value; the message names the option, its value and the expected value. */
 export class CommandUsageError extends Error {}

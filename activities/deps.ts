@@ -1,5 +1,5 @@
-// What activities of all wings need from their process. Made once by the worker and passed in; tests make their own. A wing adds a part of its
-// own, under its name (`landscaper/deps.ts`).
+// Dependencies of activities: created once by the worker and passed in; tests create their own. A wing has its own part
+// under its name (`landscaper/deps.ts`).
 
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
@@ -30,55 +30,55 @@ export interface Deps {
   readonly cluster: string
   readonly kube: KubeClient
   readonly db: Kysely<Database>
-  /** Shared by all activities of the process, and so are the objects that it saw. */
+  /** Shared by all activities of the process, like `objects`. */
   readonly journal: GroupedJournal
   readonly objects: ObjectCache
-  /** The runs that are inside a workflow task of this process. */
+  /** Runs with a running workflow task in this process. */
   readonly inFlightRuns: InFlightRuns
-  /** Which subjects an event concerns: the routes of all controllers. */
+  /** Routes of all controllers. */
   readonly route: (event: RoutedEvent) => Routing
   /** By name. */
   readonly controllers: ReadonlyMap<string, Controller>
   /** The kind of each controller's subjects. */
   readonly subjectKinds: Readonly<Record<string, GroupKind>>
   readonly modes: Readonly<Record<string, Mode>>
-  /** The kinds that the bridge follows, for controllers in level mode; absent where there are none. */
+  /** Kinds that the bridge watches, for level-mode controllers; absent without such controllers. */
   readonly followed?: readonly WatchedKind[]
-  /** Key of content hashes in the journal; kept outside of it. */
+  /** Key of content hashes in the journal; stored outside of it. */
   readonly contentKey: Buffer | undefined
-  /** What a controller's wing tells its passes (`OpenWing.settings`); absent where no wing does. */
+  /** Settings of a controller's wing for its passes (`OpenWing.settings`); absent without such wings. */
   readonly wingSettings?: (controller: string) => JsonValue | undefined
-  /** Who is told of Events outside of the cluster; absent: nobody. */
+  /** Sends notifications about Events; absent: none. */
   readonly notices?: NotificationSender
-  /** What the controller's wing hears; absent, or undefined: nothing. */
+  /** Hooks of a controller's wing; absent or undefined: none. */
   readonly observerOf?: (controller: string) => ControllerObserver | undefined
-  /** What this process counts; absent: nothing. */
+  /** Metrics of this process; absent: none. */
   readonly metrics?: Metrics
-  /** Where wings send metrics that send any; absent: nobody has said it. */
+  /** Address for metrics of wings; absent: not configured. */
   readonly statsd?: StatsdEnvironment
-  /** The node on which this process runs; absent: nobody has said it. */
+  /** Node of this process; absent: not configured. */
   readonly nodeName?: string
   readonly now: () => Date
-  /** For what must not last too long; absent: passes go by the time of their runs alone. */
+  /** Clocks for time limits; absent: passes use the time of their runs only. */
   readonly clocks?: () => ClockReading
-  /** For what neither an outcome nor a status can say. */
+  /** For information that neither outcomes nor statuses contain. */
   readonly log: Pick<Logger, 'info' | 'warn'>
 }
 
-/** The end of a job that is about to be written. */
+/** The end of a job before it is written. */
 export interface ComingEnd {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
-  /** The final one. */
+  /** The final phase. */
   readonly phase: string
-  /** The API server, for as long as a settle may take. */
+  /** Client with the deadline of a settle. */
   readonly kube: KubeClient
 }
 
 /**
- * What a wing does before the end of a job can be read, by the controller whose job it is: whoever is woken by the end finds it done. Idempotent: a
- * settle that is repeated does it again. What it throws withholds the end.
+ * Work of a wing before the end of a job is written, by the job's controller, so that subjects woken by the end find it
+ * done. Idempotent: a repeated settle repeats it. An error delays the end.
  */
 export type BeforeEnd = Readonly<Record<string, (end: ComingEnd) => Promise<void>>>
 

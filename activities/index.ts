@@ -1,8 +1,8 @@
-// All activities: everything that touches the world. Workflows import the type only.
+// Creates all activities: the code that reads and writes outside of workflows. Workflows import its type only.
 //
-//   A1. A failure of the world leaves every activity as an ApplicationFailure: it is turned into one here, and nowhere else but where a
-//       failure means something to the activity itself.
-//   A2. No activity takes the place of another one of its name.
+//   A1. Each error of the API server leaves an activity as an ApplicationFailure. It is converted here, and elsewhere
+//       only where the activity handles the failure itself.
+//   A2. Two activities never have the same name.
 
 import type { FlagTable, FlagValues } from '../workflows/kit/index.ts'
 import type { BeforeEnd, BeforeRelease, Deps } from './deps.ts'
@@ -29,22 +29,22 @@ type AllOf<Union> = (Union extends unknown ? (one: Union) => void : never) exten
   ? All
   : never
 
-/** Those of the engine and of all wings. */
+/** Activities of the engine and of all wings. */
 export type Activities = EngineActivities & AllOf<MadeBy<(typeof WINGS)[keyof typeof WINGS]>>
 
-/** Opens a wing; undefined when it has no activities of its own. */
+/** Opens a wing; undefined when it has no activities. */
 export function openWing(name: string, deps: Deps, flags: FlagValues<FlagTable>): OpenWing | undefined {
   const wings: Readonly<Record<string, ActivityWing>> = WINGS
   return Object.hasOwn(wings, name) ? wings[name]?.open(deps, flags) : undefined
 }
 
 /**
- * The activities of the engine and those of wings, as the worker registers them.
+ * Creates the activities of the engine and the wings, as the worker registers them.
  *
- * @param ofWings of each wing that is on.
- * @param beforeEnd of all of them.
- * @param beforeRelease of all of them.
- * @throws a plain Error (a bug) when two have one name (A2).
+ * @param ofWings activities of each enabled wing.
+ * @param beforeEnd hooks of all wings.
+ * @param beforeRelease hooks of all wings.
+ * @throws a plain Error (a bug) when two activities have one name (A2).
  */
 export function createActivities<const Made extends readonly object[] = []>(
   deps: Deps,

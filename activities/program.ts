@@ -1,47 +1,47 @@
-// What a program of a wing is to the engine: something that runs by itself, beside Pawl's own processes, as `pawl NAME ARGUMENTS`.
+// The interface of a wing's programs: processes in addition to Pawl's own, as `pawl NAME ARGUMENTS`.
 
-/** What a program is started with; it reads nothing else of its process. */
+/** Input of a program; it reads nothing else from its process. */
 export interface ProgramStart {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The command line by which it starts itself again; arguments follow. */
+  /** The command line to start the program again; arguments are appended. */
   readonly self: readonly string[]
-  /** Aborted by the first SIGINT or SIGTERM. Others change nothing: the program ends when it has cleaned up. */
+  /** Aborted by the first SIGINT or SIGTERM. Later signals have no effect: the program ends after its clean-up. */
   readonly end: AbortSignal
   readonly print: (text: string) => void
-  /** For what is wrong with how it was started. */
+  /** Prints a problem with its arguments or environment. */
   readonly complain: (text: string) => void
 }
 
 export interface DevPlace {
   readonly kubeconfigPath: string
-  /** Of its own. */
+  /** Folder of the program. */
   readonly folder: string
-  /** Whether `pawl dev` has started the API server: its nodes and pods are simulated. */
+  /** Whether `pawl dev` started the API server, with simulated nodes and pods. */
   readonly isServerOurs: boolean
-  /** What was given of flags of wings, by name. */
+  /** Given flags of wings, by name. */
   readonly flags: Readonly<Record<string, string | undefined>>
 }
 
-/** How `pawl dev` runs a program beside its servers. */
+/** How `pawl dev` runs the program. */
 export interface ProgramInDev {
-  /** It is started where this wing is on. */
+  /** The program is started if this wing is enabled. */
   readonly wing: string
   readonly args: (dev: DevPlace) => Promise<readonly string[]>
-  /** A manifest of `deploy/setup/<wing>/`, as the wing needs it by its flags; absent: as it is there. */
+  /** Adapts a manifest of `deploy/setup/<wing>/` to the wing's flags; absent: unchanged. */
   readonly setUp?: (manifest: string, flags: DevPlace['flags']) => Promise<string>
-  /** In its folder; it is ready when that is there. */
+  /** The program is ready when this file exists in its folder. */
   readonly readyFile: string
 }
 
 /** One of the values of the list that `<wing>/programs.ts` exports. */
 export interface WingProgram {
-  /** As it stands on command lines; no name of a command of Pawl. */
+  /** Name on the command line; it differs from all commands of Pawl. */
   readonly name: string
-  /** For `pawl --help`. */
+  /** Text for `pawl --help`. */
   readonly summary: string
-  /** Loads it, which is done when it is started only. What `run` answers is the exit code. */
-  /** Absent: `pawl dev` starts none. */
+  /** Absent: `pawl dev` does not start the program. */
   readonly inDev?: ProgramInDev
+  /** Loads the program when it is started. `run` returns the exit code. */
   readonly load: () => Promise<{ readonly run: (start: ProgramStart) => Promise<number> }>
 }

@@ -1,4 +1,4 @@
-// What the activities of a wing are to the engine: opened when the worker starts with the wing on, closed when it ends.
+// The interface of a wing's activities: opened when a worker with the wing starts, closed when it ends.
 
 import type { FlagTable, FlagValues, JsonValue } from '../workflows/kit/index.ts'
 import type { BeforeEnd, BeforeRelease, Deps } from './deps.ts'
@@ -11,7 +11,7 @@ export type ActivityFunctions = Readonly<Record<string, (...input: never) => Pro
 
 /** The value that `<wing>/wing.ts` exports. */
 export interface ActivityWing<Flags extends FlagTable = FlagTable, Made extends object = object> {
-  /** Makes what only this wing needs, by the values of its flags, and its activities upon that. */
+  /** Creates the wing's resources from the values of its flags, and its activities. */
   open(deps: Deps, flags: FlagValues<Flags>): OpenWing<Made>
 }
 
@@ -19,16 +19,19 @@ export interface OpenWing<Made extends object = object> {
   readonly activities: Made
   readonly beforeEnd?: BeforeEnd
   readonly beforeRelease?: BeforeRelease
-  /** For `pawl plan -f`; absent: of its kinds nobody can say more than the API server. */
+  /** Preview for `pawl plan -f`; absent: the preview shows only the API server's dry run. */
   readonly foresight?: Preview
-  /** For the own activities of its controllers in level mode, as `ActivityContext.parts`. */
+  /** Value of `ActivityContext.parts` for the own activities of its level-mode controllers. */
   readonly parts?: unknown
-  /** For the passes of its controllers in level mode, as `LevelPass.settings`: what the flags say, without secrets, for it stays in histories. */
+  /**
+   * Value of `LevelPass.settings` for passes of its level-mode controllers: values of flags, without secrets, because
+   * histories contain it.
+   */
   readonly settings?: JsonValue
-  /** Whom it tells of the Events of its controllers in level mode; absent: nobody. */
+  /** Receivers of notifications about Events of its level-mode controllers; absent: none. */
   readonly notifiers?: Notifiers
-  /** What it hears of its controllers in level mode; absent: nothing. */
+  /** Hooks for its level-mode controllers; absent: none. */
   readonly observer?: ControllerObserver
-  /** Gives back what `open` has made, when no activity is at work any more. */
+  /** Releases the resources of `open` when no activity runs any more. */
   readonly close: () => Promise<void>
 }

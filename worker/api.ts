@@ -1,5 +1,5 @@
-// The process `pawl api`: answers queries about the journal to users without database credentials, by their Kubernetes RBAC permissions. It only reads. Several
-// may run.
+// The process `pawl api`: answers questions about the journal for users without database credentials, according to
+// their RBAC permissions. It only reads. Several processes may run.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,12 +12,10 @@ import { type JournalQueries, queriesOf } from '../activities/journal/read/queri
 import { openReader } from '../activities/journal/read/reader.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
 import { API_FLAGS, apiSettings } from './api/flags.ts'
-import type { Ground } from './api/ground.ts'
-import { judged } from './api/judged.ts'
-import { createResources } from './api/resources.ts'
-import { createRights } from './api/rights.ts'
+import { type ObjectPlaces, createResources, createPermissions } from './api/permissions.ts'
+import { authorizedQuestions } from './api/authorized-questions.ts'
 import { serveApi } from './api/server.ts'
-import { createTurns } from './api/turns.ts'
+import { createRateLimiter } from './api/rate-limiter.ts'
 import { createUsers } from './api/users.ts'
 import { awaitSchema } from './server/await-schema.ts'
 import { readConfig } from './server/config.ts'
@@ -26,7 +24,7 @@ import { createReadinessChecks, serveHealth, type ReadinessChecks } from './serv
 import { type ProcessContext, runProcess } from './server/process.ts'
 import { PAWL_VERSION } from './server/version.ts'
 
-// More than one tenant may use at a time, so that others still get connections.
+// More than the concurrency limit of one user, so that one user cannot take all connections.
 const CONNECTIONS = 8
 const LOOK_MS = 5000
 
@@ -37,7 +35,7 @@ const now = () => performance.now()
 await runProcess('api', config.logLevel, api)
 
 async function api({ log, stopping, onClose }: ProcessContext): Promise<void> {
-  const { host, port, cluster, rightsMs: keptMs, audiences, reviewsPerSecond, statementMs } = settings
+  const { host, port, cluster, permissionsMs: cachedMs, audiences, reviewsPerSecond, statementMs } = settings
   const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-api' })
   onClose(() => kube.close())
   const db = openReader(settings.databaseUrl, CONNECTIONS, { statementMs, answerMs: statementMs + 5000 })
@@ -51,34 +49,34 @@ async function api({ log, stopping, onClose }: ProcessContext): Promise<void> {
 
   const journal = { db, cluster }
   const questions = queriesOf(journal)
-  const ground: Ground = {
+  const places: ObjectPlaces = {
     placesOf: async (uids) => await locationsOf(journal, uids),
     placesOfRuns: async (workflowIDs) => await locationsOfRuns(journal, workflowIDs),
     namespacesOf: async (kind, most) => await namespacesOf(journal, kind, most),
   }
-  const rightsOf = createRights(kube, { resources: createResources(kube, now), keptMs, now })
+  const permissionsOf = createPermissions(kube, { resources: createResources(kube, now), cachedMs, now })
   const server = await serveApi({
     host,
     port,
     pair: await readPair(),
     log,
     about: { version: PAWL_VERSION, cluster },
-    users: createUsers(kube, { audiences, keptMs, reviewsPerSecond, now }),
-    turns: createTurns(settings.turns, now),
-    questionsOf: (user) => judged(questions, ground, rightsOf(user)),
+    users: createUsers(kube, { audiences, cachedMs: cachedMs, reviewsPerSecond, now }),
+    rateLimiter: createRateLimiter(settings.rateLimits, now),
+    questionsOf: (user) => authorizedQuestions(questions, places, permissionsOf(user)),
   })
   onClose(() => server.close())
   log.info({ cluster, host, port: server.port, healthPort: health.port }, 'api is running')
 
-  let served = await readPair()
+  let pair = await readPair()
   while (!stopping.signal.aborted) {
     await look(checks, questions)
     const found = await readPair().catch((error: unknown) => {
       log.warn({ err: error }, 'the certificate cannot be read; the former one is served')
     })
-    if (found !== undefined && found.cert !== served?.cert) {
-      server.use(found)
-      served = found
+    if (found !== undefined && found.cert !== pair?.cert) {
+      server.setCertificate(found)
+      pair = found
       log.info('a new certificate is served')
     }
     await sleep(LOOK_MS, undefined, { signal: stopping.signal }).catch(() => undefined)

@@ -1,11 +1,11 @@
 // The command line `pawl`: one file per command in cli/, and the commands and programs of wings. Started by pawl.js, which selects the Node version.
 
 import { COMMANDS, createProgram } from './cli/command-line.ts'
-import { keepCompiled } from './cli/compile-cache.ts'
+import { useCompileCache } from './cli/compile-cache.ts'
 import { runProgram } from './cli/usage.ts'
 import { readConfig } from './server/config.ts'
 
-keepCompiled(readConfig().cacheDir)
+useCompileCache(readConfig().cacheDir)
 
 async function runByName([first, ...args]: readonly string[]): Promise<number | undefined> {
   if (first === undefined || Object.hasOwn(COMMANDS, first)) return undefined

@@ -1,8 +1,8 @@
-// `pawl dev`: the whole set, servers and Pawl's own processes, for one data folder; in the foreground or detached.
+// `pawl dev`: starts the servers and Pawl's own processes for one data folder.
 //
-//   S1. One supervisor per data folder (a lock file), so that two starts never share a database by accident.
-//   S2. `state.json` exists exactly while all is up.
-//   S3. An ephemeral folder is removed at the end; a folder that contains other files is rejected.
+//   S1. A lock file allows one supervisor per data folder, so two starts never share a database.
+//   S2. `state.json` exists only while all servers are ready.
+//   S3. An ephemeral folder is removed at the end; a folder that contains other files is refused.
 
 import { mkdir, mkdtemp, readdir, symlink, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -26,40 +26,41 @@ const EPHEMERAL_MARK = '.pawl-ephemeral'
 
 export interface DevOptions {
   readonly config: Config
-  /** Undefined: the configured folder, or with `ephemeral` a new one below the system's temporary folder. */
+  /** Undefined for the configured folder, or with `ephemeral` for a new temporary folder. */
   readonly dataDir: string | undefined
   readonly ephemeral: boolean
   readonly ports?: Partial<Ports>
   readonly own?: NonNullable<ServerOptions['own']>
   readonly audit?: boolean
   readonly temporalStore?: TemporalStore
-  /** Names of the wings that are on, separated by commas; undefined: all. */
+  /** Names of the enabled wings, separated by commas; undefined for all. */
   readonly wings?: string | undefined
-  /** What `pawl dev` was given of flags of wings. */
+  /** Given flags of wings. */
   readonly wingFlags?: GivenFlags
   /** Modules of controllers in level mode, separated by commas. */
   readonly controllers?: string | undefined
-  /** Restarts Pawl's processes when the code of the controllers changes. */
+  /** Restarts Pawl's processes when the controllers' code changes. */
   readonly watch?: boolean
   readonly progress: Progress
-  /** Ends the start. */
+  /** Aborts the start. */
   readonly signal?: AbortSignal
 }
 
 export interface Dev {
   readonly state: DevState
   readonly servers: Servers
-  /** Stops everything; repeatable. */
+  /** Stops everything; can be called again. */
   readonly stop: () => Promise<void>
 }
 
 /**
- * Starts the set; resolves when all is ready.
+ * Starts the set; resolves when everything is ready.
  *
- * @throws when the data folder is in use, a binary cannot be had, or a part does not come up; nothing is left running then.
+ * @throws an Error if the data folder is in use, a binary is missing, or a server does not become ready; then
+ * everything is stopped.
  */
 export async function startDev(options: DevOptions): Promise<Dev> {
-  // Only this user may read the servers' files.
+  // Files of the servers are readable by this user only.
   process.umask(0o077)
   const dataDir = await prepareFolder(options)
   const release = await lockFolder(dataDir)
@@ -125,7 +126,7 @@ async function restartOnChange(
       await writeState(describe(servers, options))
       progress(`runs the new code, after ${((Date.now() - begun) / 1000).toFixed(1)} s`)
     } catch (error) {
-      // A part that did not come up has told it itself (onEnd), unless it was only slow.
+      // onEnd has reported a process that did not become ready, unless it was only slow.
       if (!(error instanceof PartDiedError)) progress(error instanceof Error ? error.message : String(error))
     }
   })
@@ -137,7 +138,7 @@ async function stopSet(servers: Servers, dataDir: string, release: () => Promise
   await release()
 }
 
-/** Lines for a person: addresses, and what to type next. */
+/** The addresses and the next commands, for users. */
 export function summary({ dataDir, kubeconfig, kubectl, temporalUi, parts }: DevState): string {
   const width = Math.max(...parts.map(({ name }) => name.length))
   const lines = parts.map(
@@ -154,7 +155,7 @@ export function summary({ dataDir, kubeconfig, kubectl, temporalUi, parts }: Dev
   ].join('\n')
 }
 
-/** Makes the data folder and returns it (S3). */
+/** Creates the data folder and returns its path (S3). */
 export async function prepareFolder({
   dataDir,
   ephemeral,
@@ -189,7 +190,7 @@ async function lockFolder(dataDir: string): Promise<() => Promise<void>> {
   }
 }
 
-/** `pawl` next to kubectl, also under the name that makes it kubectl's plugin. */
+/** Links `pawl` next to kubectl, and as `kubectl-pawl`, the name of a kubectl plugin. */
 async function linkCommand(dataDir: string): Promise<void> {
   const command = fileURLToPath(new URL('pawl.js', import.meta.url))
   for (const name of ['pawl', 'kubectl-pawl']) {

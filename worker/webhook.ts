@@ -1,8 +1,12 @@
-// The webhook process: validates and mutates objects for API servers, by the rules of the wings. Several may run; all are active.
+// The webhook process: API servers call it before they store objects; the wings define the rules. Several processes may
+// run, and all are called.
 //
-//   W1. The webhook configuration is written after the server listens: with policy Fail, no object could be written meanwhile.
-//   W2. New authorities are added to the configuration before certificates that they sign are served (certificates.ts, C2), if there is time.
-//   W3. A process with a valid certificate is ready, also after a failed check: with policy Fail, a process that is not ready rejects writes.
+//   W1. The configuration is written after the server has started: with failurePolicy Fail, an earlier configuration
+//       would block writes.
+//   W2. A new authority is in the configuration before a certificate that it signed is served (certificates.ts, C2), if
+//       the API server accepts the write in time.
+//   W3. A process with a valid certificate is ready even if its last renewal failed: with failurePolicy Fail, an
+//       unready webhook would block writes.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -14,25 +18,30 @@ import { readConfig } from './server/config.ts'
 import { givenFlags } from './server/flags.ts'
 import { createReadinessChecks, serveHealth } from './server/health.ts'
 import { type ProcessContext, runProcess } from './server/process.ts'
-import { type CertificateStore, folderStore, secretStore, type Served } from './webhook/certificate-store.ts'
-import { lifeOf } from './webhook/certificates.ts'
-import { bringConfiguration, wantedConfiguration, wantedMutation } from './webhook/configuration.ts'
-import { countReviews, reviewMetrics } from './webhook/count-reviews.ts'
-import { openFurther } from './webhook/further.ts'
-import { servedNames, WEBHOOK_FLAGS, webhookSettings } from './webhook/flags.ts'
+import {
+  type CertificateStore,
+  folderStore,
+  secretStore,
+  type ServedCertificates,
+} from './webhook/certificate-store.ts'
+import { validityOf } from './webhook/certificates.ts'
+import { applyConfiguration, validatingConfiguration, mutatingConfiguration } from './webhook/configuration.ts'
+import { countReviews, reviewMetrics } from './webhook/review-metrics.ts'
+import { openAsyncRules } from './webhook/further-rules.ts'
+import { certificateNames, WEBHOOK_FLAGS, webhookSettings } from './webhook/flags.ts'
 import { serveReviews } from './webhook/server.ts'
 
 const config = readConfig()
 const settings = webhookSettings(givenFlags(WEBHOOK_FLAGS), config)
-const asked = settings.wings.flatMap((wing) => {
+const wingRules = settings.wings.flatMap((wing) => {
   const [names, admissions] = [WINGS[wing]?.admission, ADMISSIONS[wing] ?? []]
   const flags = settings.wingFlags.get(wing) ?? {}
   return names === undefined || admissions.length === 0 ? [] : [{ names, admissions, flags }]
 })
-// Often enough that all processes have a new certificate long before the old one expires.
-const lookMs = Math.min(Math.max(Math.round(settings.certificateMs / 30), 300), 60_000)
-// The time for other processes to read the bundle and for API servers to see the configuration in their watch.
-const settleMs = Math.min(Math.max(5 * lookMs, 2000), settings.authorityMs / 6)
+// Short enough that all processes serve a new certificate long before the previous one expires.
+const intervalMs = Math.min(Math.max(Math.round(settings.certificateMs / 30), 300), 60_000)
+// In this time the other processes read the Secret and write the bundle, and the API servers see it by their watch.
+const settleMs = Math.min(Math.max(5 * intervalMs, 2000), settings.authorityMs / 6)
 
 await runProcess('webhook', config.logLevel, webhook)
 
@@ -46,17 +55,17 @@ async function webhook({ log, stopping, onClose }: ProcessContext): Promise<void
     now: () => new Date(),
     failed: (error) => log.warn({ err: error }, 'nothing is measured'),
   })
-  const wings = asked.map(({ names }) => names)
+  const wings = wingRules.map(({ names }) => names)
   metrics.declare(reviewMetrics(wings))
   const health = await serveHealth(checks, settings.healthHost, settings.healthPort, metrics)
   onClose(() => health.close())
 
-  const initial = await first(store, checks, { log, stopping })
+  const initial = await firstCertificates(store, checks, { log, stopping })
   if (initial === undefined) return
-  let served: Served = initial
+  let certificates: ServedCertificates = initial
   const { host, port } = settings
-  const admissions = asked.flatMap((one) => one.admissions)
-  const further = await openFurther(asked, {
+  const admissions = wingRules.flatMap((one) => one.admissions)
+  const further = await openAsyncRules(wingRules, {
     kube,
     limitMs: settings.timeoutSeconds * 800,
     log,
@@ -64,32 +73,40 @@ async function webhook({ log, stopping, onClose }: ProcessContext): Promise<void
     ...(config.nodeName !== undefined && { nodeName: config.nodeName }),
   })
   onClose(() => further.close())
-  const answered = countReviews(metrics, wings)
-  const server = await serveReviews({ host, port, pair: served.serving, admissions, further, answered, log })
+  const onAnswer = countReviews(metrics, wings)
+  const server = await serveReviews({
+    host,
+    port,
+    pair: certificates.serving,
+    admissions,
+    further,
+    onAnswer: onAnswer,
+    log,
+  })
   onClose(() => server.close())
 
   let failures = 0
-  for (let looks = 0; !stopping.signal.aborted; looks++) {
+  for (let attempts = 0; !stopping.signal.aborted; attempts++) {
     try {
-      const now: Served = looks === 0 ? served : await store(Date.now())
-      // Only a valid pair is used; an invalid file leaves the previous certificate in place.
-      if (now.serving.certificate !== served.serving.certificate) {
-        server.use(now.serving)
+      const now: ServedCertificates = attempts === 0 ? certificates : await store(Date.now())
+      // An unreadable certificate throws here, and the previous one stays in use.
+      if (now.serving.certificate !== certificates.serving.certificate) {
+        server.setCertificate(now.serving)
         log.info('a new certificate is served')
       }
-      served = now
-      if (await configure(kube, served)) log.info('the configuration is written')
+      certificates = now
+      if (await configure(kube, certificates)) log.info('the configuration is written')
       checks.report('configuration', undefined)
       failures = 0
     } catch (error) {
       failures += 1
-      if (lifeOf(served.serving).to <= Date.now()) checks.report('configuration', error)
+      if (validityOf(certificates.serving).to <= Date.now()) checks.report('configuration', error)
       log.warn(
         { err: error, delayMs: delayMs(failures) },
         'certificates or configuration could not be looked at; looking again',
       )
     }
-    if (looks === 0)
+    if (attempts === 0)
       log.info({ port: server.port, healthPort: health.port, wings: settings.wings }, 'webhook is running')
     await sleep(delayMs(failures), undefined, { signal: stopping.signal }).catch(() => undefined)
   }
@@ -97,23 +114,31 @@ async function webhook({ log, stopping, onClose }: ProcessContext): Promise<void
   await sleep(settings.drainMs)
 }
 
-/** The delay before the next check. @param failures in a row. */
+/** Delay until the next check. @param failures in a row. */
 function delayMs(failures: number): number {
-  return failures === 0 ? lookMs : Math.min(lookMs, 1000 * 2 ** (failures - 1))
+  return failures === 0 ? intervalMs : Math.min(intervalMs, 1000 * 2 ** (failures - 1))
 }
 
 function storeOf(kube: KubeClient): CertificateStore {
-  const { certificates, certificateMs, authorityMs, reached } = settings
+  const { certificates, certificateMs, authorityMs, address: reached } = settings
   if ('dir' in certificates) return folderStore(certificates.dir)
-  return secretStore(kube, certificates.secret, { names: servedNames(reached), certificateMs, authorityMs, settleMs })
+  return secretStore(kube, certificates.secret, {
+    names: certificateNames(reached),
+    certificateMs,
+    authorityMs,
+    settleMs,
+  })
 }
 
-/** The first certificates; the API server may not be ready yet. Undefined if the process is stopped before that. */
-async function first(
+/**
+ * Waits for the first certificates; the API server may not be available yet. Undefined if the process is stopped
+ * before.
+ */
+async function firstCertificates(
   store: CertificateStore,
   checks: ReturnType<typeof createReadinessChecks>,
   { log, stopping }: Pick<ProcessContext, 'log' | 'stopping'>,
-): Promise<Served | undefined> {
+): Promise<ServedCertificates | undefined> {
   while (!stopping.signal.aborted) {
     try {
       return await store(Date.now())
@@ -126,13 +151,13 @@ async function first(
   return undefined
 }
 
-/** @returns whether a configuration was written. */
-async function configure(kube: KubeClient, { bundle }: Served): Promise<boolean> {
+/** @returns true if a configuration was written. */
+async function configure(kube: KubeClient, { bundle }: ServedCertificates): Promise<boolean> {
   let isWritten = false
-  for (const { names, admissions } of asked) {
+  for (const { names, admissions } of wingRules) {
     const by = { ...settings, bundle }
-    for (const wanted of [wantedConfiguration(names, admissions, by), wantedMutation(names, admissions, by)])
-      if (wanted !== undefined && (await bringConfiguration(kube, wanted))) isWritten = true
+    for (const wanted of [validatingConfiguration(names, admissions, by), mutatingConfiguration(names, admissions, by)])
+      if (wanted !== undefined && (await applyConfiguration(kube, wanted))) isWritten = true
   }
   return isWritten
 }

@@ -1,7 +1,9 @@
-// What PostgreSQL refuses in texts is replaced before it gets there: one annotation must not stop the journal of its kind.
+// Replaces characters that PostgreSQL rejects in text and JSON. One annotation with such a character must not stop the
+// journal of its kind.
 //
-//   C1. U+0000 becomes U+FFFD everywhere, lone surrogates in JSON too (in plain text the encoding to UTF-8 does that).
-//   C2. What is clean stays the same value.
+//   C1. U+0000 becomes U+FFFD everywhere, and lone surrogates in JSON too. In plain text the encoding to UTF-8 replaces
+//       lone surrogates.
+//   C2. A value without such characters is returned unchanged.
 
 import { readJson, writeJson } from '../../workflows/kit/index.ts'
 import {
@@ -17,17 +19,18 @@ import {
 } from 'kysely'
 
 const REPLACEMENT = '\uFFFD'
-// An even number of backslashes before it: else the escape is itself escaped text. JSON.stringify escapes only surrogates that are alone.
+// An even number of backslashes must precede the escape, otherwise the escape itself is escaped text. JSON.stringify
+// escapes only lone surrogates.
 const ESCAPED = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/gi
 
-/** A text, plain or JSON, as PostgreSQL takes it. */
+/** Returns a plain or JSON text that PostgreSQL accepts. */
 function cleanText(text: string): string {
   const plain = text.includes('\0') ? text.replaceAll('\0', REPLACEMENT) : text
   if (!plain.startsWith('{') && !plain.startsWith('[')) return plain
   return plain.includes('\\u') ? plain.replaceAll(ESCAPED, '$1\\ufffd') : plain
 }
 
-/** A JSON value as PostgreSQL will give it back, so that what is known and what comes can be compared. */
+/** Returns the JSON value as PostgreSQL returns it later, so that stored and new values can be compared. */
 export function cleanJson<T extends object>(value: T): T {
   const text = writeJson(value)
   const clean = cleanText(text)

@@ -1,26 +1,26 @@
-// Of which kinds the journal knows all that there is. Source: docs/adr/0039.
+// SQL conditions that the journal's reads and writes share.
 //
-//   L1. One is listed on the timeline of PostgreSQL's log on which its bridge has listed it, or gone on from there. A server that takes the place of another
-//       one may lack the last commits: until the bridge has listed anew, a row that is missing there says nothing.
-//   L2. Rows of a former version say no timeline, and count.
+//   L1. A kind counts as listed on the timeline of PostgreSQL's log on which its bridge listed it. A server that
+//       replaces another one may lack its last commits: until the bridge has listed the kind again, a missing row
+//       proves nothing. Source: docs/adr/0039.
+//   L2. Rows of a previous version have no timeline and count as listed.
 
 import { sql, type Kysely, type RawBuilder } from 'kysely'
 import type { GroupKind, Path } from '../../workflows/kit/index.ts'
 import type { Database } from './database.ts'
 
-/** The first part of the name of the file that the server writes its log to. */
+/** The current timeline: the first part of the name of the server's log file. */
 export const TIMELINE = sql<string>`left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)`
 
-/** L1, L2: whether a row of `watch_checkpoint` is of the present timeline. */
+/** Whether a row of `watch_checkpoint` belongs to the current timeline (L1, L2). */
 const ON_CURRENT_TIMELINE = sql<boolean>`(timeline is null or timeline = ${TIMELINE})`
 
-/** The kinds of which a list was journaled, as an array of `group` and `kind`. */
+/** The listed kinds, as a JSON array of `group` and `kind`. */
 export const listedKinds = (cluster: string) => sql`(
   select coalesce(json_agg(json_build_object('group', api_group, 'kind', kind)), '[]') from watch_checkpoint
   where cluster = ${cluster} and resource_version is not null and ${ON_CURRENT_TIMELINE})`
 
-// The rows of the objects of one kind that live, for queries to narrow further.
-
+/** Query of the existing objects of one kind. */
 export const livingObjects = (db: Kysely<Database>, cluster: string, { group, kind }: GroupKind) =>
   db
     .selectFrom('object')
@@ -29,13 +29,12 @@ export const livingObjects = (db: Kysely<Database>, cluster: string, { group, ki
     .where('kind', '=', kind)
     .where('deleted', '=', false)
 
-// Whose child an object is, as PostgreSQL decides it over rows of `object`. The rules (P1-P3) stand in workflows/kit/run/owners.ts; a test compares both.
-
 /**
- * Whether one row is the child of another.
+ * Whether one row is the child of another row, by the rules P1-P3 of workflows/kit/run/owners.ts; a test compares both
+ * implementations.
  *
- * @param child alias of a row of `object`; of its owner references a projection keeps the controlling one.
- * @param owner alias of another.
+ * @param child alias of a row of `object`; its projection contains the controlling owner reference only.
+ * @param owner alias of another row of `object`.
  */
 export function isChildRow(child: string, owner: string): RawBuilder<boolean> {
   const [c, o] = [sql.ref(child), sql.ref(owner)]
@@ -45,17 +44,20 @@ export function isChildRow(child: string, owner: string): RawBuilder<boolean> {
     and (case when strpos(${reference('apiVersion')}, '/') = 0 then '' else split_part(${reference('apiVersion')}, '/', 1) end) = ${o}.api_group)`
 }
 
-// What a process leaves to others of a controller's subjects: those of the lanes that it does not serve. The lane is asked of the subject's row when a
-// wake is taken, so a wake says nothing of it, and whoever makes one need not know.
-
+/** Partitions of a controller's subjects that this process leaves to other processes. */
 export interface UnhandledPartitions {
   readonly controller: string
-  /** Where a subject's projection says its lane. */
+  /** Path of the partition in a subject's projection. */
   readonly at: Path
   readonly lanes: readonly string[]
 }
 
-/** Of a row that names controller, cluster and uid: whether its subject is in none of these lanes. @param table or alias of the rows. */
+/**
+ * Whether the row's subject is in none of these partitions. The partition is read from the subject's row when a wake is
+ * claimed, so a wake does not contain it.
+ *
+ * @param table table or alias of rows with the columns controller, cluster and uid.
+ */
 export function isInHandledPartition(
   table: 'wake' | 'w' | 'j',
   left: readonly UnhandledPartitions[],
@@ -69,9 +71,10 @@ export function isInHandledPartition(
   return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`
 }
 
-// The namespaces in which anything is to be woken, each found by one step in an index: never a scan of what waits in them.
-
-/** For `with recursive`: the rows of `space`, whose `namespace` is null in the last one. */
+/**
+ * For `with recursive`: the rows of `space` are the namespaces that have wakes; `namespace` is null in the last row.
+ * One index step finds each namespace, without a scan of its wakes.
+ */
 export function wakeNamespaces(cluster: string): RawBuilder<unknown> {
   return sql`space as (
       (select namespace from wake where cluster = ${cluster} order by namespace limit 1)

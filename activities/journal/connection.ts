@@ -1,10 +1,18 @@
-// How Pawl reaches PostgreSQL. A server that falls silent without a word, as after a failover, is noticed within half a minute.
+// Connections to PostgreSQL: time limits and prepared statements. A server that stops answering, as after a failover,
+// is noticed within 30 s.
 //
-//   C0. Who has to wait for a connection of a pool waits; it is a server that has to answer in time.
-//   C1. A connection on which nothing happens is probed by the system (keep-alive): dead after 20 s without an answer.
-//   C2. A statement that is not answered in 25 s has failed, and its connection is closed: who knows what it is doing. The server gives up before, at 20 s,
-//       so that one that is there says what it was.
-//   C3. TLS is what the URL says, as libpq has it: sslmode (verify-full in production), sslrootcert, sslcert, sslkey.
+//   C0. Waiting for a free connection of a pool has no limit; only the server has a time limit.
+//   C1. The operating system probes an idle connection (keep-alive); after 20 s without an answer the connection is
+//       dead.
+//   C2. A statement without an answer after 25 s fails and its connection is closed, because its state is unknown. The
+//       server cancels a statement after 20 s, so that a live server can name the statement.
+//   C3. TLS settings come from the URL in libpq's form: sslmode (verify-full in production), sslrootcert, sslcert,
+//       sslkey.
+//   P1. A prepared statement's name is a hash of its text, so PostgreSQL plans each text once per connection. Planning
+//       took two thirds of PostgreSQL's time without this.
+//   P2. A migration may change the result type of a prepared statement, which PostgreSQL then refuses on that
+//       connection. All statement names change when that happens.
+//   P3. A connection with a timed-out statement is closed, because the next statement would wait behind it.
 
 import pg from 'pg'
 import type { ClientConfig } from 'pg'
@@ -12,20 +20,23 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 
-/** How long a server may take to take a connection. */
+/** Time limit for opening a connection. */
 export const CONNECT_MS = 10_000
 const PROBE_AFTER_MS = 10_000
 const STATEMENT_MS = 20_000
 const ANSWER_MS = 25_000
 
 export interface ConnectionLimits {
-  /** After which the server ends a statement, in milliseconds (20,000); 0: never, for migrations. */
+  /** Milliseconds after which the server cancels a statement (20,000); 0: never, for migrations. */
   readonly statementMs?: number
-  /** After which an answer is not waited for any more, in milliseconds (25,000); 0: never. */
+  /** Milliseconds after which the client stops waiting for an answer (25,000); 0: never. */
   readonly answerMs?: number
 }
 
-/** For `pg.Client` and `pg.Pool`; a pool takes `connectionTimeoutMillis` for the wait for a connection of its own, so that is the client's to say. */
+/**
+ * Configuration for `pg.Client` and `pg.Pool`. `connectionTimeoutMillis` is missing, because a pool uses it for the
+ * wait for a free connection (C0); PreparingClient sets it.
+ */
 export function connectionConfig(
   url: string,
   { statementMs = STATEMENT_MS, answerMs = ANSWER_MS }: ConnectionLimits = {},
@@ -39,17 +50,12 @@ export function connectionConfig(
   } as const satisfies ClientConfig
 }
 
-// Statements are prepared once per connection: parsing and planning them anew took two thirds of PostgreSQL's time.
-//
-//   P1. A statement's name is a hash of its text, so the same text is planned once.
-//   P2. A migration may change what a prepared statement returns, which PostgreSQL refuses for ever on that connection: the names change then.
-//   P3. A connection whose answer is not waited for any more is closed: the next statement would wait for it as well.
-
 // SQLSTATE feature_not_supported: "cached plan must not change result type".
 const CHANGED_RESULT = '0A000'
-/** The library's only word for it. */
+/** The library marks a timeout by this message alone. */
 const NO_ANSWER = 'Query read timeout'
-// Texts that differ by the number of their rows are many; beyond this the map of names starts anew (the server keeps what it has).
+// Statements with different numbers of rows have different texts. Beyond this limit the map of names is cleared; the
+// server keeps its plans.
 const MOST_NAMES = 500
 
 let generation = 0
@@ -64,7 +70,7 @@ export class PreparingClient extends pg.Client {
   }
 }
 
-// The method has a dozen overloads; only what the query builder calls (text and parameters) is changed.
+// `query` has a dozen overloads; only the call of the query builder (text and parameters) is changed.
 const originalQuery = Reflect.get(pg.Client.prototype, 'query') as Run
 const queryPrepared: Run = function (...args) {
   const [text, values] = args
@@ -72,18 +78,18 @@ const queryPrepared: Run = function (...args) {
   const answer: unknown = isPrepared
     ? originalQuery.call(this, { name: nameOf(text), text, values })
     : originalQuery.apply(this, args)
-  // One with a callback has none.
+  // A call with a callback returns no promise.
   if (!(answer instanceof Promise)) return answer as Promise<unknown>
   return answer.catch(async (error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === CHANGED_RESULT) renamePreparedStatements()
-    // Else the pool would hand it out again.
+    // Otherwise the pool would reuse the connection.
     if (error instanceof Error && error.message === NO_ANSWER) await closeImmediately(this)
     throw error
   })
 }
 Object.defineProperty(PreparingClient.prototype, 'query', { value: queryPrepared, writable: true, configurable: true })
 
-/** Without the farewell that `end` sends, which would wait as well. */
+/** Closes the socket without the Terminate message of `end`, which could block as well. */
 export async function closeImmediately(client: pg.Client): Promise<void> {
   const { stream } = (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection
   if (stream.closed) return

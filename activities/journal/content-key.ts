@@ -1,4 +1,5 @@
-// The key of content hashes. It is kept outside the journal, so that the hash of a secret of few bits cannot be guessed from a copy of the journal.
+// The key of content hashes. The key is stored outside the journal, so that a copy of the journal does not allow
+// guessing short secrets by their hashes.
 
 import { createHmac, randomBytes } from 'node:crypto'
 import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises'
@@ -8,9 +9,10 @@ import { hashedContent, type Path } from '../../workflows/kit/index.ts'
 const KEY_BYTES = 32
 
 /**
- * Reads the key, or makes it: a file of mode 0600 with 64 hexadecimal digits. Of two that make it at once, both use the first one's.
+ * Reads the key, or creates it: a file of mode 0600 with 64 hexadecimal digits. Processes that create it at the same
+ * time all use the first file.
  *
- * @throws when the file holds anything else; a damaged key is never replaced, because every known hash would change.
+ * @throws when the file has other content. A damaged key is never replaced, because every stored hash would change.
  */
 export async function loadOrCreateContentKey(path: string): Promise<Buffer> {
   const existing = await readKey(path)
@@ -20,7 +22,7 @@ export async function loadOrCreateContentKey(path: string): Promise<Buffer> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   await writeFile(draft, `${randomBytes(KEY_BYTES).toString('hex')}\n`, { mode: 0o600, flag: 'wx' })
   try {
-    // Unlike rename, link fails when the name is taken, and the key appears whole or not at all.
+    // Unlike rename, link fails if the name exists, and the file appears complete or not at all.
     await link(draft, path)
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error
@@ -32,7 +34,7 @@ export async function loadOrCreateContentKey(path: string): Promise<Buffer> {
   return made
 }
 
-/** HMAC-SHA256 over the content at `paths`; undefined when the object has none of them or there is no key. */
+/** HMAC-SHA256 over the content at `paths`; undefined without a key, or if the object has no content there. */
 export function contentHash(object: object, paths: readonly Path[], key: Buffer | undefined): string | undefined {
   if (key === undefined || paths.length === 0) return undefined
   const content = hashedContent(object, paths)

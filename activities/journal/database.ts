@@ -13,7 +13,7 @@ import { readJson } from '../../workflows/kit/index.ts'
 import { CleanTextPlugin } from './clean-text.ts'
 import { type ConnectionLimits, connectionConfig, PreparingClient } from './connection.ts'
 
-/** Any JSON object; projections are allow-listed parts of Kubernetes objects in their own shape. */
+/** A JSON object. Projections are allow-listed parts of Kubernetes objects in the objects' own structure. */
 export type Json = Readonly<Record<string, unknown>>
 type Timestamp = ColumnType<Date, Date, Date>
 type NullableTimestamp = ColumnType<Date | null, Date | null | undefined, Date | null>
@@ -24,7 +24,7 @@ export interface WatchEventTable {
   seq: Generated<number>
   at: Timestamp
   cluster: string
-  /** As in manifests, without version; '' for Kubernetes' core. `?`: journaled before groups were. */
+  /** The API group without version; '' for the core group. `?`: journaled before the journal had groups. */
   api_group: string
   kind: string
   uid: string
@@ -33,7 +33,7 @@ export interface WatchEventTable {
   resource_version: number
   type: 'ADDED' | 'MODIFIED' | 'DELETED'
   source: 'watch' | 'relist' | 'write'
-  /** Workflow ID of the run that wrote it; null when somebody else did. */
+  /** Workflow ID of the run that wrote this version; null for another writer. */
   writer: string | null
   projection: JsonColumn<Json>
   outcome: 'wake' | 'ignored' | 'stale'
@@ -53,7 +53,7 @@ export interface ObjectTable {
   projection: JsonColumn<Json>
   hash: string | null
   deleted: boolean
-  /** A list lacked the object; nobody saw its deletion. */
+  /** A list did not contain the object; no DELETED event was received. */
   presumed_deleted: boolean
   updated_at: Timestamp
 }
@@ -68,7 +68,7 @@ export interface WatchCheckpointTable {
   lease_owner: string | null
   lease_until: NullableTimestamp
   updated_at: NullableTimestamp
-  /** Of PostgreSQL's log, on which it was listed (listed-kinds.ts). Null: of a former version. */
+  /** Timeline of PostgreSQL's log at the time of the list (conditions.ts, L1). Null: written by a previous version. */
   timeline: string | null
 }
 
@@ -88,7 +88,10 @@ export interface WakeTable {
   cause: string
   lease_owner: string | null
   lease_until: NullableTimestamp
-  /** What came while the row was leased; it takes the place of the rest when the taken version is acknowledged. */
+  /**
+   * Values of wakes that arrived while the row was leased; they replace the columns above when the leased version is
+   * acknowledged.
+   */
   next_due: NullableTimestamp
   next_foreign_event: boolean | null
   next_may_start: boolean | null
@@ -103,7 +106,7 @@ export interface SubscriptionTable {
   kind: string
   namespace: string
   name: string
-  /** In level mode: only objects that have, or had, all of these. */
+  /** In level mode: the subscription matches only objects that have, or had, all of these index keys. */
   traits: ColumnType<readonly string[], readonly string[] | undefined, never>
   created_at: Timestamp
 }
@@ -120,7 +123,10 @@ export interface JobTable {
   cause: string
   phase: string | null
   phases: ColumnType<{ phase: string; at: string }[], string | undefined, string>
-  /** Null while open; else Succeeded, Failed, DeleteFailed, Deleted, Superseded, lost; Finished: its object had the next job when its end was seen. */
+  /**
+   * Null while open; otherwise Succeeded, Failed, DeleteFailed, Deleted, Superseded or lost. Finished: the object
+   * already had its next job when this end was observed.
+   */
   outcome: string | null
   attempt: number
   last_error: NullableJsonColumn<Json>
@@ -130,9 +136,9 @@ export interface JobTable {
   finished_at: NullableTimestamp
   lookup_after: NullableTimestamp
   lookups: number
-  /** The lanes that the run serves of what it may host; null: all. */
+  /** The partitions of hosted subjects that the run handles; null: all. */
   serves: string[] | null
-  /** How often its run was ended and started anew, because code had changed. */
+  /** How often the run was ended and restarted because of changed code. */
   restarts: Generated<number>
   restarted_at: NullableTimestamp
 }
@@ -148,14 +154,14 @@ export interface HostedJobTable {
   name: string
   phase: string
   phases: ColumnType<{ phase: string; at: string }[], string, string>
-  /** Null while the job goes on. */
+  /** Null while the job is open. */
   outcome: string | null
   last_error: NullableJsonColumn<Json>
   started_at: Timestamp
   finished_at: NullableTimestamp
 }
 
-/** The jobs of objects, in runs of their own and hosted; read only. */
+/** View over the jobs of objects with their own runs and hosted jobs; read only. */
 export type ObjectJobView = Pick<
   JobTable,
   | 'workflow_id'
@@ -192,7 +198,7 @@ export interface ActionTable {
   finished_at: NullableTimestamp
 }
 
-/** A pass that is under way, of a controller that bounds how many may be. */
+/** The permit of a running pass, for controllers that limit their concurrent passes. */
 export interface PassTurnTable {
   cluster: string
   controller: string
@@ -201,7 +207,7 @@ export interface PassTurnTable {
   since: Timestamp
 }
 
-/** A process that is alive, or was when it last said so. */
+/** The last heartbeat of a process. */
 export interface HeartbeatTable {
   cluster: string
   owner: string
@@ -214,7 +220,7 @@ export interface HeartbeatTable {
   at: Timestamp
 }
 
-/** Retries of a controller in a namespace. */
+/** The token bucket of a controller's retries in a namespace. */
 export interface RetryTurnTable {
   cluster: string
   controller: string
@@ -243,23 +249,24 @@ const INT8_OID = 20
 const JSON_OID = 114
 const JSONB_OID = 3802
 
-// A process that is stopped or cut off in the middle of a transaction holds its rows, and whoever takes over its work waits for them. As long as
-// a workflow task and a claimed wake may take.
+// A process that stops in the middle of a transaction keeps its row locks, and its successor waits for them. The limit
+// equals the time limits of a workflow task and a claimed wake.
 const IDLE_TRANSACTION_MS = 10_000
 
 export interface DatabaseOptions extends ConnectionLimits {
   /**
-   * True: a commit does not wait for the disk. For what is made again when a crash of PostgreSQL takes the last moments away: claims and
-   * acknowledgements of wakes, rows of runs and of writes that are about to be sent. A commit that does wait takes all before it along.
+   * True: a commit does not wait for the disk (synchronous_commit=off). Use it for rows that Pawl recreates after a
+   * crash of PostgreSQL: claims and acknowledgements of wakes, rows of runs, and intents of writes. A later synchronous
+   * commit also persists these rows.
    */
   readonly asyncCommit?: boolean
-  /** True: the server takes no write on these connections, however its address is written. */
+  /** True: the server refuses writes on these connections. */
   readonly readOnly?: boolean
-  /** After which PostgreSQL ends a transaction in which nothing is asked, in milliseconds (10,000). */
+  /** Milliseconds after which PostgreSQL ends an idle transaction (10,000). */
   readonly idleTransactionMs?: number
 }
 
-/** Of a new connection, before anything is asked on it; one on which it fails is not used. */
+/** Makes a new connection read-only before its first statement; if this fails, the connection is not used. */
 function refuseWrites(client: pg.PoolClient, done: (error?: Error) => void): void {
   client.query('set session characteristics as transaction read only').then(() => done(), done)
 }
@@ -272,7 +279,7 @@ export function openDatabase(
 ): Kysely<Database> {
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8_OID, Number)
-  // Projections may hold integers that a double does not.
+  // Projections may contain integers that a double cannot represent.
   types.setTypeParser(JSON_OID, readJson)
   types.setTypeParser(JSONB_OID, readJson)
   const settings = asyncCommit ? { options: '-c synchronous_commit=off' } : {}
@@ -285,9 +292,10 @@ export function openDatabase(
     idle_in_transaction_session_timeout: idleTransactionMs,
     ...(readOnly && { verify: refuseWrites }),
   })
-  // A connection that dies while idle is replaced by the pool; the next query reports what is really wrong.
+  // The pool replaces a broken idle connection; the next query reports the real error.
   pool.on('error', () => undefined)
-  // One that dies in the middle of a transaction is told to its query as well; unheard, the event would end the process.
+  // A connection that breaks during a transaction also rejects its query. Without a listener this event would end the
+  // process.
   pool.on('connect', (client) => client.on('error', () => undefined))
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }), plugins: [new CleanTextPlugin()] })
 }

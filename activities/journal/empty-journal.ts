@@ -1,4 +1,4 @@
-// The journal where there is none, for rehearsals: it takes everything and knows nothing.
+// A journal without a database, for dry runs: it accepts all writes and returns no rows.
 
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
 
@@ -8,7 +8,7 @@ import type { GroupedJournal } from './write/grouped-journal.ts'
 export function createEmptyJournal(): { readonly db: Kysely<Database>; readonly journal: GroupedJournal } {
   const nothing = () => Promise.resolve()
   return {
-    // No statement finds a row.
+    // Every statement returns no rows.
     db: new Kysely<Database>({
       dialect: {
         createAdapter: () => new PostgresAdapter(),

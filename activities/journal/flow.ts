@@ -1,7 +1,9 @@
-// What objects of one kind hand to each other, as the journal keeps it: keys of a fixed length, so that an index finds who gives and who takes.
+// Producers and consumers of named values among the objects of one kind, stored as keys of fixed length, so that an
+// index finds both.
 //
-//   F1. A key is of a name in a namespace: the same name elsewhere is another key, and is found by nobody here.
-//   F2. So many names an object may have as keep its row small; those beyond are nobody's to find.
+//   F1. A key covers the namespace and the name; the same name in another namespace has another key.
+//   F2. At most MOST_FLOW_NAMES names of an object are stored, which keeps its row small. Further names cannot be
+//       found.
 
 import { createHash } from 'node:crypto'
 import { type Flow, type Projection, valueAt, type WatchedKind, type GroupKind } from '../../workflows/kit/index.ts'
@@ -23,7 +25,7 @@ export function flowKeys(namespace: string, names: readonly string[]): readonly 
   return [...new Set(names)].slice(0, MOST_FLOW_NAMES).map((name) => flowKey(namespace, name))
 }
 
-/** The projection with the keys of what the object gives and takes, if it does. */
+/** Adds the keys of the names that the object produces and consumes to its projection. */
 export function withFlow(
   projection: Projection,
   { flow }: WatchedKind,
@@ -35,7 +37,7 @@ export function withFlow(
   return { ...projection, flow: { gives: flowKeys(namespace, found.gives), takes: flowKeys(namespace, found.takes) } }
 }
 
-/** The keys that a projection has. */
+/** Returns the keys stored in a projection. */
 export function flowOfProjection(projection: object): Flow {
   return { gives: keysAt(projection, 'gives'), takes: keysAt(projection, 'takes') }
 }
@@ -45,14 +47,12 @@ function keysAt(projection: object, way: keyof Flow): readonly string[] {
   return Array.isArray(found) ? found.filter((key) => typeof key === 'string') : []
 }
 
-// Who of a kind gives a name that another takes, as the journal knows it: by index, however many objects the namespace has.
-
-/** Where is looked, and for whom: never for itself. */
+/** The namespace to search and the object to exclude. */
 export interface FlowQuery extends GroupKind {
   readonly cluster: string
   readonly namespace: string
   readonly uid: string
-  /** Of the names that are looked for (flow-keys.ts). */
+  /** Keys of the names to search (F1). */
   readonly keys: readonly string[]
 }
 
@@ -63,10 +63,10 @@ export interface FlowObject {
   readonly projection: Projection
 }
 
-/** So far a ring is looked for: as many objects as that before one. */
+/** The search for a cycle follows at most this many producers. */
 export const MOST_UPSTREAM_PRODUCERS = 300
 
-/** Those that take any of the names. One statement, none where no name is given. */
+/** Objects that consume any of the names. Sends one statement, or none without names. */
 export async function consumersOf(db: Kysely<Database>, query: FlowQuery): Promise<readonly FlowObject[]> {
   if (query.keys.length === 0) return []
   const { rows } = await sql<FlowObject>`
@@ -77,7 +77,7 @@ export async function consumersOf(db: Kysely<Database>, query: FlowQuery): Promi
   return rows
 }
 
-/** Those that give any of the names. As `takersOf`. */
+/** Objects that produce any of the names. Sends one statement, or none without names. */
 export async function producersOf(db: Kysely<Database>, query: FlowQuery): Promise<readonly FlowObject[]> {
   if (query.keys.length === 0) return []
   const { rows } = await sql<FlowObject>`
@@ -88,7 +88,10 @@ export async function producersOf(db: Kysely<Database>, query: FlowQuery): Promi
   return rows
 }
 
-/** Those that give any of the names, those that give to these, and so on: the nearest `MOST_UPSTREAM`. As `takersOf`. */
+/**
+ * Objects that produce any of the names, the producers of these objects, and so on: the nearest
+ * `MOST_UPSTREAM_PRODUCERS`. Sends one statement, or none without names.
+ */
 export async function upstreamProducersOf(db: Kysely<Database>, query: FlowQuery): Promise<readonly FlowObject[]> {
   if (query.keys.length === 0) return []
   const taken = sql`array(select jsonb_array_elements_text(t.projection #> '{flow,takes}'))`
@@ -109,7 +112,7 @@ function isInNamespace({ cluster, group, kind, namespace }: FlowQuery): RawBuild
   return sql`(o.cluster = ${cluster} and o.api_group = ${group} and o.kind = ${kind} and o.namespace = ${namespace} and not o.deleted)`
 }
 
-/** As the indexes have it (migrations/0012). */
+/** Matches the expressions of the indexes (migrations/0012). */
 function hasAnyKey(way: 'gives' | 'takes', keys: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql`(o.projection ? 'flow' and o.projection #> ${sql.lit(`{flow,${way}}`)} ?| ${keys})`
 }

@@ -1,4 +1,5 @@
-// Brings a journal's tables up to date. Two processes may do it at once: kysely's migrator holds an advisory lock meanwhile.
+// Applies migrations to a journal. Two processes may do this at the same time: kysely's migrator holds an advisory
+// lock.
 
 import { type Kysely, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
@@ -20,7 +21,7 @@ import * as listOnATimeline from '../../migrations/0015_list_on_a_timeline.ts'
 import { type Database, openDatabase } from './database.ts'
 import { ensurePartitions } from './write/partitions.ts'
 
-/** In the order of their names; a released migration is never changed. */
+/** All migrations in the order of their names. A released migration is never changed. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_create_journal': createJournal,
   '0002_key_kinds_by_group': keyByGroup,
@@ -41,14 +42,15 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
 
 export interface MigrationState {
   readonly name: string
-  /** Undefined: still to be done. */
+  /** Undefined: not applied yet. */
   readonly appliedAt: Date | undefined
 }
 
 /**
- * Applies what is missing and makes the first partitions; a journal that a newer build has migrated is left as it is.
+ * Applies missing migrations and creates the first partitions. A journal that a newer build has migrated stays
+ * unchanged.
  *
- * @returns the names of the migrations it applied.
+ * @returns the names of the applied migrations.
  * @throws SchemaAhead, MigrationFailed.
  */
 export async function migrateUp(url: string, now: Date = new Date()): Promise<string[]> {
@@ -70,7 +72,7 @@ const MOST_TRIES = 5
 async function applyMissingMigrations(db: Kysely<Database>, tries = 1): Promise<string[]> {
   const { error, results = [] } = await migratorOf(db).migrateToLatest()
   if (error === undefined) return results.map(({ migrationName }) => migrationName)
-  // All of it was taken back.
+  // The deadlock rolled back the whole migration.
   if (error instanceof Error && 'code' in error && error.code === DEADLOCK && tries < MOST_TRIES)
     return await applyMissingMigrations(db, tries + 1)
   throw new MigrationFailed(results.find(({ status }) => status === 'Error')?.migrationName, error)
@@ -85,16 +87,16 @@ export async function migrationStatus(url: string): Promise<MigrationState[]> {
 }
 
 export interface Schema {
-  /** Names of migrations that this build knows and the journal lacks. */
+  /** Migrations that this build knows and the journal lacks. */
   readonly missing: readonly string[]
-  /** Those that the journal has and this build does not know. */
+  /** Migrations in the journal that this build does not know. */
   readonly newer: readonly string[]
 }
 
 /**
- * What the journal's schema and this build know of each other.
+ * Compares the journal's migrations with this build's migrations.
  *
- * @throws SchemaAhead when this build may not work on it; failures of the database.
+ * @throws SchemaAhead when this build is too old for the journal; errors of the database.
  */
 export async function readSchema(db: Kysely<Database>): Promise<Schema> {
   const known = Object.keys(MIGRATIONS)
@@ -118,7 +120,7 @@ async function appliedMigrations(db: Kysely<Database>): Promise<readonly string[
   return rows.map(({ name }) => name)
 }
 
-/** A newer build has migrated the journal to what this one cannot work with. */
+/** A newer build has migrated the journal to a schema that this build cannot use. */
 export class SchemaAhead extends Error {
   constructor(needs: string, newest: string) {
     super(
@@ -146,7 +148,10 @@ function migratorOf(db: Kysely<Database>): Migrator {
   })
 }
 
-/** In the order in which whoever journals takes them: a migration beside live processes that took them in another one would meet a deadlock. */
+/**
+ * Tables to lock, in the order in which processes that write events lock them. Any other order could deadlock with
+ * running processes.
+ */
 const LOCK_ORDER = ['object', 'wake', 'job', 'action']
 
 function withTableLocks(migration: Migration): Migration {
@@ -164,7 +169,7 @@ function withTableLocks(migration: Migration): Migration {
 }
 
 async function withDatabase<T>(url: string, use: (db: Kysely<Database>) => Promise<T>): Promise<T> {
-  // A migration may take as long as it has rows to go through, and whoever else migrates waits for it.
+  // No time limits: a migration may process many rows, and other processes that migrate wait for it.
   const db = openDatabase(url, 2, { statementMs: 0, answerMs: 0 })
   try {
     return await use(db)

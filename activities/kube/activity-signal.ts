@@ -1,8 +1,8 @@
-// When an activity is no longer wanted: its run has cancelled it, its time is over, or the worker stops.
+// The cancellation signal of an activity: aborted when its run cancels it, its time is over, or the worker stops.
 
 import { asyncLocalStorage } from '@temporalio/activity'
 
-/** Of the activity that calls; undefined outside of one (tests, and what a process does at its start). */
+/** Signal of the calling activity; undefined outside of activities (tests, start of a process). */
 export function activitySignal(): AbortSignal | undefined {
   return asyncLocalStorage.getStore()?.cancellationSignal
 }

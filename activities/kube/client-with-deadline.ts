@@ -1,19 +1,22 @@
-// The API server for who cannot wait long: inside a workflow task, where a server that is silent would hold everybody's place.
+// A client with a deadline, for calls inside a workflow task, where a silent server would occupy a workflow task slot.
 
 import type { KubeClient, RequestOptions } from './client.ts'
 import { KubeError } from './errors.ts'
 
 export interface RequestDeadline {
-  /** For one request. */
+  /** Milliseconds for one request. */
   readonly requestMs: number
-  /** For all of them together. */
+  /** Milliseconds for all requests together. */
   readonly totalMs: number
 }
 
-/** The same client, with so much time for its requests from now on. What is not answered in it is `Unreachable`; it may have been done all the same. */
+/**
+ * Returns the client with a deadline that starts now. A request without an answer in time fails with `Unreachable`; the
+ * server may have processed it.
+ */
 export function withDeadline(kube: KubeClient, patience: RequestDeadline): KubeClient {
   return {
-    // Reads files where it is asked for.
+    // A getter, because reading it reads files.
     get connection() {
       return kube.connection
     },
@@ -23,7 +26,7 @@ export function withDeadline(kube: KubeClient, patience: RequestDeadline): KubeC
   }
 }
 
-/** The requests alone. */
+/** The same for clients that only send requests. */
 export function requestsWithDeadline(
   kube: Pick<KubeClient, 'request'>,
   { requestMs, totalMs }: RequestDeadline,
@@ -49,7 +52,7 @@ async function abortAfter<T>(ms: number, late: KubeError, ask: (signal: AbortSig
   try {
     return await ask(end.signal)
   } catch (error) {
-    // Whatever the aborted request was made of.
+    // The error of an aborted request varies.
     throw end.signal.aborted ? late : error
   } finally {
     clearTimeout(timer)

@@ -1,9 +1,11 @@
-// The client of an API server as a kubeconfig says it, or the pod's service account; and how objects look on the way.
+// Creates the client of an API server from a kubeconfig or the pod's service account, and defines the types of objects
+// on the wire.
 //
-// client-node reads the kubeconfig and applies its authentication, but makes a new TLS connection for every call
-// (facts.md: 3.4 times slower) and would wait for one that fell silent. So one pool of our own serves every request.
+// client-node reads the kubeconfig and authenticates, but it opens a new TLS connection for every call (facts.md: 3.4
+// times slower) and does not notice a silent connection. So one connection pool of Pawl serves all requests.
 //
-//   C1. client-node is loaded only for a kubeconfig that plain-access.ts does not read: its 870 modules take a third of a second of CPU. Source: docs/adr/0079.
+//   C1. client-node is loaded only for kubeconfigs that plain-kubeconfig.ts does not read: its 870 modules take a third
+//       of a second of CPU. Source: docs/adr/0079.
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -15,7 +17,7 @@ import { readPlainKubeconfig } from './plain-kubeconfig.ts'
 
 export type { KubeClient, KubeConnection, Method, RequestOptions, StreamedResponse } from './http-client.ts'
 
-/** Any Kubernetes object as it travels. */
+/** A Kubernetes object on the wire. */
 export interface KubeObject {
   readonly apiVersion?: string
   readonly kind?: string
@@ -30,7 +32,7 @@ export interface ObjectMeta {
   readonly resourceVersion?: string
   readonly generation?: number
   readonly deletionTimestamp?: string
-  /** In seconds; 0 or absent: nobody is given time to end it. */
+  /** In seconds; 0 or absent: no grace period. */
   readonly deletionGracePeriodSeconds?: number
   readonly creationTimestamp?: string
   readonly labels?: Readonly<Record<string, string>>
@@ -61,16 +63,16 @@ export interface ObjectList {
   readonly items: readonly KubeObject[]
 }
 
-/** Where objects of a kind live: `apis/<group>/<version>` or `api/v1`, and the plural of the path. */
+/** Path of a kind: `apis/<group>/<version>` or `api/v1`, and the plural. */
 export interface Resource {
   readonly apiVersion: string
   readonly plural: string
 }
 
 export interface KubeClientOptions extends HttpClientOptions {
-  /** Path of a kubeconfig; absent: the service account of the pod. */
+  /** Path of a kubeconfig; absent: the pod's service account. */
   readonly kubeconfigPath?: string | undefined
-  /** Its text, when it does not come from a file. */
+  /** Text of a kubeconfig that does not come from a file. */
   readonly kubeconfig?: string
 }
 
@@ -93,13 +95,13 @@ function isJson(text: string | undefined): text is string {
 }
 
 /**
- * All that client-node understands: exec plugins, providers, proxies.
+ * Access by client-node: exec plugins, auth providers, proxies.
  *
- * @param options.kubeconfig undefined: the service account of the pod.
+ * @param options.kubeconfig undefined: the pod's service account.
  * @throws for a text that is not a kubeconfig.
  */
 export function libraryAccess({ kubeconfig }: { readonly kubeconfig: string | undefined }): KubeAccess {
-  // Synchronous, because a client is made in constructors.
+  // Synchronous, because constructors create clients.
   const library = createRequire(import.meta.url)('@kubernetes/client-node') as typeof ClientNode
   const [config, connect] = loadConfig(library, kubeconfig)
   const server = currentCluster(config).server.replace(/\/$/, '')
@@ -124,7 +126,10 @@ export function libraryAccess({ kubeconfig }: { readonly kubeconfig: string | un
   }
 }
 
-/** The config, and how to connect: it reports that instead of connecting, unless over a proxy that the kubeconfig names. */
+/**
+ * Loads the config without connecting: it returns connection options instead, except for a proxy that the kubeconfig
+ * names.
+ */
 function loadConfig(
   { KubeConfig }: typeof ClientNode,
   kubeconfig: string | undefined,
@@ -138,7 +143,7 @@ function loadConfig(
       if (options.type === 'proxy')
         return { ...options, connect: { ...options.connect, keepAliveInitialDelay: PROBE_AFTER_MS } }
       if (options.type !== 'agent') return options
-      // Their type does not say that fields without a value are left out.
+      // The library's type does not express that fields without a value are left out.
       connect = options.connect as buildConnector.BuildOptions
       return { type: 'none' }
     }

@@ -1,9 +1,9 @@
-// Secrets, which the engine reads and writes by name and never journals.
+// Secrets and ConfigMaps, which the engine reads and writes by name and never journals.
 
 import type { WatchedKind } from '../../workflows/kit/index.ts'
 import type { KubeObject } from './client.ts'
 
-/** Nothing of a Secret but its identity may enter the journal, hence no projected and no hashed path. */
+/** Only the identity of a Secret may enter the journal, so no path is projected or hashed. */
 export const secretResource: WatchedKind = {
   apiVersion: 'v1',
   kind: 'Secret',
@@ -13,19 +13,19 @@ export const secretResource: WatchedKind = {
   unfollowed: true,
 }
 
-/** By its kind; whatever it is, it may lack it. */
+/** Whether an object or kind is a Secret. */
 export function isSecret({ apiVersion, kind }: { readonly apiVersion?: unknown; readonly kind?: unknown }): boolean {
   return apiVersion === secretResource.apiVersion && kind === secretResource.kind
 }
 
-/** The entries of a Secret, each in base64, or of a ConfigMap; undefined where it has none. The server has checked that they are texts. */
+/**
+ * The entries of a Secret (base64) or ConfigMap; undefined without entries. The server has checked that they are texts.
+ */
 export function entriesOf(object: KubeObject): Readonly<Record<string, string>> | undefined {
   return object['data'] as Readonly<Record<string, string>> | undefined
 }
 
-// ConfigMaps, which the engine reads by name and never journals.
-
-/** Nothing of a ConfigMap may enter the journal: people keep all kinds of things there. */
+/** No content of a ConfigMap may enter the journal, because users store all kinds of data there. */
 export const configMapResource: WatchedKind = {
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -35,7 +35,7 @@ export const configMapResource: WatchedKind = {
   unfollowed: true,
 }
 
-/** The entries that are not texts, each in base64; undefined where it has none. Those of `data` are `entriesOf`. */
+/** The binary entries of a ConfigMap in base64; undefined without entries. */
 export function binaryEntriesOf(object: KubeObject): Readonly<Record<string, string>> | undefined {
   return object['binaryData'] as Readonly<Record<string, string>> | undefined
 }

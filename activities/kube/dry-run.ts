@@ -1,18 +1,21 @@
-// An API server that is only asked what writes would do: each goes out with `dryRun=All`, and its answer is remembered, so that what reads
-// afterwards sees it as if it were there.
+// A client for previews: each write is sent with `dryRun=All`, and its answer is remembered, so that later reads show
+// the write as if it had happened.
 //
-//   D1. Nothing but GET leaves without `dryRun=All`: who holds this client cannot write.
-//   D2. What is there only here is made anew, as a whole, with each further change: the server checks what would be stored in the end.
-//   D3. What was changed here already is changed further without the server, which knows nothing of the first change.
+//   D1. Only GET requests are sent without `dryRun=All`: a holder of this client cannot write.
+//   D2. An object that exists only in the preview is created again as a whole with each further change, so that the
+//       server validates the final object.
+//   D3. Further changes of an object that was already changed in the preview are not sent, because the server does not
+//       know the first change.
 
 import type { KubeClient, KubeObject, Method, ObjectList, RequestOptions } from './client.ts'
 import { isNotFound, KubeError } from './errors.ts'
+import { applyMergePatch } from './merge-patch.ts'
 
-/** What would become of one object. */
+/** The effect on one object. */
 export interface DryWrite {
-  /** As the server has it; undefined: it has none. */
+  /** The server's state; undefined: the object does not exist. */
   readonly before: KubeObject | undefined
-  /** Undefined: it would be gone. */
+  /** Undefined: the object would be deleted. */
   readonly after: KubeObject | undefined
 }
 
@@ -20,9 +23,9 @@ export interface DryRun {
   readonly client: KubeClient
   /** In the order of the first write to each. */
   writes(): readonly DryWrite[]
-  /** Lets an object look so to whoever reads, and is no write. One that is not there stays so. */
+  /** Changes how an existing object appears to readers, without a write. */
   pretend(path: string, patch: object): Promise<void>
-  /** Objects that were read of a plural, such as `secrets`. */
+  /** Objects read of this plural, such as `secrets`. */
   seen(plural: string): readonly KubeObject[]
 }
 
@@ -33,7 +36,7 @@ interface DryObject {
 }
 
 const APPLY = 'application/apply-patch+yaml'
-/** Newer than nothing: what is only here. */
+/** Version of objects that exist only in the preview. */
 const NO_VERSION = '0'
 
 export function dryRun(kube: KubeClient): DryRun {
@@ -57,7 +60,7 @@ export function dryRun(kube: KubeClient): DryRun {
 class DryRunCluster {
   readonly #kube: KubeClient
   readonly #known = new Map<string, DryObject>()
-  /** As the server has them, by path. */
+  /** The server's states, by path. */
   readonly #read = new Map<string, KubeObject>()
 
   constructor(kube: KubeClient) {
@@ -123,7 +126,7 @@ class DryRunCluster {
     if (name !== undefined && this.#known.get(at)?.now !== undefined)
       throw new KubeError(`${name} already exists`, { status: 409, reason: 'AlreadyExists' })
     const made = await this.#send('POST', path, options)
-    // Answers that are no objects, such as reviews, are asked and not kept.
+    // Answers without an object, such as reviews, are not remembered.
     if (name === undefined || (made.metadata as KubeObject['metadata'] | undefined)?.uid === undefined) return made
     return this.#put(at, { ...made, metadata: { ...made.metadata, resourceVersion: NO_VERSION } }, true)
   }
@@ -133,7 +136,7 @@ class DryRunCluster {
     const known = this.#known.get(at)
     if (known !== undefined && known.now === undefined && options.contentType !== APPLY) return throwNotFound(at)
     if (known?.now === undefined) {
-      // For the difference; most have been read before.
+      // The state before is needed for the difference; usually it was read before.
       if (!this.#read.has(at)) await this.#get(at, {}).catch(ifMissing)
       const answer = await this.#send(method, path, options)
       const version = answer.metadata.resourceVersion ?? ''
@@ -166,7 +169,7 @@ class DryRunCluster {
     return left
   }
 
-  /** D1. Of a deletion that says its options in a body, the server does not look at the query. */
+  /** D1. The server ignores the query of a deletion with options in its body. */
   async #send(method: Method, path: string, options: RequestOptions): Promise<KubeObject> {
     const query = { ...options.query, dryRun: 'All' }
     const body = method === 'DELETE' ? { ...DELETION, ...(options.body ?? {}), dryRun: ['All'] } : options.body
@@ -204,7 +207,7 @@ function isList(answer: object): answer is ObjectList {
   return 'items' in answer && Array.isArray(answer.items)
 }
 
-/** Selectors of equalities are what the engine asks with. */
+/** The engine uses equality selectors only. */
 function isSelected(
   { metadata }: KubeObject,
   { labelSelector = '', fieldSelector = '' }: RequestOptions['query'] & object,
@@ -215,21 +218,4 @@ function isSelected(
     return at < 0 ? metadata.labels?.[one] !== undefined : metadata.labels?.[one.slice(0, at)] === one.slice(at + 1)
   })
   return isMeant && (!fieldSelector.startsWith('metadata.name=') || fieldSelector === `metadata.name=${metadata.name}`)
-}
-
-type Fields = Readonly<Record<string, unknown>>
-
-/** A JSON merge patch on a value. Source: RFC 7386. */
-export function applyMergePatch(found: unknown, patch: unknown): unknown {
-  if (!isFields(patch)) return patch
-  const result = new Map(Object.entries(isFields(found) ? found : {}))
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) result.delete(key)
-    else result.set(key, applyMergePatch(result.get(key), value))
-  }
-  return Object.fromEntries(result)
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

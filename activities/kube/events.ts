@@ -1,5 +1,5 @@
-// Kubernetes Events: what `kubectl describe` shows of an error: a Warning for each change of lastError.
-// In level mode, where the plan alone writes the status, they are how `kubectl` shows a fault of any controller, and what its actions tell.
+// Writes Kubernetes Events, which `kubectl describe` shows: a Warning for each change of lastError. In level mode,
+// where only the plan writes the status, Events show faults and messages of actions.
 
 import { createHash } from 'node:crypto'
 import type { ErrorReport, Subject } from '../../workflows/kit/index.ts'
@@ -11,7 +11,7 @@ import { withDeadline } from './client-with-deadline.ts'
 const EVENTS = { apiVersion: 'v1', plural: 'events' }
 // The API server's limit for an Event's message.
 const MESSAGE_LIMIT = 1024
-// Nobody waits long for what only repeats something.
+// Short, because Events only repeat other information.
 export const EVENT_DEADLINE = { requestMs: 5000, totalMs: 5000 }
 
 type EventDeps = Pick<Deps, 'kube' | 'log' | 'now'>
@@ -20,8 +20,8 @@ type EventDeps = Pick<Deps, 'kube' | 'log' | 'now'>
 export type Involved = Subject & { readonly apiVersion: string }
 
 /**
- * Records a Warning on the subject. Repeated for the same job, or the same run in level mode, and error it is one Event. An Event that cannot
- * be written is logged and changes nothing else: it only repeats what status or journal say.
+ * Records a Warning on the subject. Repetitions for the same job (in level mode: run) and error are one Event. A failed
+ * write is logged and has no other effect, because status or journal contain the same information.
  */
 export async function recordWarning(
   deps: EventDeps,
@@ -43,19 +43,25 @@ export interface KubeEvent {
   readonly type: 'Normal' | 'Warning'
   readonly reason: string
   readonly message: string
-  /** Who says so. */
+  /** Component that reports the Event. */
   readonly source: string
-  /** What is said once: events with the same parts are one. */
+  /** Events with equal parts are one Event. */
   readonly identity: readonly string[]
   readonly annotations?: Readonly<Record<string, string>> | undefined
 }
 
-/** Records an Event on the subject. @returns whether it is there, also from before. @throws nothing that the API server says: that is logged. */
+/**
+ * Records an Event on the subject. Errors of the API server are logged.
+ *
+ * @returns whether the Event exists, also from an earlier call.
+ */
 export async function recordEvent(deps: EventDeps, involved: Involved, told: KubeEvent): Promise<boolean> {
   return (await writeEvent(deps, involved, told)) !== 'unwritten'
 }
 
-/** The same. @returns 'known' when it was there before: what is counted is counted with 'recorded', whoever says it again. */
+/**
+ * Like `recordEvent`. @returns 'known' when the Event existed; counters count only 'recorded'.
+ */
 export async function writeEvent(
   deps: EventDeps,
   involved: Involved,
@@ -65,7 +71,7 @@ export async function writeEvent(
   const { annotations } = told
   const hash = identityHash(told.identity)
   const at = deps.now().toISOString()
-  // Events on objects without namespace are in this one.
+  // Events on cluster-scoped objects are in this namespace.
   const namespace = involved.namespace === '' ? 'default' : involved.namespace
   const event = {
     apiVersion: 'v1',
@@ -91,12 +97,12 @@ export async function writeEvent(
   return 'recorded'
 }
 
-/** Events with the same parts are one. */
+/** Hash of the parts that identify an Event. */
 export function identityHash(identity: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(identity)).digest('hex')
 }
 
-/** What fits before the hash, and may stand before a dot. */
+/** The part of the name that fits before the hash and may precede a dot. */
 function namePrefix(name: string): string {
   return name.slice(0, 230).replace(/[^A-Za-z0-9]+$/, '')
 }

@@ -1,9 +1,11 @@
-// Follows the objects of one collection: lists them, then tells each change. For programs that keep all of it in memory, and no journal.
+// An informer without a journal: lists the objects of one collection and then emits each change, for programs that keep
+// all objects in memory.
 //
-//   F1. The first answer is a list. Whoever compares it with what he knows finds the deletions that nobody has told; so with every later one.
-//   F2. After an interruption the watch goes on where it was read to; only a server that cannot (410) is asked for a new list.
-//   F3. No error ends it: it waits, ever longer while nothing works, and tries again. Only the signal ends it.
-//   F4. Now and then it lists all the same: a watch may have left out what nobody would tell again.
+//   F1. The first result is a list, which also reveals deletions that were missed; so does every later list.
+//   F2. After an interruption the watch resumes at its last version; it lists again only when the server cannot resume
+//       (410).
+//   F3. No error ends the iteration: it retries with exponential back-off. Only the signal ends it.
+//   F4. It lists again after `relistMs`, because a watch may have missed a change.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -16,7 +18,7 @@ import { watchError, refusedWatch, needsList, readMessages } from './watch-strea
 export type FollowedChange =
   | { readonly type: 'listed'; readonly objects: readonly KubeObject[] }
   | { readonly type: 'event'; readonly eventType: EventType; readonly object: KubeObject }
-  /** What it does about it is to try again after this time. */
+  /** The watch is retried after this time. */
   | { readonly type: 'interrupted'; readonly error: unknown; readonly delayMs: number }
 
 export interface FollowOptions {
@@ -25,18 +27,18 @@ export interface FollowOptions {
   readonly signal: AbortSignal
   readonly random?: () => number
   readonly backoffMs?: { readonly first: number; readonly longest: number }
-  /** The longest time between two lists (F4). */
+  /** Maximum time between two lists (F4). */
   readonly relistMs?: number
 }
 
 const BACKOFF_MS = { first: 100, longest: 10_000 }
 const RELIST_MS = 600_000
-// The server ends a watch after a random time in between. Source: spec/engine.md 2.4.
+// The server ends a watch after a random time between these limits. Source: spec/engine.md 2.4.
 const WATCH_SECONDS = [300, 600] as const
 const WATCHDOG_MS = 75_000
 const PAGE_LIMIT = 500
 
-/** Ends when the signal is aborted. @throws nothing of the server. */
+/** Ends when the signal is aborted. Errors of the server are emitted, not thrown. */
 export async function* followObjects(
   kube: Pick<KubeClient, 'request' | 'stream'>,
   path: string,
@@ -56,7 +58,7 @@ export async function* followObjects(
         position.version = undefined
       leastMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0
     }
-    // A server that accepts and cuts at once meets the back-off, too.
+    // The back-off also applies to a server that accepts the watch and closes it immediately.
     const delayMs = Math.max(leastMs, delayAfter(position.failures++, backoffMs, random()))
     if (failure !== undefined) yield { type: 'interrupted', error: failure, delayMs }
     await pause(delayMs, signal)
@@ -69,7 +71,7 @@ interface Position {
   failures: number
 }
 
-/** Until the server ends the watch. */
+/** One watch until the server ends it. */
 async function* followOnce(
   kube: Pick<KubeClient, 'request' | 'stream'>,
   path: string,

@@ -1,7 +1,6 @@
-// HTTP to one Kubernetes API server: the few verbs that the engine uses, over one shared connection pool.
-// Not a typed client: bodies are plain JSON, kinds are addressed by apiVersion and plural.
-//
-// It knows no kubeconfig: where the server is, and as whom it is asked, is its access (client.ts, plain-access.ts).
+// HTTP client of one Kubernetes API server over a shared connection pool. It is untyped: bodies are plain JSON, kinds
+// are addressed by apiVersion and plural. Its KubeAccess supplies the address and the credentials (client.ts,
+// plain-kubeconfig.ts).
 
 import { readJson, writeJson } from '../../workflows/kit/index.ts'
 import { buildConnector, type Dispatcher, request as undiciRequest } from 'undici'
@@ -13,13 +12,13 @@ export interface RequestOptions {
   readonly body?: unknown
   readonly contentType?: string
   readonly signal?: AbortSignal | undefined
-  /** Instead of the client's. */
+  /** Overrides the client's limit. */
   readonly maxBodyBytes?: number
-  /** A list of which less is asked for when this does not come in time: a silence says little of the server yet. */
+  /** The caller retries a slow list with smaller pages, so a timeout does not mean that the server is down. */
   readonly isRetriedSmaller?: boolean
-  /** Form of the answer; JSON as it is without it. */
+  /** Media type of the answer; default: JSON. */
   readonly accept?: string
-  /** A header in which the token of the kubeconfig goes along as well, for who stands behind the API server: that takes the usual one away. */
+  /** Also sends the token in this header, for servers behind the API server, which removes the usual header. */
   readonly tokenHeader?: string
 }
 
@@ -37,55 +36,57 @@ export interface KubeConnection {
   /** PEM in base64; absent: the system's authorities. */
   readonly caData?: string
   readonly tlsServerName?: string
-  /** The server's certificate is not checked. */
+  /** The server's certificate is not verified. */
   readonly isInsecure: boolean
 }
 
 export interface KubeClient {
   readonly connection: KubeConnection
-  /** One request and its JSON answer. @throws KubeError for every status but 2xx, and when no answer comes. */
+  /**
+   * Sends one request and returns its JSON answer. @throws KubeError for a status outside 2xx, and without an answer.
+   */
   request<T>(method: Method, path: string, options?: RequestOptions): Promise<T>
-  /** One GET whose body is read as it comes; the caller looks at the status code itself. */
+  /** Sends a GET with a streamed body; the caller checks the status code. */
   stream(path: string, signal: AbortSignal): Promise<StreamedResponse>
   close(): Promise<void>
 }
 
-/** Where an API server is, and as whom it is asked. */
+/** Address of an API server, and the credentials to use. */
 export interface KubeAccess {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly server: string
-  /** Read each time: the file of the pod's authority rotates. */
+  /** Called for each use, because the pod's authority file rotates. */
   readonly connection: () => KubeConnection
-  /** Asked for again now and then: tokens rotate. */
+  /** Called again after AUTHENTICATION_TTL_MS, because tokens rotate. */
   readonly authenticate: () => Promise<Authentication>
 }
 
 export interface Authentication {
   readonly headers: Readonly<Record<string, string>>
-  /** How connections are made: authorities, certificate and key. */
+  /** TLS options of connections: authorities, certificate and key. */
   readonly connect: buildConnector.BuildOptions
-  /** In place of connections made so, over a proxy. */
+  /** Used instead of `connect`, for a proxy. */
   readonly dispatcher?: Dispatcher | undefined
 }
 
 export interface HttpClientOptions {
   /** Name in User-Agent and in audit logs. */
   readonly userAgent?: string
-  /** A longer answer is a failure; absent: no limit. For servers that are not trusted. */
+  /** Maximum size of an answer, for untrusted servers; absent: no limit. */
   readonly maxBodyBytes?: number
-  /** In place of connections as the kubeconfig says; closed with the client. */
+  /** Used instead of the kubeconfig's connections; closed with the client. */
   readonly dispatcher?: Dispatcher
   readonly silence?: SilenceLimits
 }
 
-// Tokens from files and exec plugins are asked for again after this time; in-cluster tokens rotate hourly.
+// Tokens from files and exec plugins are read again after this time; in-cluster tokens rotate hourly.
 const AUTHENTICATION_TTL_MS = 60_000
-// Less than short calls have (kit/run/loop/temporal.ts), so that they can say what did not answer.
+// Less than the time limit of short calls (kit/run/loop/temporal.ts), so that their error names the request.
 const CLIENT_TIMEOUT_MS = 28_000
 
 const SIZES = new WeakMap<object, number>()
 
-/** Length of the text that an answer was parsed from; of anything else that of its JSON. */
+/** Length of the text that an answer was parsed from; for other objects the length of their JSON. */
 export function answerBytes(answer: object): number {
   return SIZES.get(answer) ?? writeJson(answer).length
 }
@@ -201,12 +202,10 @@ function bodyTooLong(bytes: number): Error {
   return Object.assign(new Error(`the body is longer than ${bytes} bytes`), { code: 'BODY_TOO_LONG' })
 }
 
-// The body of an answer, of whatever server: bounded, for nobody knows what it sends.
-
 /**
- * All of it. A body that is too long is left where that is seen, which destroys it, and with it the connection.
+ * Reads a whole body up to a limit. Ending the iteration early destroys the body and its connection.
  *
- * @throws what `excess` makes when there are more than `most` bytes; what the body throws.
+ * @throws the error of `excess` for more than `most` bytes; errors of the body.
  */
 export async function readBody(body: AsyncIterable<unknown>, most: number, excess: () => Error): Promise<Buffer> {
   const chunks: Buffer[] = []

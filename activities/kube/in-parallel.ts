@@ -1,6 +1,9 @@
-// Many requests to one server, a few at a time.
+// Limits the number of concurrent requests to one server.
 
-/** Calls `work` for each element, at most `limit` at a time; results in the order of the elements. The first failure is thrown and stops what was not begun. */
+/**
+ * Calls `work` for each element, at most `limit` at a time; returns the results in the order of the elements. The first
+ * failure is thrown, and no further call begins.
+ */
 export async function inParallel<Element, Result>(
   elements: readonly Element[],
   limit: number,

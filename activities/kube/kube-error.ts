@@ -1,5 +1,5 @@
-// What can go wrong at the Kubernetes API, as data. Apart from how it leaves an activity (errors.ts): a command line has no activities, and need not load
-// what they fail with.
+// Errors of the Kubernetes API as data. Separate from their conversion for activities (errors.ts), because the command
+// line need not load Temporal's failures.
 
 import { blankValues, refusedField } from './redact-message.ts'
 
@@ -8,20 +8,20 @@ interface ErrorResponse {
   readonly headers: Readonly<Record<string, unknown>>
 }
 
-/** As the server calls it: the kind by its plural. */
+/** The server's name of an object: the kind by its plural. */
 interface MissingObject {
   readonly kind: string
   readonly name: string
 }
 
-/** An answer of 400 and above, or no answer (status 0). */
+/** A response with status 400 or above, or no response (status 0). */
 export class KubeError extends Error {
   readonly status: number
   readonly reason: string
   readonly retryAfterMs: number | undefined
-  /** Of a 404: the object that the server says it does not have. Undefined: it says none, as where it does not know the path. */
+  /** For a 404: the missing object. Undefined if the server names none, for example for an unknown path. */
   readonly missing: MissingObject | undefined
-  /** An admission webhook or policy of the cluster has denied the request, with whatever status: one that rules may let pass later. */
+  /** An admission webhook or policy denied the request, with any status; its rules may allow the request later. */
   readonly isDenial: boolean
 
   constructor(
@@ -44,7 +44,7 @@ export class KubeError extends Error {
     this.isDenial = fields.isDenial ?? false
   }
 
-  /** The same without these texts, which a server, or a webhook of it, may have quoted. */
+  /** Returns the error without these texts, which a server or webhook may have quoted. */
   redacting(texts: readonly string[]): KubeError {
     const told = texts.filter((text) => text.trim() !== '' && this.message.includes(text))
     if (told.length === 0) return this
@@ -52,13 +52,18 @@ export class KubeError extends Error {
     return this.withMessage(message)
   }
 
-  /** The same in other words. */
+  /** Returns the error with another message. */
   withMessage(message: string): KubeError {
     const { status, reason, retryAfterMs, isDenial } = this
     return new KubeError(message, { status, reason, retryAfterMs, isDenial })
   }
 
-  /** @param sent the body of the request: its texts are taken out of the server's words, and its name is used where the answer has none. */
+  /**
+   * Creates the error of a response.
+   *
+   * @param sent the request's body: its texts are removed from the server's message, and its name is used if the
+   * response has none.
+   */
   static fromResponse(request: string, response: ErrorResponse, text: string, sent?: unknown): KubeError {
     const answer = parseStatus(response.statusCode, text, sent)
     const { isDenial } = answer
@@ -84,16 +89,18 @@ export class KubeError extends Error {
   }
 }
 
-// etcd and gRPC refuse what is too large with an answer that looks like a failure of the server; it would be tried again for ever.
+// etcd and gRPC refuse an object that is too large with an answer like a server error, which would be retried for ever.
 const TOO_LARGE = /request is too large|trying to send message larger than max/
 
-// The server's reason is InternalError, as for its own faults. Source: k8s.io/apiserver, webhook errors ("failed calling webhook").
+// The server's reason is InternalError, as for its own errors. Source: k8s.io/apiserver, webhook errors ("failed
+// calling webhook").
 const WEBHOOK_AWAY = /^Internal error occurred: failed calling webhook /
 
 /** The cause of an HTTP 403 for a create in a namespace that has a deletionTimestamp. Source: k8s.io/api/core/v1, NamespaceTerminatingCause. */
 const NAMESPACE_TERMINATING = 'NamespaceTerminating'
 
-// The server's reason for a terminating namespace is Forbidden, as for missing rights; only the cause tells them apart.
+// The server's reason for a terminating namespace is Forbidden, as for missing rights; only the cause distinguishes
+// them.
 function reasonOf(status: number, { reason, message, isDenial, causes }: ReadStatus): string {
   if (WEBHOOK_AWAY.test(message)) return 'WebhookUnavailable'
   return status === 403 && !isDenial && causes.includes(NAMESPACE_TERMINATING) ? NAMESPACE_TERMINATING : reason
@@ -114,18 +121,18 @@ interface ReadStatus {
   readonly message: string
   readonly missing?: MissingObject | undefined
   readonly isDenial: boolean
-  /** The reasons of the causes in the status' details. */
+  /** Reasons of the causes in the status' details. */
   readonly causes: readonly string[]
 }
 
-// The server's own words before those of a webhook, whose status may have any code and any reason, and before those of a policy.
-// Source: k8s.io/apiserver, ToStatusErr of webhooks' errors, and the validating admission policies.
+// Prefixes of denials by webhooks, whose status may have any code and reason, and by policies. Source:
+// k8s.io/apiserver, ToStatusErr of webhooks' errors, and the validating admission policies.
 const DENIED = [
   /^(?<by>admission webhook "[^"]{1,253}" denied the request)(?:: (?<sentence>[^]*)| without explanation)$/,
   /^\S+ "[^"]*" is (?<by>forbidden: ValidatingAdmissionPolicy '[^']{1,253}'(?: with binding '[^']{1,253}')? denied request): (?<sentence>[^]*)$/,
 ]
 
-/** The words of a denial that may be shown: who denies, and why, without values. */
+/** The message of a denial without values: the denying webhook or policy, and its reason. */
 function denialText(message: string): string | undefined {
   for (const form of DENIED) {
     const { by, sentence } = form.exec(message)?.groups ?? {}
@@ -134,7 +141,7 @@ function denialText(message: string): string | undefined {
   return undefined
 }
 
-// Webhooks of some libraries give a whole sentence for the reason; it is in the message as well.
+// Some webhook libraries use a whole sentence as the reason; the message contains it too.
 function denialReason({ reason }: ApiStatus): string {
   return typeof reason === 'string' && /^[A-Za-z]{1,64}$/.test(reason) ? reason : 'WebhookDenied'
 }
@@ -150,12 +157,12 @@ function parseStatus(status: number, text: string, sent: unknown): ReadStatus {
     return { reason, message, missing: missingIn(body), isDenial: false, causes: causesIn(body) }
   } catch {
     if (status === 422) return { reason: 'Unknown', message: '', isDenial: false, causes: [] }
-    // Proxies answer with text; its beginning is all a person needs.
+    // Proxies answer with text; its first 200 characters are enough for users.
     return { reason: 'Unknown', message: text.slice(0, 200), isDenial: false, causes: [] }
   }
 }
 
-// Proxies may answer with anything.
+// Proxies may answer with any JSON.
 function causesIn({ details }: ApiStatus): readonly string[] {
   const causes: unknown = details?.causes
   if (!Array.isArray(causes)) return []
@@ -167,7 +174,7 @@ function missingIn({ reason, details }: ApiStatus): MissingObject | undefined {
   return reason === 'NotFound' && typeof kind === 'string' && typeof name === 'string' ? { kind, name } : undefined
 }
 
-// The server's own words for a refused object quote the values that it refuses, and templates may fill them with secrets.
+// The server's message for a refused object quotes values, and templates may have filled them with secrets.
 function refusedObjectText({ details = {} }: ApiStatus, sent: unknown): string {
   const { kind = 'object', name = '', causes = [] } = details
   const what = [
@@ -192,13 +199,13 @@ function nameIn(body: unknown): string {
   return typeof name === 'string' ? name : ''
 }
 
-// A patch that was asked for strictly is refused as a whole, and quoted; the names of the fields come last.
+// The server refuses a strict patch as a whole and quotes it; the names of unknown fields come last.
 function unknownFields(message: string): readonly string[] {
   const [, told = ''] = /[^]*: strict decoding error: ([^]*)$/.exec(message) ?? []
   return [...told.matchAll(/unknown field "([^"]+)"/g)].flatMap(([, field]) => field ?? [])
 }
 
-// What a webhook answers with is about its rules, not about the object that was asked for.
+// A denial is not an answer about the requested object.
 const hasStatus = (error: unknown, status: number): error is KubeError =>
   error instanceof KubeError && error.status === status && !error.isDenial
 
@@ -207,21 +214,24 @@ export const isAlreadyExists = (error: unknown): error is KubeError =>
   hasStatus(error, 409) && error.reason === 'AlreadyExists'
 export const isConflict = (error: unknown): error is KubeError => hasStatus(error, 409) && error.reason === 'Conflict'
 
-/** Whether the server refuses to create an object because its namespace is being deleted. The same request succeeds in a new namespace of that name. */
+/**
+ * Whether the server refuses to create an object because its namespace is being deleted. The same request succeeds in a
+ * new namespace of that name.
+ */
 export const isNamespaceTerminating = (error: unknown): error is KubeError =>
   error instanceof KubeError && error.reason === NAMESPACE_TERMINATING
 
-// Trying again cannot help: what we send is wrong. Not so 401 and 403: tokens rotate, a restarted server learns its roles late,
-// and a quota may be raised.
+// Retries cannot succeed, because the request is wrong. 401 and 403 are not final: tokens rotate, a restarted server
+// loads its roles late, and a quota may be raised.
 const FINAL_STATUS = new Set([400, 405, 413, 415, 422])
 
 /** Whether the same request cannot succeed later. */
 export const isFinal = (error: KubeError): boolean => FINAL_STATUS.has(error.status)
 
-// Of the server as a whole, or of the moment: overloaded, away, slow, or a conflict.
+// Temporary states of the server: overloaded, away, slow, or a conflict.
 const PASSING_STATUS = new Set([0, 401, 408, 409, 429, 502, 503, 504])
 
-/** Whether the server has answered about this object that it does not take the request: by its rules, its roles, or a webhook of theirs. */
+/** Whether the server refuses the request for this object: by its rules, its roles, or a webhook. */
 export const isRefusal = (error: KubeError): boolean => !PASSING_STATUS.has(error.status)
 
 const REFUSALS: ReadonlySet<string> = new Set([
@@ -229,5 +239,5 @@ const REFUSALS: ReadonlySet<string> = new Set([
   ...['WebhookDenied', 'WebhookUnavailable', NAMESPACE_TERMINATING],
 ])
 
-/** The same, of the reason that a failure has kept. */
+/** Like `isRefusal`, for the reason stored in a failure. */
 export const isRefusalReason = (reason: string): boolean => REFUSALS.has(reason)

@@ -1,20 +1,23 @@
-// Connections to API servers of which a silent end is noticed, as after a failover, also of those on which somebody only listens.
+// Connection pool that notices silently broken connections, as after a failover, also those that only receive
+// (watches).
 //
-//   A1. Over HTTP/2, as API servers have it, the server is pinged, and a connection on which nothing came for 20 s is closed with all that waits on it.
-//   A2. Over HTTP/1.1 there is no such question: the system probes the connection (keep-alive), dead after 20 s without an answer.
-//   A3. A time in which this process does nothing, such as one in which it is stopped, is no silence of the server's.
+//   A1. Over HTTP/2, as API servers use it, the client pings the server; a connection without received bytes for 20 s
+//       is closed, and its requests fail.
+//   A2. Over HTTP/1.1, which has no ping, the operating system probes the connection (keep-alive); it is dead after 20
+//       s without an answer.
+//   A3. Time in which this process does not run, for example while it is stopped, does not count.
 
 import type { Socket } from 'node:net'
 
 import { Agent, type buildConnector } from 'undici'
 
-/** Load balancers forget silent connections after a minute; the system probes ten times, each second. */
+/** Load balancers drop silent connections after a minute; the operating system probes ten times, once per second. */
 export const PROBE_AFTER_MS = 10_000
 
 export interface SilenceLimits {
   /** Milliseconds between two pings (8,000). */
   readonly pingMs?: number
-  /** After which a connection without a byte is closed (20,000). */
+  /** Milliseconds without a byte after which a connection is closed (20,000). */
   readonly silentMs?: number
 }
 
@@ -22,7 +25,7 @@ const PING_MS = 8000
 const SILENT_MS = 20_000
 const CHECKS = 10
 
-/** A pool whose connections `connect` makes. */
+/** Creates a pool whose connections are opened by `connect`. */
 export function createLiveAgent(connect: buildConnector.connector, limits: SilenceLimits = {}): Agent {
   const { pingMs = PING_MS, silentMs = SILENT_MS } = limits
   return new Agent({
@@ -43,7 +46,7 @@ function isPinged(socket: Socket): boolean {
 
 function closeWhenSilent(socket: Socket, silentMs: number): void {
   let known = socket.bytesRead
-  // Counted in looks, not by a clock (A3).
+  // Counted in checks, not by a clock (A3).
   let silent = 0
   const looking = setInterval(() => {
     silent = socket.bytesRead === known ? silent + 1 : 0

@@ -1,43 +1,43 @@
-// The names under which the engine's writes stand in `managedFields` of objects.
+// Field managers: the engine's manager names, and the fields that managers own by `metadata.managedFields`. Pure.
+//
+//   F1. A field without fields below it is owned as a whole: a scalar, an empty map, or an atomic map or list.
+//   F2. Elements of a list with keys are found by their keys, elements of a set by their value. The managers that added
+//       an element own it; managers that only changed its fields do not.
+//
+// Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/ and the format FieldsV1 of
+// ManagedFieldsEntry.
 
 import { type By, controllerInID, readJson } from '../../workflows/kit/index.ts'
 import type { ObjectMeta } from './client.ts'
-import { fieldOf } from './merge-patch.ts'
+import { fieldOf, isRecord } from './merge-patch.ts'
 
-/** What the field managers of all controllers begin with. */
+/** Prefix of all controllers' field managers. */
 export const FIELD_MANAGER_PREFIX = 'pawl-'
 
-/** The name under which a controller's writes stand in `managedFields`. */
+/** The field manager of a controller. */
 export function fieldManagerOf({ workflowID, controller }: Pick<By, 'workflowID' | 'controller'>): string {
   return `${FIELD_MANAGER_PREFIX}${controller ?? controllerInID(workflowID)}`
 }
 
-// Whose a field of a status is, by what the API server keeps of it (`managedFields`).
-
-/** Whether somebody else than the engine has written what stands there. What nobody is known for counts as the engine's. */
+/**
+ * Whether another manager than the engine's has written a status field. A field without an owner counts as the
+ * engine's.
+ */
 export function isWrittenByOthers({ metadata }: { readonly metadata: object }, field: string): boolean {
   const { managedFields = [] } = metadata as Pick<ObjectMeta, 'managedFields'>
   const owners = managedFields.filter(({ fieldsV1 }) => fieldsV1?.['f:status']?.[`f:${field}`] !== undefined)
   return owners.length > 0 && !owners.some(({ manager = '' }) => manager.startsWith(FIELD_MANAGER_PREFIX))
 }
 
-// The fields of an object that field managers own, as the API server keeps them in `metadata.managedFields`. Pure.
-//
-//   F1. A field without fields below it is owned as a whole: a scalar, an empty map, or a map or list that the API calls atomic.
-//   F2. Elements of a list with keys are found by their keys, elements of a set by their value; an element is owned by the managers that have added
-//       it, not by those that have only changed fields in it.
-//
-// Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/ and the format FieldsV1 of ManagedFieldsEntry.
-
 export interface FieldSet {
-  /** Whether the field itself is owned, and not only fields below it. */
+  /** Whether the field itself is owned, not only fields below it. */
   readonly isOwned: boolean
   readonly fields: ReadonlyMap<string, FieldSet>
   readonly elements: readonly ElementSet[]
 }
 
 export interface ElementSet {
-  /** The fields by which the element is found; undefined in a set of scalars. */
+  /** Key fields of the element; undefined in a set of scalars. */
   readonly key: Readonly<Record<string, unknown>> | undefined
   /** The scalar of a set. */
   readonly value: unknown
@@ -47,15 +47,15 @@ export interface ElementSet {
 type Entry = NonNullable<ObjectMeta['managedFields']>[number]
 type Tree = Readonly<Record<string, unknown>>
 
-/** The union of what the chosen managers own; undefined when that is nothing. */
+/** Union of the fields of the selected managers; undefined if empty. */
 export function ownedFields(
   { managedFields }: Pick<ObjectMeta, 'managedFields'>,
   isChosen: (entry: Entry) => boolean,
 ): FieldSet | undefined {
   if (!Array.isArray(managedFields)) return undefined
-  const entries = (managedFields as readonly unknown[]).filter(isTree) as readonly Entry[]
+  const entries = (managedFields as readonly unknown[]).filter(isRecord) as readonly Entry[]
   const trees = entries.filter(isChosen).map(({ fieldsV1 }): unknown => fieldsV1)
-  return setOf(trees.filter(isTree))
+  return setOf(trees.filter(isRecord))
 }
 
 /** Whether managers own single elements of the list. */
@@ -73,7 +73,7 @@ function setOf(trees: readonly Tree[]): FieldSet | undefined {
   const below = new Map<string, Tree[]>()
   for (const tree of trees) {
     for (const [name, child] of Object.entries(tree)) {
-      if (name === '.' || !isTree(child)) continue
+      if (name === '.' || !isRecord(child)) continue
       const known = below.get(name)
       if (known === undefined) below.set(name, [child])
       else known.push(child)
@@ -94,18 +94,14 @@ function elementOf(name: string, set: FieldSet): ElementSet | undefined {
   if (!/^[kv]:/.test(name)) return undefined
   const value = parsed(name.slice(2))
   if (name.startsWith('v:')) return { key: undefined, value, set }
-  return isTree(value) ? { key: value, value: undefined, set } : undefined
+  return isRecord(value) ? { key: value, value: undefined, set } : undefined
 }
 
 function parsed(text: string): unknown {
   try {
     return readJson(text)
   } catch {
-    // A key in another form than the API documents finds no element.
+    // A key in an undocumented form matches no element.
     return undefined
   }
-}
-
-function isTree(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

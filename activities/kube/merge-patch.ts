@@ -1,10 +1,10 @@
-// JSON merge patches (RFC 7386) from what is to what shall be. Pure.
+// JSON merge patches (RFC 7386): the difference of two objects, and its application. Pure.
 
-import type { Patch } from './write.ts'
+export type Patch = Readonly<Record<string, unknown>>
 
 /**
- * The merge patch that turns `current` into `desired`; undefined when nothing differs. Lists are replaced as a whole.
- * A null in `desired` cannot be expressed by a merge patch and counts as absent.
+ * The merge patch from `current` to `desired`; undefined without a difference. Lists are replaced as a whole. A merge
+ * patch cannot set null, so null in `desired` counts as absent.
  */
 export function mergePatch(current: Patch, desired: Patch): Patch | undefined {
   const patch = new Map<string, unknown>()
@@ -19,18 +19,20 @@ export function mergePatch(current: Patch, desired: Patch): Patch | undefined {
   return patch.size === 0 ? undefined : Object.fromEntries(patch)
 }
 
-/** Keys are the user's: `constructor` and `__proto__` are something on every object of the language. */
+/** Reads an own property: keys come from users, and `constructor` and `__proto__` exist on every JavaScript object. */
 export function fieldOf(record: Patch, key: string): unknown {
   return Object.hasOwn(record, key) ? record[key] : undefined
 }
 
-/** As `mergePatch`, but keys that only `current` has stay: for labels and annotations, which others may write too. */
+/**
+ * Like `mergePatch`, but keeps keys that only `current` has: for labels and annotations, which other writers may add.
+ */
 export function additivePatch(current: Patch, desired: Patch): Patch | undefined {
   const own = Object.fromEntries(Object.keys(desired).map((key) => [key, fieldOf(current, key)]))
   return mergePatch(own, desired)
 }
 
-/** Labels or annotations for a new object: those that it shall have, without those that it shall not. */
+/** Labels or annotations of a new object: the entries with a value. */
 export function withoutUndefined(
   desired: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
@@ -52,6 +54,18 @@ function sameValue(left: unknown, right: unknown): boolean {
   return left === right
 }
 
-function isRecord(value: unknown): value is Patch {
+/** Whether a JSON value is an object, not a list or null. */
+export function isRecord(value: unknown): value is Patch {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Applies a merge patch to a value. Source: RFC 7386. */
+export function applyMergePatch(value: unknown, patch: unknown): unknown {
+  if (!isRecord(patch)) return patch
+  const result = new Map(Object.entries(isRecord(value) ? value : {}))
+  for (const [key, change] of Object.entries(patch)) {
+    if (change === null) result.delete(key)
+    else result.set(key, applyMergePatch(result.get(key), change))
+  }
+  return Object.fromEntries(result)
 }

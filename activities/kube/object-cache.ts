@@ -1,12 +1,13 @@
-// Objects as this process last saw them, so that what the journal knows to be unchanged is not read again. Bounded; never written to disk.
+// Caches objects, so that objects unchanged by the journal's versions are not read again. Bounded by bytes; in memory
+// only.
 //
-//   O1. An object is replaced only by a newer version of itself.
-//   O2. It is used only where the journal, or the reader, says which version is the newest: alone the cache proves nothing.
+//   O1. An object is replaced only by a newer version.
+//   O2. An entry is used only if the journal or the caller knows the newest version: the cache alone proves nothing.
 
 import type { KubeObject } from './client.ts'
 import { answerBytes } from './http-client.ts'
 
-// Text of the API server's answers; the objects made of it take some three times as much.
+// Bytes of the API server's answers; the parsed objects take about three times as much.
 const LIMIT_BYTES = 24 * 1024 * 1024
 
 export class ObjectCache {
@@ -23,7 +24,7 @@ export class ObjectCache {
     return this.#objects.get(uid)?.object
   }
 
-  /** Remembers an object; returns the newer of it and what was known (O1). */
+  /** Stores an object; returns the newer of the given and the stored version (O1). */
   put(object: KubeObject): KubeObject {
     const { uid } = object.metadata
     if (uid === undefined) return object
@@ -43,7 +44,7 @@ export class ObjectCache {
     this.#objects.delete(uid)
   }
 
-  // The oldest goes first; a write puts its object at the end again.
+  // The oldest entry is removed first; storing an object again moves it to the end.
   #trim(): void {
     for (const uid of this.#objects.keys()) {
       if (this.#bytes <= this.#limit) return
@@ -52,16 +53,18 @@ export class ObjectCache {
   }
 }
 
-/** Versions of one object may be compared as numbers (Kubernetes, "resourceVersion" since 1.35; etcd's revisions always). */
+/**
+ * Versions of one object are comparable as numbers (Kubernetes, "resourceVersion" since 1.35; etcd's revisions always).
+ */
 export function versionOf({ metadata }: KubeObject): number {
   return Number(metadata.resourceVersion ?? 0)
 }
 
-// Objects that only a list of the bridge has lacked (`presumedDeleted`), and that the server has confirmed to be gone: their rows stay in the journal as long as their
-// owner lives, and would cost every pass a request.
+// Objects that were missing in a list of the bridge (`presumedDeleted`), and whose deletion the server has confirmed.
+// Their rows stay in the journal while their owner exists, and would cost every pass a request.
 //
-//   G1. For a while only: a server that was behind may have lacked what there is, and nothing tells of it.
-//   G2. Of the version that the journal knows; what comes to life again has a row of another one.
+//   G1. A confirmation expires, because a server that was behind may have lacked an existing object.
+//   G2. A confirmation is valid for one version; a recreated object has a row with another version.
 
 const CONFIRMED_FOR_MS = 10 * 60_000
 const MOST_OBJECTS = 10_000
@@ -86,7 +89,7 @@ export class DeletedObjects {
     return until !== undefined && until.version === version && now.getTime() < until.ms
   }
 
-  /** It was seen. */
+  /** The object exists. */
   forget(uid: string): void {
     this.#until.delete(uid)
   }

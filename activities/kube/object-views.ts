@@ -1,4 +1,5 @@
-// What workflows see of objects: names, states and versions; never bodies. Pure functions over objects as the API server has them.
+// Views of objects: names, states and versions for workflows, never bodies; and objects by the type of their kind.
+// Pure.
 
 import {
   type ErrorReport,
@@ -18,12 +19,12 @@ interface JobStatus {
   readonly lastError?: ErrorReport
 }
 
-/** The status, by its fields; none when there is no status. The server has checked that it is an object. */
+/** The fields of the status; empty without a status. The server has checked that it is an object. */
 export function statusOf(object: KubeObject): Readonly<Record<string, unknown>> {
   return (object['status'] ?? {}) as Readonly<Record<string, unknown>>
 }
 
-/** The part of a subject that every job controller looks at. */
+/** The fields of a subject that every job controller reads. */
 export function targetView(object: KubeObject): TargetView {
   const status: JobStatus = object['status'] ?? {}
   const { lastError } = status
@@ -45,19 +46,17 @@ export function ownerOf(object: Pick<KubeObject, 'metadata'>): OwnerReference | 
   return ownerReferenceOf(object)
 }
 
-/** Under deletion with no finalizer left: the server has removed it with this write. */
+/** The object has a deletionTimestamp and no finalizer: the server has deleted it with this write. */
 export function isDeletedWithoutFinalizers({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0
 }
 
-// Objects of a kind as the API server has stored them, by the kind that was asked for.
-
-/** The type that a kind's definition derives; any object for kinds that are known by their names and paths only. */
+/** The type derived from a kind's definition; any object for kinds without one. */
 export type StoredAs<Watched extends WatchedKind> = Watched extends Kind ? ObjectOf<Watched> : KubeObject
 
 /**
- * What the server answered about an object of this kind, as that. No cast but this one: the server has checked the object against the CRD
- * that is generated from the same definition.
+ * Returns an object of the server with the type of its kind. This is the only such cast: the server has validated the
+ * object against the CRD generated from the same definition.
  */
 export function storedAs<Watched extends WatchedKind>(_watched: Watched, object: KubeObject): StoredAs<Watched> {
   return object as unknown as StoredAs<Watched>

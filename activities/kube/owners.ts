@@ -1,12 +1,12 @@
-// Who owns an object: the one reference that controllers write, and the one check whether an object is theirs.
-// Source: docs/architecture.md "Namespaces are walls".
+// Owner references: the form that controllers write, and the check whether an owner controls an object. Source:
+// docs/architecture.md "Namespaces are walls".
 
 import { groupKindOf, isChildOf, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { KubeObject, OwnerReference } from './client.ts'
 
 type OwnerKind = Pick<WatchedKind, 'apiVersion' | 'kind'>
 
-/** Of an owner that waits for what it owns when it is deleted in the foreground. */
+/** A controlling owner reference; a foreground deletion of the owner waits for the object. */
 export function ownerReference({ apiVersion, kind }: OwnerKind, { name, uid }: OwnerName): OwnerReference {
   return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }
 }
@@ -16,7 +16,9 @@ interface OwnerName {
   readonly uid: string
 }
 
-/** Whether this owner controls the object (kit/run/owners.ts). An owner without namespace may own anywhere. */
+/**
+ * Whether this owner controls the object (kit/run/owners.ts). A cluster-scoped owner may own objects in any namespace.
+ */
 export function isOwnedBy(
   object: Pick<KubeObject, 'metadata'>,
   kind: OwnerKind,
@@ -26,8 +28,9 @@ export function isOwnedBy(
 }
 
 /**
- * Whether the object is this owner's (isOwnedBy), or would be if the only owner that it names controlled it: so Landscaper leaves its data and the exports
- * of items, for the garbage collector alone. What is written next has a reference that controls.
+ * Whether the owner controls the object (isOwnedBy), or would if its only owner reference were controlling. Landscaper
+ * writes such references on its data and the exports of items, for the garbage collector. The next write of Pawl makes
+ * the reference controlling.
  */
 export function isOnlyOwnedBy(
   object: Pick<KubeObject, 'metadata'>,
@@ -40,7 +43,7 @@ export function isOnlyOwnedBy(
   return isOwnedBy({ metadata: { ...object.metadata, ownerReferences } }, kind, owner)
 }
 
-/** The only owner that an object names, whether it controls it or not. */
+/** The only owner reference of an object, controlling or not. */
 export function onlyOwnerOf({ metadata }: Pick<KubeObject, 'metadata'>): OwnerReference | undefined {
   const [only, ...others] = metadata.ownerReferences ?? []
   return others.length === 0 ? only : undefined

@@ -1,42 +1,47 @@
-// A list, page after page. A page that is too large, or takes the server too long, is asked for again with fewer objects.
+// Reads a list in pages. A page that is too large or too slow is requested again with fewer objects.
 //
-//   P1. Smaller pages go on behind the last one that came: what was read is not read again, and the list stays one.
-//   P2. An object that is too large by itself is named: the list fails, for without it nobody could tell it from one that is gone.
-//   P3. What is too large is halved until it fits. What is slow is made much smaller twice, and no more: a server that is slow because it has too much to do
-//       gets no further requests for it, and the caller's back-off has the word.
+//   P1. Smaller pages continue after the last received page: no object is read twice, and the list stays consistent.
+//   P2. If one object alone is too large, the list fails and names it, because a missing object would count as deleted.
+//   P3. The size of pages that are too large is halved until a page fits. Slow pages are made much smaller at most
+//       twice, because further requests would increase the load of an overloaded server; then the caller's back-off
+//       applies.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KubeClient, KubeObject, ObjectList, RequestOptions } from './client.ts'
 import { KubeError } from './errors.ts'
 
 export interface PagesOptions {
-  /** Selectors, and how fresh the list has to be. */
+  /** Selectors, and the required freshness. */
   readonly query?: Readonly<Record<string, string>>
-  /** Objects per page; undefined: all at once, which servers answer from memory, unless that is too large, or was the last time. */
+  /**
+   * Objects per page; undefined: the whole list at once, which servers answer from memory, unless that was too large
+   * now or the last time.
+   */
   readonly limit: number | undefined
   readonly signal?: AbortSignal | undefined
-  /** What a page may have at the most; beyond, the process would hold it as text and as objects. Default 32 MiB: 500 Pods are some 5. */
+  /** Maximum bytes of a page, which the process holds as text and as objects. Default 32 MiB: 500 Pods take about 5. */
   readonly mostBytes?: number
 }
 
-/** As the server sends it, with what was asked for. Of a server that is not trusted nothing is what it says. */
+/** A page of the server with its requested limit. The content of untrusted servers is not validated. */
 export interface Page extends ObjectList {
   readonly limit: number | undefined
 }
 
 const MIB = 1024 * 1024
-/** What is tried after all at once. */
+/** First page size after the whole list at once failed. */
 const FIRST_LIMIT = 500
-/** P3 */
+/** A slow page is divided by this number (P3). */
 const SLOW_PART = 8
 const MOST_SLOW = 2
-/** A server that wants more time than this is asked again by whoever comes back later. */
+/** A server with a longer Retry-After is not asked again in this call. */
 const LONGEST_PAUSE_MS = 5000
 
 /**
- * The pages of one consistent list.
+ * Reads the pages of one consistent list.
  *
- * @throws KubeError: `RequestEntityTooLarge` for an object that is too large by itself; 410 when the server does not know the list any more.
+ * @throws KubeError: `RequestEntityTooLarge` for an object that is too large by itself; 410 when the list has expired
+ * on the server.
  */
 export async function* readPages(
   kube: Pick<KubeClient, 'request'>,
@@ -60,7 +65,7 @@ export async function* readPages(
       continue
     }
     const isWhole = token === undefined && nextOf(list) === ''
-    // One that came whole comes so again, all at once.
+    // A list that fit at once is requested at once the next time.
     if (wanted === undefined) rememberPageLimit(remembered, isWhole ? undefined : limit)
     token = nextOf(list)
     pace = { limit, slow: 0 }
@@ -70,7 +75,7 @@ export async function* readPages(
 
 interface PageSize {
   readonly limit: number | undefined
-  /** How often in a row the server was too slow. */
+  /** Number of consecutive slow answers. */
   readonly slow: number
 }
 
@@ -80,7 +85,9 @@ function withLimit(query: Readonly<Record<string, string>>, limit: number | unde
   return limit === undefined ? query : { ...query, limit: String(limit) }
 }
 
-/** P3. @throws the error where nothing smaller is to be asked for. */
+/**
+ * The next page size (P3). @throws the error if no smaller page should be requested.
+ */
 async function nextPageSize(pace: PageSize, error: unknown, signal: AbortSignal | undefined): Promise<PageSize> {
   const { limit, slow } = pace
   if (isTooLarge(error)) return { limit: limit === undefined ? FIRST_LIMIT : Math.floor(limit / 2), slow }
@@ -95,7 +102,7 @@ function nextOf({ metadata }: { readonly metadata?: unknown }): string {
   return typeof token === 'string' ? token : ''
 }
 
-/** All objects of a list. */
+/** Reads all objects of a list. */
 export async function readAll(
   kube: Pick<KubeClient, 'request'>,
   path: string,
@@ -106,7 +113,7 @@ export async function readAll(
   return objects
 }
 
-// How fresh a list is was said when it was begun; the server refuses to hear it again.
+// The first request set the freshness; the server rejects it in later ones.
 function selectorsIn(query: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(query).filter(([name]) => !name.startsWith('resourceVersion')))
 }
@@ -115,23 +122,23 @@ function isTooLarge(error: unknown): error is KubeError {
   return error instanceof KubeError && (error.status === 413 || codeOf(error) === 'BODY_TOO_LONG')
 }
 
-/** Whether less of it may be ready in time. */
+/** Whether a smaller page may be answered in time. */
 function isSlow(error: unknown): error is KubeError {
   if (!(error instanceof KubeError) || TOO_NEW.test(error.message)) return false
   return SLOW.has(error.status) || isSilent(error)
 }
 
-// A server that does not know the wanted version yet says so with 504, too; of that no page is small enough.
+// A server that has not reached the requested version answers 504 too; no page size helps.
 const TOO_NEW = /Too large resource version/
-// 504: the API server's own word for a request that took too long, and that of proxies before it.
+// 504: the API server's status for a request that took too long; proxies use it too.
 const SLOW: ReadonlySet<number> = new Set([408, 504])
-// Over HTTP/2 an answer that has begun is cut after the server's time for a request (a minute): NGHTTP2_INTERNAL_ERROR. ETIMEDOUT: a client with a
-// limit of its own.
+// Over HTTP/2 the server resets an answer that has begun after its time limit (a minute): NGHTTP2_INTERNAL_ERROR.
+// ETIMEDOUT: the limit of a client.
 const SILENT: ReadonlySet<unknown> = new Set([
   ...['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ERR_HTTP2_STREAM_ERROR', 'ETIMEDOUT'],
 ])
 
-/** Whether the server did not answer in time; it may answer for less. */
+/** Whether the server did not answer in time; a smaller page may succeed. */
 export function isSilent(error: KubeError): boolean {
   return SILENT.has(codeOf(error))
 }
@@ -142,7 +149,7 @@ function codeOf({ cause }: KubeError): unknown {
 
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 
-/** P2. Its metadata still fit. */
+/** The error for an object that is too large (P2); its metadata still fit. */
 async function objectTooLarge(
   kube: Pick<KubeClient, 'request'>,
   path: string,
@@ -157,7 +164,7 @@ async function objectTooLarge(
   return new KubeError(message, { status: 413, reason: 'RequestEntityTooLarge' })
 }
 
-/** Of the first object of a list. The name goes to users, so nothing but a name does. */
+/** Name of the first object of a list. It is shown to users, so it must be a valid name. */
 function nameIn(list: unknown): string {
   const { items } = list as { readonly items?: unknown }
   const [object] = Array.isArray(items)
@@ -168,15 +175,12 @@ function nameIn(list: unknown): string {
   return `object ${isName(namespace) ? `${namespace}/` : ''}${name}`
 }
 
-// Of Kubernetes: names of its own kinds may have colons and capital letters (roles).
+// Kubernetes' own kinds allow colons and capital letters (roles).
 const NAME = /^[a-zA-Z0-9]([-.:a-zA-Z0-9]{0,251}[a-zA-Z0-9])?$/
 
 function isName(text: unknown): text is string {
   return typeof text === 'string' && NAME.test(text)
 }
-
-// Lists that were too large all at once: in which pages they came, so that the next pass does not read what it has to throw away first.
-// Per client, and bounded; only memory, for a process that does not know tries all at once.
 
 export interface ListKey {
   readonly kube: Pick<KubeClient, 'request'>
@@ -187,16 +191,20 @@ export interface ListKey {
 const MOST_LISTS = 500
 const LIMITS = new WeakMap<ListKey['kube'], Map<string, number>>()
 
-/** Undefined: it came all at once, or was not asked for lately. */
+/** Last page size of a list; undefined: the whole list at once, or not requested recently. */
 export function lastPageLimit({ kube, list }: ListKey): number | undefined {
   return LIMITS.get(kube)?.get(list)
 }
 
-/** @param limit undefined: all at once. */
+/**
+ * Remembers the page size of a list, per client. A new process tries the whole list at once first.
+ *
+ * @param limit undefined: the whole list at once.
+ */
 export function rememberPageLimit({ kube, list }: ListKey, limit: number | undefined): void {
   const limits = LIMITS.get(kube) ?? new Map<string, number>()
   LIMITS.set(kube, limits)
-  // What is used goes to the end; the one that was used least lately is forgotten.
+  // Used entries move to the end; the least recently used one is removed.
   limits.delete(list)
   if (limit === undefined) return
   limits.set(list, limit)

@@ -1,8 +1,9 @@
-// The access that a plain kubeconfig gives: a token, a certificate, or a name and password, at a server without a proxy. Most are plain, and to read them
-// takes no library; that of Kubernetes is 870 modules, a third of a second.
+// Reads plain kubeconfigs: a token, a certificate, or a name and password, without a proxy. Most kubeconfigs are plain,
+// and reading them needs no library; Kubernetes' library has 870 modules and takes a third of a second.
 //
-//   P1. What is not known here is for the library (client.ts): one field more, and the kubeconfig is not plain.
-//   P2. What both read gives the same, but for `tokenFile`, which the library does not know. Source: client-go's clientcmd/api, AuthInfo.
+//   P1. Any unknown field makes a kubeconfig not plain; the library reads it (client.ts).
+//   P2. For plain kubeconfigs the result equals the library's, except for `tokenFile`, which the library does not
+//       support. Source: client-go's clientcmd/api, AuthInfo.
 
 import { readFile } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
@@ -19,14 +20,19 @@ const USER_FIELDS: ReadonlySet<string> = new Set([
   ...['client-certificate', 'client-certificate-data', 'client-key', 'client-key-data'],
   ...['token', 'tokenFile', 'username', 'password', 'as', 'extensions'],
 ])
-/** Where both say something, which one is right is no plain question. */
+/** If both fields of a pair are set, the library decides. */
 const ALTERNATIVES = [
   ['certificate-authority', 'certificate-authority-data'],
   ['client-certificate', 'client-certificate-data'],
   ['client-key', 'client-key-data'],
 ] as const
 
-/** @param kubeconfig as JSON, with absolute paths. @returns undefined when it is not plain (P1), whatever is the matter with it. */
+/**
+ * Reads a plain kubeconfig.
+ *
+ * @param kubeconfig JSON with absolute paths.
+ * @returns undefined when it is not plain (P1), also for an invalid one.
+ */
 export function readPlainKubeconfig(kubeconfig: string): KubeAccess | undefined {
   const config = JSON.parse(kubeconfig) as Fields
   const context = entryNamed(config['contexts'], config['current-context'], 'context')
@@ -64,7 +70,7 @@ export function readPlainKubeconfig(kubeconfig: string): KubeAccess | undefined 
   }
 }
 
-/** The first of the name, as the library takes it. */
+/** The first entry of the name, as in the library. */
 function entryNamed(list: unknown, name: unknown, field: string): Fields | undefined {
   if (!Array.isArray(list) || typeof name !== 'string' || name === '') return undefined
   const found = (list as readonly (Fields | null)[]).find((one) => one?.['name'] === name)?.[field]
@@ -89,7 +95,7 @@ function textIn(fields: Fields, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** Of a file, or of base64. */
+/** Content of a file, or of base64. */
 function bytesOf(fields: Fields, name: string): Buffer | undefined {
   const file = textIn(fields, name)
   if (file !== undefined) return readFileSync(file)

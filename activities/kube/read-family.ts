@@ -1,12 +1,15 @@
-// Reading: an object that this process saw in the newest version that the journal knows is not read again; any other by GET with its uid
-// compared, or with its siblings by one LIST not older than what the journal knows. Never a bare LIST where that is known (a consistent list
-// waits up to 100 ms on this server, facts.md), never version 0. Source: docs/architecture.md "Reading", docs/adr/0009.
+// Reads subjects and their children. An object that is cached in the newest version that the journal knows is not read
+// again. Other objects are read by GET with a comparison of uids, or together by one LIST that is not older than the
+// journal's version. It avoids a LIST without a version where one is known (a consistent list waits up to 100 ms,
+// facts.md), and never uses version 0. Source: docs/architecture.md "Reading", docs/adr/0009.
 //
-//   R1. What a run wrote is in the journal, or in the ledger of this process, before its activity ends: a run reads its own writes.
-//   R2. Whatever the journal does not know yet comes with a wake of its own, and a write on an older version is refused by the server.
-//   R3. What the journal has seen is not unseen: where a GET shows less, an older version or nothing of what lives, a LIST not older than that
-//       decides, which a server that is behind cannot answer. And what only a list has lacked (`presumedDeleted`) is asked for again, once in a while
-//       (gone-objects.ts).
+//   R1. A run reads its own writes: they are in the journal, or in this process's write buffer, before the activity
+//       ends.
+//   R2. A change that the journal does not know yet causes its own wake, and the server refuses a write on an older
+//       version.
+//   R3. An observed version stays observed: if a GET shows an older version, or does not find an existing object, a
+//       LIST not older than that version decides; a server that is behind cannot answer it. An object that was missing
+//       only in a list (`presumedDeleted`) is read again from time to time (object-cache.ts).
 
 import {
   type By,
@@ -30,7 +33,7 @@ import { isOwnedBy } from './owners.ts'
 import { readAll } from './pages.ts'
 import { type StoredAs, storedAs } from './object-views.ts'
 
-/** What a run knows of objects, and is told the difference to: resourceVersion by uid. */
+/** resourceVersions by uid that a run knows; activities return the difference. */
 export type KnownVersions = Readonly<Record<string, string>>
 
 /** The newest version that the run knows, 0 for none. */
@@ -38,21 +41,21 @@ export function newestKnown(known: KnownVersions): number {
   return Object.values(known).reduce((version, one) => Math.max(version, Number(one)), 0)
 }
 
-/** uids of known objects that are not among those there now. */
+/** uids of known objects that no longer exist. */
 export function deletedSince(known: KnownVersions, now: readonly KubeObject[]): readonly string[] {
   const there = new Set(now.map((object) => object.metadata.uid))
   return Object.keys(known).filter((uid) => !there.has(uid))
 }
 
-/** Whether the object is not as the run knows it. */
+/** Whether the object's version differs from the one the run knows. */
 export function isChangedSince({ metadata: { uid = '', resourceVersion } }: KubeObject, known: KnownVersions): boolean {
   return known[uid] !== resourceVersion
 }
 
 /**
- * The subject as it is; undefined when it is gone or another object has its name.
+ * Reads the subject; undefined when it is deleted or another object has its name.
  *
- * @param by whose pass reads (families.ts); undefined: as the journal knows it now.
+ * @param by the reading pass (family-cache.ts); undefined: reads the journal again.
  */
 export async function readSubject<Watched extends WatchedKind>(
   deps: Deps,
@@ -63,24 +66,24 @@ export async function readSubject<Watched extends WatchedKind>(
   return await readKnown(deps, watched, subject, (await deps.journal.family(ownerAt(watched, subject), by)).self)
 }
 
-/** Which children of a subject are asked for. */
+/** Selects children of a subject. */
 export interface Children<Child extends WatchedKind = WatchedKind> {
   readonly watched: Child
-  /** The one of a name, or those with labels, as a selector of equalities. Undefined: there can be none. */
+  /** By name, or by an equality selector of labels. Undefined: no children. */
   readonly by: { readonly name: string } | { readonly labelSelector: string } | undefined
-  /** Newest version that the run itself has written or seen, 0 for none. */
+  /** Newest version that the run has written or read, 0 for none. */
   readonly ownVersion?: number
-  /** As for `readSubject`. */
+  /** The reading pass, as in `readSubject`. */
   readonly pass?: PassRef
 }
 
 export interface Family<Watched extends WatchedKind = WatchedKind, Child extends WatchedKind = WatchedKind> {
   readonly subject: StoredAs<Watched> | undefined
-  /** Objects of the kind that the subject controls; of an earlier object of its name none. */
+  /** Objects of the kind that the subject controls; children of an earlier object with its name are excluded. */
   readonly children: readonly StoredAs<Child>[]
 }
 
-/** The subject and those it controls. */
+/** Reads the subject and its children of one kind. */
 export async function readFamily<Watched extends WatchedKind, Child extends WatchedKind>(
   deps: Deps,
   watched: Watched,
@@ -91,12 +94,16 @@ export async function readFamily<Watched extends WatchedKind, Child extends Watc
   return { subject: object, children: found[0] }
 }
 
-/** Lists of children, as they were asked for. */
+/** Lists of children, in the order of the selections. */
 export type ChildLists<Asked extends readonly Children[]> = {
   readonly [Index in keyof Asked]: Asked[Index] extends Children<infer Child> ? readonly StoredAs<Child>[] : never
 }
 
-/** The subject and those it controls of several kinds, of which the journal is asked once. @param asked of one looker. */
+/**
+ * Reads the subject and its children of several kinds with one query of the journal.
+ *
+ * @param asked selections of one pass.
+ */
 export async function readFamilyOfKinds<Watched extends WatchedKind, const Asked extends readonly Children[]>(
   deps: Deps,
   watched: Watched,
@@ -111,7 +118,7 @@ export async function readFamilyOfKinds<Watched extends WatchedKind, const Asked
   return { subject: object as StoredAs<Watched> | undefined, children: children as unknown as ChildLists<Asked> }
 }
 
-/** Those that the subject controls, without the subject. */
+/** Reads children without their owner. */
 export async function readOwned<Child extends WatchedKind>(
   deps: Deps,
   owner: Owner,
@@ -125,7 +132,7 @@ export async function readOwned<Child extends WatchedKind>(
   )
 }
 
-// One LIST costs the server as much as some reads, and more the more objects the namespace has.
+// One LIST costs as much as some GETs, and more with the number of objects in the namespace.
 const MOST_READS = 5
 
 async function readChildren<Child extends WatchedKind>(
@@ -137,12 +144,12 @@ async function readChildren<Child extends WatchedKind>(
   const { watched, by } = children
   if (by === undefined) return []
   const { namespace } = owner
-  // A label finds children, and makes none: one that the journal knows by its owner stays one when a hand has taken its label away.
+  // Labels only find children: a journaled child stays one after a user has removed its label.
   const isMeant = (child: KubeObject) =>
     isOwnedBy(child, owner.watched, owner) && (!('name' in by) || child.metadata.name === by.name)
   const kind = groupKindOf(watched)
   const known = family.children.filter((child) => isSameGroupKind(child, kind))
-  // What is called otherwise need not be read to be left out.
+  // Objects with other names need not be read.
   const isGone = ({ deleted, presumedDeleted }: KnownObject) => deleted && !presumedDeleted
   const now = deps.now()
   const isConfirmed = (child: KnownObject) => child.presumedDeleted && deps.objects.deletedObjects.has(child, now)
@@ -157,7 +164,7 @@ async function readChildren<Child extends WatchedKind>(
   }
   const found = 'name' in by ? await readNamed(deps, watched, namespace, by.name) : await readLabelled(by.labelSelector)
   confirmDeleted(deps, living, found)
-  // The list may be older than the end of a finalizer, which the journal knows under the version before.
+  // The list may be older than the removal of a finalizer, which the journal has under the previous version.
   const gone = new Set(known.filter(isGone).map((child) => child.uid))
   return found
     .filter((child) => isMeant(child) && !gone.has(child.metadata.uid ?? ''))
@@ -169,7 +176,7 @@ async function readChildren<Child extends WatchedKind>(
   }
 }
 
-/** What the bridge's list has lacked and the server does not have, either. */
+/** Remembers objects that neither the bridge's list nor the server has. */
 function confirmDeleted(
   { objects, now }: Deps,
   asked: readonly KnownObject[],
@@ -208,7 +215,7 @@ async function readKnown<Watched extends WatchedKind>(
   return object?.metadata.uid === uid ? storedAs(watched, deps.objects.put(object)) : undefined
 }
 
-/** Whether the server shows less of an object than the journal has seen (R3). */
+/** Whether the server returned an older state than the journal has (R3). */
 function isOlderThanKnown(
   found: KubeObject | undefined,
   uid: string,
@@ -218,7 +225,11 @@ function isOlderThanKnown(
   return found?.metadata.uid !== uid || versionOf(found) < known.version
 }
 
-/** @throws KubeError where the server does not know that version yet, or not any more; retryable. */
+/**
+ * Reads the object by a LIST not older than the journaled version.
+ *
+ * @throws KubeError, retryable, when the server does not know that version yet or any more.
+ */
 async function readNotOlder(
   { kube }: Deps,
   watched: WatchedKind,
@@ -231,13 +242,13 @@ async function readNotOlder(
   return list.items.find((object) => object.metadata.uid === uid)
 }
 
-/** The object as this process saw it, when the journal knows no newer state of it. */
+/** The cached object if the journal knows no newer version. */
 function cachedObject({ objects }: Deps, { uid, version, deleted }: KnownObject): KubeObject | undefined {
   const object = objects.get(uid)
   return object !== undefined && !deleted && versionOf(object) >= version ? object : undefined
 }
 
-/** One object by name; undefined when there is none. */
+/** Reads one object by name; undefined when it does not exist. */
 export async function readObject<Watched extends WatchedKind>(
   deps: Pick<Deps, 'kube'>,
   watched: Watched,
@@ -253,7 +264,7 @@ export async function readObject<Watched extends WatchedKind>(
 }
 
 /**
- * Objects of a kind in a namespace, at least as new as everything that the journal knows of them and as `ownVersion`.
+ * Lists objects of a kind in a namespace, not older than the journal's versions and `ownVersion`.
  *
  * @param ownVersion newest version that the run itself has written, 0 for none.
  */
@@ -272,7 +283,7 @@ export async function listObjects<Watched extends WatchedKind>(
   return objects.map((object) => storedAs(watched, object))
 }
 
-/** Objects of a kind in a namespace as the server has them now: for whoever has subscribed before (subscriptions.ts, S1). */
+/** Lists the server's current objects, for callers that subscribed before (subscriptions.ts, S1). */
 export async function listFromServer<Watched extends WatchedKind>(
   { kube }: Pick<Deps, 'kube'>,
   watched: Watched,
@@ -285,8 +296,8 @@ export async function listFromServer<Watched extends WatchedKind>(
 }
 
 /**
- * A pass of a job looks: the run is at work here until its settle, and the journal is told, because the sweep looks up jobs that had none for a
- * while. Call it in the tick in which the reading begins.
+ * Records that a pass of a run observes: the run is in flight in this process until its settle, and the journal counts
+ * the pass, because the resync checks jobs without recent passes. Call it in the tick in which the reading begins.
  */
 export async function recordObservation({ journal, inFlightRuns }: Deps, by: By): Promise<void> {
   inFlightRuns.passStarted(by.workflowID)

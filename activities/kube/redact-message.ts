@@ -1,11 +1,20 @@
-// Texts of servers, decoders and webhooks without the values that they quote, for messages that are kept and shown.
+// Removes values from messages of servers, decoders and webhooks, because messages are stored and shown. Messages about
+// refused fields have the form of k8s.io/apimachinery's field errors: `<kind of mistake>[: <value>][: <reason>]`. Pure.
+//
+//   F1. The value is removed. If the end of the value is unclear, the reason is removed too.
+//   F2. Only the first line of the reason is kept, up to the first value in Go's syntax, because the API server appends
+//       differences of objects.
+//   F3. Texts in double quotes are values, except the list of supported values. Every text of the request body is
+//       removed, because templates may have filled it with secrets; names of the object stay.
 
-/** `parsing time "<value>"` becomes `parsing time "..."`; names of fields, kinds, users and the like, which are quoted as well, stay. */
+import { isRecord } from './merge-patch.ts'
+
+/** `parsing time "<value>"` becomes `parsing time "..."`; quoted names of fields, kinds, users and the like stay. */
 export function blankValues(message: string): string {
   return blankQuoted(message).replaceAll(UNQUOTED, '$1 ...')
 }
 
-// A quotation that the cut has left open ends with the text.
+// A quotation that was cut ends with the text.
 function blankQuoted(message: string): string {
   return message.replaceAll(QUOTED, (quoted, ...groups) => {
     const { before = '', text = '', after = '' } = groups.at(-1) as { before?: string; text?: string; after?: string }
@@ -18,19 +27,12 @@ const QUOTED =
   /(?<before>\b(?:field|version|kind|resource|[Gg]roup|[Uu]ser|namespace|webhook|scope) )?"(?<text>(?:[^"\\]|\\.)*)(?:"|\\?$)(?<after> is forbidden)?/gs
 const NAME = /^[\w.:@/[\]-]{0,253}$/
 
-// Numbers, lists and maps, in the words of k8s.io/apimachinery's field errors: up to what is wrong with them.
+// Unquoted numbers, lists and maps in k8s.io/apimachinery's field errors, up to the reason.
 const UNQUOTED = /\b((?:Invalid|Unsupported|Duplicate) value:) (?!"\.\.\.")(?:(?!: )[^\n])+/g
-
-// Formats the API server's words about a refused field without values. The words have the form of k8s.io/apimachinery's field errors:
-// `<kind of mistake>[: <value>][: <reason>]`. Pure.
-//
-//   F1. The value is never kept. If the end of the value is unclear, the reason is dropped too.
-//   F2. Of the reason only the first line is kept, up to the first value in Go's syntax: the API server appends the differences of two objects.
-//   F3. Texts in double quotes are values, except the list of supported values. Every text of the request body is removed.
 
 const MISTAKE =
   /^(Invalid value|Unsupported value|Duplicate value|Not found|Required value|Forbidden|Too long|Too many|Too few|Internal error)(?:: ([^]*))?$/
-/** Mistakes whose words begin with the value. */
+/** Mistakes whose message begins with the value. */
 const WITH_VALUE: ReadonlySet<string> = new Set([
   ...['Invalid value', 'Unsupported value', 'Duplicate value', 'Not found', 'Too many', 'Too few'],
 ])
@@ -85,15 +87,16 @@ function endOfValue(text: string): number | undefined {
   return undefined
 }
 
-// Removes the texts of a request body from a server's answer: templates may have filled the object with secrets, and servers and their webhooks may quote
-// them. Names of the object stay.
-
-// Shorter ones are words of any sentence, and no secrets.
+// Shorter texts are ordinary words and no secrets.
 const SHORTEST = 4
-// As long as this a text is taken out also within a word.
+// Texts of this length are also removed within a word.
 const LONG = 12
 
-/** @param body the request body: each text of it is replaced by `***`; its name, namespace, kind and labels stay. */
+/**
+ * Replaces each text of a request body in a message by `***`.
+ *
+ * @param body the request body; its name, namespace, kind and labels stay.
+ */
 export function withoutSentTexts(sentence: string, body: unknown): string {
   const told = [...new Set(textsIn(body, namesIn(body)))]
     .filter((text) => sentence.includes(text))
@@ -102,13 +105,9 @@ export function withoutSentTexts(sentence: string, body: unknown): string {
 }
 
 function namesIn(body: unknown): ReadonlySet<unknown> {
-  if (!isFields(body)) return new Set()
+  if (!isRecord(body)) return new Set()
   const { apiVersion, kind, metadata } = body
-  return new Set([apiVersion, kind, ...(isFields(metadata) ? [metadata['name'], metadata['namespace']] : [])])
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return new Set([apiVersion, kind, ...(isRecord(metadata) ? [metadata['name'], metadata['namespace']] : [])])
 }
 
 function* textsIn(value: unknown, names: ReadonlySet<unknown>): Generator<string> {
@@ -119,7 +118,7 @@ function* textsIn(value: unknown, names: ReadonlySet<unknown>): Generator<string
   }
 }
 
-// The whole text, each line of it, and what a Secret has in base64.
+// The whole text, each of its lines, and the decoded base64 of a Secret.
 function* textsOf(value: string, names: ReadonlySet<unknown>): Generator<string> {
   const decoded = /^[\w+/]{4,}={0,2}$/.test(value) ? [Buffer.from(value, 'base64').toString()] : []
   for (const text of [value, ...value.split('\n'), ...decoded].map((one) => one.trim()))

@@ -1,9 +1,9 @@
-// Where objects are on an API server. Apart from the client: to know a path, nobody waits for the library of kubeconfigs.
+// Paths of objects on an API server. Separate from the client, because a path needs no kubeconfig library.
 
 import type { Resource } from './client.ts'
 import { KubeError } from './kube-error.ts'
 
-/** What no name may be that is a segment of a path. Source: Kubernetes, "Path Segment Names". */
+/** Names that are invalid as path segments. Source: Kubernetes, "Path Segment Names". */
 const NO_SEGMENT = /^\.{0,2}$|[/%]/
 
 function nameless(kind: string, name: string): KubeError {
@@ -12,9 +12,10 @@ function nameless(kind: string, name: string): KubeError {
 }
 
 /**
- * The path of a collection, or of one object in it. Without namespace, or with an empty one: of the whole cluster.
+ * Path of a collection or of one object; without a namespace, of the whole cluster.
  *
- * @throws KubeError 404 for a name that no object has: the server would take what is behind a slash, however it is written, for a part of the path.
+ * @throws KubeError 404 for an invalid name: the server would interpret the part after a slash as a part of the path,
+ * even if it is escaped.
  */
 export function resourcePath(
   resource: Resource,

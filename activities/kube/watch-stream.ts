@@ -1,8 +1,9 @@
-// One watch connection: bytes to messages. It knows the protocol, not what messages mean to the journal.
+// Parses one watch connection: bytes to messages, and errors of refused watches. It does not know the journal.
 //
-//   P1. A line that is no JSON, or no event, ends the stream with an error: what follows it cannot be trusted.
-//   P2. The next chunk is asked for only when the caller has taken the messages before it (back-pressure).
-//   P3. Silence ends the stream with `WatchSilent`; the time in which the caller is busy does not count.
+//   P1. A line that is not JSON, or not a watch event, ends the stream with an error, because the following lines
+//       cannot be trusted.
+//   P2. The next chunk is read only when the caller has processed the earlier messages (back-pressure).
+//   P3. Silence ends the stream with `WatchSilent`; time in which the caller is busy does not count.
 
 import { readJson } from '../../workflows/kit/index.ts'
 import type { EventType } from '../journal/write/incoming-events.ts'
@@ -19,7 +20,7 @@ export type WatchMessage =
   | { readonly type: 'bookmark'; readonly resourceVersion: number }
   | { readonly type: 'error'; readonly status: StatusAnswer }
 
-/** The fields of a Kubernetes Status that matter. */
+/** The relevant fields of a Kubernetes Status. */
 export interface StatusAnswer {
   readonly code: number
   readonly reason: string
@@ -36,7 +37,7 @@ export class WatchSilent extends Error {
 
 export class InvalidWatchMessage extends Error {
   constructor(line: string) {
-    // Never the line itself: it may hold a Secret.
+    // The message never contains the line, which may contain a Secret.
     super(`watch: found a line of ${line.length} characters that is no watch event`)
     this.name = 'WatchGarbled'
   }
@@ -45,7 +46,7 @@ export class InvalidWatchMessage extends Error {
 // etcd refuses objects over 1.5 MiB; JSON may double their size.
 const LONGEST_LINE_BYTES = 16 * 1024 * 1024
 
-/** The messages of a body (P1-P3). `abort` is called when the watchdog bites, so that the connection is closed. */
+/** Reads the messages of a body (P1-P3). Calls `abort` on silence, so that the connection is closed. */
 export async function* readMessages(
   body: AsyncIterable<Uint8Array>,
   watchdogMs: number,
@@ -67,7 +68,7 @@ async function* endOnSilence(
       yield next.value
     }
   } finally {
-    // Not awaited: a body that is silent would never answer.
+    // Not awaited: a silent body would never answer.
     void chunks.return?.().catch(() => undefined)
   }
 }
@@ -87,7 +88,7 @@ async function withinTime<T>(promise: Promise<T>, ms: number, abort: () => void)
   }
 }
 
-/** The lines of a body; what follows the last line feed is an event cut short and is dropped. */
+/** Reads the lines of a body; an incomplete last line is dropped. */
 export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let parts: Uint8Array[] = []
   let length = 0
@@ -138,7 +139,7 @@ export function parseMessage(line: string): WatchMessage {
   }
 }
 
-/** Reads a Status; a cause `ResourceVersionTooLarge` becomes the reason, because it decides what to do. */
+/** Reads a Status; the cause `ResourceVersionTooLarge` becomes the reason, because it requires a new list. */
 function statusAnswer(status: Partial<RawStatus>): StatusAnswer {
   const tooLarge = status.details?.causes?.some(({ reason }) => reason === TOO_LARGE) === true
   const seconds = status.details?.retryAfterSeconds
@@ -152,20 +153,20 @@ function statusAnswer(status: Partial<RawStatus>): StatusAnswer {
 
 const TOO_LARGE = 'ResourceVersionTooLarge'
 
-/** The Status in the body of a refused request; proxies answer with anything. */
+/** The Status in the body of a refused request; proxies may answer with any text. */
 export function parseStatus(text: string): StatusAnswer {
   try {
     const status: unknown = readJson(text)
     if (typeof status === 'object' && status !== null) return statusAnswer(status)
   } catch {
-    // No Status: the code of the answer says enough.
+    // Without a Status the HTTP status code is enough.
   }
   return statusAnswer({})
 }
 
-/** Whether the version that the watch began with cannot be followed, so that only a new list helps. */
+/** Whether the watch cannot resume at its version, so that a new list is needed. */
 export function needsList({ code, reason }: Pick<StatusAnswer, 'code' | 'reason'>): boolean {
-  // Too large: the server's data is older than what we know; it was restored or made anew.
+  // Too large: the server's data is older than the known version; the cluster was restored or recreated.
   return code === 410 || reason === 'Expired' || reason === 'Gone' || reason === TOO_LARGE
 }
 
@@ -186,9 +187,7 @@ function versionOf(object: KubeObject, line: string): number {
   return version
 }
 
-// A watch that the server refuses, or ends with an error, as the error that any request has.
-
-/** Of an answer with another status than 200; reads the beginning of its body. */
+/** The error of a watch with another status than 200; reads the beginning of its body. */
 export async function refusedWatch(path: string, { statusCode, headers, body }: StreamedResponse): Promise<KubeError> {
   const status = parseStatus(await beginningOf(body))
   const seconds = Number(headers['retry-after'])
@@ -196,7 +195,7 @@ export async function refusedWatch(path: string, { statusCode, headers, body }: 
   return watchError(path, { ...status, code: statusCode, retryAfterMs })
 }
 
-/** Of a message of the watch. */
+/** The error of an ERROR message of the watch. */
 export function watchError(path: string, { code, reason, message, retryAfterMs }: StatusAnswer): KubeError {
   return new KubeError(`GET ${path}: ${code} ${reason}: ${message}`, { status: code, reason, retryAfterMs })
 }

@@ -1,10 +1,13 @@
-// Every write of the engine: fenced, in batches, and journaled before anybody is routed by it.
+// All writes of the engine: fenced by versions, in batches, and journaled before they wake any subject.
 //
-//   W1. The action rows are there before the first request, so that the bridge holds the watch events of these objects (docs/architecture.md "Own writes").
-//   W2. The answers enter the journal in one transaction for all batches of a pass (ledger.ts); only then are the action rows finished.
-//   W3. A batch repeated after a crash finds what it wrote: AlreadyExists of our own object, a delete of what is gone, are success.
-//   W4. One write that fails does not stop its siblings; each answer says how it ended.
-//   W5. A run whose job is over writes nothing (actions.ts, A3): it finds what it wants to be so already, or is superseded.
+//   W1. The action rows are stored before the first request, so that the bridge holds the watch events of these objects
+//       (docs/architecture.md "Own writes").
+//   W2. One transaction journals the answers of all batches of a pass (write-buffer.ts) and finishes the action rows.
+//   W3. A batch repeated after a crash finds its own writes: AlreadyExists of our own object and a delete of a missing
+//       object are success.
+//   W4. A failed write does not stop its siblings; each answer has its own result.
+//   W5. A run whose job is over writes nothing (actions.ts, A3): its writes are reported as done if the object has the
+//       wanted state, otherwise as superseded.
 
 import { groupKindOf, isSameGroupKind, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { Deps } from '../deps.ts'
@@ -13,11 +16,12 @@ import type { AnsweredWrites } from '../journal/write/events.ts'
 import type { KubeObject } from './client.ts'
 import { resourcePath } from './resource-path.ts'
 import { inParallel } from './in-parallel.ts'
+import type { Patch } from './merge-patch.ts'
 import { type StoredAs, storedAs, isDeletedWithoutFinalizers } from './object-views.ts'
 import { isSecret } from './core-kinds.ts'
 import { isAlreadyExists, isConflict, isNotFound, KubeError } from './errors.ts'
 
-/** Whose write it is: the run, its pass, and the step that acts. */
+/** The writing run, its pass and step. */
 export interface Writer {
   readonly workflowID: string
   readonly runID: string
@@ -32,19 +36,21 @@ interface Target<Watched extends WatchedKind = WatchedKind> {
   readonly watched: Watched
   readonly namespace: string
   readonly name: string
-  /** A field that the kind does not have is refused; else the server drops it and says nothing. */
+  /** The server refuses unknown fields; otherwise it drops them silently. */
   readonly isStrict?: true
-  /** Texts that no message may repeat. */
+  /** Texts to remove from error messages. */
   readonly redacted?: readonly string[]
 }
 
-// What looks at objects is written as methods: a batch may hold writes of several kinds, each of which sees objects of its own kind only.
+// Callbacks are methods: a batch may contain writes of several kinds, and each callback accepts objects of its kind
+// only.
 export type Write<Watched extends WatchedKind = WatchedKind> = Target<Watched> &
   (
     | { readonly verb: 'create'; readonly body: KubeObject; isOurs(existing: StoredAs<Watched>): boolean }
     /**
-     * A JSON merge patch of the object or its status, on `version`. After a conflict `reapply` sees the object as it is now and
-     * gives the patch for it, 'done' when nothing is left to do, or 'superseded' when the field is no longer ours to write.
+     * A JSON merge patch of the object or its status, on `version`. After a conflict `reapply` receives the current
+     * object and returns a new patch, 'done' when no change is needed, or 'superseded' when the field is no longer ours
+     * to write.
      */
     | {
         readonly verb: 'patch' | 'patchStatus'
@@ -53,8 +59,8 @@ export type Write<Watched extends WatchedKind = WatchedKind> = Target<Watched> &
         reapply(current: StoredAs<Watched>): Patch | 'done' | 'superseded'
       }
     /**
-     * `isFenced`: an object that has another version by now is left alone, and the write fails with the conflict. `isMeant`: after a conflict, an object
-     * for which it returns false is left alone, and the answer is 'superseded'.
+     * `isFenced`: an object with another version is not deleted, and the write fails with the conflict. `isMeant`:
+     * after a conflict, an object for which it returns false is not deleted, and the answer is 'superseded'.
      */
     | {
         readonly verb: 'delete'
@@ -65,10 +71,8 @@ export type Write<Watched extends WatchedKind = WatchedKind> = Target<Watched> &
       }
   )
 
-export type Patch = Readonly<Record<string, unknown>>
-
 export type WriteAnswer<Watched extends WatchedKind = WatchedKind> =
-  /** `object` is what the server has now; `wrote` is false when it was so already. */
+  /** `object` is the server's current object; `wrote` is false when it already had the wanted state. */
   | { readonly result: 'ok'; readonly object: StoredAs<Watched>; readonly wrote: boolean; readonly conflicted: boolean }
   | { readonly result: 'gone' }
   | { readonly result: 'superseded'; readonly object: StoredAs<Watched> }
@@ -77,8 +81,9 @@ export type WriteAnswer<Watched extends WatchedKind = WatchedKind> =
 // The API server's default limit of mutating requests is 200 in flight; one batch takes a tenth of it.
 export const PARALLEL_WRITES = 20
 const CONFLICT_TRIES = 5
-// The bridge holds the events of a batch from its begin on, for HOLD_MS (actions.ts), and the flush takes its time, too: what takes longer is told by
-// the watch first, as anybody's. How many writes that is, the first of them show (docs/architecture.md "How data flows").
+// The bridge holds the events of a batch from its begin for HOLD_MS (actions.ts), which includes the flush. Events of
+// slower batches arrive by the watch first and count as foreign. The size of the next batch follows from the time of
+// the last one (docs/architecture.md "How data flows").
 const FIRST_BATCH = 20
 const SMALLEST_BATCH = 10
 const LARGEST_BATCH = 100
@@ -103,13 +108,13 @@ export async function writeAll<Watched extends WatchedKind>(
   return answers
 }
 
-/** How many writes there is time for, where so many have taken so long. */
+/** The next batch size, from the time of the last batch. */
 function nextBatch(writes: number, tookMs: number): number {
   const fitting = Math.floor((writes * BATCH_MS) / Math.max(tookMs, 1))
   return Math.min(LARGEST_BATCH, Math.max(SMALLEST_BATCH, fitting))
 }
 
-/** The answer to a write, with its object as one of the kind that was written. Where none is left to be answered with, it is gone. */
+/** The answer with its object as one of the written kind. An answer without an object means that it is deleted. */
 function asKind<Watched extends WatchedKind>(
   write: Write<Watched>,
   answer: WriteAnswer | undefined,
@@ -164,7 +169,10 @@ function resultOf(answer: WriteAnswer | undefined): {
   return { resource_version: version === undefined ? null : Number(version), error: null }
 }
 
-/** What a run reads again soon: the objects of the controllers. Not what they make, which may be Secrets. */
+/**
+ * Caches objects of the controllers' kinds, which the run reads again soon. Other objects, which may be Secrets, are
+ * not cached.
+ */
 function cacheAnswer({ objects, subjectKinds }: Deps, write: Write | undefined, answer: WriteAnswer): void {
   if (write === undefined) return
   const kind = groupKindOf(write.watched)
@@ -191,7 +199,7 @@ function eventsOf(writes: readonly Write[], answers: readonly WriteAnswer[]): An
   })
 }
 
-// A DELETE that removed its object at once may be answered by a Status instead of the object.
+// The answer to a DELETE that removed its object immediately may be a Status.
 const isWholeObject = (object: KubeObject): boolean => object.metadata.uid !== undefined && object.kind !== 'Status'
 
 async function sendOne(
@@ -217,7 +225,10 @@ async function sendOne(
   }
 }
 
-/** What the writes would have found (W5). Nothing is journaled: whoever wrote it has done so, and the bridge sees the rest. */
+/**
+ * Reads the objects instead of writing them (W5). Nothing is journaled: other runs have journaled their writes, and the
+ * bridge receives all other changes.
+ */
 async function readInstead(
   { kube, log }: Deps,
   { workflowID, pass, step }: Writer,
@@ -227,7 +238,8 @@ async function readInstead(
   const looks = await inParallel(writes, PARALLEL_WRITES, (write) => readOne(kube, write, signal))
   const withheld = looks.filter(({ isWithheld }) => isWithheld).length
   const where = { workflowID, pass, step }
-  // A task that was lost, or voided by a signal, is made again from its begin; so is one whose object went before it began.
+  // A lost workflow task, or one voided by a signal, is repeated from its begin; so is a task whose object was deleted
+  // before it began.
   if (withheld === 0) log.info(where, 'a step of a job that is over: it has nothing to write')
   else log.warn({ ...where, withheld }, 'a late step of a job that is over: nothing is written')
   return looks.map(({ answer }) => answer)
@@ -235,7 +247,7 @@ async function readInstead(
 
 interface ReadInstead {
   readonly answer: WriteAnswer
-  /** The fence alone has kept it from being written. */
+  /** Only the fence prevented the write. */
   readonly isWithheld: boolean
 }
 

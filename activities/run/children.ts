@@ -8,7 +8,8 @@
 import { isIdle, ownerReferenceOf, type StatusFields, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { targetView } from '../kube/object-views.ts'
-import type { Patch, Write } from '../kube/write.ts'
+import type { Patch } from '../kube/merge-patch.ts'
+import type { Write } from '../kube/write.ts'
 import { finalizerPatch, finalizerPatchAfterConflict } from './finalize.ts'
 
 /** An object as the pass observed it: a child, or the subject itself if a request is removed from it. */

@@ -6,7 +6,8 @@ import type { BeforeRelease, Deps } from '../deps.ts'
 import type { KubeObject } from '../kube/client.ts'
 import { isDeletedWithoutFinalizers, targetView } from '../kube/object-views.ts'
 import { fieldManagerOf } from '../kube/managed-fields.ts'
-import { type Patch, writeAll } from '../kube/write.ts'
+import type { Patch } from '../kube/merge-patch.ts'
+import { writeAll } from '../kube/write.ts'
 import { controllerOf, jobController } from './controllers.ts'
 
 export interface FinalizeInput {

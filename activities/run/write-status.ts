@@ -23,7 +23,8 @@ import { versionOf } from '../kube/object-cache.ts'
 import { recordWarning } from '../kube/events.ts'
 import { statusOf, targetView } from '../kube/object-views.ts'
 import { fieldManagerOf } from '../kube/managed-fields.ts'
-import { type Patch, writeAll } from '../kube/write.ts'
+import type { Patch } from '../kube/merge-patch.ts'
+import { writeAll } from '../kube/write.ts'
 import { jobController } from './controllers.ts'
 
 /** The result of a settle without a write. */

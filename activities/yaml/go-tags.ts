@@ -1,4 +1,5 @@
-// What words of YAML mean to Go's reader (sigs.k8s.io/yaml, which is go-yaml v2), where the npm library's YAML 1.1 says something else.
+// Values of YAML words in Go's reader (sigs.k8s.io/yaml, which is go-yaml v2), where the npm library's YAML 1.1
+// differs.
 
 import { isUtf8 } from 'node:buffer'
 import { isScalar, type ScalarTag, type Tags } from 'yaml'
@@ -68,7 +69,7 @@ function valueOfInteger(text: string, value: bigint): unknown {
 // Of integers with a base, those that have no room in 64 bits are not integers for Go.
 const [LEAST, MOST] = [-(2n ** 63n), 2n ** 64n - 1n]
 
-// What has digits alone is then read as a decimal number.
+// A text with digits only is then read as a decimal number.
 function withoutBase(text: string): unknown {
   const digits = text.replaceAll('_', '')
   return /^[-+]?\d+$/.test(digits) ? exactInteger(BigInt(digits.replace('+', ''))) : text

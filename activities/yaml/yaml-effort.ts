@@ -1,4 +1,4 @@
-// What reading a YAML text would cost, known from its tokens before it is parsed. Parsing takes some microseconds a token.
+// Estimates the cost of a YAML text from its tokens before it is parsed. Parsing takes some microseconds per token.
 
 import { Lexer } from 'yaml'
 

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { API_FLAGS } from '../../worker/api/flags.ts'
 import { type Input, inputOf } from '../../worker/api/input.ts'
-import { aboutIn, ABOUT_PATH, answerText, ASK_PATH, WIRES } from '../../worker/api/wire.ts'
+import { aboutIn, ABOUT_PATH, answerText, ASK_PATH, WIRE_FORMATS } from '../../worker/api/wire.ts'
 import { firstColumn, section } from './markdown.ts'
 
 const read = async (path: string) => await readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -54,9 +54,9 @@ describe('the page on the questions of pawl api', () => {
   it('has each question, with its fields and the form of its answer', () => {
     const table = rowsOf('## The questions').map(([, question, fields, answer]) => [question, fields, answer])
     expect(table.map(([question, fields = '']) => [question, fields.match(/`\w+` \([^)]*\)/g)?.sort() ?? []])).toEqual(
-      Object.entries(WIRES).map(([name, { args }]) => [`\`${name}\``, fieldsOf(args)]),
+      Object.entries(WIRE_FORMATS).map(([name, { args }]) => [`\`${name}\``, fieldsOf(args)]),
     )
-    for (const [index, { answer }] of Object.values(WIRES).entries())
+    for (const [index, { answer }] of Object.values(WIRE_FORMATS).entries())
       expect(table[index]?.[2]).toMatch(FORMS[answer[0]])
   })
 
@@ -64,7 +64,7 @@ describe('the page on the questions of pawl api', () => {
     const rows = new Map(rowsOf('## Rows').map(([, row = '', fields = '']) => [row, fields]))
     for (const [, question = '', , answer = '', what = ''] of rowsOf('## The questions')) {
       const [, row] = /\[(\w+?)s?\]\(#rows\)/.exec(answer) ?? []
-      const [, ...times] = Object.entries(WIRES).find(([name]) => `\`${name}\`` === question)?.[1].answer ?? []
+      const [, ...times] = Object.entries(WIRE_FORMATS).find(([name]) => `\`${name}\`` === question)?.[1].answer ?? []
       for (const time of times) expect(row === undefined ? what : rows.get(row)).toContain(`\`${time}\``)
     }
     const about = { version: '1', cluster: 'c', username: 'u', groups: [], at: new Date() }
@@ -87,7 +87,7 @@ describe('the page on the questions of pawl api', () => {
     expect(section(page, '## A request')).toContain(`\`POST ${ABOUT_PATH}\``)
     const flags = [...page.matchAll(/`--([a-z-]+)`/g)].map(([, flag = '']) => flag)
     expect(flags.filter((flag) => !Object.hasOwn(API_FLAGS, flag))).toEqual([])
-    expect(firstColumn(page)).toHaveLength(Object.keys(WIRES).length)
+    expect(firstColumn(page)).toHaveLength(Object.keys(WIRE_FORMATS).length)
   })
 })
 

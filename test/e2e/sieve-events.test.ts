@@ -34,7 +34,12 @@ afterAll(() => closeLane(lane))
 describe('S9, S10: an installation whose watches', { timeout: LIMIT_MS }, () => {
   it('S8: deliver every event twice ends like an undisturbed one', async () => {
     let twice = 0
-    lane.bridgeProxy.reads = { lines: (_read, line) => (twice++, [line, line]) }
+    lane.bridgeProxy.reads = {
+      lines: (_read, line) => {
+        twice++
+        return [line, line]
+      },
+    }
     expect(await runBoth(lane, 'twice')).toEqual(expected)
     expect(twice).toBeGreaterThan(10)
   })

@@ -12,6 +12,8 @@ import { WebhookStage } from '../support/pawl/webhook.ts'
 
 const NAME = 'webhook-refusals'
 const SKIP = 'validation.landscaper.gardener.cloud/skip-validation'
+/** While no webhook answers, an API server tries each call again until its timeout. */
+const QUICK = ['--timeout', '2s']
 const CRON = { succeededReconcile: { cronSpec: 'soon' } }
 
 let stage: WebhookStage
@@ -20,7 +22,7 @@ let pawl: Pawl
 beforeAll(async () => {
   const servers = inject('servers')
   stage = await WebhookStage.open(servers, NAME)
-  await stage.start('one')
+  await stage.start('one', QUICK)
   pawl = await Pawl.start({ name: NAME, servers, namespace: NAME, workerFlags: PRODUCTION_TIMEOUTS })
 }, 240_000)
 afterAll(async () => {
@@ -51,7 +53,7 @@ describe('an Installation whose context Pawl may not write', () => {
     expect(told.status?.lastError?.codes).toEqual(['ERR_WEBHOOK'])
     const { jobID } = told.status ?? {}
 
-    await stage.start('one')
+    await stage.start('one', QUICK)
     expect(await succeeded('waiting')).toMatchObject({ status: { jobID, jobIDFinished: jobID } })
   })
 })

@@ -7,7 +7,7 @@ import { parseAllDocuments } from 'yaml'
 
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { API_FLAGS, apiSettings } from '../../worker/api/flags.ts'
-import { apiNamed, VOUCHER } from '../../worker/cli/api-place.ts'
+import { apiAddressOf, API_CONFIG_MAP } from '../../worker/cli/api-place.ts'
 import { readConfig } from '../../worker/server/config.ts'
 import { givenFlags } from '../../worker/server/flags.ts'
 import { Cluster } from '../support/cluster/cluster.ts'
@@ -92,8 +92,8 @@ describe('the manifest of the api', async () => {
   })
 
   it('names its Service where the command line looks, and lets everybody with an account find and ask it, and nothing else', () => {
-    expect(named('ConfigMap', 'pawl-api').metadata).toEqual({ ...VOUCHER })
-    expect(apiNamed(undefined, service, '--')).toEqual(named('Service', 'pawl-api').metadata)
+    expect(named('ConfigMap', 'pawl-api').metadata).toEqual({ ...API_CONFIG_MAP })
+    expect(apiAddressOf(undefined, service, '--')).toEqual(named('Service', 'pawl-api').metadata)
     expect(named('Role', 'pawl-api-users')).toMatchObject({
       metadata: { namespace: 'pawl' },
       rules: [
@@ -101,8 +101,8 @@ describe('the manifest of the api', async () => {
       ],
     })
     expect(named('Role', 'pawl-api-finders')).toMatchObject({
-      metadata: { namespace: VOUCHER.namespace },
-      rules: [{ apiGroups: [''], resources: ['configmaps'], resourceNames: [VOUCHER.name], verbs: ['get'] }],
+      metadata: { namespace: API_CONFIG_MAP.namespace },
+      rules: [{ apiGroups: [''], resources: ['configmaps'], resourceNames: [API_CONFIG_MAP.name], verbs: ['get'] }],
     })
     for (const name of ['pawl-api-users', 'pawl-api-finders'])
       expect(named('RoleBinding', name)).toMatchObject({

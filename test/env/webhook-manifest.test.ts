@@ -58,7 +58,7 @@ describe('the manifest of the webhook', async () => {
   it('starts a webhook that the Service leads to, and whose probes are asked where it answers', () => {
     expect(container.args[0]).toBe('webhook')
     const { name, namespace } = one('Service')?.metadata ?? {}
-    expect(settings.reached).toEqual({ service: { name, namespace } })
+    expect(settings.address).toEqual({ service: { name, namespace } })
     expect(one('Service')?.spec).toEqual({
       selector: pod.metadata.labels,
       ports: [{ name: 'https', port: 443, targetPort: 'https' }],

@@ -138,7 +138,7 @@ describe('the webhook', () => {
       contentType: 'application/merge-patch+json',
     })
     await stage.stop('one')
-    await stage.start('one', ['--timeout', '7s'])
+    await stage.start('one', ['--timeout', '2s'])
     const now = await kube.request<KubeObject & { webhooks: { name: string; timeoutSeconds: number }[] }>(
       'GET',
       stage.configurationPath,
@@ -146,7 +146,7 @@ describe('the webhook', () => {
     expect(now.metadata.labels).toEqual({ theirs: 'yes' })
     expect(now.webhooks.map(({ name, timeoutSeconds }) => [name, timeoutSeconds])).toEqual([
       ['others.example.org', first.timeoutSeconds],
-      ...webhooks.map(({ name }) => [name, 7]),
+      ...webhooks.map(({ name }) => [name, 2]),
     ])
   })
 
@@ -182,11 +182,11 @@ describe('the webhook', () => {
 describe('its certificates', () => {
   it('are served, and it is ready, while they cannot be looked at; not when they have ended', async () => {
     await stage.home.kube.request('DELETE', secretPath())
-    await stage.start('one', ['--certificate-lifetime', '30s', '--authority-lifetime', '600s'])
+    await stage.start('one', ['--certificate-lifetime', '12s', '--authority-lifetime', '600s'])
     await labelSecret('others')
     const begun = Date.now()
     // Many looks.
-    while (Date.now() < begun + 4000) {
+    while (Date.now() < begun + 2000) {
       expect(await stage.isReady('one')).toBe(true)
       await sleep(100)
     }
@@ -196,7 +196,7 @@ describe('its certificates', () => {
   }, 200_000)
 
   it('are changed by two processes while requests go on, authorities too, and no request meets a wrong one', async () => {
-    const short = ['--certificate-lifetime', '18s', '--authority-lifetime', '45s']
+    const short = ['--certificate-lifetime', '10s', '--authority-lifetime', '26s']
     await stage.home.kube.request('DELETE', secretPath())
     const port = await stage.start('one', short)
     // Shares the Secret; API servers are sent to the first.

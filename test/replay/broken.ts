@@ -1,4 +1,4 @@
-// A worker's entry whose Execution looks twice before each pass: what a careless change of the loop would do to open runs.
+// Worker entry with an incompatible loop: its Execution observes twice before each pass.
 
 import { beginExecution } from '../../workflows/landscaper/execution/begin-execution.ts'
 import type { ExecutionActivities, ExecutionState } from '../../workflows/landscaper/execution/pass.ts'

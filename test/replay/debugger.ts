@@ -1,4 +1,5 @@
-// A debugger as Chrome and VS Code are one, over Node's inspector protocol: it finds scripts by their source maps and sets breakpoints by lines of sources.
+// A minimal debugger over Node's inspector protocol, like Chrome and VS Code: finds scripts by their source maps and sets breakpoints by source
+// lines.
 
 import { readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'

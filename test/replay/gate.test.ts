@@ -1,4 +1,4 @@
-// `pawl replay` on the recorded runs: each is told pass by pass to its end, and another build is let through only when it decides and calls the same.
+// `pawl replay` on the recorded runs: shows each run pass by pass, and accepts another build only if it makes the same decisions and calls.
 
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -26,14 +26,14 @@ const folder = mkdtempSync(join(tmpdir(), 'pawl-gate-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 describe('pawl replay --against, on the recorded runs', () => {
-  it('lets this build through: nothing differs', async () => {
+  it('accepts this build: nothing differs', async () => {
     const { code, verdict } = await gate(CHECKOUT)
     expect(verdict.trials.map(({ name }) => basename(name))).toEqual(FILES.toSorted())
     expect(verdict).toMatchObject({ same: FILES.length, differ: 0, part: 0, unknown: 0, kinds: [] })
     expect(code).toBe(0)
   })
 
-  it('names decisions and writes that differ where the SDK finds nothing to complain of', async () => {
+  it("reports decisions and writes that differ where the SDK's replay finds no difference", async () => {
     const { code, verdict } = await gate('builds/hasty')
     expect(verdict).toMatchObject({ part: 0, unknown: 0 })
     expect(verdict.differ).toBeGreaterThanOrEqual(8)
@@ -56,7 +56,7 @@ describe('pawl replay --against, on the recorded runs', () => {
     expect(code).toBe(3)
   })
 
-  it('names the first call at which a build parts from a run that does not fit it', async () => {
+  it('reports the first call at which a build differs from a run that it cannot replay', async () => {
     const { code, verdict } = await gate('builds/broken')
     const executions = FILES.filter((file) => file.startsWith('execution-'))
     expect(verdict).toMatchObject({ part: executions.length, differ: 0, same: FILES.length - executions.length })
@@ -71,7 +71,7 @@ describe('pawl replay --against, on the recorded runs', () => {
     expect(code).toBe(3)
   })
 
-  it('tries a build that is a bundle in a file as it tries its folder', { timeout: 180_000 }, async () => {
+  it('checks a build in a bundle file like a build in a folder', { timeout: 180_000 }, async () => {
     const { code, verdict } = await gate(await bundled('builds/hasty/workflows/index.ts'))
     const name = 'execution-manifest-timeout'
     const ofFolder = await pawl('--against', join(HERE, 'builds/hasty'), '--file', file(name), '-o', 'json')
@@ -84,7 +84,7 @@ describe('pawl replay --against, on the recorded runs', () => {
     expect(code).toBe(3)
   })
 
-  it('lets a bundle of this build through, and refuses what is none', { timeout: 180_000 }, async () => {
+  it('accepts a bundle of this build, and rejects a file that is not a bundle', { timeout: 180_000 }, async () => {
     const one = ['--file', file('execution-manifest-failed')]
     const own = await bundled('../../workflows/index.ts')
     expect(await pawl('--against', own, ...one)).toMatchObject({
@@ -101,14 +101,14 @@ describe('pawl replay --against, on the recorded runs', () => {
     })
   })
 
-  it('compares all that a controller in level mode applies, for it stands in its calls', async () => {
+  it('compares all applied fields of a controller in level mode, because its calls contain them', async () => {
     const { code, verdict } = await gate(CHECKOUT, '--against-controllers', join(HERE, 'level/dimmed.ts'))
     expect(verdict).toMatchObject({ part: 0, unknown: 0 })
     expect(verdict.kinds.map(({ what }) => what)).toContain('write applyLevel: another object.data.keys')
     expect(code).toBe(3)
   })
 
-  it('says in words what differs, and what was not compared', async () => {
+  it('explains the differences and the parts that were not compared', async () => {
     const { code, stdout } = await startPawl(
       '--against',
       join(HERE, 'builds/hasty'),
@@ -123,7 +123,7 @@ describe('pawl replay --against, on the recorded runs', () => {
     expect(stdout).toContain('    change.lastError.operation: handlePhaseProgressing -> Progressing\n')
   })
 
-  it('does not let through what it could not compare', async () => {
+  it('rejects a build that it could not compare', async () => {
     // Without the controllers nobody knows these runs.
     const { code, stdout } = await pawl('--against', CHECKOUT, '--file', file('beacon-level-life'))
     expect(stdout).toContain('1 this build cannot replay itself')
@@ -144,7 +144,7 @@ describe('pawl replay, on a recorded run', () => {
     ['installation-superseded', 'Superseded', 2],
     ['installation-deletion', 'Deleted', 1],
     ['execution-continued', 'goes on as a new run', 3],
-  ])('%s is told up to its end: %s', async (name, state, passes) => {
+  ])('%s is shown up to its end: %s', async (name, state, passes) => {
     const { stdout } = await pawl('--file', file(name), '-o', 'json')
     const replayed = JSON.parse(stdout) as ReplayedJob
     expect(replayed).toMatchObject({
@@ -155,7 +155,7 @@ describe('pawl replay, on a recorded run', () => {
     expect(replayed.passes.every(({ plans }) => plans.every(({ trace }) => trace !== undefined))).toBe(true)
   })
 
-  it('shows the plans with the steps that ran, and what each pass was woken by', async () => {
+  it('shows the plans with the steps that ran, and the wake of each pass', async () => {
     const { stdout } = await pawl('--file', file('installation-failure'))
     expect(stdout).toContain('woken by  the job begins: reconcile annotation\n')
     expect(stdout).toContain('woken by  event 75 of the journal\n')
@@ -164,7 +164,7 @@ describe('pawl replay, on a recorded run', () => {
     expect(stdout).toContain('came to   settle: Failed, children failed\n')
   })
 
-  it('ends with the pass that is asked for', async () => {
+  it('ends with the requested pass', async () => {
     expect((await pawl('--file', file('installation-failure'), '--to', '1')).stdout).not.toContain('pass 2 of 2')
     expect(await pawl('--file', file('installation-failure'), '--to', '3')).toMatchObject({
       code: 2,
@@ -172,7 +172,7 @@ describe('pawl replay, on a recorded run', () => {
     })
   })
 
-  it('tells nothing of what users import, export or keep', async () => {
+  it('shows no imports, exports or other contents of users', async () => {
     const { stdout } = await pawl('--file', file('installation-imports'), '-o', 'json')
     expect(readFileSync(file('installation-imports'), 'utf8')).not.toContain(SECRET)
     expect(stdout).not.toContain(SECRET)

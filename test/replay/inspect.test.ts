@@ -1,4 +1,4 @@
-// Recorded runs that are replayed under a debugger, which is one here over Node's inspector protocol.
+// Replays of recorded runs under a debugger over Node's inspector protocol.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,7 +26,7 @@ const quiet = new DefaultLogger('ERROR', () => undefined)
 const LONGER_THAN_A_TASK_MS = 6_000
 
 describe('a replay under a debugger', () => {
-  it('stops at breakpoints in the source of the workflows, for as long as one looks, and goes on', async () => {
+  it('stops at breakpoints in the source of the workflows without a time limit, and continues', async () => {
     const { firstLine, ended } = commanded('installation-success.json')
     const seen = await Debugger.attach(addressIn(await firstLine))
     expect(await seen.paused()).toMatchObject({ file: join(ROOT, 'worker/cli/replay/inspected-process.ts') })
@@ -48,7 +48,7 @@ describe('a replay under a debugger', () => {
     expect(await ended).toEqual({ exitCode: 0, lastLine: 'The replay has come to the end of the history.' })
   })
 
-  it('goes on when the debugger goes, and tells how the run went another way than its history', async () => {
+  it('continues when the debugger disconnects, and reports how the run differs from its history', async () => {
     const broken = await bundleEntry(join(import.meta.dirname, 'broken.ts'), quiet)
     const { told, ended } = inspected(broken.code, 'execution-manifest-failed.json')
     const seen = await Debugger.attach(addressIn(await told))
@@ -57,7 +57,7 @@ describe('a replay under a debugger', () => {
     expect(await ended).toMatch(/'guardSubject' does not match/)
   })
 
-  it('says that a port is taken', async () => {
+  it('reports a port that is in use', async () => {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
@@ -83,7 +83,7 @@ describe('--inspect', () => {
     ['inst/shop', "--inspect has 'inst/shop', expected a port or HOST:PORT such as 127.0.0.1:9229"],
     ['70000', "--inspect has '70000', expected a port or HOST:PORT such as 127.0.0.1:9229"],
     ['0.0.0.0:9229', "--inspect has the host '0.0.0.0', expected one of 127.0.0.1, localhost, [::1], ::1"],
-  ])('refuses %s', (given, message) => {
+  ])('rejects %s', (given, message) => {
     expect(() => parseInspectAddress(given)).toThrow(message)
   })
 })

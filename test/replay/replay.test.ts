@@ -28,14 +28,14 @@ const levels = ofController('beacon')
 const jobs = new Map([...recordings].filter(([file]) => !levels.has(file)))
 
 describe('the recorded runs', () => {
-  it('are of each outcome', () => {
+  it('include each outcome', () => {
     const expected = Object.entries(SCENARIOS).flatMap(([outcome, { kinds }]) =>
       kinds.map((kind) => `${kind}-${outcome}.json`),
     )
     expect([...recordings.keys()].toSorted()).toEqual(expected.toSorted())
   })
 
-  it('came to their end, but for those that were terminated when their work was done or gave way to a next run', () => {
+  it('came to their end, except runs that were terminated after their work or that continued as new', () => {
     const ends = [...recordings].map(([file, { history }]) => [file, history.events.at(-1)?.eventType ?? ''])
     expect(Object.fromEntries(ends.filter(([, end = '']) => !/_(?:COMPLETED|FAILED)$/.test(end)))).toEqual({
       'execution-continued.json': 'EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW',
@@ -43,7 +43,7 @@ describe('the recorded runs', () => {
     })
   })
 
-  it('failed in Temporal, too, where their jobs did or were taken over', () => {
+  it('failed in Temporal if their jobs failed or were superseded', () => {
     const failed = [...recordings].filter(([, { history }]) => history.events.at(-1)?.eventType === FAILED)
     const outcomes = failed.map(([file]) => file.replace(/\.json$/, '').replace(/^\w+-/, ''))
     const unlucky = [
@@ -63,7 +63,7 @@ describe('the recorded runs', () => {
     expect([...new Set(outcomes)].toSorted()).toEqual(unlucky)
   })
 
-  it('have nothing in them that users import, export or keep, and no files of the machine', () => {
+  it('contain no imports, exports or secrets of users, and no file paths of the machine', () => {
     const told = [...recordings].flatMap(([file, recording]) => {
       const texts = textsOf(recording)
       // In Secrets the API server has values in base64.
@@ -99,23 +99,23 @@ describe('T1: a recorded run in level mode', () => {
   })
 })
 
-describe('a workflow whose loop was changed carelessly', () => {
-  it('is caught by the recorded runs', async () => {
+describe('a workflow with an incompatible change of its loop', () => {
+  it('fails the replay of the recorded runs', async () => {
     const executions = ofController('execution')
     const errors = await replay(await bundled('broken.ts'), executions)
     expect(executions.size).toBeGreaterThanOrEqual(7)
     expect(notCaught(executions, errors)).toEqual([])
   })
 
-  it('is caught by the recorded runs in level mode', async () => {
+  it('fails the replay of the recorded runs in level mode', async () => {
     const errors = await replay(await bundled('level/broken.ts'), levels)
     expect(levels.size).toBeGreaterThanOrEqual(5)
     expect(notCaught(levels, errors)).toEqual([])
   })
 })
 
-describe('a controller in level mode whose plan was changed carelessly', () => {
-  it('is caught by the recorded runs that came to what was changed', async () => {
+describe('a controller in level mode with an incompatible change of its plan', () => {
+  it('fails the replay of the recorded runs that executed the changed steps', async () => {
     const errors = await replay(await bundledByWorker(join(import.meta.dirname, 'level/careless.ts')), levels)
     const caught = [...levels.keys()].filter((file) => errors.get(file) !== undefined)
     expect(caught.sort()).toEqual(['beacon-level-converged.json', 'beacon-level-life.json'])

@@ -1,4 +1,4 @@
-// Combinators on a real Temporal server: what their fake runtime in the unit tests only claims about scopes, timers and new runs.
+// Combinators on a real Temporal server: scopes, timers and continue-as-new, which the unit tests' fake runtime only imitates.
 
 import { WorkflowFailedError } from '@temporalio/client'
 import { CancelledFailure } from '@temporalio/common'
@@ -21,7 +21,7 @@ describe.concurrent('a step with a time-out', () => {
     ['outside', expired('sequential', 50), ['inner is cancelled']],
     ['withFallback', done, ['hang is cancelled', 'fallback']],
     ['again', expired('hang', 20), ['hang is cancelled', 'hang is cancelled']],
-  ])('that expires is cancelled, and the run is not; hooks come in pairs (%s)', async (plan, outcome, log) => {
+  ])('is cancelled when it expires, but the run is not; hooks come in pairs (%s)', async (plan, outcome, log) => {
     expect(await (await start('waiting', plan)).result()).toEqual<Waited>({
       outcome: outcome as Waited['outcome'],
       log,
@@ -32,7 +32,7 @@ describe.concurrent('a step with a time-out', () => {
 })
 
 describe('the cancellation of a run', () => {
-  it.each(['long', 'betweenRuns'])('ends it, and is no expiry and no fault (%s)', async (plan) => {
+  it.each(['long', 'betweenRuns'])('ends the run, and is neither an expiry nor a fault (%s)', async (plan) => {
     const run = await start('waiting', plan)
     await run.query('__stack_trace')
     await run.cancel()
@@ -42,7 +42,7 @@ describe('the cancellation of a run', () => {
   })
 })
 
-describe.concurrent('a step that goes on as new', () => {
+describe.concurrent('a step that continues as new', () => {
   it.each(Object.keys(combine))('passes through %s', async (combinator) => {
     const seen = (await (await start('continuing', combinator)).result()) as readonly string[]
     expect(seen.slice(-2)).toEqual(['leave', 'left'])

@@ -1,4 +1,4 @@
-// Plans whose steps wait for ever or go on as new, bundled for the tests of combinators on a real server.
+// Plans whose steps wait forever or continue as new, bundled for the tests of combinators on a real server.
 
 import { CancellationScope, condition, continueAsNew, isCancellation } from '@temporalio/workflow'
 
@@ -24,7 +24,11 @@ import { temporalRuntime } from '../../workflows/kit/run/loop/temporal.ts'
 
 type Log = string[]
 
-const later = (name: string): Step<Log> => action(name, (log) => (log.push(name), done))
+const later = (name: string): Step<Log> =>
+  action(name, (log) => {
+    log.push(name)
+    return done
+  })
 
 /** Waits until its scope is cancelled, and takes that down. */
 const endless = (name: string): Step<Log> =>

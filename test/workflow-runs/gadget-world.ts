@@ -1,4 +1,4 @@
-// Runs of gadgets, in level mode: the world of one of them, with fake activities, and how a test starts it.
+// Starts runs of gadgets (level mode) with fake activities for one test.
 
 import { Context } from '@temporalio/activity'
 import type { ApplicationFailure } from '@temporalio/common'

@@ -1,4 +1,4 @@
-// A controller in level mode that is as small as can be, bundled for the tests of its run: its pass comes to what the target's spec says.
+// A minimal controller in level mode, bundled for tests of its run: the target's spec defines the outcome of a pass.
 
 import {
   action,

@@ -1,4 +1,4 @@
-// Runs in level mode on a real Temporal server, with fake activities: when they end, when they go on, and what they tell the journal.
+// Runs in level mode on a real Temporal server with fake activities: end, continuation, and calls to the journal.
 
 import { ApplicationFailure } from '@temporalio/common'
 import proto from '@temporalio/proto'
@@ -12,13 +12,13 @@ const { EventType } = proto.temporal.api.enums.v1
 const { start, run } = useGadgets()
 
 describe('a run in level mode', () => {
-  it('ends when its object has converged, and writes nothing that is so already', async () => {
+  it('ends when its object has converged, and writes nothing that is unchanged', async () => {
     const world = await start({ status: { said: 'yes' } }, { status: { said: 'yes' } })
     expect(await world.run.result()).toBe('Converged')
     expect(world.log).toEqual(['observe', 'end Converged'])
   })
 
-  it('writes the fields of its status that differ, in one go, and takes null for absent', async () => {
+  it('writes the changed fields of its status in one call, and treats null as absent', async () => {
     const world = await start(
       { status: { a: '1', b: '2', c: null, d: null } },
       { status: { a: '1', b: '1', d: 'old' } },
@@ -27,7 +27,7 @@ describe('a run in level mode', () => {
     expect(world.log).toEqual(['observe', 'status {"b":"2","d":null}', 'end Converged'])
   })
 
-  it('ends when its object is gone, or is going and it does not hold it', async () => {
+  it('ends when its object was deleted, or has a deletionTimestamp and not its finalizer', async () => {
     const gone = await start(undefined)
     expect(await gone.run.result()).toBe('Deleted')
     const going = await start({}, { metadata: { deletionTimestamp: 'now', finalizers: ['other'] } })
@@ -38,7 +38,7 @@ describe('a run in level mode', () => {
     ])
   })
 
-  it('holds its object before it acts, and lets it go only when its deletion is done', async () => {
+  it('adds the finalizer before it acts, and removes it only when onDelete is done', async () => {
     const world = await start({ apply: { apiVersion: 'v1', kind: 'ConfigMap' } }, { metadata: { finalizers: [] } })
     expect(await world.run.result()).toBe('Converged')
     expect(world.log).toEqual(['observe', 'finalizer on', 'apply configmaps made', 'end Converged'])
@@ -52,7 +52,7 @@ describe('a run in level mode', () => {
     expect(held.log).toEqual(['observe', 'settle', 'observe', 'finalizer off', 'end Deleted'])
   })
 
-  it('does what is left to do when somebody else has taken its finalizer off, and writes no status', async () => {
+  it('runs onGone after another client has removed the finalizer, and writes no status', async () => {
     const world = await start(undefined, {}, 'clearingGadget')
     await world.reached('settle')
     expect(world.log).toEqual(['observe', 'remove', 'settle'])
@@ -91,7 +91,7 @@ describe('a run in level mode', () => {
       { againMs: 0, faults: [{ code: 'Away', message: 'no', retryable: true }] },
       { againMs: 1000, attempt: 1, fault: { reason: 'Away', message: 'no' } },
     ],
-  ])('waits after %s, tells the journal, arms no timer, and converges later', async (_, outcome, told) => {
+  ])('waits after %s, updates the journal, starts no timer, and converges later', async (_, outcome, told) => {
     const world = await start({ outcome })
     await world.reached('settle')
     expect(world.settled.map(({ againMs, attempt, fault }) => ({ againMs, attempt, fault }))).toEqual([told])
@@ -101,7 +101,7 @@ describe('a run in level mode', () => {
     expect(await world.eventsOf(EventType.EVENT_TYPE_TIMER_STARTED)).toBe(0)
   })
 
-  it('counts its attempts while faults may pass, and begins anew after a pass without', async () => {
+  it('counts attempts after retryable faults, and restarts the count after a pass without', async () => {
     const away = { outcome: { faults: [{ code: 'Away', message: 'no', retryable: true }] } }
     const world = await start(away)
     for (const [count, next] of [away, { outcome: { stopped: 'waiting' } }, away].entries()) {
@@ -116,7 +116,7 @@ describe('a run in level mode', () => {
   it.each([
     ['', []],
     [', also beside a final fault', [{ code: 'Wrong', message: 'no', retryable: false }]],
-  ])('gets one pass a second, after twenty, when it wishes for each of them at once%s', async (_, faults) => {
+  ])('gets one pass a second after twenty immediate ones%s', async (_, faults) => {
     const world = await start({ outcome: { againMs: 10, faults } })
     for (let passes = 1; passes <= 22; passes++) {
       await vi.waitFor(() => expect(world.settled.length).toBe(passes), PATIENT)
@@ -129,7 +129,7 @@ describe('a run in level mode', () => {
     await world.run.terminate()
   })
 
-  it('reports what the API server says, also of its own status, and goes on', async () => {
+  it('reports errors of the API server, also for its own status, and continues', async () => {
     const world = await start({ status: { a: '1' } })
     world.failStatus = ApplicationFailure.nonRetryable('status.a: Invalid value', 'Invalid')
     await world.reached('settle')
@@ -139,7 +139,7 @@ describe('a run in level mode', () => {
     expect(await world.run.result()).toBe('Converged')
   })
 
-  it('looks again at once, without back-off, when what it would remove has changed', async () => {
+  it('starts the next pass without back-off when an object to be removed has changed', async () => {
     const world = await start({ remove: true })
     world.removal = 'changed'
     await world.reached('settle')
@@ -149,7 +149,7 @@ describe('a run in level mode', () => {
     expect(await world.run.result()).toBe('Converged')
   })
 
-  it('does what an action asks for, each as one call', async () => {
+  it('makes one activity call for each write of an action', async () => {
     const world = await start({ acts: true })
     expect(await world.run.result()).toBe('Converged')
     expect(world.log).toEqual([
@@ -163,7 +163,7 @@ describe('a run in level mode', () => {
     ])
   })
 
-  it('lets events go along with what comes next, and with its end, where its controller has it so', async () => {
+  it('records piggybacked events with the next call or the end, if its controller is configured so', async () => {
     const world = await start({ tells: true, acts: true }, {}, 'quietGadget')
     expect(await world.run.result()).toBe('Converged')
     expect(world.log).toEqual([
@@ -174,7 +174,7 @@ describe('a run in level mode', () => {
     ])
   })
 
-  it('tells what is left when a pass is settled, and once', async () => {
+  it('records the remaining events once when a pass is settled', async () => {
     const world = await start({ tells: true, outcome: { laterMs: 60_000 } }, {}, 'quietGadget')
     await world.reached('settle')
     expect(world.log).toEqual(['observe', 'along Opened', 'settle'])
@@ -184,7 +184,7 @@ describe('a run in level mode', () => {
     expect(world.log.filter((line) => line.startsWith('along'))).toHaveLength(1)
   })
 
-  it('tells before a status, and before its finalizer is taken off', async () => {
+  it('records events before a status write, and before its finalizer is removed', async () => {
     const world = await start(
       { tells: true, status: { a: '1' } },
       { metadata: { deletionTimestamp: 'now' } },
@@ -194,7 +194,7 @@ describe('a run in level mode', () => {
     expect(world.log).toEqual(['observe', 'along Opened', 'status {"a":"1"}', 'finalizer off', 'end Deleted'])
   })
 
-  it('looks again at once when what it would change is not as it was observed', async () => {
+  it('starts the next pass without back-off when a precondition of a write fails', async () => {
     const world = await start({ acts: true })
     world.answer = 'changed'
     await world.reached('settle')
@@ -203,7 +203,7 @@ describe('a run in level mode', () => {
     await world.run.terminate()
   })
 
-  it('writes what it declares, also in other namespaces, and nothing else', async () => {
+  it('writes declared kinds, also in other namespaces, and nothing else', async () => {
     const elsewhere = await start({ apply: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'declared' } })
     expect(await elsewhere.run.result()).toBe('Converged')
     expect(elsewhere.log[1]).toBe('apply configmaps made elsewhere')
@@ -222,7 +222,7 @@ describe('a run in level mode', () => {
     await Promise.all([wrong.run.terminate(), undeclared.run.terminate()])
   })
 
-  it('writes its status in the middle of a pass, where a later step sees it, and once', async () => {
+  it('saves its status once in the middle of a pass, and later steps see it', async () => {
     const conditions = [{ type: 'Theirs', status: 'True' }]
     const world = await start({ save: true }, { status: { conditions } })
     expect(await world.run.result()).toBe('Converged')
@@ -234,13 +234,13 @@ describe('a run in level mode', () => {
     ])
   })
 
-  it('replaces a state that is read again', async () => {
+  it('replaces a state that is refreshed', async () => {
     const world = await start({ refresh: true })
     expect(await world.run.result()).toBe('Converged')
     expect(world.log).toEqual(['observe', 'refresh', 'end Converged'])
   })
 
-  it('goes on without a state that cannot be read, also in its deletion; who asks for it gets the fault instead', async () => {
+  it('continues without a state that cannot be read, also during deletion; steps that read it get the fault', async () => {
     const fault = { code: 'Forbidden', message: 'state list of Gadget n/g: no right', retryable: true }
     const world = new GadgetWorld()
     world.unreadable = { list: fault }
@@ -260,7 +260,7 @@ describe('a run in level mode', () => {
     expect(await asking.run.result()).toBe('Deleted')
   })
 
-  it('neither sends a Secret with data nor lets it into its history', async () => {
+  it('neither sends a Secret with data nor stores it in its history', async () => {
     const world = await start({ apply: { apiVersion: 'v1', kind: 'Secret', data: { key: 'of the target' } } })
     await world.reached('settle')
     expect(world.settled[0]?.fault?.reason).toBe('SecretContent')
@@ -268,14 +268,14 @@ describe('a run in level mode', () => {
     await world.run.terminate()
   })
 
-  it('refuses to apply a kind whose plural nobody told', async () => {
+  it('rejects a kind with an unknown plural', async () => {
     const world = await start({ apply: { apiVersion: 'example.com/v1', kind: 'Goose' } })
     await world.reached('settle')
     expect(world.settled[0]?.fault).toMatchObject({ reason: 'UnknownKind' })
     await world.run.terminate()
   })
 
-  it('makes another pass for a wake that comes while it looks, or while it ends', async () => {
+  it('makes another pass for a wake that arrives during the observation or the end', async () => {
     const world = await start({})
     world.onObserve = async () => {
       world.onObserve = undefined
@@ -291,7 +291,7 @@ describe('a run in level mode', () => {
     expect(world.log.slice(-2)).toEqual(['observe', 'end Converged'])
   })
 
-  it('cuts a step off whose time is over while it waits for a call, and the call with it', async () => {
+  it('cancels a step at its deadline, together with its pending call', async () => {
     const world = await start({ isHurried: true, hangs: true, apply: { apiVersion: 'v1', kind: 'ConfigMap' } })
     await world.reached('apply configmaps made')
     const begun = Date.now()
@@ -308,7 +308,7 @@ describe('a run in level mode', () => {
     expect(world.log.filter((line) => line.startsWith('apply configmaps later'))).toHaveLength(1)
   })
 
-  it('asks for its turn before each pass where passes are bounded, and waits without one until it is woken', async () => {
+  it('acquires a permit before each pass where passes are limited, and waits until it is woken without one', async () => {
     const world = new GadgetWorld()
     world.turns = [false, false]
     world.becomes({ outcome: { stopped: 'waiting' } })
@@ -324,13 +324,13 @@ describe('a run in level mode', () => {
     expect(world.log).toEqual(['no turn', 'no turn', 'turn', 'observe', 'settle', 'turn', 'observe', 'end Converged'])
   })
 
-  it('shows hooks each step, and the object that it is about', async () => {
+  it('calls hooks with each step and the object', async () => {
     const world = await start({ traced: true })
     expect(await world.run.result()).toBe('Converged')
     expect(world.log).toContain('status {"trace":"g > when isHurried > sequential > tell > act > actMore"}')
   })
 
-  it('outlives a bug in its code: the task fails until the code is mended, the run does not', async () => {
+  it('survives a bug in its code: the task fails until the code is fixed, and the run stays open', async () => {
     const world = await start({ bug: 'undefined is not a function' })
     const failed = async () => expect(await world.eventsOf(EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED)).toBe(1)
     await vi.waitFor(failed, PATIENT)

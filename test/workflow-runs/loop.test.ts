@@ -1,4 +1,4 @@
-// The reconcile loop on a real Temporal server, with fake activities: what becomes of a run in the circumstances that unit tests cannot make.
+// The reconcile loop on a real Temporal server with fake activities, for cases that unit tests cannot produce.
 
 import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client'
 import { ApplicationFailure, CancelledFailure, defineSearchAttributeKey } from '@temporalio/common'
@@ -27,7 +27,7 @@ const LARGE_REASON = 'x'.repeat(400_000)
 const { start, worker } = useWidgets()
 
 describe('a job', () => {
-  it('folds phases that need no event into one pass and one settle, which ends it', async () => {
+  it('runs phases without waits in one pass, and one settle ends it', async () => {
     const world = await start()
     expect(await world.run.result()).toBe('Succeeded')
     expect(world.log).toEqual(['observe 1', 'prepare 1', 'work 1', 'settle 1 Succeeded'])
@@ -37,7 +37,7 @@ describe('a job', () => {
     expect(world.settled[0]?.againMs).toBeUndefined()
   })
 
-  it('tells in its history what each call is about', async () => {
+  it('has a summary for each call in its history', async () => {
     const world = await start({ work: [() => retryLater('Away', 'no answer'), () => fail('Wrong', 'no')] })
     await world.settledTimes(1)
     await world.wake()
@@ -48,7 +48,7 @@ describe('a job', () => {
     ])
   })
 
-  it('starts from the phase that it observes, and ends at once when the job is finished', async () => {
+  it('starts with the observed phase, and ends immediately when the job is finished', async () => {
     const resumed = await start({ target: { phase: 'Working' } })
     expect(await resumed.run.result()).toBe('Succeeded')
     expect(resumed.log).toEqual(['observe 1', 'work 1', 'settle 1 Succeeded'])
@@ -58,7 +58,7 @@ describe('a job', () => {
     expect(finished.log).toEqual(['observe 1', 'end Failed'])
   })
 
-  it('ends when its subject is gone, or has another job', async () => {
+  it('ends when its object was deleted or has another job', async () => {
     const gone = await start({ target: undefined })
     expect(await gone.run.result()).toBe('Deleted')
     const replaced = await start({ target: { phase: 'Working', jobID: 'other' } })
@@ -72,7 +72,7 @@ describe('a job', () => {
     ])
   })
 
-  it('makes another pass for a wake that arrives during one, after it', async () => {
+  it('makes another pass after the current one for a wake that arrives during it', async () => {
     const working = deferred<Answer>()
     const world = await start({ work: [() => working.promise, () => done] })
     await world.reached('work 1')
@@ -107,7 +107,7 @@ describe('a job', () => {
     expect(world.settled.map(({ pass }) => pass)).toEqual([1, 3])
   })
 
-  it('goes on inside its task, without a signal, when something has come since the pass looked', async () => {
+  it('continues within its task, without a signal, when an event has arrived since the observation', async () => {
     const world = await start({
       work: [() => stop('waiting'), () => stop('waiting'), () => done],
       comesIn: [1, 2],
@@ -121,7 +121,7 @@ describe('a job', () => {
     expect(await world.eventsOf(EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED)).toBe(0)
   })
 
-  it('leaves the due time of another pass to the journal, and arms no timer', async () => {
+  it('stores the due time of another pass in the journal, and starts no timer', async () => {
     const world = await start({ work: [() => again(5000), () => done] })
     await world.reached('settle 1 Working')
     expect(world.settled[0]).toMatchObject({ againMs: 5000, attempt: 0 })
@@ -130,7 +130,7 @@ describe('a job', () => {
     expect(await world.eventsOf(EventType.EVENT_TYPE_TIMER_STARTED)).toBe(0)
   })
 
-  it('counts its attempts while faults are retryable, shows the error, and arms no timer', async () => {
+  it('counts attempts while faults are retryable, shows the error, and starts no timer', async () => {
     const world = await start({
       work: [() => retryLater('Away', 'no answer'), () => retryLater('Away', 'no answer'), () => done],
     })
@@ -148,7 +148,7 @@ describe('a job', () => {
     expect(await world.eventsOf(EventType.EVENT_TYPE_TIMER_STARTED)).toBe(0)
   })
 
-  it('tells passes that something from outside asked for from those that were due', async () => {
+  it('distinguishes passes requested by events or users from due passes', async () => {
     const away = () => retryLater('Away', 'no answer')
     const world = await start({ work: [away, away, away, () => done] })
     for (const [pass, seq] of [
@@ -163,7 +163,7 @@ describe('a job', () => {
     expect(world.settled.map(({ isOutside }) => isOutside)).toEqual([true, undefined, true, undefined])
   })
 
-  it('waits for a wake, and settles again, when the server does not take what its pass came to', async () => {
+  it('waits for a wake and settles again when the API server rejects the status', async () => {
     const world = await start({ settles: ['refused', 'refused', 'settled'] })
     for (const pass of [1, 2]) {
       await world.settledTimes(pass)
@@ -174,7 +174,7 @@ describe('a job', () => {
     expect(world.log.at(-1)).toBe('settle 3 Succeeded')
   })
 
-  it('fails on a final fault, in one settle with the error, and then as a run that Failed with it, without an alarm', async () => {
+  it('fails on a final fault: one settle writes the error, then the run ends as Failed with it, without an alarm', async () => {
     const world = await start({ work: [() => fail('ERR_CONFIGURATION_PROBLEM', 'wrong')] })
     const failure = await failureOf(world.run)
     expect(failure).toBeInstanceOf(ApplicationFailure)
@@ -190,7 +190,7 @@ describe('a job', () => {
     ])
   })
 
-  it('looks again at once, without back-off, when an activity found a newer object', async () => {
+  it('starts the next pass without back-off when an activity found a newer object', async () => {
     const world = await start({ work: [() => fail('Changed', 'generation 2'), () => done] })
     await world.settledTimes(1)
     expect(world.settled[0]).toMatchObject({ againMs: 0, attempt: 0 })
@@ -199,7 +199,7 @@ describe('a job', () => {
     expect(await world.run.result()).toBe('Succeeded')
   })
 
-  it('ends as superseded when its final settle meets another job', async () => {
+  it('ends as superseded when its final settle finds another job', async () => {
     const world = await start({ settles: ['superseded'] })
     expect(await failureOf(world.run)).toMatchObject({
       type: 'Superseded',
@@ -208,7 +208,7 @@ describe('a job', () => {
     expect(world.log).toEqual(['observe 1', 'prepare 1', 'work 1', 'settle 1 Succeeded', 'end Superseded'])
   })
 
-  it('is looked at again at once when its final settle met an edit', async () => {
+  it('makes another pass immediately when its final settle finds an edit', async () => {
     const world = await start({ settles: ['overtaken', 'settled'] })
     expect(await world.run.result()).toBe('Succeeded')
     const pass = (count: number) => [
@@ -220,7 +220,7 @@ describe('a job', () => {
     expect(world.log).toEqual([...pass(1), ...pass(2)])
   })
 
-  it('is cancelled while it waits for a wake', async () => {
+  it('can be cancelled while it waits for a wake', async () => {
     const world = await start({ work: [() => stop('waiting')] })
     await world.reached('settle 1 Working')
     await world.run.cancel()
@@ -228,7 +228,7 @@ describe('a job', () => {
     expect(world.log.at(-1)).toBe('settle 1 Working')
   })
 
-  it('is cancelled in the middle of a step, which no step turns into a fault', async () => {
+  it('can be cancelled during a step, and no step turns the cancellation into a fault', async () => {
     const working = deferred<Answer>()
     const world = await start({ work: [() => working.promise] })
     await world.reached('work 1')
@@ -238,7 +238,7 @@ describe('a job', () => {
     expect(world.settled).toEqual([])
   })
 
-  it('outlives a bug in its code: the task fails until the code is mended, the run does not', async () => {
+  it('survives a bug in its code: the task fails until the code is fixed, and the run stays open', async () => {
     const world = await start({ work: [() => ({ bug: 'undefined is not a function' })] })
     await vi.waitFor(
       async () => expect(await world.eventsOf(EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED)).toBe(1),
@@ -249,7 +249,7 @@ describe('a job', () => {
     await world.run.terminate()
   })
 
-  it('goes on in a new run when its history has grown long, even if each of its passes is woken, and loses no wake', async () => {
+  it('continues as new when its history is long, even if each of its passes is woken, and loses no wake', async () => {
     const wokenInPass = async () => {
       await world.wake()
       return stop(LARGE_REASON)
@@ -270,13 +270,13 @@ describe('a job', () => {
 describe('a job whose steps write the status themselves', () => {
   const ended = { jobID: 'job', jobIDFinished: 'job', lastError: undefined }
 
-  it('ends in the pass in which they have ended it, and settles nothing', async () => {
+  it('ends in the pass in which they end it, and settles nothing', async () => {
     const world = await start({ type: 'gizmo', work: [() => ({ shown: { ...ended, phase: 'Succeeded' } })] })
     expect(await world.run.result()).toBe('Succeeded')
     expect(world.log).toEqual(['observe 1', 'work 1', 'end Succeeded'])
   })
 
-  it('fails with the error that its object shows, also when another hand has ended it', async () => {
+  it('fails with the error of its object, also when another process has ended it', async () => {
     const world = await start({ type: 'gizmo', work: [() => stop('waiting')] })
     await world.reached('settle 1 -')
     const lastError = { operation: 'Reconcile', reason: 'Wrong', message: 'no' }
@@ -286,7 +286,7 @@ describe('a job whose steps write the status themselves', () => {
     expect(world.log).toEqual(['observe 1', 'work 1', 'settle 1 -', 'observe 2', 'end Failed'])
   })
 
-  it('treats every fault as one that may pass', async () => {
+  it('treats every fault as retryable', async () => {
     const shown = { ...ended, phase: 'Succeeded' }
     const world = await start({ type: 'gizmo', work: [() => fail('Invalid', 'no'), () => ({ shown })] })
     await world.settledTimes(1)
@@ -298,12 +298,12 @@ describe('a job whose steps write the status themselves', () => {
   it.each([
     ['the object asks for none', FINALIZER_ADDED, 'Guarded'],
     ['it is handed down', HANDED_DOWN, 'HandedDown'],
-  ])('is over when %s', async (_, reason, result) => {
+  ])('ends when %s', async (_, reason, result) => {
     const world = await start({ type: 'gizmo', target: { jobID: undefined }, work: [() => stop(reason)] })
     expect(await world.run.result()).toBe(result)
   })
 
-  it('ends when its subject is gone, or has another job, or gets another run', async () => {
+  it('ends when its object was deleted, or has another job, or gets another run', async () => {
     const gone = await start({ type: 'gizmo', target: undefined })
     expect(await gone.run.result()).toBe('Deleted')
     const replaced = await start({ type: 'gizmo', target: { jobID: 'other' } })

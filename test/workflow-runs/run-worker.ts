@@ -1,4 +1,4 @@
-// A worker of its own for one test file, with the workflows of one module, on the Temporal server that all tests share.
+// A worker for one test file, with the workflows of one module, on the shared Temporal server.
 
 import { Client, Connection } from '@temporalio/client'
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'

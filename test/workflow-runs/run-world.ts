@@ -1,4 +1,4 @@
-// The world of one run in tests with fake activities: what was done to it, in order, and how the test reaches the run.
+// Records the calls to a run's fake activities in order, and sends signals to the run.
 
 import type { WorkflowHandle } from '@temporalio/client'
 import type proto from '@temporalio/proto'

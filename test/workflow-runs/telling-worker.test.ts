@@ -28,8 +28,8 @@ afterAll(async () => {
   await connection.close()
 })
 
-describe('a worker whose code is another one than that which began a run', () => {
-  it('tells of the run that does not fit, and of no other', async () => {
+describe('a worker whose code differs from the code that started a run', () => {
+  it('reports the run that it cannot replay, and no other run', async () => {
     const first = await startWorker('before')
     const runs = await Promise.all(['changing', 'same', 'buggy'].map((name) => startRun(name)))
     const [changing, same, buggy] = runs

@@ -1,4 +1,4 @@
-// Runs of widgets, which are jobs: the world of one of them, with fake activities, and how a test starts it.
+// Starts runs of widgets (job mode) with fake activities for one test.
 
 import proto from '@temporalio/proto'
 import { randomUUID } from 'node:crypto'

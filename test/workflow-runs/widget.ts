@@ -1,4 +1,4 @@
-// A controller that is as small as can be, bundled for the tests of the loop: its activities say what each pass comes to.
+// A minimal controller in job mode, bundled for tests of the loop: its activities define the outcome of each pass.
 
 import {
   action,

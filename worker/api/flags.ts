@@ -1,11 +1,11 @@
-// The settings of `pawl api`, from flags and environment; wrong ones end the process with what was found and what was expected.
+// The settings of `pawl api`, from flags and environment variables.
 
 import { isIP } from 'node:net'
 
 import type { Config } from '../server/config.ts'
 import { HTTP_SERVER_FLAGS, type FlagTable, type GivenFlags, readFlags } from '../server/flags.ts'
 import { neededDatabase } from '../server/shared-settings.ts'
-import type { TurnLimits } from './turns.ts'
+import type { RateLimits } from './rate-limiter.ts'
 
 export const API_FLAGS = {
   kubeconfig: {
@@ -87,16 +87,16 @@ export interface ApiSettings {
   readonly port: number
   readonly certificateDir: string | undefined
   readonly audiences: readonly string[]
-  readonly rightsMs: number
+  readonly permissionsMs: number
   readonly reviewsPerSecond: number
   readonly statementMs: number
-  readonly turns: TurnLimits
+  readonly rateLimits: RateLimits
   readonly drainMs: number
   readonly healthHost: string
   readonly healthPort: number
 }
 
-/** @throws with the name of the flag, what was found and what was expected. */
+/** @throws an Error with the name of the flag, the value and the expected value. */
 export function apiSettings(given: GivenFlags, config: Config): ApiSettings {
   const flags = readFlags(API_FLAGS, given)
   const perSecond = flags['user-per-second']
@@ -108,15 +108,15 @@ export function apiSettings(given: GivenFlags, config: Config): ApiSettings {
     port: flags.port,
     certificateDir: flags['certificate-dir'],
     audiences: flags.audiences,
-    rightsMs: flags['rights-ms'],
+    permissionsMs: flags['rights-ms'],
     reviewsPerSecond: flags['reviews-per-second'],
     statementMs: flags['statement-ms'],
-    turns: {
-      atOnce: flags['user-at-once'],
-      waiting: 32,
+    rateLimits: {
+      concurrent: flags['user-at-once'],
+      queued: 32,
       perSecond,
       burst: 3 * perSecond,
-      what: 'questions of one user',
+      unit: 'questions of one user',
     },
     drainMs: flags['drain-ms'],
     healthHost: flags['health-host'],
@@ -124,7 +124,7 @@ export function apiSettings(given: GivenFlags, config: Config): ApiSettings {
   }
 }
 
-/** Tokens of people come with the questions. */
+/** Without TLS the server listens on the loopback address only, because requests contain tokens of users. */
 function safeHost(host: string, certificateDir: string | undefined): string {
   if (certificateDir !== undefined || isLoopback(host)) return host
   throw new Error(`--certificate-dir is missing beside --host ${host}; expected certificates, or a loopback address`)

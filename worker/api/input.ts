@@ -1,11 +1,11 @@
-// The input of a question as it comes over the wire: anybody's text, of which each field is checked. An error names the field, what was found and
-// what was expected.
+// Reads and checks the input of a question. The input is untrusted; an error names the field, the value's type and the
+// expected type.
 
-const LONGEST_TEXT = 1000
-/** As many as a list has. */
-const MOST_TEXTS = 10_000
+const MAX_TEXT_LENGTH = 1000
+/** Maximum length of a list in an answer. */
+const MAX_LIST_LENGTH = 10_000
 
-/** The question is not one that can be asked. */
+/** The input is invalid; the server answers 400. */
 export class BadQuestion extends Error {}
 
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -28,25 +28,25 @@ export class Input {
     return this.maybeText(field) ?? this.#wrong(field, 'a text')
   }
 
-  /** Undefined where the field is not there, or is null. */
+  /** Undefined if the field is absent or null. */
   maybeText(field: string): string | undefined {
     const value = this.#at(field)
     if (value === undefined) return undefined
-    return isText(value) ? value : this.#wrong(field, `a text of at most ${LONGEST_TEXT} characters`)
+    return isText(value) ? value : this.#wrong(field, `a text of at most ${MAX_TEXT_LENGTH} characters`)
   }
 
   texts(field: string): readonly string[] {
     const value = this.#at(field)
-    if (!Array.isArray(value) || value.length > MOST_TEXTS || !value.every(isText))
-      return this.#wrong(field, `a list of at most ${MOST_TEXTS} texts`)
+    if (!Array.isArray(value) || value.length > MAX_LIST_LENGTH || !value.every(isText))
+      return this.#wrong(field, `a list of at most ${MAX_LIST_LENGTH} texts`)
     return value
   }
 
-  /** Whole numbers, such as the journal's of its events. */
+  /** Safe integers, such as sequence numbers of journal events. */
   counts(field: string): readonly number[] {
     const value = this.#at(field)
-    if (!Array.isArray(value) || value.length > MOST_TEXTS || !value.every(isCount))
-      return this.#wrong(field, `a list of at most ${MOST_TEXTS} whole numbers`)
+    if (!Array.isArray(value) || value.length > MAX_LIST_LENGTH || !value.every(isCount))
+      return this.#wrong(field, `a list of at most ${MAX_LIST_LENGTH} whole numbers`)
     return value
   }
 
@@ -61,7 +61,7 @@ export class Input {
     return Number.isNaN(time.getTime()) ? this.#wrong(field, 'a time such as 2026-02-03T10:42:00Z') : time
   }
 
-  /** Undefined where the field is not there; at least 1. */
+  /** At least 1; undefined if the field is absent or null. */
   maybeCount(field: string, most: number): number | undefined {
     const value = this.#at(field)
     if (value === undefined) return undefined
@@ -81,15 +81,15 @@ export class Input {
 }
 
 function isText(value: unknown): value is string {
-  // PostgreSQL has no NUL in a text.
-  return typeof value === 'string' && value.length <= LONGEST_TEXT && !value.includes('\0')
+  // PostgreSQL texts cannot contain NUL.
+  return typeof value === 'string' && value.length <= MAX_TEXT_LENGTH && !value.includes('\0')
 }
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value)
 }
 
-/** Not the value itself, which may be long. */
+/** The type and length, without the value, which may be long. */
 function shapeOf(value: unknown): string {
   if (value === undefined) return 'missing'
   if (value === null) return 'null'

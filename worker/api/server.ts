@@ -1,9 +1,9 @@
-// The HTTP server of `pawl api`: who asks, whose turn it is, what is asked, the answer. Errors are answered as Kubernetes' own Status objects, which
-// every client of an API server can read.
+// The HTTP server of `pawl api`: authenticates the user, limits the rate, and answers questions. Errors are Kubernetes
+// Status objects, which every Kubernetes client can read.
 //
-//   A1. Nothing is read of a question, and nothing is asked for it, before it is known who asks.
-//   A2. What goes wrong inside is logged, and answered without its text: that may quote anything.
-//   A3. Every answer has a bound in time and size.
+//   A1. The server reads no body and queries nothing before the user is authenticated.
+//   A2. Internal errors are logged; the answer does not contain their texts, which may quote data.
+//   A3. Every answer is limited in time and size.
 
 import {
   createServer as createHttp,
@@ -18,68 +18,68 @@ import type { AddressInfo } from 'node:net'
 import type { QueryName, JournalQueries } from '../../activities/journal/read/queries.ts'
 import type { Logger } from '../server/log.ts'
 import { BadQuestion, inputOf } from './input.ts'
-import { Refused } from './judged.ts'
-import { TurnedAway, type Turns } from './turns.ts'
-import { shareOf, type User, type Users } from './users.ts'
-import { type About, ABOUT_PATH, answerText, ASK_PATH, isQuestion, TOKEN_HEADER, WIRES } from './wire.ts'
+import { Forbidden } from './authorized-questions.ts'
+import { RateLimited, type RateLimiter } from './rate-limiter.ts'
+import { rateLimitKey, type User, type Users } from './users.ts'
+import { type About, ABOUT_PATH, answerText, ASK_PATH, isQuestion, TOKEN_HEADER, WIRE_FORMATS } from './wire.ts'
 import { readBody } from '../server/read-body.ts'
 
-// 10,000 uids, and something to spare.
-const MOST_BYTES = 1024 * 1024
-const MOST_ANSWER_CHARACTERS = 64 * 1024 * 1024
+// Enough for 10,000 uids.
+const MAX_BODY_BYTES = 1024 * 1024
+const MAX_ANSWER_CHARACTERS = 64 * 1024 * 1024
 const REQUEST_MS = 15_000
-const MOST_CONNECTIONS = 1000
+const MAX_CONNECTIONS = 1000
 
 export interface ApiServer {
   readonly port: number
-  readonly use: (pair: { readonly cert: string; readonly key: string }) => void
-  /** Answers what it was asked before, and ends. */
+  readonly setCertificate: (pair: { readonly cert: string; readonly key: string }) => void
+  /** Answers running requests, then stops. */
   readonly close: () => Promise<void>
 }
 
-export interface ApiServing {
+export interface ApiServerOptions {
   readonly host: string
   readonly port: number
-  /** PEM; undefined: without TLS. */
+  /** PEM; undefined serves without TLS. */
   readonly pair: { readonly cert: string; readonly key: string } | undefined
-  /** What it says of itself. */
+  /** The answer to `about`. */
   readonly about: Pick<About, 'version' | 'cluster'>
   readonly users: Users
-  readonly turns: Turns
-  /** What a user may ask. */
+  readonly rateLimiter: RateLimiter
+  /** The questions that this user may ask. */
   readonly questionsOf: (user: User) => JournalQueries
   readonly log: Logger
 }
 
-export async function serveApi({ host, port, pair, ...serving }: ApiServing): Promise<ApiServer> {
+export async function serveApi({ host, port, pair, ...serving }: ApiServerOptions): Promise<ApiServer> {
   const listener: RequestListener = (request, response) => void respond(request, response, serving)
   const https = pair === undefined ? undefined : createHttps(pair, listener)
   const server: Server = https ?? createHttp(listener)
   server.requestTimeout = REQUEST_MS
   server.headersTimeout = REQUEST_MS
-  server.maxConnections = MOST_CONNECTIONS
+  server.maxConnections = MAX_CONNECTIONS
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
   })
-  const { port: taken } = server.address() as AddressInfo
+  const { port: listeningPort } = server.address() as AddressInfo
   return {
-    port: taken,
-    use: (fresh) => https?.setSecureContext(fresh),
+    port: listeningPort,
+    setCertificate: (certificate) => https?.setSecureContext(certificate),
     close: async () => {
-      const late = setTimeout(() => server.closeAllConnections(), REQUEST_MS)
+      const forcedClose = setTimeout(() => server.closeAllConnections(), REQUEST_MS)
       await new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeIdleConnections()
       })
-      clearTimeout(late)
+      clearTimeout(forcedClose)
     },
   }
 }
 
-type Serving = Omit<ApiServing, 'host' | 'port' | 'pair'>
+type RequestOptions = Omit<ApiServerOptions, 'host' | 'port' | 'pair'>
 
-/** What is answered in place of an answer. */
+/** An answer with an error status. */
 class Failure extends Error {
   readonly code: number
   readonly reason: string
@@ -91,24 +91,27 @@ class Failure extends Error {
   }
 }
 
-async function respond(request: IncomingMessage, response: ServerResponse, serving: Serving): Promise<void> {
+async function respond(request: IncomingMessage, response: ServerResponse, serving: RequestOptions): Promise<void> {
   try {
     const text = await answer(request, serving)
-    if (text.length > MOST_ANSWER_CHARACTERS)
+    if (text.length > MAX_ANSWER_CHARACTERS)
       throw new Failure(413, 'RequestEntityTooLarge', 'the answer is too long; expected a narrower question, as by -n')
     send(response, 200, text)
   } catch (error) {
     const { code, reason, message } = failureOf(error, serving.log)
     const status = { apiVersion: 'v1', kind: 'Status', metadata: {}, status: 'Failure', message, reason, code }
-    // What was not read of the question is not read any more.
+    // An unread body is not read any more.
     if (!request.complete) response.setHeader('connection', 'close')
     if (code === 429 || code === 503) response.setHeader('retry-after', '1')
     send(response, code, JSON.stringify(status))
   }
 }
 
-async function answer(request: IncomingMessage, { about, users, turns, questionsOf }: Serving): Promise<string> {
-  const name = wantedOf(request)
+async function answer(
+  request: IncomingMessage,
+  { about, users, rateLimiter: rateLimiter, questionsOf }: RequestOptions,
+): Promise<string> {
+  const name = questionName(request)
   const token = tokenIn(request)
   if (token === undefined)
     throw new Failure(
@@ -118,22 +121,22 @@ async function answer(request: IncomingMessage, { about, users, turns, questions
     )
   const user = await users(token)
   if (user === undefined) throw new Failure(401, 'Unauthorized', 'the API server does not know the token')
-  return await turns(shareOf(user), async () => {
+  return await rateLimiter(rateLimitKey(user), async () => {
     if (name === 'about') return aboutText(about, user)
     const input = inputOf(parsed(await bodyOf(request)))
     const questions = questionsOf(user)
-    // The arguments are those of this question, as its own entry reads them.
+    // The arguments match the question: both come from the same entry of WIRE_FORMATS.
     const ask = questions[name] as (...args: readonly unknown[]) => Promise<unknown>
-    return answerText(await ask(...WIRES[name].args(input)))
+    return answerText(await ask(...WIRE_FORMATS[name].args(input)))
   })
 }
 
-function aboutText(about: ApiServing['about'], { username, groups = [] }: User): string {
+function aboutText(about: ApiServerOptions['about'], { username, groups = [] }: User): string {
   return answerText({ ...about, username, groups, at: new Date() } satisfies About)
 }
 
-/** @throws Failure for another path or method. */
-function wantedOf({ url = '', method }: IncomingMessage): QueryName | 'about' {
+/** @throws Failure for an unknown path or method. */
+function questionName({ url = '', method }: IncomingMessage): QueryName | 'about' {
   const path = url.split('?', 1)[0] ?? ''
   const asked = path.startsWith(ASK_PATH) ? path.slice(ASK_PATH.length) : ''
   const name = path === ABOUT_PATH ? 'about' : isQuestion(asked) ? asked : undefined
@@ -149,11 +152,11 @@ function tokenIn({ headers }: IncomingMessage): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
 }
 
-/** @throws Failure for one that is too long. */
+/** @throws Failure if the body is too long. */
 async function bodyOf(request: IncomingMessage): Promise<string> {
-  const text = await readBody(request, MOST_BYTES)
+  const text = await readBody(request, MAX_BODY_BYTES)
   if (text !== undefined) return text
-  throw new Failure(413, 'RequestEntityTooLarge', `the question is too long; expected at most ${MOST_BYTES} bytes`)
+  throw new Failure(413, 'RequestEntityTooLarge', `the question is too long; expected at most ${MAX_BODY_BYTES} bytes`)
 }
 
 function parsed(text: string): unknown {
@@ -167,17 +170,17 @@ function parsed(text: string): unknown {
 function failureOf(error: unknown, log: Logger): Failure {
   if (error instanceof Failure) return error
   if (error instanceof BadQuestion) return new Failure(400, 'BadRequest', error.message)
-  if (error instanceof Refused) return new Failure(403, 'Forbidden', error.message)
-  if (error instanceof TurnedAway) return new Failure(429, 'TooManyRequests', error.message)
+  if (error instanceof Forbidden) return new Failure(403, 'Forbidden', error.message)
+  if (error instanceof RateLimited) return new Failure(429, 'TooManyRequests', error.message)
   log.warn({ err: error }, 'a question could not be answered')
-  return new Failure(503, 'ServiceUnavailable', isLate(error) ? LATE : AWAY)
+  return new Failure(503, 'ServiceUnavailable', isStatementTimeout(error) ? STATEMENT_TIMEOUT : UNAVAILABLE)
 }
 
-const LATE = 'the journal takes too long for this question; expected a narrower one, as by -n'
-const AWAY = 'the journal or the API server does not answer'
+const STATEMENT_TIMEOUT = 'the journal takes too long for this question; expected a narrower one, as by -n'
+const UNAVAILABLE = 'the journal or the API server does not answer'
 
-/** PostgreSQL has ended the statement. */
-function isLate(error: unknown): boolean {
+/** PostgreSQL cancelled the statement because of statement_timeout. */
+function isStatementTimeout(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '57014'
 }
 

@@ -1,16 +1,16 @@
-// Who asks: the API server reviews the token that comes with a question (TokenReview).
+// Authenticates users: the API server reviews the token of each request (TokenReview).
 //
-//   U1. Tokens are kept nowhere but as hashes, for a short time.
-//   U2. All tokens that the API server has not known lately share a bound, so that whoever sends what is no token makes no flood of reviews. Each that
-//       it has known lately has a bound of its own: its user is not held up by the others.
-//   U3. What is kept of refused tokens takes no room from what is kept of others.
+//   U1. Tokens are stored only as hashes, and only for a short time.
+//   U2. All tokens that were not valid recently share one rate limit, so invalid tokens cannot cause a flood of
+//       reviews. Each token that was valid recently has its own rate limit, so invalid tokens do not slow down known
+//       users.
+//   U3. Refused tokens are stored in their own set and never displace cached users.
 
 import { createHash } from 'node:crypto'
 
 import type { KubeClient } from '../../activities/kube/client.ts'
-import { createBriefCache } from './brief-cache.ts'
-import { createRecentKeys } from './recent-keys.ts'
-import { createTurns } from './turns.ts'
+import { createExpiringCache, createExpiringSet } from './expiring-cache.ts'
+import { createRateLimiter } from './rate-limiter.ts'
 
 export interface User {
   readonly username: string
@@ -27,41 +27,44 @@ interface TokenReview {
   }
 }
 
-/** Whose the token is; undefined: nobody's. @throws when the API server does not say; TurnedAway when too many are to be reviewed. */
+/**
+ * The user of a token; undefined if the token is invalid. @throws KubeError if the review fails; RateLimited if there
+ * are too many reviews.
+ */
 export type Users = (token: string) => Promise<User | undefined>
 
-/** The API server has refused the token. */
-class NobodysToken extends Error {}
+/** The API server refused the token. */
+class UnknownToken extends Error {}
 
-const MOST_KEPT = 2000
+const MAX_CACHED = 2000
 const REFUSED_MS = 10_000
-// With some 150 bytes each.
-const MOST_REFUSED = 20_000
+// About 150 bytes each.
+const MAX_REFUSED = 20_000
 const KNOWN_MS = 3_600_000
-const MOST_KNOWN = 20_000
-const REVIEWS_AT_ONCE = 16
-const MOST_WAITING = 64
+const MAX_KNOWN = 20_000
+const CONCURRENT_REVIEWS = 16
+const MAX_QUEUED = 64
 
 export interface UserOptions {
-  /** For one of which a token has to be; none: for the API server. */
+  /** Accepted audiences; empty for the API server's own audience. */
   readonly audiences: readonly string[]
-  /** How long a review holds. */
-  readonly keptMs: number
-  /** Of tokens that are not known, and of each one that is (U2). */
+  /** How long a review is cached. */
+  readonly cachedMs: number
+  /** Rate limit of reviews, for all unknown tokens together and for each known token (U2). */
   readonly reviewsPerSecond: number
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number
 }
 
 export function createUsers(
   kube: Pick<KubeClient, 'request'>,
-  { audiences, keptMs, reviewsPerSecond: perSecond, now }: UserOptions,
+  { audiences, cachedMs: keptMs, reviewsPerSecond: perSecond, now }: UserOptions,
 ): Users {
-  const kept = createBriefCache<User>(keptMs, MOST_KEPT, now)
-  const refused = createRecentKeys(REFUSED_MS, MOST_REFUSED, now)
-  const known = createRecentKeys(KNOWN_MS, MOST_KNOWN, now)
-  const limits = { atOnce: REVIEWS_AT_ONCE, waiting: MOST_WAITING, perSecond, burst: 3 * perSecond }
-  const turns = createTurns({ ...limits, what: 'tokens that are not known yet' }, now)
+  const cache = createExpiringCache<User>(keptMs, MAX_CACHED, now)
+  const refused = createExpiringSet(REFUSED_MS, MAX_REFUSED, now)
+  const known = createExpiringSet(KNOWN_MS, MAX_KNOWN, now)
+  const limits = { concurrent: CONCURRENT_REVIEWS, queued: MAX_QUEUED, perSecond, burst: 3 * perSecond }
+  const limiter = createRateLimiter({ ...limits, unit: 'tokens that are not known yet' }, now)
   const review = async (token: string): Promise<User | undefined> => {
     const body = {
       apiVersion: 'authentication.k8s.io/v1',
@@ -70,13 +73,13 @@ export function createUsers(
     }
     const { status } = await kube.request<TokenReview>('POST', '/apis/authentication.k8s.io/v1/tokenreviews', { body })
     const { username = '', uid, groups, extra } = status?.user ?? {}
-    if (status?.authenticated !== true || username === '' || !isFor(audiences, status.audiences)) return undefined
+    if (status?.authenticated !== true || username === '' || !hasAudience(audiences, status.audiences)) return undefined
     return { username, uid, groups, extra }
   }
-  const ask = async (key: string, token: string): Promise<User> => {
+  const reviewWithinLimit = async (key: string, token: string): Promise<User> => {
     // U2
-    const user = await turns(known.has(key) ? key : '', async () => await review(token))
-    if (user === undefined) throw new NobodysToken('the API server does not know the token')
+    const user = await limiter(known.has(key) ? key : '', async () => await review(token))
+    if (user === undefined) throw new UnknownToken('the API server does not know the token')
     known.add(key)
     return user
   }
@@ -85,9 +88,9 @@ export function createUsers(
     const key = createHash('sha256').update(token).digest('base64')
     if (refused.has(key)) return undefined
     try {
-      return await kept.get(key, () => ask(key, token))
+      return await cache.get(key, () => reviewWithinLimit(key, token))
     } catch (error) {
-      if (!(error instanceof NobodysToken)) throw error
+      if (!(error instanceof UnknownToken)) throw error
       // U3
       refused.add(key)
       known.forget(key)
@@ -96,12 +99,15 @@ export function createUsers(
   }
 }
 
-/** An API server that knows nothing of audiences answers without any, and has not looked. */
-function isFor(wanted: readonly string[], found: readonly string[] = []): boolean {
+/** An API server without support for audiences returns none, and did not check them. */
+function hasAudience(wanted: readonly string[], found: readonly string[] = []): boolean {
   return wanted.length === 0 || found.some((one) => wanted.includes(one))
 }
 
-/** Whose share of the process a user takes: all accounts of a namespace have one, for who has one account there can make others. */
-export function shareOf({ username }: User): string {
+/**
+ * The key of the user's rate limit. All ServiceAccounts of a namespace share one key: a user with one of these accounts
+ * can often create more.
+ */
+export function rateLimitKey({ username }: User): string {
   return /^system:serviceaccount:[^:]+:/.exec(username)?.[0] ?? username
 }

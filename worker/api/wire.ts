@@ -1,5 +1,6 @@
-// How the questions travel over HTTP: POST /v1/ask/<question> with an object of named fields, answered by {"answer": ...}. Times are texts of
-// ISO 8601, maps are objects by uid, what is not there is null. The shapes for people: docs/api.md.
+// The wire format of the questions over HTTP: POST /v1/ask/<question> with a JSON object of named fields; the answer is
+// {"answer": ...}. Times are ISO 8601 texts, maps are objects by uid, absent values are null. docs/api.md describes the
+// format for users.
 
 import { writeJson } from '../../workflows/kit/index.ts'
 import { MOST_EVENTS } from '../../activities/journal/read/limits.ts'
@@ -7,27 +8,27 @@ import type { QueryName, JournalQueries } from '../../activities/journal/read/qu
 import type { Input, JsonObject } from './input.ts'
 
 export const ASK_PATH = '/v1/ask/'
-/** Where it says what it is, and whom it takes the asker for. */
+/** Returns version, cluster, and the user as the server authenticated them. */
 export const ABOUT_PATH = '/v1/about'
-/** In which the token comes where something on the way takes the usual header away, as API servers do. In small letters. */
+/** Header for the token where a proxy, such as the API server's, removes `authorization`. In lower case. */
 export const TOKEN_HEADER = 'x-pawl-token'
 
-/** One row or null; rows; by uid one row, or rows. The fields are times. */
-type Form = readonly ['row' | 'rows' | 'row by uid' | 'rows by uid', ...times: readonly string[]]
+/** The shape of an answer, followed by the names of the fields that contain times. */
+type AnswerShape = readonly ['row' | 'rows' | 'row by uid' | 'rows by uid', ...times: readonly string[]]
 
-interface Wire<Name extends QueryName> {
-  /** From the arguments to what is sent. */
+interface WireFormat<Name extends QueryName> {
+  /** Converts the arguments to the request's input. */
   readonly input: (...args: Parameters<JournalQueries[Name]>) => JsonObject
-  /** And back. @throws BadQuestion */
+  /** Converts the input back to the arguments. @throws BadQuestion */
   readonly args: (input: Input) => Parameters<JournalQueries[Name]>
-  readonly answer: Form
+  readonly answer: AnswerShape
 }
 
 const OBJECT = ['updatedAt'] as const
 const JOB = ['startedAt', 'finishedAt'] as const
 const kindIn = (input: Input) => ({ group: input.text('group'), kind: input.text('kind') })
 
-export const WIRES: { readonly [Name in QueryName]: Wire<Name> } = {
+export const WIRE_FORMATS: { readonly [Name in QueryName]: WireFormat<Name> } = {
   followedKinds: { input: () => ({}), args: () => [], answer: ['rows'] },
   listObjects: {
     input: ({ group, kind }, namespace) => ({ group, kind, namespace }),
@@ -51,7 +52,7 @@ export const WIRES: { readonly [Name in QueryName]: Wire<Name> } = {
   },
   childrenOf: {
     input: (owners, since) => ({ owners: owners.map(({ uid }) => uid), since }),
-    // The rest of an owner is what the journal says of it.
+    // Only the uid is sent; the server reads the other fields from the journal (J1).
     args: (input) => [
       input.texts('owners').map((uid) => ({ uid, group: '', kind: '', namespace: '', name: '' })),
       input.time('since'),
@@ -106,7 +107,7 @@ export const WIRES: { readonly [Name in QueryName]: Wire<Name> } = {
     args: (input) => [input.texts('controllers'), input.texts('uids')],
     answer: ['row by uid', 'due'],
   },
-  // As they are in their tables, which a file has in JSON: times stay texts.
+  // Rows of tables as JSON, as in an exported file: times stay texts.
   exportedRows: {
     input: (workflowID, uid) => ({ workflowID, uid }),
     args: (input) => [input.text('workflowID'), input.text('uid')],
@@ -120,23 +121,23 @@ export const WIRES: { readonly [Name in QueryName]: Wire<Name> } = {
 }
 
 export function isQuestion(name: string): name is QueryName {
-  return Object.hasOwn(WIRES, name)
+  return Object.hasOwn(WIRE_FORMATS, name)
 }
 
 function times(from: Date | undefined, to: Date | undefined) {
   return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
 }
 
-/** What goes over the wire; times become texts by themselves. */
+/** The body of an answer. JSON turns times into texts. */
 export function answerText(answer: unknown): string {
   return writeJson({
     answer: answer instanceof Map ? Object.fromEntries(answer as ReadonlyMap<string, unknown>) : (answer ?? null),
   })
 }
 
-/** An answer that has come over the wire, as the question's type has it. @throws where it is none. */
+/** Converts the body of an answer to the question's result type. @throws an Error if the body has another form. */
 export function answerIn(name: QueryName, body: unknown): unknown {
-  const [form, ...fields] = WIRES[name].answer
+  const [form, ...fields] = WIRE_FORMATS[name].answer
   const answer = recordIn(name, body)['answer'] ?? null
   const row = (value: unknown) => withTimes(recordIn(name, value), fields)
   const rows = (value: unknown) => listIn(name, value).map(row)
@@ -153,18 +154,18 @@ export function answerIn(name: QueryName, body: unknown): unknown {
 }
 
 export interface About {
-  /** Of Pawl. */
+  /** Version of Pawl. */
   readonly version: string
-  /** Of which the journal is read. */
+  /** The cluster whose journal the server reads. */
   readonly cluster: string
-  /** As the API server knows the asker. */
+  /** The user as the API server knows them. */
   readonly username: string
   readonly groups: readonly string[]
-  /** By the clock of the process. */
+  /** Clock of the server process. */
   readonly at: Date
 }
 
-/** @throws where it is none. */
+/** @throws an Error if the body has another form. */
 export function aboutIn(body: unknown): About {
   const { version, cluster, username, groups, at } = recordIn('about', recordIn('about', body)['answer'])
   const texts = listIn('about', groups).filter((group) => typeof group === 'string')

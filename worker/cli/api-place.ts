@@ -1,8 +1,10 @@
-// Where `pawl api` is, and how a person asks it: with the token of the kubeconfig, at an address, or through the API server.
+// Finds `pawl api` and sends requests to it with the token of the user's kubeconfig: directly to an address, or through
+// the API server's Service proxy.
 //
-//   P1. The token of a person goes nowhere but to the API server, to an address that the person has named, and to the Service that the person or the
-//       cluster's administrator has named: in a namespace of any tenant there may be a Service of any name.
-//   P2. Over an address beside the loopback it goes encrypted only.
+//   P1. The user's token is sent only to the API server, to an address that the user gave, and to the Service that the
+//       user or the cluster's administrator named. In a tenant's namespace a Service can have any name, so Services are
+//       never searched.
+//   P2. The token is sent over TLS, except to a loopback address.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -12,26 +14,33 @@ import { isLoopback } from '../api/flags.ts'
 import { ABOUT_PATH, ASK_PATH, TOKEN_HEADER } from '../api/wire.ts'
 import type { Config } from '../server/config.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { openKubeconfig, openPerson, type PersonFlags, personsKubeconfig } from './user.ts'
+import { openKubeconfig, openUserClient, type UserFlags, userKubeconfig } from './user.ts'
 
-/** An address, or a Service behind the API server. */
-export type ApiPlace = { readonly url: string } | { readonly namespace: string; readonly name: string }
+/** A URL, or a Service behind the API server. */
+export type ApiAddress = { readonly url: string } | { readonly namespace: string; readonly name: string }
 
-/** `pawl api` does not answer, or not now. */
-export class ApiAway extends Error {}
+/** `pawl api` does not answer, or is overloaded. */
+export class ApiUnavailable extends Error {}
 
-/** The person may not ask this. */
-export class ApiRefuses extends Error {}
+/** The user lacks a permission. */
+export class ApiForbidden extends Error {}
 
-/** In which the administrator says which Service it is: tenants write nothing in this namespace, and all may read this one. */
-export const VOUCHER = { namespace: 'kube-public', name: 'pawl-api' } as const
+/**
+ * The ConfigMap in which the administrator names the Service. Every user may read this namespace, and tenants may not
+ * write there.
+ */
+export const API_CONFIG_MAP = { namespace: 'kube-public', name: 'pawl-api' } as const
 
 const MOST_BYTES = 256 * 1024 * 1024
 const MOST_TRIES = 6
 const AGAIN_MS = 500
 
-/** What flags or variables say. @param sign before their names in errors: `--` or `$`. @throws UsageError */
-export function apiNamed(url: string | undefined, service: string | undefined, sign: '--' | '$'): ApiPlace | undefined {
+/** The address in flags or variables. @param sign prefix of their names in errors: `--` or `$`. @throws UsageError */
+export function apiAddressOf(
+  url: string | undefined,
+  service: string | undefined,
+  sign: '--' | '$',
+): ApiAddress | undefined {
   const [ofUrl, ofService] = sign === '--' ? ['--api-url', '--api-service'] : ['$PAWL_API_URL', '$PAWL_API_SERVICE']
   if (url !== undefined && service !== undefined)
     throw new UsageError(`found ${ofUrl} beside ${ofService}; expected one of them`)
@@ -43,7 +52,7 @@ function checkedUrl(text: string, source: string): string {
   const url = URL.parse(text)
   const isSafe =
     url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[|\]$/g, '')))
-  // Without what was found: an address may hold a password.
+  // The message does not contain the URL, which may contain a password.
   if (url === null || !isSafe || url.username !== '' || url.search !== '')
     throw new UsageError(
       `${source} is no address of pawl api, expected https://HOST, or http:// on the loopback address`,
@@ -51,10 +60,10 @@ function checkedUrl(text: string, source: string): string {
   return url.href.replace(/\/$/, '')
 }
 
-// Source: RFC 1123 labels, as Kubernetes demands of both.
+// Source: RFC 1123 labels, as Kubernetes requires for both.
 const SERVICE = /^([a-z0-9][-a-z0-9]{0,62})\/([a-z0-9][-a-z0-9]{0,62})$/
 
-function serviceIn(text: string, source: string): ApiPlace {
+function serviceIn(text: string, source: string): ApiAddress {
   const [, namespace, name] = SERVICE.exec(text) ?? []
   if (namespace === undefined || name === undefined)
     throw new UsageError(
@@ -63,18 +72,18 @@ function serviceIn(text: string, source: string): ApiPlace {
   return { namespace, name }
 }
 
-/** The Service that the administrator of the cluster has named (P1); undefined where none is, or there is no kubeconfig. */
-export async function apiOfCluster(flags: PersonFlags, config: Config): Promise<ApiPlace | undefined> {
-  const kubeconfig = await personsKubeconfig(flags, config).catch((error: unknown) => {
+/** The Service in the administrator's ConfigMap (P1); undefined without ConfigMap or kubeconfig. */
+export async function apiOfCluster(flags: UserFlags, config: Config): Promise<ApiAddress | undefined> {
+  const kubeconfig = await userKubeconfig(flags, config).catch((error: unknown) => {
     if (error instanceof UsageError && flags.context === undefined && flags.kubeconfig === undefined) return undefined
     throw error
   })
   if (kubeconfig === undefined) return undefined
   const kube = await openKubeconfig(kubeconfig)
   try {
-    const { namespace, name } = VOUCHER
-    const found = await kube.request<KubeObject>('GET', `/api/v1/namespaces/${namespace}/configmaps/${name}`)
-    const { service } = (found['data'] ?? {}) as { readonly service?: string }
+    const { namespace, name } = API_CONFIG_MAP
+    const configMap = await kube.request<KubeObject>('GET', `/api/v1/namespaces/${namespace}/configmaps/${name}`)
+    const { service } = (configMap['data'] ?? {}) as { readonly service?: string }
     return serviceIn(service ?? '', `service of ConfigMap ${namespace}/${name}`)
   } catch (error) {
     if (error instanceof KubeError && (error.status === 403 || error.status === 404)) return undefined
@@ -84,62 +93,64 @@ export async function apiOfCluster(flags: PersonFlags, config: Config): Promise<
   }
 }
 
-export function placeText(place: ApiPlace): string {
+export function addressText(place: ApiAddress): string {
   return 'url' in place ? `pawl api at ${place.url}` : `pawl api by Service ${place.namespace}/${place.name}`
 }
 
 export interface OpenApi {
   readonly ask: (name: string, input: unknown) => Promise<unknown>
-  /** What it says of itself and of the person. */
+  /** The server's version and cluster, and the user as the server knows them. */
   readonly about: () => Promise<unknown>
   readonly close: () => Promise<void>
 }
 
-/** @throws UsageError where there is no kubeconfig. */
-export async function openApi(place: ApiPlace, flags: PersonFlags, config: Config): Promise<OpenApi> {
-  const kube = 'url' in place ? await openAt(place.url, flags, config) : await openPerson(flags, config)
+/** @throws UsageError if no kubeconfig is found. */
+export async function openApi(place: ApiAddress, flags: UserFlags, config: Config): Promise<OpenApi> {
+  const kube = 'url' in place ? await openAt(place.url, flags, config) : await openUserClient(flags, config)
   const root = 'url' in place ? '' : `/api/v1/namespaces/${place.namespace}/services/https:${place.name}:443/proxy`
   return {
-    ask: async (name, input) => await askOften(kube, `${root}${ASK_PATH}${name}`, input, place),
-    about: async () => await askOften(kube, `${root}${ABOUT_PATH}`, {}, place),
+    ask: async (name, input) => await requestWithRetry(kube, `${root}${ASK_PATH}${name}`, input, place),
+    about: async () => await requestWithRetry(kube, `${root}${ABOUT_PATH}`, {}, place),
     close: async () => await kube.close(),
   }
 }
 
-/** The client of the person's kubeconfig, with another address: its token, and nothing of its server's certificates. */
-async function openAt(url: string, flags: PersonFlags, config: Config): Promise<KubeClient> {
-  const kubeconfig = JSON.parse(await personsKubeconfig(flags, config)) as {
+/**
+ * A client with the user's token for another address. The certificates of the kubeconfig's server do not apply to it.
+ */
+async function openAt(url: string, flags: UserFlags, config: Config): Promise<KubeClient> {
+  const kubeconfig = JSON.parse(await userKubeconfig(flags, config)) as {
     readonly 'current-context': string
     readonly contexts: readonly { readonly name: string; readonly context?: { readonly user?: string } }[]
     readonly users: readonly { readonly name: string; readonly user?: Readonly<Record<string, unknown>> }[]
   }
   const current = kubeconfig.contexts.find(({ name }) => name === kubeconfig['current-context'])
   const contexts = [{ name: 'api', context: { cluster: 'api', user: current?.context?.user } }]
-  // Without TLS there is no certificate to look at; the client wants that said.
+  // Plain HTTP has no certificate; the client must be configured to accept that.
   const isPlain = url.startsWith('http:')
   const clusters = [{ name: 'api', cluster: { server: url, ...(isPlain && { 'insecure-skip-tls-verify': true }) } }]
   const text = JSON.stringify({ ...kubeconfig, contexts, clusters, 'current-context': 'api' })
   return await openKubeconfig(text)
 }
 
-async function askOften(kube: KubeClient, path: string, body: unknown, place: ApiPlace): Promise<unknown> {
+async function requestWithRetry(kube: KubeClient, path: string, body: unknown, place: ApiAddress): Promise<unknown> {
   for (let tries = 1; ; tries++) {
     try {
       return await kube.request('POST', path, { body, tokenHeader: TOKEN_HEADER, maxBodyBytes: MOST_BYTES })
     } catch (error) {
       if (!(error instanceof KubeError)) throw error
       if (error.status === 429 && tries < MOST_TRIES) await sleep(AGAIN_MS * tries)
-      else throw told(error, `POST ${path}: `, place)
+      else throw toUserError(error, `POST ${path}: `, place)
     }
   }
 }
 
 const AWAY: ReadonlySet<number> = new Set([0, 429, 502, 503, 504])
 
-function told(error: KubeError, request: string, place: ApiPlace): Error {
-  const text = `${placeText(place)}: ${error.message.replace(request, '')}`
-  if (AWAY.has(error.status)) return new ApiAway(text, { cause: error })
-  if (error.status === 403) return new ApiRefuses(text, { cause: error })
+function toUserError(error: KubeError, request: string, place: ApiAddress): Error {
+  const text = `${addressText(place)}: ${error.message.replace(request, '')}`
+  if (AWAY.has(error.status)) return new ApiUnavailable(text, { cause: error })
+  if (error.status === 403) return new ApiForbidden(text, { cause: error })
   const hint = error.status === 401 ? '; expected a kubeconfig whose user has a token, see docs/ask.md' : ''
   return new Error(`${text}${hint}`, { cause: error })
 }

@@ -1,16 +1,18 @@
-// What Node has compiled is kept for the next command: half of the time in which a question is answered would go into compiling the same again.
+// Enables Node's compile cache. Without it, half of a query command's time goes into compiling modules.
 
 import { existsSync, mkdirSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { dirname, join } from 'node:path'
 
-/** Where nothing can be kept, everything is compiled each time. @param cacheDir made where the folder that it is in is there. */
-export function keepCompiled(cacheDir: string): void {
+/**
+ * Without a writable folder, Node compiles the modules each time. @param cacheDir created if its parent folder exists.
+ */
+export function useCompileCache(cacheDir: string): void {
   try {
-    // Step by step: in some file systems Node never ends making several folders at once.
+    // One level only: on some file systems Node's recursive mkdir never returns.
     if (existsSync(dirname(cacheDir)) && !existsSync(cacheDir)) mkdirSync(cacheDir)
   } catch {
-    // Read-only, or another process has made it.
+    // Read-only, or another process created it.
   }
   if (existsSync(cacheDir)) enableCompileCache(join(cacheDir, 'compiled'))
 }

@@ -1,10 +1,11 @@
-// The command `pawl completion`, and `pawl __complete`, which its scripts ask what may stand at the end of a command line.
+// The command `pawl completion`, which prints shell scripts, and `pawl __complete`, which these scripts call to get the
+// candidates.
 
 import { Argument, Command } from 'commander'
 
 import { findPlans } from '../plans/find-plans.ts'
 import { builtInRegistry } from '../server/registry.ts'
-import { offered, type Shape, shapeOf, wishOf } from './complete/candidates.ts'
+import { withoutQuoting, type CommandShape, commandShape, candidatesFor } from './complete/candidates.ts'
 
 export function completionCommand(): Command {
   return new Command('completion')
@@ -19,7 +20,7 @@ export function completionCommand(): Command {
     })
 }
 
-/** @param names of all commands. @param load the one of a name. */
+/** @param names of all commands. @param load loads the command with this name. */
 export function completeCommand(
   names: readonly string[],
   load: (name: string) => Promise<Command | undefined>,
@@ -27,7 +28,7 @@ export function completeCommand(
   return new Command('__complete').argument('[words...]').action(async (words: readonly string[]) => {
     const found = await candidates(words, names, load)
     process.stdout.write(
-      offered(found)
+      withoutQuoting(found)
         .map((word) => `${word}\n`)
         .join(''),
     )
@@ -44,7 +45,7 @@ async function candidates(
   const command = await load(first)
   if (command === undefined) return []
   const [shape, left] = below(command, rest)
-  const { words: known, objects, items, flags } = wishOf(shape, left, kindNames())
+  const { words: known, objects, items, flags } = candidatesFor(shape, left, kindNames())
   const current = left.at(-1) ?? ''
   if (items !== undefined) {
     const { itemNames } = await import('./complete/object-names.ts')
@@ -57,25 +58,26 @@ async function candidates(
   return found.map((name) => `${objects.before}${name}`).filter((word) => word.startsWith(current))
 }
 
-/** Down into commands of commands, such as `dev stop`. */
-function below(command: Command, words: readonly string[]): readonly [Shape, readonly string[]] {
+/** Descends into subcommands such as `dev stop`. */
+function below(command: Command, words: readonly string[]): readonly [CommandShape, readonly string[]] {
   const [next = '', ...rest] = words
   const child = rest.length === 0 ? undefined : command.commands.find((one) => one.name() === next)
-  return child === undefined ? [shapeOf(command), words] : below(child, rest)
+  return child === undefined ? [commandShape(command), words] : below(child, rest)
 }
 
-/** The shortest of each kind with a controller. */
+/** The shortest name of each kind with a controller. */
 function kindNames(): readonly string[] {
   return findPlans(builtInRegistry).map(({ kind }) => kind.shortNames[0] ?? kind.singular)
 }
 
-// What shells run to complete the command line of `pawl`. All ask `pawl __complete` with the words so far.
+// The completion scripts. Each calls `pawl __complete` with the words up to the cursor.
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 
 type Shell = (typeof SHELLS)[number]
 
-// Bash takes `=` and `:` for ends of words, so the words are those of the line, and of what is found that part goes which Bash has before its word.
+// Bash splits words at `=` and `:`. The script therefore reads the words from the line, and removes from each candidate
+// the part that Bash has before its own word.
 const BASH = `_pawl() {
   local line=\${COMP_LINE:0:COMP_POINT} own=\${COMP_WORDS[COMP_CWORD]} IFS=$' \\t\\n' words=() current
   read -ra words <<<"$line"
@@ -91,7 +93,7 @@ const BASH = `_pawl() {
 complete -o default -F _pawl pawl kubectl-pawl
 `
 
-// Its last lines: found in a folder of functions it is run as the function, sourced it is not.
+// The last lines: zsh runs the file as the function if it is in $fpath, but not if the user sources it.
 const ZSH = `#compdef pawl kubectl-pawl
 _pawl() {
   local -a found

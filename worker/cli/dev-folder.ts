@@ -24,7 +24,7 @@ export const DATA_DIR_OPTION = [
 
 type DevConfig = Pick<Config, 'dataDir' | 'kubeconfig'>
 
-/** Undefined where no `pawl dev` runs for the folder. */
+/** Undefined if no `pawl dev` runs for the folder. */
 export async function findDev(flags: DevFlags, config: DevConfig): Promise<DevState | undefined> {
   return await readState(await devFolder(flags, config))
 }

@@ -1,4 +1,5 @@
-// The commands `pawl dev`, `pawl dev status` and `pawl dev stop`. What starts servers is loaded only when it is asked for.
+// The commands `pawl dev`, `pawl dev status` and `pawl dev stop`. The modules that start servers are loaded only when
+// needed.
 
 import { Command } from 'commander'
 import { existsSync } from 'node:fs'
@@ -149,7 +150,7 @@ async function dev(flags: DevFlags, given: GivenFlags): Promise<void> {
   else await foreground(options, abort)
 }
 
-/** What flags mean together. Of a restart a person is told, in the terminal. */
+/** Checks combinations of flags. Restarts are reported in the terminal, so --watch needs the foreground. */
 function checkWatch({ watch, detach: isDetached, controllers, wings }: DevFlags): void {
   if (wings?.trim() === 'none' && controllers === undefined)
     throw new UsageError('--wings none leaves no controller to run; expected --controllers with some')
@@ -207,7 +208,10 @@ function ownOf({ kubeconfig, databaseUrl, temporalAddress }: DevFlags): NonNulla
   }
 }
 
-/** A server on PostgreSQL stands beside our own PostgreSQL, has no UI, and takes no one else's place. */
+/**
+ * A Temporal server on PostgreSQL needs our own PostgreSQL, has no UI, and cannot be combined with the user's own
+ * servers.
+ */
 function storeOf({ temporalStore, databaseUrl, temporalAddress, temporalUiPort }: DevFlags): TemporalStore {
   const others = {
     '--database-url': databaseUrl,
@@ -236,7 +240,7 @@ function statusText({ dataDir, parts, temporalUi, kubeconfig }: DevStatus): stri
   return `${[...lines, `temporal ui: ${temporalUi ?? '-'}`, `kubeconfig: ${kubeconfig ?? '-'}`].join('\n')}\n`
 }
 
-/** The background process prints the addresses too; they are shown once, by us. */
+/** The background process prints the addresses too; this process shows them once. */
 function untilReady(progress: Progress): Progress {
   let ready = false
   return (line) => {

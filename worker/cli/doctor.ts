@@ -1,4 +1,5 @@
-// The command `pawl doctor`: whether all that Pawl needs is there, answers, and lets the person in.
+// The command `pawl doctor`: checks that the journal, the API server and Temporal answer and that the user may use
+// them.
 
 import { Command } from 'commander'
 
@@ -6,21 +7,21 @@ import { type Config, readConfig } from '../server/config.ts'
 import { readFlags } from '../server/flags.ts'
 import { TEMPORAL_FLAGS, temporalTarget } from '../server/temporal.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { type AskFlags, findJournal, withAskFlags } from './query/open-journal.ts'
-import { coloured, plain } from './query/format.ts'
+import { type JournalFlags, findJournal, addJournalFlags } from './query/open-journal.ts'
+import { ansiPaint, plainPaint } from './query/format.ts'
 import { openApi } from './api-place.ts'
 import { apiFindings, journalFindings } from './doctor/journal.ts'
 import { clusterFindings } from './doctor/cluster.ts'
 import { exitCodeOf, type Finding, findingsText } from './doctor/findings.ts'
 import { optionsOf, withFlags, foldFlags, TEMPORAL_DETAILS } from './options.ts'
 import { namespaceOf } from './kubeconfig.ts'
-import { openPerson } from './user.ts'
+import { openUserClient } from './user.ts'
 import { devAddress, EXPECTED_TEMPORAL } from './temporal-address.ts'
 import { parseOneOf } from './usage.ts'
 
 const FORMATS = ['text', 'json'] as const
 
-interface DoctorFlags extends AskFlags {
+interface DoctorFlags extends JournalFlags {
   readonly output: (typeof FORMATS)[number]
   readonly temporalAddress?: string
 }
@@ -32,7 +33,7 @@ export function doctorCommand(): Command {
     )
     .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
     .option('--temporal-address <host:port>', 'Temporal (default: $PAWL_TEMPORAL_ADDRESS, else that of pawl dev)')
-  const command = withFlags(withAskFlags(bare), TEMPORAL_FLAGS)
+  const command = withFlags(addJournalFlags(bare), TEMPORAL_FLAGS)
   return foldFlags(command, TEMPORAL_DETAILS)
     .addHelpText('after', '\nExamples:\n  pawl doctor\n  pawl doctor -n team-a -o json')
     .action(async (flags: DoctorFlags) => {
@@ -41,7 +42,7 @@ export function doctorCommand(): Command {
       process.stdout.write(
         flags.output === 'json'
           ? `${JSON.stringify(findings, null, 2)}\n`
-          : findingsText(findings, isColoured ? coloured : plain),
+          : findingsText(findings, isColoured ? ansiPaint : plainPaint),
       )
       process.exitCode = exitCodeOf(findings)
     })
@@ -75,7 +76,7 @@ async function ofJournal(flags: DoctorFlags, config: Config): Promise<readonly F
 
 async function ofCluster(flags: DoctorFlags, config: Config, namespace: string): Promise<readonly Finding[]> {
   try {
-    const kube = await openPerson(flags, config)
+    const kube = await openUserClient(flags, config)
     try {
       return await clusterFindings(kube, namespace)
     } finally {

@@ -1,4 +1,5 @@
-// One job with all that is known of it, as `pawl journal export` writes it and `pawl replay` reads it.
+// Reads one job with its history and its journal rows: the content of the file that `pawl journal export` writes and
+// `pawl replay` reads.
 
 import type { ExportedRows, Row } from '../../activities/journal/read/exported-job.ts'
 import type { JobRecord } from '../../activities/journal/read/object-queries.ts'
@@ -6,7 +7,7 @@ import type { TemporalTarget } from '../server/temporal.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { objectAndJobs } from './query/diff.ts'
 import { findJob, type FoundJob } from './query/find-object.ts'
-import type { Asked } from './query/open-journal.ts'
+import type { JournalSession } from './query/open-journal.ts'
 import { nameOf } from './query/format.ts'
 
 const SIGNALED = 'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED'
@@ -18,44 +19,50 @@ interface ExportedHistory {
   readonly events: readonly Cells[]
 }
 
-/** A job in a file. */
+/** The content of the file. */
 interface ExportedJob {
   readonly format: typeof EXPORT_FORMAT
   readonly workflowId: string
   readonly runId: string
   readonly jobID: string
-  /** As Temporal has it; what was sealed stays sealed. Undefined: it has it no more, or nobody said where it is. */
+  /**
+   * Temporal's history; encrypted payloads stay encrypted. Undefined if Temporal no longer has the history, or its
+   * address is unknown.
+   */
   readonly history: ExportedHistory | undefined
-  /** Of the runs before, where the job went on as new; the earliest first. Absent: it did not. */
+  /** Histories of the previous runs of the same job (continue-as-new), the earliest first. Absent without previous runs. */
   readonly earlier?: readonly ExportedHistory[]
-  /** What the journal has; undefined: nothing. `wokenBy`: the events that the history names, of other objects too. */
+  /**
+   * The journal's rows; undefined without rows. `wokenBy` contains the events that the history names, also those
+   * of other objects.
+   */
   readonly journal: (ExportedRows & { readonly wokenBy: readonly Row[] }) | undefined
 }
 
 type NamedJob = FoundJob & { readonly job: JobRecord }
 
-/** @throws UsageError for several jobs; an Error where the object has none. */
-export async function jobNamed(asked: Asked, words: readonly string[]): Promise<NamedJob> {
+/** @throws UsageError for several jobs; an Error if the object has no job. */
+export async function findNamedJob(journal: JournalSession, words: readonly string[]): Promise<NamedJob> {
   const [named, jobs] = objectAndJobs(words)
   if (jobs.length > 1) throw new UsageError(`found ${jobs.length} jobs (${jobs.join(', ')}), expected one`)
-  const { object, job } = await findJob(asked, named, jobs[0])
+  const { object, job } = await findJob(journal, named, jobs[0])
   if (job === undefined) throw new Error(`the journal has no job of ${nameOf(object)}, expected one`)
   return { object, job }
 }
 
 export async function exportedJob(
-  asked: Asked,
+  journal: JournalSession,
   { object, job: { workflowID, jobID, startedAt } }: NamedJob,
   target: TemporalTarget | undefined,
 ): Promise<ExportedJob> {
-  const rows = await asked.exportedRows(workflowID, object.uid)
+  const rows = await journal.exportedRows(workflowID, object.uid)
   const { fetchRun, historyJson } = await import('./temporal-runs.ts')
   const runs = target === undefined ? [] : await fetchRun(target, workflowID)
   const earlier = runs.slice(0, -1).map(({ history }) => ({ events: historyJson(history) }))
   const run = runs.at(-1)
   const histories = [...earlier, ...(run === undefined ? [] : [{ events: historyJson(run.history) }])]
-  const seqs = histories.flatMap(({ events }) => wakesIn(events))
-  const journal = { ...rows, wokenBy: await eventsOf(asked, seqs, startedAt) }
+  const seqs = histories.flatMap(({ events }) => wakeNumbersIn(events))
+  const journalRows = { ...rows, wokenBy: await eventsOf(journal, seqs, startedAt) }
   return {
     format: EXPORT_FORMAT,
     workflowId: workflowID,
@@ -63,17 +70,17 @@ export async function exportedJob(
     jobID,
     history: run === undefined ? undefined : histories.at(-1),
     ...(earlier.length > 0 && { earlier }),
-    journal,
+    journal: journalRows,
   }
 }
 
-// `pawl api` takes a bounded list.
+// `pawl api` limits the length of lists.
 const SEQS_AT_ONCE = 5000
 
-async function eventsOf(asked: Asked, seqs: readonly number[], since: Date): Promise<readonly Row[]> {
+async function eventsOf(journal: JournalSession, seqs: readonly number[], since: Date): Promise<readonly Row[]> {
   const rows: Row[] = []
   for (let from = 0; from < seqs.length; from += SEQS_AT_ONCE)
-    rows.push(...(await asked.eventsAt(seqs.slice(from, from + SEQS_AT_ONCE), since)))
+    rows.push(...(await journal.eventsAt(seqs.slice(from, from + SEQS_AT_ONCE), since)))
   return rows
 }
 
@@ -81,8 +88,8 @@ interface Payloads {
   readonly payloads?: readonly { readonly data?: string }[]
 }
 
-/** The numbers that signals and settles name; of sealed ones none. */
-function wakesIn(events: ExportedHistory['events']): readonly number[] {
+/** The event numbers in signals and in results of settles; none from encrypted payloads. */
+function wakeNumbersIn(events: ExportedHistory['events']): readonly number[] {
   return events.flatMap((event) => {
     if (event['eventType'] === SIGNALED) {
       const { input } = event['workflowExecutionSignaledEventAttributes'] as { readonly input?: Payloads }
@@ -94,7 +101,7 @@ function wakesIn(events: ExportedHistory['events']): readonly number[] {
   })
 }
 
-/** What an activity answered; settles are local or, where they are tried for longer, not. */
+/** The result of an activity. Settles are local activities, or activities after several failed attempts. */
 function answerIn({
   markerRecordedEventAttributes,
   activityTaskCompletedEventAttributes,
@@ -108,7 +115,7 @@ function answerIn({
   return result
 }
 
-/** The first of the payloads. Sealed: {}. */
+/** The JSON of the first payload; {} if it is encrypted. */
 function jsonOf({ payloads }: Payloads = {}): object {
   const [{ data = '' } = {}] = payloads ?? []
   if (data === '') return {}

@@ -1,4 +1,4 @@
-// The command `pawl gen` and those below it.
+// The command `pawl gen` and its subcommands.
 
 import { Command } from 'commander'
 import { existsSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { joined } from './usage.ts'
 import { genTypes } from '../gen/crd-types.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-// The published package has JavaScript instead.
+// In the published package this file is JavaScript.
 const isCheckout = existsSync(join(ROOT, 'workflows/kit/index.ts'))
 
 interface GenFlags {
@@ -86,8 +86,6 @@ function complain(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
-// The command `pawl gen crd`.
-
 interface GenCrdFlags {
   readonly out?: string
   readonly check?: true
@@ -113,15 +111,13 @@ function genCrdCommand(): Command {
     })
 }
 
-// The command `pawl gen new`.
-
 interface Options {
   readonly group: string
   readonly wing?: string
   readonly out?: string
 }
 
-/** @param checkout The checkout of Pawl that the current folder is in; undefined in a project of its own. */
+/** @param checkout the checkout of Pawl around the current folder; undefined in a user's project. */
 function genNewCommand(checkout: string | undefined): Command {
   return new Command('new')
     .description('write the skeleton of a new kind: definition, controller, plans, actions and their test')
@@ -146,8 +142,6 @@ function genNewCommand(checkout: string | undefined): Command {
       })
     })
 }
-
-// The command `pawl gen rbac`.
 
 interface GenRbacFlags {
   readonly wings?: string
@@ -205,8 +199,6 @@ function genRbacCommand(): Command {
 function namesIn(flag = ''): readonly string[] {
   return flag.split(',').flatMap((one) => (one.trim() === '' ? [] : [one.trim()]))
 }
-
-// The command `pawl gen types`.
 
 interface GenTypesFlags {
   readonly crd: string

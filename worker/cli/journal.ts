@@ -1,14 +1,20 @@
-// The commands `pawl journal export`, `verify` and `prune`: the journal as a whole, for those who operate it.
+// The commands `pawl journal export`, `verify` and `prune`, for operators of the journal.
 
 import { Command } from 'commander'
 import { writeFile } from 'node:fs/promises'
 
 import { writeJson, parseDuration } from '../../workflows/kit/index.ts'
 import { readConfig } from '../server/config.ts'
-import { asking, type AskFlags, withAskFlags, type Asked, journalURL } from './query/open-journal.ts'
+import {
+  withJournal,
+  type JournalFlags,
+  addJournalFlags,
+  type JournalSession,
+  journalURL,
+} from './query/open-journal.ts'
 import { foldFlags, TEMPORAL_DETAILS } from './options.ts'
-import { temporalPlace, type TemporalPlaceFlags, withTemporalFlags, EXPECTED_TEMPORAL } from './temporal-address.ts'
-import { exportedJob, jobNamed } from './exported-job.ts'
+import { findTemporal, type TemporalAddressFlags, withTemporalFlags, EXPECTED_TEMPORAL } from './temporal-address.ts'
+import { exportedJob, findNamedJob } from './exported-job.ts'
 import {
   violatedRules,
   type ViolatedRule,
@@ -33,9 +39,9 @@ export function journalCommand(): Command {
     .addCommand(pruneCommand())
 }
 
-// The command `pawl journal export`: one job with all that is known of it in a file, for whoever looks at it elsewhere or later.
+// `pawl journal export`: writes one job to a file for a later replay.
 
-interface ExportFlags extends AskFlags, TemporalPlaceFlags {
+interface ExportFlags extends JournalFlags, TemporalAddressFlags {
   readonly out?: string
 }
 
@@ -44,17 +50,17 @@ function exportCommand(): Command {
     .description("write a job's run and all that the journal has of it as JSON")
     .argument('<object and job...>', 'the object, and a job of it (default: the newest)')
     .option('--out <file>', 'the file to write (default: standard output)')
-  const command = withTemporalFlags(withAskFlags(bare))
+  const command = withTemporalFlags(addJournalFlags(bare))
   return foldFlags(command, TEMPORAL_DETAILS)
     .addHelpText(
       'after',
       '\nExamples:\n  pawl journal export inst/shop --out shop.json\n  pawl journal export inst/shop 0c5b2a',
     )
     .action(async (words: readonly string[], flags: ExportFlags) => {
-      const target = await temporalPlace(flags, readConfig(), command)
-      const exported = await asking(
+      const target = await findTemporal(flags, readConfig(), command)
+      const exported = await withJournal(
         flags,
-        async (asked) => await exportedJob(asked, await jobNamed(asked, words), target),
+        async (asked) => await exportedJob(asked, await findNamedJob(asked, words), target),
       )
       if (exported.history === undefined)
         process.stderr.write(
@@ -71,25 +77,25 @@ function exportCommand(): Command {
     })
 }
 
-// The command `pawl journal verify`: whether the rows of the journal contradict each other, or Temporal.
+// `pawl journal verify`: checks that the journal's rows are consistent with each other and with Temporal.
 
-interface VerifyFlags extends AskFlags, TemporalPlaceFlags {
+interface VerifyFlags extends JournalFlags, TemporalAddressFlags {
   readonly output: 'text' | 'json'
 }
 
-/** So many open jobs are looked for in Temporal, the oldest first. */
+/** Number of open jobs that are checked in Temporal, the oldest first. */
 const MOST_RUNS = 500
 
 function verifyCommand(): Command {
   const bare = new Command('verify')
     .description('look whether the journal is sound; exit code 1 when rows contradict each other')
     .option('-o, --output <format>', 'text, json', parseOneOf(['text', 'json'] as const), 'text')
-  const command = withTemporalFlags(withAskFlags(bare))
+  const command = withTemporalFlags(addJournalFlags(bare))
   return foldFlags(command, TEMPORAL_DETAILS)
     .addHelpText('after', '\nExamples:\n  pawl journal verify\n  pawl journal verify --temporal-address localhost:7233')
     .action(async (flags: VerifyFlags) => {
-      const target = await temporalPlace(flags, readConfig(), command)
-      await asking(flags, async (asked) => {
+      const target = await findTemporal(flags, readConfig(), command)
+      await withJournal(flags, async (asked) => {
         const findings = await verify(asked, target)
         process.stdout.write(
           flags.output === 'json' ? `${JSON.stringify(findings, null, 2)}\n` : findingsText(findings, asked.paint),
@@ -99,7 +105,7 @@ function verifyCommand(): Command {
     })
 }
 
-async function verify(asked: Asked, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
+async function verify(asked: JournalSession, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
   const broken = await violatedRules(asked)
   const { events, without } = await sequenceGaps(asked)
   const gaps =
@@ -107,20 +113,20 @@ async function verify(asked: Asked, target: TemporalTarget | undefined): Promise
       ? 'none is missing'
       : `${without} numbers have none: their transactions did not commit, or retention took them`
   return [
-    ...broken.flatMap(findingsOf),
+    ...broken.flatMap(ruleFindings),
     { part: 'rules', verdict: 'ok', text: `${RULES.length - broken.length} of ${RULES.length} hold` },
     { part: 'numbers', verdict: 'ok', text: `of the newest ${events} events ${gaps}` },
-    ...(await runsFound(asked, target)),
+    ...(await runFindings(asked, target)),
   ]
 }
 
-function findingsOf({ name, severity, expected, violations, isTruncated }: ViolatedRule): readonly Finding[] {
+function ruleFindings({ name, severity, expected, violations, isTruncated }: ViolatedRule): readonly Finding[] {
   const finding = (text: string): Finding => ({ part: name, verdict: severity, text })
   const findings = violations.map((violation) => finding(`${violation}; expected ${expected}`))
   return isTruncated ? [...findings, finding('and more')] : findings
 }
 
-async function runsFound(asked: Asked, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
+async function runFindings(asked: JournalSession, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
   if (target === undefined)
     return [
       { part: 'runs', verdict: 'skipped', text: `the address of Temporal is not known; expected ${EXPECTED_TEMPORAL}` },
@@ -140,9 +146,9 @@ async function runsFound(asked: Asked, target: TemporalTarget | undefined): Prom
   return [...lost, { part: 'runs', verdict: 'ok', text }]
 }
 
-// The command `pawl journal prune`: what retention does every hour, now and as far back as one says. Without `--yes` it only tells.
+// `pawl journal prune`: the hourly retention, run now and for a given time. Without `--yes` it only reports.
 
-interface PruneFlags extends Pick<AskFlags, 'databaseUrl' | 'dataDir'> {
+interface PruneFlags extends Pick<JournalFlags, 'databaseUrl' | 'dataDir'> {
   readonly before?: string
   readonly keep?: string
   readonly yes?: boolean
@@ -163,12 +169,12 @@ function pruneCommand(): Command {
       const before = beforeOf(flags, new Date())
       const db = openDatabase(await journalURL({ ...flags, cluster: '' }, readConfig()), 2, {
         readOnly: flags.yes !== true,
-        // Counting goes through whole days.
+        // Counting reads whole partitions and may take long.
         statementMs: 0,
         answerMs: 0,
       })
       try {
-        const found = await previewPruning(db, before)
+        const violations = await previewPruning(db, before)
         if (flags.yes === true) {
           const now = new Date()
           const done = await pruneJournal(db, now.getTime() - before.getTime(), now)
@@ -179,8 +185,8 @@ function pruneCommand(): Command {
         }
         process.stdout.write(
           flags.output === 'json'
-            ? `${JSON.stringify({ ...found, done: flags.yes === true }, null, 2)}\n`
-            : prunableText(found, flags.yes === true),
+            ? `${JSON.stringify({ ...violations, done: flags.yes === true }, null, 2)}\n`
+            : prunableText(violations, flags.yes === true),
         )
       } finally {
         await db.destroy()
@@ -190,7 +196,7 @@ function pruneCommand(): Command {
 
 const DAY_MS = 86_400_000
 
-/** @throws UsageError unless one of both says a time that is over. */
+/** @throws UsageError unless exactly one of both is a time in the past. */
 export function beforeOf({ before, keep }: Pick<PruneFlags, 'before' | 'keep'>, now: Date): Date {
   if ((before === undefined) === (keep === undefined))
     throw new UsageError(`found ${before === undefined ? 'neither' : 'both'}, expected --before or --keep`)
@@ -204,12 +210,12 @@ function keptMs(keep: string): number {
   return durationMs('--keep', keep)
 }
 
-/** Days, or what Pawl takes for a duration elsewhere. @throws UsageError */
+/** A number of days, or a duration in Go's format. @throws UsageError */
 export function durationMs(flag: string, text: string): number {
   const days = /^(\d{1,5})d$/.exec(text)
   if (days !== null) return Number(days[1]) * DAY_MS
-  const found = parseDuration(text)
-  if (typeof found === 'number') return found
+  const violations = parseDuration(text)
+  if (typeof violations === 'number') return violations
   throw new UsageError(`${flag} is '${text}', expected a duration such as 7d or 36h`)
 }
 

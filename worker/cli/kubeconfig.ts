@@ -1,4 +1,4 @@
-// The kubeconfig of the person at the command line, found as kubectl finds it, and the namespace that it says.
+// Reads the user's kubeconfig files as kubectl does, and the namespace of the selected context.
 
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
@@ -19,9 +19,9 @@ interface KubeconfigFile {
 }
 
 /**
- * Where `-n` says all and no other flag is about it, no kubeconfig is read.
+ * Returns the value of `-n` without reading a kubeconfig if no other flag selects one.
  *
- * @throws UsageError for a kubeconfig that was named and is none, and for a context that there is not, also beside `-n`.
+ * @throws UsageError for an unreadable kubeconfig and for an unknown context, also together with `-n`.
  */
 export async function namespaceOf(flags: ContextFlags, config: Pick<Config, 'kubeconfig'>): Promise<string> {
   const { namespace, context, kubeconfig } = flags
@@ -34,7 +34,9 @@ export async function namespaceOf(flags: ContextFlags, config: Pick<Config, 'kub
   return namespace ?? found
 }
 
-/** The file of the flag, which must be there, else those of the variable that are, else that of the home folder. */
+/**
+ * The file of the flag, which must exist; else the existing files of the variable; else the file in the home folder.
+ */
 export async function readKubeconfigs(
   { kubeconfig }: ContextFlags,
   config: Pick<Config, 'kubeconfig'>,
@@ -63,14 +65,17 @@ async function parsed(file: string, text: string): Promise<unknown> {
   try {
     return readYaml(text, { limits: FILE_LIMITS })
   } catch {
-    // The parser quotes what it read, which may be a key.
+    // The parser's message quotes the file, which may contain a key.
     throw new UsageError(`the kubeconfig ${file} is no YAML, expected a kubeconfig`)
   }
 }
 
-/** Of the contexts of some kubeconfigs, of which the first that says something is right. @throws UsageError when there is no such context. */
-export function namespaceIn(files: readonly unknown[], wanted: string | undefined): string {
-  const namespace = contextIn(files, wanted)?.context?.namespace
+/**
+ * The namespace of a context. If several files define the context, the first one counts. @throws UsageError for an
+ * unknown context.
+ */
+export function namespaceIn(files: readonly unknown[], contextName: string | undefined): string {
+  const namespace = contextIn(files, contextName)?.context?.namespace
   return namespace === undefined || namespace === '' ? 'default' : namespace
 }
 
@@ -89,39 +94,42 @@ function contextsOf(content: unknown): readonly NamedContext[] {
   return isRecord(content) ? ((content as Content).contexts ?? []) : []
 }
 
-function tryContextIn(files: readonly unknown[], wanted: string | undefined): NamedContext | undefined {
+function tryContextIn(files: readonly unknown[], contextName: string | undefined): NamedContext | undefined {
   try {
-    return contextIn(files, wanted)
+    return contextIn(files, contextName)
   } catch (error) {
     if (error instanceof UsageError) return undefined
     throw error
   }
 }
 
-function contextIn(files: readonly unknown[], wanted: string | undefined): NamedContext | undefined {
+function contextIn(files: readonly unknown[], contextName: string | undefined): NamedContext | undefined {
   const configs = files.filter(isRecord) as readonly Content[]
   const contexts = configs.flatMap((one) => one.contexts ?? [])
   const current =
-    wanted ?? configs.map((one) => one['current-context']).find((name) => name !== undefined && name !== '')
+    contextName ?? configs.map((one) => one['current-context']).find((name) => name !== undefined && name !== '')
   const context = contexts.find(({ name }) => name === current)
-  if (context === undefined && wanted !== undefined)
+  if (context === undefined && contextName !== undefined)
     throw new UsageError(
-      `no context is called '${wanted}', expected one of ${contexts.map(({ name }) => name).join(', ') || 'none'}`,
+      `no context is called '${contextName}', expected one of ${contexts.map(({ name }) => name).join(', ') || 'none'}`,
     )
   return context
 }
 
-/** The files as one, with one context, so that clients need not know of several. @throws UsageError when there is no such context. */
-export function kubeconfigText(files: readonly KubeconfigFile[], wanted: string | undefined): string {
+/**
+ * Merges the files into one kubeconfig with one context, because clients accept one file only. @throws UsageError for
+ * an unknown context.
+ */
+export function kubeconfigText(files: readonly KubeconfigFile[], contextName: string | undefined): string {
   const contents = files.map(({ content }) => content)
-  const context = contextIn(contents, wanted)
+  const context = contextIn(contents, contextName)
   if (context === undefined) {
     const found = files.length === 0 ? 'no kubeconfig' : `none in ${files.map(({ path }) => path).join(', ')}`
     throw new UsageError(`found ${found}; expected one with a current context, by --kubeconfig or $KUBECONFIG`)
   }
   const whole = files.map(({ path, content }) => absolute(content, dirname(resolve(path))))
   const all = (list: string) => whole.flatMap((one) => (Array.isArray(one[list]) ? (one[list] as unknown[]) : []))
-  // The first of a name is right, for kubectl and for those who look one up alike.
+  // For a name that occurs twice, the first entry counts, as for kubectl.
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',
@@ -136,7 +144,7 @@ const FILES: ReadonlySet<string> = new Set([
   ...['certificate-authority', 'client-certificate', 'client-key', 'tokenFile'],
 ])
 
-/** Files are named from where the kubeconfig lies. */
+/** Resolves file paths relative to the kubeconfig's folder. */
 function absolute(content: unknown, folder: string): Readonly<Record<string, unknown>> {
   const walk = (value: unknown, key: string): unknown => {
     if (typeof value === 'string') return FILES.has(key) && value !== '' ? resolve(folder, value) : value

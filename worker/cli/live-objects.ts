@@ -1,10 +1,11 @@
-// Objects as the API server has them, read with the rights of the person at the command line: what of them the journal does not keep.
+// Reads objects, their Events and their field managers from the API server with the user's permissions: data that the
+// journal does not store.
 
 import { inParallel } from '../../activities/kube/in-parallel.ts'
 import type { KubeObject, Resource, KubeClient, ObjectList, ObjectMeta } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import type { Config } from '../server/config.ts'
-import { openPerson, type PersonFlags } from './user.ts'
+import { openUserClient, type UserFlags } from './user.ts'
 import { KubeError } from '../../activities/kube/kube-error.ts'
 import { FIELD_MANAGER_PREFIX } from '../../activities/kube/managed-fields.ts'
 
@@ -14,30 +15,30 @@ export interface LiveRead extends Resource {
   readonly name: string
 }
 
-/** So many are read, so many at a time. */
+/** Limits of one command. */
 const MOST_READ = 200
 const AT_ONCE = 10
 const MOST_MS = 10_000
 
-interface Live {
+interface LiveObjects {
   /** By uid. */
   readonly objects: ReadonlyMap<string, KubeObject>
-  /** Why some are missing, each reason once. */
+  /** Distinct reasons why objects are missing. */
   readonly problems: readonly string[]
 }
 
-/** Those that are there under these names, and are the same objects still. What goes wrong is told, not thrown. */
-export async function readLive(wanted: readonly LiveRead[], flags: PersonFlags, config: Config): Promise<Live> {
-  if (wanted.length === 0) return { objects: new Map<string, KubeObject>(), problems: [] }
+/** The objects that still exist with the same uid. Failures are returned as problems, not thrown. */
+export async function readLive(reads: readonly LiveRead[], flags: UserFlags, config: Config): Promise<LiveObjects> {
+  if (reads.length === 0) return { objects: new Map<string, KubeObject>(), problems: [] }
   const problems = new Set<string>()
-  if (wanted.length > MOST_READ)
-    problems.add(`only the first ${MOST_READ} of ${wanted.length} objects are read from the API server`)
+  if (reads.length > MOST_READ)
+    problems.add(`only the first ${MOST_READ} of ${reads.length} objects are read from the API server`)
   const objects = new Map<string, KubeObject>()
   try {
-    const kube = await openPerson(flags, config)
+    const kube = await openUserClient(flags, config)
     const signal = AbortSignal.timeout(MOST_MS)
     try {
-      await inParallel(wanted.slice(0, MOST_READ), AT_ONCE, async (one) => {
+      await inParallel(reads.slice(0, MOST_READ), AT_ONCE, async (one) => {
         const path = resourcePath(one, one.namespace, one.name)
         const found = await kube.request<KubeObject>('GET', path, { signal }).catch((error: unknown) => {
           problems.add(error instanceof Error ? error.message : String(error))
@@ -52,8 +53,6 @@ export async function readLive(wanted: readonly LiveRead[], flags: PersonFlags, 
   }
   return { objects, problems: [...problems].slice(0, 3) }
 }
-
-// Kubernetes Events of an object, read from the API server with the rights of the user.
 
 interface EventObject extends KubeObject {
   readonly reason?: string
@@ -90,26 +89,26 @@ function timeOf({ lastTimestamp, metadata }: EventObject): string {
   return lastTimestamp ?? metadata.creationTimestamp ?? ''
 }
 
-// Who beside Pawl's runs has written an object, by what the API server keeps of its fields. That is what a client has called itself, and of the last
-// write of each only: a hint, no proof. Source: Kubernetes, "Field Management".
+// A write by a client other than Pawl, read from metadata.managedFields. The client chooses its name, and only its last
+// write is stored, so this is a hint, not a proof. Source: Kubernetes, "Field Management".
 
-export interface HandWrite {
+export interface ForeignWrite {
   readonly manager: string
-  /** What of spec and metadata it holds, two names deep: `spec.imports`. */
+  /** Fields of spec and metadata that the client owns, two levels deep: `spec.imports`. */
   readonly fields: readonly string[]
 }
 
-/** Servers give the second only. */
+/** Timestamps of managedFields are whole seconds. */
 const BEFORE_MS = 1000
-/** How long the journal may have taken to hear of it. */
+/** Maximum delay until the journal stored the event. */
 const AFTER_MS = 10_000
 const MOST_FIELDS = 8
 
-/** @param at when the write was journaled. Undefined: another write has taken its place since, or clocks differ. */
-export function handWriteAt(
+/** @param at time of the journal's event. Undefined if a later write replaced the entry, or if clocks differ. */
+export function foreignWriteAt(
   { managedFields = [] }: Pick<ObjectMeta, 'managedFields'>,
   at: Date,
-): HandWrite | undefined {
+): ForeignWrite | undefined {
   const found = managedFields
     .flatMap(({ manager = '', time = '', fieldsV1 }) => ({ manager, ms: Date.parse(time), fieldsV1 }))
     .filter(({ manager }) => manager !== '' && !manager.startsWith(FIELD_MANAGER_PREFIX))

@@ -1,5 +1,5 @@
-// The commands `pawl plan show` and `pawl plan list`: what the controllers do, drawn from the plans that they run. Asks no server. `pawl plan -f` runs these
-// plans for objects that are only asked for (plan/).
+// The commands `pawl plan show` and `pawl plan list`, which draw the plans of controllers without a server, and `pawl
+// plan -f`, which runs these plans for manifests as a dry run (plan/).
 // Source: seeds/ctrlkit-rfc.txt "Future possibilities".
 
 import { Command } from 'commander'
@@ -9,7 +9,7 @@ import { drawPlan, listPlans, PLAN_FORMATS, type PlanFormat } from '../plans/dra
 import { findPlans, type PlannedKind, planNamed } from '../plans/find-plans.ts'
 import { drawTrace } from '../plans/draw-trace.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { withAskFlags } from './query/open-journal.ts'
+import { addJournalFlags } from './query/open-journal.ts'
 import type { PlanFilesFlags } from './plan/plan-files.ts'
 import { joined, parseOneOf } from './usage.ts'
 
@@ -36,7 +36,7 @@ export function planCommand(): Command {
     .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
     .option('--target-allow <servers>', 'where Targets and registries may lead, as of the worker', joined)
     .option('--registry-local <folder>', 'where components of repositories of type local lie, as of the worker')
-  return withAskFlags(command)
+  return addJournalFlags(command)
     .addHelpText('after', EXAMPLES)
     .action(async ({ filename, ...flags }: FilesFlags) => {
       if (filename === undefined) throw new UsageError('found no -f FILE and no command, expected -f, show or list')
@@ -55,7 +55,7 @@ export function planCommand(): Command {
         .option('--trace <file>', 'in place of a kind: which steps ran in a pass that a test has recorded')
         .addHelpText('after', '\nExamples:\n  pawl plan show inst\n  pawl plan show exec --format mermaid')
         .action(async (name: string | undefined, { format, trace, ...flags }: ShowFlags) => {
-          process.stdout.write(await drawn(name, trace, { format, flags }))
+          process.stdout.write(await drawPlanOrTrace(name, trace, { format, flags }))
         }),
     )
     .addCommand(
@@ -74,7 +74,7 @@ interface ShowFlags extends PlanFlags {
   readonly trace?: string
 }
 
-async function drawn(
+async function drawPlanOrTrace(
   name: string | undefined,
   trace: string | undefined,
   { format, flags }: { readonly format: PlanFormat; readonly flags: PlanFlags },

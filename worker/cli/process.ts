@@ -1,4 +1,5 @@
-// The commands that run one of Pawl's processes (`pawl worker`, `pawl bridge`, `pawl webhook`): they check the flags and pass them on.
+// Commands that start one of Pawl's processes (`pawl worker`, `pawl bridge`, `pawl webhook`): they check the flags and
+// pass them to the process.
 
 import { Command } from 'commander'
 import { spawn } from 'node:child_process'
@@ -8,27 +9,27 @@ import { childEnvironment, type Config, processArgs, readConfig } from '../serve
 import type { FlagTable, GivenFlags } from '../server/flags.ts'
 import { onSignals } from '../server/process.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { optionsOf, seldomIn, withFlags, foldFlags, withExamples } from './options.ts'
+import { optionsOf, rareFlagsOf, withFlags, foldFlags, withExamples } from './options.ts'
 
 interface ProcessEntry {
   readonly name: string
   readonly description: string
-  /** The file below worker/ that has the process's `main`. */
+  /** The file in worker/ with the process's `main`. */
   readonly entry: string
   readonly flags: FlagTable
-  /** Throws when the process could not start with these flags. */
+  /** @throws an Error if the process could not start with these flags. */
   readonly check: (given: GivenFlags, config: Config) => unknown
-  /** Flags that stand in `--help-all` only, beside those of which the table says so. */
+  /** Rare flags in addition to those that the table marks as rare. */
   readonly seldom?: readonly string[]
   readonly examples: readonly [string, ...string[]]
-  /** It runs the activities of controllers. */
+  /** True if the process runs activities of controllers. */
   readonly acts: boolean
 }
 
 export function processCommand(started: ProcessEntry): Command {
   const { name, description, entry, flags, check, seldom = [], examples, acts } = started
   const bare = withFlags(new Command(name).description(description), flags)
-  const folded = [...seldom, ...seldomIn(flags)]
+  const folded = [...seldom, ...rareFlagsOf(flags)]
   const command = withExamples(folded.length === 0 ? bare : foldFlags(bare, folded), ...examples)
   return command.action(async () => {
     const given = optionsOf(command)
@@ -46,11 +47,12 @@ export function processCommand(started: ProcessEntry): Command {
   })
 }
 
-// A mistake in `--wings`, or in a module of `--controllers`, is told by the command at once, in one line, and not by the processes that it starts.
+// Checks `--wings` and the modules of `--controllers` before a process starts, so that the command reports a mistake in
+// one line.
 
 /**
- * @param acts whether their activities are run; `only`: of which.
- * @throws with the file, what was found and what was expected.
+ * @param acts true to load their activities too; `only`: of these controllers.
+ * @throws an Error with the file, the value and the expected value.
  */
 export async function checkControllers(
   controllers: string | undefined,
@@ -58,7 +60,7 @@ export async function checkControllers(
   { acts, only }: { readonly acts: boolean; readonly only?: string | undefined },
 ): Promise<void> {
   if (controllers === undefined && wings === undefined) return
-  // The commands that need none of this start faster without it.
+  // Commands without these flags start faster without these modules.
   const { controllerFiles, loadRegistry } = await import('../server/registry.ts')
   const { enabledWings } = await import('../server/wings.ts')
   const { levels } = await loadRegistry(controllerFiles(controllers), enabledWings(wings))

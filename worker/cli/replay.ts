@@ -1,16 +1,16 @@
-// The command `pawl replay`: a job once more, pass by pass, as its history and the journal have it; or past jobs with the workflows of another build. Nothing
-// is called and nothing written.
+// The command `pawl replay`: steps through a past job by its history and the journal, or replays past jobs with the
+// workflows of another build. It calls no activities and writes nothing.
 
 import { Command } from 'commander'
 
 import { readConfig } from '../server/config.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { type AskFlags, withAskFlags } from './query/open-journal.ts'
-import { foldFlags, PLACES, TEMPORAL_DETAILS } from './options.ts'
-import { temporalPlace, type TemporalPlaceFlags, withTemporalFlags } from './temporal-address.ts'
+import { type JournalFlags, addJournalFlags } from './query/open-journal.ts'
+import { foldFlags, LOCATION_FLAGS, TEMPORAL_DETAILS } from './options.ts'
+import { findTemporal, type TemporalAddressFlags, withTemporalFlags } from './temporal-address.ts'
 import { joined, parseOneOf } from './usage.ts'
 
-interface ReplayFlags extends AskFlags, TemporalPlaceFlags {
+interface ReplayFlags extends JournalFlags, TemporalAddressFlags {
   readonly file?: string
   readonly to?: string
   readonly inspect?: string | true
@@ -26,9 +26,9 @@ interface ReplayFlags extends AskFlags, TemporalPlaceFlags {
 
 const FORMATS = ['text', 'json'] as const
 
-const SELDOM = [
+const RARE_FLAGS = [
   ...['against-controllers', 'controllers', 'workflow-bundle', 'payload-key'],
-  ...PLACES,
+  ...LOCATION_FLAGS,
   ...TEMPORAL_DETAILS,
 ]
 
@@ -60,15 +60,15 @@ export function replayCommand(): Command {
     .option('--controllers <files>', 'modules of controllers in level mode, as the worker has them', joined)
     .option('--workflow-bundle <file>', 'a bundle of the workflows, as the worker has it')
     .option('--payload-key <file>', 'keys by which payloads are sealed (default: $PAWL_PAYLOAD_KEY)')
-  const command = withTemporalFlags(withAskFlags(bare))
-  return foldFlags(command, SELDOM)
+  const command = withTemporalFlags(addJournalFlags(bare))
+  return foldFlags(command, RARE_FLAGS)
     .addHelpText('after', EXAMPLES)
     .action(async (words: readonly string[], flags: ReplayFlags) => {
       refuseContradictions(words, flags)
       refuseBesideInspect(flags)
       const config = readConfig()
       const payloadKeyPath = flags.payloadKey ?? config.payloadKeyPath
-      const target = flags.file === undefined ? await temporalPlace(flags, config, command) : undefined
+      const target = flags.file === undefined ? await findTemporal(flags, config, command) : undefined
       const { against, file } = flags
       if (against !== undefined) {
         const { gate } = await import('./replay/upgrade-gate.ts')
@@ -88,7 +88,7 @@ export function replayCommand(): Command {
     })
 }
 
-/** @throws UsageError that says which flags do not go together. */
+/** @throws UsageError for flags that exclude each other. */
 function refuseContradictions(words: readonly string[], flags: ReplayFlags): void {
   const { file, against, since, to, inspect, allNamespaces } = flags
   const given = {
@@ -98,14 +98,14 @@ function refuseContradictions(words: readonly string[], flags: ReplayFlags): voi
     since: named(since, '--since'),
     all: named(allNamespaces, '-A'),
   }
-  const refused = (found: string | undefined, beside: string, expected: string) => {
+  const refuse = (found: string | undefined, beside: string, expected: string) => {
     if (found !== undefined) throw new UsageError(`found ${found} ${beside}, expected ${expected}`)
   }
-  if (against === undefined) refused(given.since ?? given.all, 'without --against', 'both')
-  else refused(given.object ?? given.to ?? given.inspect, 'beside --against', '--since or --file: it tries many jobs')
-  if (file !== undefined) refused(given.object ?? given.since, 'beside --file', 'one of them')
+  if (against === undefined) refuse(given.since ?? given.all, 'without --against', 'both')
+  else refuse(given.object ?? given.to ?? given.inspect, 'beside --against', '--since or --file: it tries many jobs')
+  if (file !== undefined) refuse(given.object ?? given.since, 'beside --file', 'one of them')
   else if (against === undefined)
-    refused(given.object === undefined ? 'no object' : undefined, 'and no --file', 'one such as inst/shop')
+    refuse(given.object === undefined ? 'no object' : undefined, 'and no --file', 'one such as inst/shop')
 }
 
 /** @throws UsageError */

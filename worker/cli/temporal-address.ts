@@ -1,4 +1,4 @@
-// Which Temporal a command of people means, and where its pages are: flags, variables, what `pawl dev` has written.
+// Finds Temporal and the pages of its UI for a command: by flags, variables, or a running `pawl dev`.
 
 import type { Command } from 'commander'
 
@@ -9,11 +9,11 @@ import { type DevFlags, findDev } from './dev-folder.ts'
 import { optionsOf, withFlags } from './options.ts'
 import { UsageError } from '../server/usage-error.ts'
 
-export interface TemporalPlaceFlags extends DevFlags {
+export interface TemporalAddressFlags extends DevFlags {
   readonly temporalAddress?: string
 }
 
-/** For messages of commands that found none. */
+/** Used in messages when no address is found. */
 export const EXPECTED_TEMPORAL =
   '--temporal-address, $PAWL_TEMPORAL_ADDRESS, or a pawl dev that runs: by the $KUBECONFIG that it has written, or by --data-dir'
 
@@ -25,9 +25,9 @@ export function withTemporalFlags(command: Command): Command {
   )
 }
 
-/** Undefined: nobody said where it is. @throws UsageError for flags that contradict each other. */
-export async function temporalPlace(
-  flags: TemporalPlaceFlags,
+/** Undefined if no address is configured. @throws UsageError for flags that exclude each other. */
+export async function findTemporal(
+  flags: TemporalAddressFlags,
   config: Config,
   command: Command,
 ): Promise<TemporalTarget | undefined> {
@@ -42,7 +42,7 @@ export async function devAddress(flags: DevFlags, config: Config): Promise<strin
   return state?.parts.find(({ name }) => name === 'temporal')?.address ?? undefined
 }
 
-// The page of a run in Temporal's UI: where a person goes on from what the journal says.
+// Flags for the page of a run in Temporal's UI.
 
 export interface PageFlags extends DevFlags {
   readonly temporalUi?: string
@@ -53,14 +53,16 @@ export const UI_OPTION = [
   "Temporal's UI, whose page of the run is told (default: $PAWL_TEMPORAL_UI, else that of pawl dev)",
 ] as const
 
-interface RunOfPage {
+interface TemporalRun {
   readonly workflowID: string
-  /** Null: it has not been started yet. */
+  /** Null if the run is not started yet. */
   readonly runID: string | null
 }
 
-/** @returns undefined where nobody said where the UI is, or there is no run. @throws UsageError for what is no http address. */
-export async function runPage(flags: PageFlags, run: RunOfPage | undefined): Promise<string | undefined> {
+/**
+ * @returns undefined if the UI's address or the run is unknown. @throws UsageError if the address is not an HTTP URL.
+ */
+export async function runPage(flags: PageFlags, run: TemporalRun | undefined): Promise<string | undefined> {
   if (run?.runID == null) return undefined
   const config = readConfig()
   const { temporalUi, temporalNamespace } = config

@@ -1,4 +1,5 @@
-// Runs in Temporal: whether they are there, and their histories. Loaded when it is asked for: its client takes long to load.
+// Reads the state and the history of runs from Temporal. Loaded only when needed, because Temporal's client takes long
+// to load.
 
 import { Connection } from '@temporalio/client'
 import proto from '@temporalio/proto'
@@ -6,14 +7,14 @@ import proto from '@temporalio/proto'
 import { connectionOptions, type TemporalTarget } from '../server/temporal.ts'
 
 const MOST_MS = 15_000
-/** So many events of a history are taken: Temporal ends a run before. */
+/** Temporal's own limit of a history is lower. */
 const MOST_EVENTS = 60_000
 const NOT_FOUND = 5
 
 const { History } = proto.temporal.api.history.v1
 type History = proto.temporal.api.history.v1.IHistory
 
-/** Of these runs those that do not run, with what Temporal says of them. */
+/** The runs that are not running, with their state in Temporal. */
 export async function missingRuns(
   target: TemporalTarget,
   workflowIDs: readonly string[],
@@ -50,15 +51,15 @@ interface FetchedRun {
 }
 
 /**
- * The histories of the last run that has the ID and of those that went on in it, whole; the earliest first.
+ * The complete histories of the last run with this ID and of the runs before it (continue-as-new), the earliest first.
  *
- * @returns none when Temporal has it no more.
+ * @returns no runs if Temporal no longer has the history.
  */
 export async function fetchRun(target: TemporalTarget, workflowId: string): Promise<readonly FetchedRun[]> {
   return await connected(target, async (connection) => await fetchChain(connection, target, workflowId))
 }
 
-/** The same of many, one after the other. */
+/** Reads several runs, one after the other. */
 export async function* fetchRuns(
   target: TemporalTarget,
   workflowIDs: readonly string[],
@@ -71,7 +72,7 @@ export async function* fetchRuns(
   }
 }
 
-// A job that goes on as new so often has more in it than anybody reads.
+// Maximum length of a chain of continue-as-new runs.
 const MOST_RUNS = 20
 
 async function fetchChain(
@@ -114,7 +115,7 @@ async function allEvents(
   return events
 }
 
-/** As JSON: bytes in base64, numbers of 64 bits as text. */
+/** The history as JSON: bytes in base64, 64-bit numbers as texts. */
 export function historyJson({ events = [] }: History): readonly Readonly<Record<string, unknown>>[] {
   const plain = History.toObject(History.fromObject({ events }), { longs: String, enums: String, bytes: String })
   return (plain as { events?: Record<string, unknown>[] }).events ?? []

@@ -1,4 +1,4 @@
-// Turns commander's usage errors into ours: what was found, what was expected, exit code 2.
+// Runs commander with Pawl's error messages and exit codes: usage errors end with exit code 2.
 
 import { CommanderError, InvalidArgumentError, type Command } from 'commander'
 

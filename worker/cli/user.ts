@@ -1,32 +1,33 @@
-// The API server as the person at the command line reaches it: with the kubeconfig, the context and the rights that kubectl would use.
+// Opens a client of the API server for the user at the command line, with the kubeconfig, context and permissions that
+// kubectl would use.
 
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { KubeError } from '../../activities/kube/kube-error.ts'
 import { type Config, readConfig } from '../server/config.ts'
-import { shown } from './query/format.ts'
+import { singleLine } from './query/format.ts'
 import { findDev } from './dev-folder.ts'
 import { type ContextFlags, kubeconfigText, namespaceOf, readKubeconfigs } from './kubeconfig.ts'
 
-/** Name in audit logs, and the manager of the fields that are written. */
-export const PERSON_AGENT = 'pawl-cli'
+/** User agent in audit logs, and field manager of writes. */
+export const CLI_USER_AGENT = 'pawl-cli'
 
-export interface PersonFlags extends ContextFlags {
+export interface UserFlags extends ContextFlags {
   readonly dataDir?: string
 }
 
-/** The caller closes it. @throws UsageError where there is no kubeconfig, or no such context. */
-export async function openPerson(flags: PersonFlags, config: Config): Promise<KubeClient> {
-  return await openKubeconfig(await personsKubeconfig(flags, config))
+/** The caller closes the client. @throws UsageError if no kubeconfig or no such context is found. */
+export async function openUserClient(flags: UserFlags, config: Config): Promise<KubeClient> {
+  return await openKubeconfig(await userKubeconfig(flags, config))
 }
 
-/** In the namespace that is meant. @throws as `openPerson`, and what `act` throws. */
-export async function asPerson<T>(
-  flags: PersonFlags,
+/** Calls `act` with a client and the selected namespace. @throws the errors of `openUserClient` and `act`. */
+export async function withUserClient<T>(
+  flags: UserFlags,
   act: (kube: KubeClient, namespace: string) => Promise<T>,
 ): Promise<T> {
   const config = readConfig()
   const namespace = await namespaceOf(flags, config)
-  const kube = await openPerson(flags, config)
+  const kube = await openUserClient(flags, config)
   try {
     return await act(kube, namespace)
   } finally {
@@ -34,19 +35,24 @@ export async function asPerson<T>(
   }
 }
 
-/** The caller closes it. Loaded here: a command that reads nothing from a cluster does not load clients. @param kubeconfig as JSON. */
+/**
+ * The caller closes the client. The module is imported here, so that commands without a cluster do not load it. @param
+ * kubeconfig as JSON.
+ */
 export async function openKubeconfig(kubeconfig: string): Promise<KubeClient> {
   const { createKubeClient } = await import('../../activities/kube/client.ts')
-  return createKubeClient({ kubeconfig, userAgent: PERSON_AGENT })
+  return createKubeClient({ kubeconfig, userAgent: CLI_USER_AGENT })
 }
 
-/** Its text, with one context. @throws as `openPerson`. */
-export async function personsKubeconfig(flags: PersonFlags, config: Config): Promise<string> {
+/** The kubeconfig as JSON with one context. @throws the errors of `openUserClient`. */
+export async function userKubeconfig(flags: UserFlags, config: Config): Promise<string> {
   return kubeconfigText(await filesOf(flags, config), flags.context)
 }
 
-/** As kubectl, and where that finds none what a running `pawl dev` has written; that of a data folder that is named comes before. */
-async function filesOf(flags: PersonFlags, config: Config) {
+/**
+ * The files that kubectl would read; else the kubeconfig of a running `pawl dev`. An explicit --data-dir comes first.
+ */
+async function filesOf(flags: UserFlags, config: Config) {
   const isOfFolder = flags.dataDir !== undefined && flags.kubeconfig === undefined
   const found = isOfFolder ? [] : await readKubeconfigs(flags, config)
   if (found.length > 0) return found
@@ -54,8 +60,8 @@ async function filesOf(flags: PersonFlags, config: Config) {
   return state === undefined ? [] : await readKubeconfigs({ kubeconfig: state.kubeconfig }, config)
 }
 
-/** As the API server knows the person. Older servers do not say. */
-export async function personName(kube: Pick<KubeClient, 'request'>): Promise<string> {
+/** The user name as the API server knows it; "somebody" for servers without SelfSubjectReview. */
+export async function userName(kube: Pick<KubeClient, 'request'>): Promise<string> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
   try {
     const { status } = await kube.request<{ readonly status?: { readonly userInfo?: { readonly username?: string } } }>(
@@ -63,7 +69,7 @@ export async function personName(kube: Pick<KubeClient, 'request'>): Promise<str
       '/apis/authentication.k8s.io/v1/selfsubjectreviews',
       { body },
     )
-    return shown(status?.userInfo?.username ?? 'somebody', 200)
+    return singleLine(status?.userInfo?.username ?? 'somebody', 200)
   } catch (error) {
     if (error instanceof KubeError && (error.status === 403 || error.status === 404)) return 'somebody'
     throw error

@@ -1,4 +1,4 @@
-// The commands that wings have for people: `pawl NAME VERB`, made from the values of the registry, and done with the person's own rights.
+// The commands of wings, `pawl NAME VERB`, created from the registry and run with the user's own permissions.
 
 import { writeJson } from '../../workflows/kit/index.ts'
 import { Command, Option } from 'commander'
@@ -6,19 +6,19 @@ import { Command, Option } from 'commander'
 import { type CommandDone, CommandUsageError, type WingCommand, type WingCommands } from '../../activities/command.ts'
 import { COMMANDS } from '../../activities/commands.gen.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { linesText, withActFlags, withReason, withExamples } from './options.ts'
-import { asPerson, personName, type PersonFlags } from './user.ts'
+import { linesText, withWriteFlags, withReason, withExamples } from './options.ts'
+import { withUserClient, userName, type UserFlags } from './user.ts'
 import { reasonIn } from './steer/open-object.ts'
 import { yamlText } from './yaml-text.ts'
 
 const FORMATS = ['text', 'json', 'yaml'] as const
 
-interface Flags extends PersonFlags {
+interface Flags extends UserFlags {
   readonly reason?: string
   readonly output: (typeof FORMATS)[number]
 }
 
-/** The command of a name, with those below it; undefined where no wing has it. */
+/** The command with this name and its subcommands; undefined if no wing has it. */
 export function wingCommand(name: string): Command | undefined {
   const found = COMMANDS.find((one) => one.name === name)
   return found && groupOf(found)
@@ -35,7 +35,7 @@ function commandOf({ name, description, options, examples, acts, load }: WingCom
   const own = options.map(({ flags, text, conflicts = [] }) => new Option(flags, text).conflicts([...conflicts]))
   for (const option of own) command.addOption(option)
   if (acts === true) withReason(command)
-  withActFlags(command, FORMATS, 'the namespace').action(async (flags: Flags) => {
+  withWriteFlags(command, FORMATS, 'the namespace').action(async (flags: Flags) => {
     process.exitCode = await runCommand(load, own, flags)
   })
   return withExamples(command, ...(examples as [string, ...string[]]))
@@ -47,9 +47,9 @@ async function runCommand(load: WingCommand['load'], own: readonly Option[], fla
   const given = Object.fromEntries(own.map((option) => [option.name(), values[option.attributeName()]]))
   const isText = flags.output === 'text'
   const progress = (line: string) => (isText ? process.stdout : process.stderr).write(linesText([line]))
-  return await asPerson(flags, async (kube, namespace) => {
+  return await withUserClient(flags, async (kube, namespace) => {
     const { run } = await load()
-    const who = await personName(kube)
+    const who = await userName(kube)
     const done = await run({ kube, namespace, who, why, given, progress }).catch((error: unknown) => {
       throw error instanceof CommandUsageError ? new UsageError(error.message, { cause: error }) : error
     })

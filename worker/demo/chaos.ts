@@ -1,7 +1,8 @@
-// The chapter on chaos: a Disruption of a pod that is a process of this machine. What it does is seen by those who use the pod, and so is its end.
+// The chapter about chaos: disrupts a pod whose container is a process of this machine, and shows the effect on the
+// process's clients.
 //
-//   C1. Nothing is expected by the clock: each state is waited for, and shown while it lasts.
-//   C2. A machine that lets nobody disturb networks shows what it lets us show, and why no more.
+//   C1. The demo waits for each state and shows it; it expects nothing after a fixed time.
+//   C2. On a machine without the necessary rights the demo shows a smaller disruption and says why.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import type { KubeClient, KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { Bars } from './bars.ts'
+import { Bars } from './screen.ts'
 import { inTime } from './in-time.ts'
 import type { DemoSet } from './set.ts'
 import { type Ability, type Shop, ShopProcesses } from './shop-processes.ts'
@@ -20,7 +21,7 @@ const CHAOS_PODS = '/api/v1/namespaces/chaos-engineering/pods'
 const NAMESPACE = 'shop'
 const LIMIT_MS = 60_000
 const POLL_MS = 200
-/** How many bars are shown of each state. */
+/** Number of bars for each state. */
 const SHOWN = 4
 
 interface Stage {
@@ -32,11 +33,14 @@ interface Disturbed extends Stage {
   readonly processes: ShopProcesses
   readonly shop: Shop
   readonly bars: Bars
-  /** Pages in a second, as long as nobody disturbs. */
+  /** Pages per second without a disruption. */
   readonly usual: number
 }
 
-/** Shows it. Returns what came of it, in a line. @throws when something is not as it is told. */
+/**
+ * Shows the disruption and returns a line with its result. @throws an Error if the effect differs from the announced
+ * one.
+ */
 export async function disturb(stage: Stage, ability: Ability): Promise<string> {
   if (ability.can === 'nothing') {
     print(
@@ -69,7 +73,7 @@ async function openPods({ set }: Stage): Promise<void> {
   await set.kubectl('wait', '-n', NAMESPACE, ...wanted, `--timeout=${LIMIT_MS / 1000}s`)
 }
 
-/** The process is the container of the pod, as a node agent is told of it. */
+/** Registers the process as the pod's container with the node agent. */
 async function standFor({ set }: Stage, { pid }: Shop): Promise<void> {
   const pods = await set.kubectl('get', 'pods', '-n', NAMESPACE, '-l', 'app=shop', '-o', 'name')
   const [pod = ''] = pods.trim().split('\n')
@@ -134,7 +138,7 @@ async function recovery({ bars, usual }: Disturbed): Promise<number> {
   return Math.max(first, ...(await bars.next(SHOWN - 1)))
 }
 
-/** Says beside the bars how the Disruption is, until it is so. */
+/** Shows the Disruption's state next to the bars until the condition holds. */
 async function follow(
   { kube, bars }: Disturbed,
   name: string,

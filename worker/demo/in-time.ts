@@ -1,8 +1,8 @@
-// What is awaited, and not for ever.
+// Limits the time of a promise.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** @throws when it has not come after so many milliseconds. */
+/** @throws an Error if the promise does not settle within the time. */
 export async function inTime<Result>(what: string, limitMs: number, awaited: Promise<Result>): Promise<Result> {
   const ending = new AbortController()
   const late = sleep(limitMs, undefined, { signal: ending.signal }).then(() => {

@@ -1,9 +1,10 @@
-// Shows a tree while it changes: redrawn in place on a terminal; otherwise, as in a log, only the lines that changed.
+// Shows changing lines and bars on a terminal: lines are redrawn in place; without a terminal only changed lines are
+// printed.
 
 export interface Screen {
-  /** Shows the lines instead of those shown before. */
+  /** Replaces the lines shown before. */
   readonly update: (lines: readonly string[]) => void
-  /** Leaves what is shown where it is. */
+  /** Keeps the present lines on the screen. */
   readonly end: () => void
 }
 
@@ -13,7 +14,7 @@ export function liveLines(output: NodeJS.WriteStream): Screen {
   return {
     update(lines) {
       if (lines.join('\n') === shown.join('\n')) return
-      // Up to the first line of what is shown, and clear from there.
+      // Moves to the first shown line and clears the rest of the screen.
       const back = shown.length === 0 ? '' : `\u001b[${shown.length}A\u001b[0J`
       output.write(output.isTTY ? `${back}${lines.join('\n')}\n` : changes(shown, lines, Date.now() - started))
       shown = lines
@@ -30,7 +31,55 @@ function changes(before: readonly string[], after: readonly string[], elapsedMs:
   return [...changed, ...gone].map((line) => `${time}  ${line}\n`).join('')
 }
 
-/** The part of a line that says which object it is about. */
+/** The part of a line that identifies its object. */
 function subject(line: string): string {
   return line.slice(0, 40)
+}
+
+// Width of a full bar.
+
+const WIDTH = 40
+
+/** Shows requests per second as bars, one line per second. */
+export class Bars {
+  readonly #print: (text: string) => void
+  readonly #waiting = new Set<(pages: number) => void>()
+  #most = 1
+  #note = ''
+
+  constructor(print: (text: string) => void) {
+    this.#print = print
+  }
+
+  /** A text next to all following bars. */
+  set note(text: string) {
+    this.#note = text
+  }
+
+  add(pages: number): void {
+    this.#most = Math.max(this.#most, pages)
+    const length = Math.round((pages / this.#most) * WIDTH)
+    const bar = (pages > 0 && length === 0 ? '▏' : '█'.repeat(length)).padEnd(WIDTH)
+    this.#print(`  ${bar}${String(pages).padStart(5)}  ${this.#note}`.trimEnd() + '\n')
+    for (const take of this.#waiting) take(pages)
+  }
+
+  /** The next figures. */
+  async next(count: number): Promise<readonly number[]> {
+    const found: number[] = []
+    await this.until((pages) => found.push(pages) === count)
+    return found
+  }
+
+  /** Resolves with the first figure for which the condition holds. */
+  async until(isSo: (pages: number) => boolean): Promise<number> {
+    return await new Promise((resolve) => {
+      const take = (pages: number) => {
+        if (!isSo(pages)) return
+        this.#waiting.delete(take)
+        resolve(pages)
+      }
+      this.#waiting.add(take)
+    })
+  }
 }

@@ -1,4 +1,4 @@
-// The servers of the demo: `pawl dev --ephemeral` as a child, so that the demo uses what every user uses.
+// Starts the demo's servers with `pawl dev --ephemeral` as a child process, as users do.
 
 import { execFile, spawn } from 'node:child_process'
 import { mkdtemp } from 'node:fs/promises'
@@ -18,20 +18,23 @@ const CHAOS_CONFIG = fileURLToPath(new URL('../../examples/chaos/config.yaml', i
 export interface DemoSet {
   readonly dataDir: string
   readonly kubeconfig: string
-  /** Runs kubectl against the set and returns what it printed. */
+  /** Runs kubectl against the set and returns its output. */
   readonly kubectl: (...args: readonly string[]) => Promise<string>
   readonly temporalUi: string
-  /** Where `pawl api` is asked. */
+  /** Address of `pawl api`. */
   readonly api: string
   /** Resolves when the set ends by itself. */
   readonly ended: Promise<void>
   readonly stop: () => Promise<void>
 }
 
-/** Starts the set with these wings; its progress is shown. @param interrupted rejects: then the start ends. @throws that, and when it ends before it is ready. */
+/**
+ * Starts the set with these wings and shows its progress. @param interrupted a rejection aborts the start. @throws the
+ * rejection, or an Error if the set ends before it is ready.
+ */
 export async function startSet(wings: readonly string[], interrupted: Promise<never>): Promise<DemoSet> {
   const dataDir = await mkdtemp(join(tmpdir(), 'pawl-demo-'))
-  // A process group of its own: Ctrl-C reaches the demo, which then stops the set.
+  // In its own process group: Ctrl-C reaches the demo, which then stops the set.
   const ofChaos = wings.includes('chaos') ? ['--chaos-config', CHAOS_CONFIG] : []
   const args = [PAWL, 'dev', '--ephemeral', '--data-dir', dataDir, '--wings', wings.join(','), ...ofChaos]
   const child = spawn(process.execPath, args, {

@@ -1,4 +1,5 @@
-// The processes of the chapter on chaos: a shop, in a network of its own where this machine lets us make one, and its visitors.
+// Starts the processes of the chapter about chaos: a shop, with its own network namespace if this machine allows one,
+// and its visitors.
 
 import { type ChildProcessByStdio, execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,24 +15,24 @@ const SHOP = [
   '--disable-warning=ExperimentalWarning',
   fileURLToPath(new URL('shop.ts', import.meta.url)),
 ]
-/** In a network of its own; else any that is free. */
+/** In its own network namespace; otherwise a free port is used. */
 const PORT = 8080
 const LONGEST_START_MS = 30_000
 
-/** Of the two ways to disturb a network the one that most kernels have. */
+/** The network backend that most kernels support. */
 export const BACKEND = { CHAOS_INJECTOR_NETWORK_BACKEND: 'iptables-htb' } as const
 
 type Child = ChildProcessByStdio<Writable, Readable, null>
 
 export type Ability =
-  /** Networks can be made and disturbed. */
+  /** Network namespaces can be created and disrupted. */
   | { readonly can: 'slow down' }
-  /** Processes can be killed, and why no more than that. */
+  /** Only processes can be killed, for this reason. */
   | { readonly can: 'kill'; readonly because: string }
-  /** No injector runs here, and why. */
+  /** No injector can run, for this reason. */
   | { readonly can: 'nothing'; readonly because: string }
 
-/** What this machine lets an injector do. */
+/** The disruptions that this machine allows. */
 export function abilityHere(): Ability {
   if (process.platform !== 'linux') return { can: 'nothing', because: 'injectors need Linux' }
   const away = missing(['sh', 'setsid'])
@@ -47,7 +48,7 @@ export function abilityHere(): Ability {
   }
 }
 
-/** What `BACKEND` needs, in a network that is thrown away. */
+/** The commands that `BACKEND` needs, run in a temporary network namespace. */
 const TRIAL = [
   'ip link set lo up && tc qdisc add dev lo root handle 1: htb default 1 && iptables-save',
   'iptables -t mangle -A POSTROUTING -m comment --comment trial -j CLASSIFY --set-class 1:4',
@@ -69,7 +70,7 @@ function isInstalled(program: string): boolean {
 export interface Shop {
   readonly pid: number
   readonly port: number
-  /** Resolves when it has ended. */
+  /** Resolves when the process has ended. */
   readonly ended: Promise<unknown>
 }
 
@@ -78,13 +79,13 @@ export class ShopProcesses {
   readonly #children: Child[] = []
   #shop: Shop | undefined
 
-  /** @param hasNetwork whether the shop gets a network of its own. */
+  /** @param hasNetwork true to give the shop its own network namespace. */
   constructor(hasNetwork: boolean) {
     this.#hasNetwork = hasNetwork
     process.once('exit', () => this.#kill())
   }
 
-  /** The shop, which can be asked. Once more after it has ended: at its port. */
+  /** Starts the shop and waits until it answers; a restarted shop uses the same port. */
   async open(): Promise<Shop> {
     const port = this.#shop?.port ?? (this.#hasNetwork ? PORT : 0)
     const network = this.#hasNetwork ? ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$0" "$@"'] : []
@@ -98,14 +99,14 @@ export class ShopProcesses {
     return this.#shop
   }
 
-  /** @param told how many pages have come in a second. */
+  /** @param told called with the number of pages in each second. */
   visit({ pid, port }: Shop, told: (pages: number) => void): void {
     const network = this.#hasNetwork ? ['nsenter', `--net=/proc/${pid}/ns/net`, '--'] : []
     const child = this.#start([...network, ...SHOP, 'visit', String(port)])
     createInterface(child.stdout).on('line', (line) => told(Number(line)))
   }
 
-  /** Rules, queues and their classes in the network of the shop, without their counters; empty where it has none of its own. */
+  /** Rules, queues and classes of the shop's network without counters; empty without an own network namespace. */
   async network({ pid }: Shop): Promise<string> {
     if (!this.#hasNetwork) return ''
     const inside = async (...command: readonly string[]) =>
@@ -115,7 +116,7 @@ export class ShopProcesses {
       inside('tc', 'qdisc', 'show'),
       inside('tc', 'class', 'show', 'dev', 'lo'),
     ])
-    // A table that was looked into stays, with its chains as they come with the kernel.
+    // Default chains remain after iptables has listed a table, so only added rules count.
     const lines = rules.split('\n').filter((line) => line.startsWith('-') || / - \[/.test(line))
     return [...lines.map((line) => line.replace(/\[\d+:\d+\]/, '')), queues, classes].join('\n')
   }

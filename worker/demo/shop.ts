@@ -1,10 +1,11 @@
-// The shop of the chapter on chaos, and its visitors: `shop.ts serve PORT` and `shop.ts visit PORT`. Each is a process of its own, and ends with the demo.
+// The shop of the chapter about chaos and its visitors: `shop.ts serve PORT` and `shop.ts visit PORT`. Each is a
+// separate process and ends with the demo.
 
 import { Agent, createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-// An injector spares what goes to the node, which is 127.0.0.1 here: neither shop nor visitors may have that address.
+// An injector excludes traffic to the node, which is 127.0.0.1 here, so neither shop nor visitors may use this address.
 const SHOP = '127.0.0.2'
 const VISITORS = '127.0.0.3'
 
@@ -15,13 +16,13 @@ const PAUSE_MS = 20
 const PATIENCE_MS = 10_000
 const SECOND_MS = 1000
 
-/** Prints its port when it can be asked. */
+/** Prints its port when it answers. */
 function serve(port: number): void {
   const server = createServer((_request, answer) => void setTimeout(() => answer.end(PAGE), WORK_MS))
   server.listen(port, SHOP, () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`))
 }
 
-/** Prints in every second how many pages have come. */
+/** Prints the number of pages of each second. */
 function visit(port: number): void {
   const agent = new Agent({ keepAlive: true, maxSockets: VISITOR_COUNT })
   let pages = 0
@@ -33,7 +34,7 @@ function visit(port: number): void {
           .on('end', () => pages++)
           .on('close', done)
       })
-      // A shop that is away is asked again.
+      // Requests are repeated while the shop is down.
       request.on('timeout', () => request.destroy()).on('error', () => done())
     })
   const stroll = async () => {
@@ -49,7 +50,7 @@ function visit(port: number): void {
   }, SECOND_MS)
 }
 
-// However the demo ends, this pipe of it is closed then.
+// The pipe from the demo closes when the demo ends.
 process.stdin.resume().on('end', () => process.exit(0))
 const [role, port] = process.argv.slice(2)
 if (role === 'serve') serve(Number(port))

@@ -1,4 +1,4 @@
-// The tour: what Pawl does, shown with kubectl on real servers. Each chapter says what it expects, and fails when it is not so.
+// The tour: shows Pawl with kubectl on real servers. Each chapter states its expectation and fails if it is not met.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -109,7 +109,7 @@ async function kubectl(tour: Tour, ...args: readonly string[]): Promise<void> {
   process.stdout.write(await tour.set.kubectl('-n', NAMESPACE, ...args))
 }
 
-/** Shows the tree until its job is over. @throws when it ends in another phase, or not in time. */
+/** Shows the tree until its job has ended. @throws an Error if the phase differs or the time is over. */
 async function expectPhase(tour: Tour, name: string, phase: string, earlierJob?: string): Promise<Node> {
   const started = Date.now()
   const tree = await follow(tour, name, (node) => node !== undefined && isFinished(node, earlierJob))
@@ -157,7 +157,7 @@ async function follow(
   }
 }
 
-/** From the root down to what went wrong. */
+/** Prints the errors from the root down. */
 function showErrors({ kind, name, status, children }: Node): void {
   if (status.lastError !== undefined) process.stdout.write(`why: ${kind} ${name}: ${status.lastError.message}\n`)
   for (const child of children) showErrors(child)
@@ -197,7 +197,7 @@ const { values } = parseArgs({ options: { keep: { type: 'boolean', default: fals
 try {
   process.exitCode = await main(values.keep)
 } catch (error) {
-  // The servers have not come up.
+  // The servers did not start.
   process.stderr.write(`demo: ${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = error instanceof Interrupted ? 130 : 1
 }

@@ -1,4 +1,4 @@
-// The tree of one Installation as the API server shows it, and as lines for a terminal.
+// Reads the tree of an Installation from the API server and draws it for a terminal.
 
 import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
@@ -23,7 +23,7 @@ export interface Node {
   readonly children: readonly Node[]
 }
 
-/** Reads Installation, Execution and deploy items; undefined when the Installation is gone. */
+/** Reads Installation, Execution and deploy items; undefined if the Installation does not exist. */
 export async function readTree(kube: KubeClient, namespace: string, name: string): Promise<Node | undefined> {
   const [installations, executions, items] = await Promise.all(
     ['installations', 'executions', 'deployitems'].map(async (plural) => {
@@ -45,13 +45,13 @@ export async function readTree(kube: KubeClient, namespace: string, name: string
   return nodeOf('Installation', root, children)
 }
 
-/** True when the job is over: the object says so, and it is not the job that was there before. */
+/** True if a job other than the earlier one has ended. */
 export function isFinished({ status }: Node, earlierJob: string | undefined): boolean {
   const { phase = '', jobID, jobIDFinished } = status
   return FINAL.includes(phase) && jobID !== undefined && jobID === jobIDFinished && jobID !== earlierJob
 }
 
-/** One line per object, indented by its depth; what the root's job has not reached is marked. */
+/** One line per object, indented by depth; objects that the root's job has not reached are marked. */
 export function draw(root: Node): readonly string[] {
   return drawNode(root, 0, root.status.jobID)
 }
@@ -82,7 +82,7 @@ function nodeOf(kind: Node['kind'], object: KubeObject, children: readonly Node[
   }
 }
 
-/** Items after those that they depend on; in a cycle, in the order in which they came. */
+/** Sorts items after their dependencies; items of a cycle keep their order. */
 function inOrder(items: readonly Node[]): readonly Node[] {
   const placed: Node[] = []
   let rest = [...items].sort((a, b) => a.name.localeCompare(b.name))

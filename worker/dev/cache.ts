@@ -1,8 +1,10 @@
 // Pawl's cache of server binaries.
 //
-//   C1. A binary is in the cache only with its stamp, which is written after the binary answered with the right version.
-//   C2. Work happens under a temporary name in the same folder; renaming is the last step but the stamp.
-//   C3. A binary whose size differs from its stamp is not taken.
+//   C1. A binary is in the cache only with its stamp file, which is written after the binary printed the pinned
+//       version.
+//   C2. A binary is written under a temporary name in the same folder and then renamed; only the stamp is written
+//       later.
+//   C3. A binary whose size differs from its stamp is ignored.
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -23,12 +25,12 @@ interface Stamp {
   readonly sha256: string
 }
 
-/** Where the cache keeps a binary: one folder per name, version and platform. */
+/** The path of a binary in the cache: one folder per name, version and platform. */
 export function cachePath(cacheDir: string, name: BinaryName, pin: Pin): string {
   return join(cacheDir, 'bin', `${name}-${pin.version}-${platform().key}`, name)
 }
 
-/** The cached binary's path, or undefined when there is none, or one that was never finished or was damaged (C1, C3). */
+/** The cached binary's path; undefined if it is missing, incomplete or damaged (C1, C3). */
 export async function findCached(cacheDir: string, name: BinaryName, pin: Pin): Promise<string | undefined> {
   const path = cachePath(cacheDir, name, pin)
   try {
@@ -41,10 +43,10 @@ export async function findCached(cacheDir: string, name: BinaryName, pin: Pin): 
 }
 
 /**
- * Puts a binary into the cache: `make` writes it to the path that it is given; then it must answer with the pinned version.
+ * Adds a binary to the cache: `make` writes it to the given path; then it must print the pinned version.
  *
  * @returns the cached binary's path.
- * @throws whatever `make` throws, or an error that names the version found; nothing is left behind then.
+ * @throws the error of `make`, or an error that names the printed version. No file remains after an error.
  */
 export async function addToCache(
   target: { cacheDir: string; name: BinaryName; pin: Pin },
@@ -55,7 +57,7 @@ export async function addToCache(
   const path = cachePath(cacheDir, name, pin)
   const temporary = `${path}.${process.pid}.part`
   await mkdir(join(path, '..'), { recursive: true })
-  // An older, damaged pair goes first: a stamp must never stand beside a binary that it does not describe.
+  // The old stamp is removed first, because a stamp must never describe another binary.
   await rm(`${path}.json`, { force: true })
   try {
     await make(temporary)
@@ -73,7 +75,7 @@ export async function addToCache(
   return path
 }
 
-/** Says what is wrong with the version of a binary; undefined when it fits. */
+/** Describes a wrong version of a binary; undefined if the version is right. */
 export async function findMisfit(path: string, pin: Pin): Promise<string | undefined> {
   try {
     const { stdout, stderr } = await run(path, [...(pin.versionArguments ?? ['--version'])], { timeout: 30_000 })

@@ -1,4 +1,4 @@
-// `pawl dev` in the background, and how to stop it.
+// Starts `pawl dev` in the background and stops it.
 
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
@@ -15,10 +15,10 @@ const POLL_MS = 200
 const STOP_LIMIT_MS = 90_000
 
 /**
- * Starts the command as a background process and waits until its state says that all is ready; its output goes to `dev.log`
- * beside the data folder's other logs, and line by line to `progress`.
+ * Starts the command as a background process and waits until its state file shows that all servers are ready. The
+ * output goes to `dev.log` in the data folder's logs, and each line to `progress`.
  *
- * @throws when the process ends first; the lines shown say why.
+ * @throws an Error if the process ends first; its output explains why.
  */
 export async function startDetached(
   dataDir: string,
@@ -57,7 +57,7 @@ export async function startDetached(
   }
 }
 
-/** Stops the set of a data folder; false when none runs. */
+/** Stops the servers of a data folder; false if none runs. */
 export async function stopDetached(dataDir: string): Promise<boolean> {
   const supervisor = (await readState(dataDir))?.supervisor ?? (await lockHolder(dataDir))
   if (supervisor === undefined || !isRunning(supervisor)) return false

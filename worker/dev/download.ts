@@ -1,10 +1,10 @@
 // Downloads the official release of a server binary and checks its digest.
 //
-// Not done by envtest-js, which knows how to do the same, because its index holds etcd, kube-apiserver and kubectl only, in its
-// own choice of versions; here all Kubernetes programs must be of one version.
+// envtest-js is not used, because its index contains only etcd, kube-apiserver and kubectl, in other versions. All
+// Kubernetes programs must have one version.
 //
-//   D1. No digest, no binary: an artefact whose digest the publisher does not state is refused.
-//   D2. A host that cannot be reached is noticed within seconds; a transfer that stalls is given up.
+//   D1. An artefact without a published digest is refused.
+//   D2. An unreachable host is reported within seconds, and a stalled transfer is aborted.
 
 import { execFile } from 'node:child_process'
 import { createWriteStream } from 'node:fs'

@@ -1,8 +1,8 @@
-// The parts of one set, watched together and stopped together.
+// Watches the servers of one data folder together and stops them together.
 //
-//   V1. A part belongs to the group from the moment its process exists, so whatever fails while it comes up, it is stopped.
-//   V2. Parts stop in the reverse order of their start: clients before the servers that they talk to.
-//   V3. A part that comes while the group stops is stopped at once.
+//   V1. A server belongs to the group as soon as its process exists, so it is stopped if a later step fails.
+//   V2. Servers stop in reverse order of their start: clients before the servers that they use.
+//   V3. A server that is added while the group stops is stopped at once.
 
 import { rm } from 'node:fs/promises'
 
@@ -11,15 +11,15 @@ import { PartDiedError, type Part } from './part.ts'
 
 export interface Group {
   readonly parts: readonly Part[]
-  /** @param onEnd told when the part ends by itself, in place of the group, which goes on. */
+  /** @param onEnd called if the server ends by itself; then the group continues. */
   readonly add: (part: Part, onEnd?: (error: PartDiedError) => void) => void
-  /** Stops one part; the group goes on. */
+  /** Stops one server; the group continues. */
   readonly drop: (part: Part) => Promise<void>
-  /** Has a folder removed when the group stops, or when this process dies. */
+  /** Removes a folder when the group stops, or when this process dies. */
   readonly removeAtEnd: (dir: string) => void
-  /** Resolves when a part ends that nobody stopped. */
+  /** Resolves when a server ends that the group did not stop. */
   readonly failure: Promise<PartDiedError>
-  /** Stops every part, then removes the folders; repeatable. */
+  /** Stops all servers, then removes the folders; can be called again. */
   readonly stop: () => Promise<void>
 }
 

@@ -1,4 +1,4 @@
-// Our end of the guard: a small process that cleans up when we are killed without a chance to (SIGKILL, a crash).
+// Starts the guard process, which cleans up if this process is killed (SIGKILL or a crash).
 
 import { spawn } from 'node:child_process'
 
@@ -6,15 +6,15 @@ import { modulePath } from '../server/config.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
 export interface Guard {
-  /** Has the process killed when we die. */
+  /** Kills the process when this process dies. */
   watch(identity: ProcessIdentity): void
-  /** Has the folder removed when we die. */
+  /** Removes the folder when this process dies. */
   remove(dir: string): void
-  /** Ends the guard without any effect: all is cleaned up. */
+  /** Ends the guard without clean-up. */
   release(): void
 }
 
-/** Starts the guard. It learns of our death by the end of its input, which the system closes whatever killed us. */
+/** Starts the guard. The guard notices the death of this process by the end of its input. */
 export async function startGuard(): Promise<Guard> {
   const child = spawn(process.execPath, [modulePath('dev/guard.ts')], {
     detached: true,
@@ -24,7 +24,7 @@ export async function startGuard(): Promise<Guard> {
     child.once('spawn', resolve)
     child.once('error', reject)
   })
-  // A guard that died (somebody killed it) costs only the safety net.
+  // Without the guard, only the clean-up after a crash is lost.
   child.stdin.on('error', () => undefined)
   child.unref()
 

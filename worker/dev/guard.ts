@@ -1,6 +1,6 @@
-// The guard's process: reads what to clean up, one JSON line each; does it when its input ends without a release.
+// The guard process: reads what to clean up, one JSON line each, and cleans up if its input ends without a release.
 //
-// Started by guard-client.ts only. It outlives its starter by seconds at most.
+// Only guard-client.ts starts it. It ends a few seconds after the process that started it.
 
 import { rm } from 'node:fs/promises'
 import { createInterface } from 'node:readline'

@@ -1,17 +1,19 @@
-// A Kubernetes control plane of real servers on the loopback address, with simulated nodes.
+// Starts a Kubernetes control plane on the loopback address, with simulated nodes.
 //
-// Not envtest-js: its certificates last a week, its etcd never syncs and its processes die with the parent's terminal, which is right
-// for a test run and wrong for data that is kept. Here the API server signs for itself and clients carry tokens.
+// envtest-js is not used: its certificates last a week, its etcd never syncs, and its processes die with the parent's
+// terminal. That suits test runs, but not data that is kept. Here the API server creates its own certificate, and
+// clients use tokens.
 //
-//   N1. Tokens and keys are made once per data folder, readable by the owner only; addresses may change, credentials stay.
-//   N2. Each component has an identity of its own, so that RBAC and audit log tell them apart.
+//   N1. Tokens and keys are created once per data folder and are readable by the owner only. Ports may change;
+//       credentials do not.
+//   N2. Each component has its own identity, so RBAC and the audit log distinguish them.
 
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { request } from 'node:https'
 
-import { answers, kubeRequest, type KubeAccess } from './kube-request.ts'
 import type { Binaries } from './obtain.ts'
 import { startPart, type Part } from './part.ts'
 import { BINARIES_DIR } from './pins.ts'
@@ -41,7 +43,7 @@ export interface ClusterOptions {
   readonly kubeconfigPath: string
   /** Where requests are logged, one JSON line each; undefined writes no audit log. */
   readonly auditLogPath: string | undefined
-  /** Told about each part as soon as it runs, so that whatever fails later it can be stopped. */
+  /** Called with each server as soon as its process exists, so that it can be stopped if a later step fails. */
   readonly onPart: (part: Part) => void
 }
 
@@ -65,7 +67,10 @@ export async function startCluster(options: ClusterOptions): Promise<KubeAccess>
   return access
 }
 
-/** Ends the leases of a former kwok: the next one would play no pod of their nodes before they expire, which takes 40 s. */
+/**
+ * Deletes the leases of the previous kwok. Otherwise the new kwok would simulate no pods of these nodes until the
+ * leases expire after 40 s.
+ */
 async function freeNodes(access: KubeAccess): Promise<void> {
   const path = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
   const { status, body } = await kubeRequest(access, path, 'DELETE')
@@ -73,7 +78,7 @@ async function freeNodes(access: KubeAccess): Promise<void> {
     throw new Error(`leases of nodes were not deleted: ${status}, expected 200: ${body.slice(0, 200)}`)
 }
 
-/** The manifests of the simulated nodes; kwok plays the kubelet of each. */
+/** The manifests of the simulated nodes; kwok simulates their kubelets. */
 export function nodeManifests(): string {
   return NODES.map((name, index) =>
     JSON.stringify({
@@ -155,7 +160,7 @@ async function startApiServer(options: ClusterOptions, adminToken: string): Prom
         `--token-auth-file=${join(dir, 'tokens.csv')}`,
         '--anonymous-auth=false',
         '--authorization-mode=RBAC',
-        // As some distributions have it: what a role lacks there is missing here, too.
+        // Enabled as in some distributions, so that roles must contain the permission for owner references.
         '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
         '--service-account-issuer=https://kubernetes.default.svc',
         `--service-account-key-file=${join(dir, 'service-account.pub')}`,
@@ -189,7 +194,7 @@ async function auditArguments({ dir, auditLogPath }: ClusterOptions): Promise<re
     `--audit-log-path=${auditLogPath}`,
     '--audit-log-mode=blocking',
     '--audit-log-format=json',
-    // In MiB; one file, as a whole run of tests is read at its end.
+    // In MiB; one file, because the test run reads it at its end.
     '--audit-log-maxsize=8192',
   ]
 }
@@ -269,13 +274,13 @@ async function makeCredentials(dir: string): Promise<Readonly<Record<Identity, s
     return `${tokens[name]},${user},${user}${groups === '' ? '' : `,"${groups}"`}`
   })
   await writeFile(join(dir, 'tokens.csv'), `${lines.join('\n')}\n`, { mode: 0o600 })
-  // Last, because its presence says that the others are complete.
+  // Written last: its presence shows that the other files are complete.
   await writeFile(tokenFile, JSON.stringify(tokens), { mode: 0o600 })
   return tokens
 }
 
 function kubeconfig({ url, token, ca }: KubeAccess, name: string): string {
-  // JSON is YAML; the file needs no writer of its own.
+  // JSON is valid YAML, so no YAML writer is needed.
   const content = {
     apiVersion: 'v1',
     kind: 'Config',
@@ -285,4 +290,44 @@ function kubeconfig({ url, token, ca }: KubeAccess, name: string): string {
     'current-context': name,
   }
   return `${JSON.stringify(content, null, 2)}\n`
+}
+
+// Requests for readiness and nodes, sent before Pawl's client exists.
+
+export interface KubeAccess {
+  /** e.g. https://127.0.0.1:6443 */
+  readonly url: string
+  readonly token: string
+  /** PEM of the certificate authority. */
+  readonly ca: string
+}
+
+/** Sends one request; resolves with status and body for every status. */
+export function kubeRequest(
+  access: KubeAccess,
+  path: string,
+  method: 'GET' | 'DELETE' = 'GET',
+): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${access.token}` }
+    const call = request(
+      `${access.url}${path}`,
+      { method, ca: access.ca, agent: false, timeout: 5000, headers },
+      (response) => {
+        let body = ''
+        response.setEncoding('utf8')
+        response.on('data', (chunk: string) => (body += chunk))
+        response.once('end', () => resolve({ status: response.statusCode ?? 0, body }))
+        response.once('error', reject)
+      },
+    )
+    call.once('timeout', () => call.destroy(new Error(`${access.url}${path} did not answer within 5 s`)))
+    call.once('error', reject)
+    call.end()
+  })
+}
+
+/** True when a GET of the path answers 200. */
+export async function answers(access: KubeAccess, path: string): Promise<boolean> {
+  return (await kubeRequest(access, path)).status === 200
 }

@@ -1,7 +1,7 @@
-// A lock between processes of one machine: a file that names its holder.
+// A lock file between processes of one machine; it names the process that holds it.
 //
-//   K1. A lock whose holder is gone is broken, by one process only.
-//   K2. Nobody removes a lock that is not the one it looked at.
+//   K1. A lock whose holder is dead is removed, by one process only.
+//   K2. No process removes a lock that it did not inspect.
 
 import { mkdir, open, readFile, rmdir, stat, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { identify, isRunning, type ProcessIdentity } from './process-identity.ts'
 
 const POLL_MS = 200
-/** A holder writes its name within milliseconds of making the file; after this time an empty file is a dead one. */
+/** A holder writes its identity within milliseconds. After this time an empty lock file counts as dead. */
 const UNNAMED_LIMIT_MS = 5000
 
 export interface LockOptions {
@@ -85,12 +85,12 @@ async function readHolder(path: string): Promise<ProcessIdentity | 'stale' | und
     const holder = JSON.parse(text) as ProcessIdentity
     return isRunning(holder) ? holder : 'stale'
   } catch (error) {
-    // Released in between: not stale, simply gone; a text that is no JSON was cut off by a crash.
+    // The lock was released meanwhile, or a crash truncated the file.
     return error instanceof SyntaxError ? 'stale' : undefined
   }
 }
 
-/** K1, K2: the folder beside the lock lets one process look again and remove; a folder left by a crash expires. */
+/** K1, K2: a folder next to the lock lets one process inspect and remove the lock; a folder left by a crash expires. */
 async function breakLock(path: string): Promise<void> {
   const guard = `${path}.break`
   try {

@@ -1,24 +1,26 @@
-// Finds or makes the server binaries. The ways, in order: the environment, PATH, the cache, a release download, go build.
+// Finds or builds the server binaries: from the environment, PATH, the cache, a release download, or go build, in this
+// order.
 //
-//   B1. A path that the user names is taken or refused, never silently replaced by another way.
-//   B2. Every way that failed is named in the final error, with its reason.
+//   B1. A path that the user names is used or refused, never replaced silently.
+//   B2. The final error lists every failed source with its reason.
 
 import { access, constants, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 
-import type { Config } from '../server/config.ts'
+import { type Config, childEnvironment } from '../server/config.ts'
 import { addToCache, cachePath, findCached, findMisfit } from './cache.ts'
-import { build } from './build.ts'
 import { download } from './download.ts'
 import { withLock } from './lock.ts'
-import { readPins, type BinaryName, type Pin, type Pins } from './pins.ts'
+import { readPins, type BinaryName, type Pin, type Pins, BINARIES_DIR } from './pins.ts'
 
 export type Binaries = Readonly<Record<BinaryName, string>>
 export type Progress = (line: string) => void
 
 const BUILD_NEWS_MS = 30_000
 
-/** What `KUBEBUILDER_ASSETS` holds by convention. */
+/** The binaries that `KUBEBUILDER_ASSETS` contains by convention. */
 const ASSETS: readonly BinaryName[] = ['etcd', 'kube-apiserver', 'kubectl']
 
 export interface ObtainOptions {
@@ -28,16 +30,16 @@ export interface ObtainOptions {
 }
 
 /**
- * Makes every named binary available.
+ * Returns the paths of all named binaries.
  *
- * @throws BinaryMissingError naming each way that was tried.
+ * @throws BinaryMissingError that lists the failed sources.
  */
 export async function obtainBinaries<Name extends BinaryName>(
   names: readonly Name[],
   options: ObtainOptions,
 ): Promise<Readonly<Record<Name, string>>> {
   const found: Partial<Record<Name, string>> = {}
-  // One after another: two Go builds at once need twice the memory and finish no earlier.
+  // One after another: two parallel Go builds need twice the memory and are not faster.
   for (const name of names) found[name] = await obtainBinary(name, options)
   return found as Record<Name, string>
 }
@@ -132,7 +134,7 @@ async function fromSearchPath(
     const path = join(dir, name)
     if (!(await isExecutable(path))) continue
     const misfit = await findMisfit(path, pin)
-    // Resolved, because it may be the link that an earlier start made in its data folder, which this start makes anew.
+    // The path may be a link from the data folder of a previous start, which this start recreates.
     if (misfit === undefined) return await realpath(path)
     tried.push(`PATH: ${path} ${misfit}`)
     return undefined
@@ -166,4 +168,54 @@ class BinaryMissingError extends Error {
 
 function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+/**
+ * Builds the binary from its pinned Go module in deploy/binaries/ with the `go` on the search path, where no release
+ * can be downloaded.
+ *
+ * @throws an Error if Go is missing or too old, or with the end of the build's output.
+ */
+export async function build(pin: Pin, path: string, searchPath: readonly string[]): Promise<void> {
+  const go = goIn(fileURLToPath(new URL(`${pin.go.module}/`, BINARIES_DIR)), searchPath)
+  await checkGo(go)
+  const ldflags = `-s -w ${pin.go.ldflags ?? ''}`.trim()
+  // -mod=readonly does not change the checkout. No VCS stamp: the checkout's commit does not describe these programs.
+  const flags = ['-mod=readonly', '-buildvcs=false', '-trimpath', '-ldflags', ldflags]
+  await go(['build', ...flags, '-o', path, pin.go.package])
+}
+
+type Go = (args: readonly string[]) => Promise<void>
+
+async function checkGo(go: Go): Promise<void> {
+  try {
+    // Inside the module, the go command checks the version in go.mod, or downloads the toolchain if allowed.
+    await go(['version'])
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') throw new Error('go is not installed')
+    throw error
+  }
+}
+
+function goIn(dir: string, searchPath: readonly string[]): Go {
+  const env = childEnvironment({ PATH: searchPath.join(':'), CGO_ENABLED: '0', GOFLAGS: '' })
+  return (args) =>
+    new Promise((resolve, reject) => {
+      const child = spawn('go', args, { cwd: dir, env, stdio: ['ignore', 'ignore', 'pipe'] })
+      // Stops the compiler if pawl is interrupted.
+      const kill = () => child.kill()
+      process.once('exit', kill)
+      let tail = ''
+      child.stderr.on('data', (chunk: Buffer) => (tail = (tail + chunk.toString()).slice(-2000)))
+      child.once('error', reject)
+      child.once('close', (code) => {
+        process.off('exit', kill)
+        if (code === 0) resolve()
+        else reject(new Error(`go ${args[0] ?? ''} in ${dir} ended with ${code ?? 'a signal'}: ${lastLines(tail)}`))
+      })
+    })
+}
+
+function lastLines(text: string): string {
+  return text.trim().split('\n').slice(-3).join('; ')
 }

@@ -1,7 +1,7 @@
-// One server process: started with its output in a log file, watched, stopped.
+// Starts, watches and stops one server process; its output goes to a log file.
 //
-//   P1. A part is ready when its check says so; a part that ends before is an error that carries its last log lines.
-//   P2. Children get a process group of their own, so that Ctrl-C reaches only us and we stop them in order.
+//   P1. A server is ready when its check succeeds. If the process ends before, the error contains its last log lines.
+//   P2. Each process has its own process group, so Ctrl-C reaches only pawl, which stops the servers in order.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
@@ -23,32 +23,32 @@ export interface PartSpec {
   readonly logFile: string
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** User and group to run as; only root may name them. */
+  /** User and group of the process; only root may set them. */
   readonly ids?: { readonly uid: number; readonly gid: number } | undefined
-  /** What a person or program connects to. */
+  /** The address for users and clients. */
   readonly address?: string
-  /** The signal that stops the part in good order; default SIGTERM. */
+  /** The signal for an orderly stop; default SIGTERM. */
   readonly stopSignal?: NodeJS.Signals
-  /** How long the part may take to stop before it is killed; default 15 s. */
+  /** Time until the process is killed; default 15 s. */
   readonly stopLimitMs?: number
-  /** True once the part serves; a rejection counts as "not yet". Default: ready when started. */
+  /** True when the server is ready; a rejection counts as false. Default: ready after the start. */
   readonly isReady?: () => Promise<boolean>
 }
 
 export interface Part {
   readonly spec: PartSpec
   readonly identity: ProcessIdentity
-  /** Resolves when the process has ended, with a sentence on how. */
+  /** Resolves when the process has ended, with a sentence that says how. */
   readonly ended: Promise<string>
-  /** Stops the process and waits until it is gone; repeatable. */
+  /** Stops the process and waits until it has ended; can be called again. */
   readonly stop: () => Promise<void>
 }
 
 /**
  * Starts the process and waits until it is ready.
  *
- * @param onStart told as soon as the process runs, so that it can be watched and stopped while it comes up.
- * @throws PartDiedError when it ends first or is not ready within 90 s (it is stopped then).
+ * @param onStart called as soon as the process exists, so that it can be watched and stopped.
+ * @throws PartDiedError if the process ends first or is not ready within 90 s; it is stopped then.
  */
 export async function startPart(spec: PartSpec, onStart: (part: Part) => void = () => undefined): Promise<Part> {
   const log = openSync(spec.logFile, 'a', 0o600)
@@ -110,13 +110,13 @@ async function stopPart(
   await ended
 }
 
-/** The last lines of a log file; empty when there is none. */
+/** The last lines of a log file; empty if the file does not exist. */
 export async function lastLines(logFile: string, count = 15): Promise<string> {
   const text = await readFile(logFile, 'utf8').catch(() => '')
   return text.trimEnd().split('\n').slice(-count).join('\n')
 }
 
-/** A part that ended, or never came up; `message` holds its last log lines. */
+/** A process that ended or did not become ready; `message` contains its last log lines. */
 export class PartDiedError extends Error {
   readonly part: string
   readonly logFile: string

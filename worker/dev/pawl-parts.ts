@@ -1,4 +1,5 @@
-// Pawl's own part of a development set: tables, CRDs, then the bridge, the worker, the webhook and the api as child processes.
+// Starts Pawl's part of a development set: runs the migrations, installs CRDs, and starts bridge, worker, webhook and
+// api as child processes.
 
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -27,25 +28,25 @@ export interface PawlOptions {
   readonly servers: Servers
   readonly dataDir: string
   readonly temporalNamespace: string
-  /** Of a Temporal that is the user's own: how to reach it; undefined: it is ours, without TLS. */
+  /** Connection to the user's own Temporal; undefined for ours, without TLS. */
   readonly ownTemporal?: Config | undefined
-  /** Names of the wings that are on, as the flag has them. */
+  /** Names of the enabled wings, as in the flag. */
   readonly wings?: string | undefined
-  /** What was given of flags of wings, beside what the worker is told of this set. */
+  /** Given flags of wings. */
   readonly wingFlags?: GivenFlags | undefined
-  /** Modules of controllers in level mode, as the flag has them. */
+  /** Modules of controllers in level mode, as in the flag. */
   readonly controllers?: string | undefined
   readonly progress: Progress
-  /** Told when one of the processes ends by itself; without it the whole set ends. */
+  /** Called if one of the processes ends by itself; without it, the whole set ends. */
   readonly onEnd?: ((error: PartDiedError) => void) | undefined
 }
 
 export interface PawlParts {
-  /** Starts the processes anew, with the code as it is now. @throws PartDiedError when one does not come up. */
+  /** Restarts the processes with the current code. @throws PartDiedError if one does not become ready. */
   readonly restart: () => Promise<void>
 }
 
-/** Migrates, installs the CRDs and starts bridge, worker, webhook and api; each belongs to the servers' group. */
+/** Runs the migrations, installs the CRDs and starts bridge, worker, webhook and api in the servers' group. */
 export async function startPawl(options: PawlOptions): Promise<PawlParts> {
   const { servers, temporalNamespace, wings, wingFlags = {}, controllers, progress } = options
   const { kubernetesUrl, databaseUrl, temporalAddress, ports } = servers
@@ -79,10 +80,10 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
       file: 'api.ts',
       healthPort: ports.apiHealth,
       args: apiFlags(options),
-      // Who looks for it wants to ask it.
+      // Shown to users as the address of the api.
       address: `http://127.0.0.1:${ports.api}`,
     },
-    // An API server that is the user's own may not reach this machine.
+    // The user's own API server may not reach this machine, so it gets no webhook.
     ...(isServerOurs(servers)
       ? [
           {
@@ -103,7 +104,7 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
   for (const { name, inDev } of PROGRAMS)
     if (inDev !== undefined && enabledWings(wings).includes(inDev.wing)) await startProgram(name, inDev, options)
   return {
-    // Neither waits for the other.
+    // All processes restart in parallel.
     restart: () =>
       each(async (one) => {
         const running = servers.parts.filter(({ spec }) => spec.name === one.name)
@@ -113,7 +114,10 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
   }
 }
 
-/** Of the processes that work on the journal. Arguments can be read by every user of the machine, so the password is not among them. */
+/**
+ * Flags of processes that use the journal. They do not contain the password, because every user of the machine can read
+ * arguments.
+ */
 function journalFlags({ servers, dataDir }: PawlOptions): readonly string[] {
   const { databaseUrl } = withoutPassword(servers.databaseUrl)
   return ['--database-url', databaseUrl, '--content-key', join(dataDir, 'content.key')]
@@ -123,13 +127,13 @@ function isServerOurs({ parts }: Servers): boolean {
   return parts.some(({ spec }) => spec.name === 'kube-apiserver')
 }
 
-/** On the loopback address, for those who have a token of the cluster. */
+/** Listens on the loopback address; users need a token of the cluster. */
 function apiFlags({ servers }: PawlOptions): readonly string[] {
   const { databaseUrl } = withoutPassword(servers.databaseUrl)
   return ['--database-url', databaseUrl, '--host', '127.0.0.1', '--port', String(servers.ports.api), '--drain-ms', '0']
 }
 
-/** While the set is down nothing is asked: objects can still be written with whatever runs of it. */
+/** failurePolicy Ignore: objects can be written while the webhook is stopped. */
 function webhookFlags({ servers: { ports }, wings }: PawlOptions): readonly string[] {
   return [
     ...['--host', '127.0.0.1', '--port', String(ports.webhook), '--url', `https://127.0.0.1:${ports.webhook}`],
@@ -142,7 +146,7 @@ function temporalAt({ ownTemporal }: PawlOptions, address: string): Omit<Tempora
   return ownTemporal === undefined ? { address } : temporalTarget(address, readFlags(TEMPORAL_FLAGS, {}), ownTemporal)
 }
 
-/** What somebody has set for a Temporal of theirs is not meant for ours. */
+/** The user's TLS settings for another Temporal do not apply to ours. */
 const WITHOUT_TLS = Object.fromEntries(
   [
     ...['TEMPORAL_TLS', 'TEMPORAL_TLS_SERVER_CA_CERT_PATH', 'TEMPORAL_TLS_SERVER_NAME', 'TEMPORAL_API_KEY'],
@@ -152,7 +156,10 @@ const WITHOUT_TLS = Object.fromEntries(
 
 type Applied = Pick<Servers, 'kubectlPath' | 'kubeconfigPath'>
 
-/** What the wings need in a cluster beside their kinds and roles: a namespace, an account. @param flags what was given of theirs. */
+/**
+ * Creates objects that the wings need in a cluster other than CRDs and roles: namespaces, accounts. @param flags given
+ * flags of wings.
+ */
 export async function setUpWings(
   servers: Applied,
   wings: readonly string[] = enabledWings(undefined),
@@ -163,12 +170,12 @@ export async function setUpWings(
   if (all !== '') await apply(servers, ['-f', '-'], all)
 }
 
-/** Before any server is started. @throws what is wrong with the configuration of a wing. */
+/** Checks the configuration of the wings before a server starts. @throws an Error with the problem. */
 export async function checkSetUp(wings: readonly string[], flags: GivenFlags): Promise<void> {
   for (const wing of wings) await setUpOf(wing, flags)
 }
 
-/** By the first of its programs that has something to say about it. */
+/** The manifests of a wing, adapted by the first of its programs that defines a set-up. */
 async function setUpOf(wing: string, flags: GivenFlags): Promise<readonly string[]> {
   const folder = join(SETUP, wing)
   if (!existsSync(folder)) return []
@@ -185,7 +192,7 @@ async function apply({ kubectlPath, kubeconfigPath }: Applied, files: readonly s
   await applied
 }
 
-/** Applies the generated CRDs of the wings and waits until their storage answers. */
+/** Applies the generated CRDs of the wings and waits until the API server serves them. */
 export async function installCrds(servers: Applied, wings: readonly string[] = enabledWings(undefined)): Promise<void> {
   const folders = wings.map((wing) => join(CRDS, wing)).filter((folder) => existsSync(folder))
   if (folders.length === 0) return
@@ -194,14 +201,14 @@ export async function installCrds(servers: Applied, wings: readonly string[] = e
   const { kubectlPath, kubeconfigPath } = servers
   const kubectl = (...args: readonly string[]) => run(kubectlPath, [`--kubeconfig=${kubeconfigPath}`, ...args])
   await kubectl('wait', '--for=condition=Established', '--timeout=60s', ...each)
-  // The storage of a new kind comes up with its first request, which answers 429 meanwhile; kubectl tries again.
+  // The API server initializes a new kind at its first request and answers 429 meanwhile; kubectl retries.
   const { stdout } = await kubectl('get', ...each, '-o', 'name')
   const names = stdout.split('\n').flatMap((line) => line.split('/')[1] ?? [])
   await kubectl('get', names.join(','), '-A')
 }
 
-// Who waits for changed code does not wait for an activity of the former one: a worker gives it half a minute. It is tried again after its heartbeat
-// time-out.
+// A restart after a code change does not wait for running activities, for which a worker allows 30 s. They are retried
+// after their heartbeat timeout.
 const CHANGED_STOP_MS = 2000
 
 interface PawlProcess {
@@ -209,7 +216,7 @@ interface PawlProcess {
   readonly file: string
   readonly healthPort: number
   readonly args: readonly string[]
-  /** What is shown of it; without one, where it says how it is. */
+  /** The address shown to users; default: the health address. */
   readonly address?: string
 }
 
@@ -236,13 +243,13 @@ async function startProcess(
     args: processArgs(file, [...shared, ...args]),
     logFile: join(dataDir, 'logs', `${name}.log`),
     address: shown.address ?? health,
-    // Arguments can be read by every user of the machine, so the password is not among them.
+    // Every user of the machine can read arguments, so the password is passed in the environment.
     env: {
       ...(options.ownTemporal === undefined && WITHOUT_TLS),
       ...(password !== '' && { PGPASSWORD: password }),
-      // Half of a start is reading the sources.
+      // Without the compile cache, half of a start goes into compiling the sources.
       NODE_COMPILE_CACHE: join(dataDir, 'compile-cache'),
-      // And much of the rest is making the workflows' bundle.
+      // Bundling the workflows takes much of the remaining time.
       PAWL_BUNDLE_CACHE: join(dataDir, 'bundle-cache'),
     },
     ...(options.onEnd !== undefined && { stopLimitMs: CHANGED_STOP_MS }),
@@ -252,7 +259,7 @@ async function startProcess(
   progress(`${name}: ready`)
 }
 
-/** A program of a wing, which has a folder of its own beside the data of the others. */
+/** Starts a program of a wing with its own data folder. */
 async function startProgram(name: string, inDev: ProgramInDev, options: PawlOptions): Promise<void> {
   const { servers, dataDir, progress, wingFlags: flags = {} } = options
   const folder = join(dataDir, name)

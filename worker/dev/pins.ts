@@ -1,10 +1,10 @@
-// Which version of each embedded server is used, and where it comes from. Data: deploy/binaries/pins.json.
+// The pinned version of each server binary and its sources. Data: deploy/binaries/pins.json.
 
 import { readFileSync } from 'node:fs'
 
 /**
- * `temporal` is the development server; `temporal-server` and its `temporal-sql-tool` are the real one, got only on demand. `registry` (of OCI artefacts) and
- * `ocm` (what makes components) are for tests.
+ * `temporal` is the development server; `temporal-server` and `temporal-sql-tool` are Temporal's real server, fetched
+ * only when needed. `registry` (an OCI registry) and `ocm` (creates components) are for tests.
  */
 export type BinaryName =
   | 'etcd'
@@ -20,7 +20,10 @@ export type BinaryName =
   | 'temporal-sql-tool'
 
 export interface Checksums {
-  /** `bare`: the file is the digest; `list`: lines of digest and file name; `github`: the release's description names each asset's digest. */
+  /**
+   * `bare`: the file is the digest; `list`: lines of digest and file name; `github`: the release's description contains
+   * each asset's digest.
+   */
   readonly kind: 'bare' | 'list' | 'github'
   readonly algorithm: 'sha256' | 'sha512'
   readonly url: string
@@ -38,7 +41,7 @@ export interface Pin {
     /** Path of the binary when the artefact is a tar archive. */
     readonly member?: string
     readonly platforms: readonly string[]
-    /** Digests known beforehand, by platform; they beat the published list. */
+    /** Known digests by platform; they take precedence over the published list. */
     readonly digests?: Readonly<Record<string, string>>
     readonly checksums: Checksums
   }
@@ -49,19 +52,19 @@ export type Pins = Readonly<Record<BinaryName, Pin>>
 /** Folder of the pins and of the Go modules. */
 export const BINARIES_DIR = new URL('../../deploy/binaries/', import.meta.url)
 
-/** Reads the pins that belong to this checkout. */
+/** Reads the pins of this checkout. */
 export function readPins(): Pins {
   return JSON.parse(readFileSync(new URL('pins.json', BINARIES_DIR), 'utf8')) as Pins
 }
 
-/** The platform in Go's words, e.g. `linux-amd64`. */
+/** The platform in Go's notation, such as `linux-amd64`. */
 export function platform(): { os: string; arch: string; key: string } {
   const os: string = process.platform
   const arch = process.arch === 'x64' ? 'amd64' : process.arch
   return { os, arch, key: `${os}-${arch}` }
 }
 
-/** Fills `{os}` and `{arch}` in. */
+/** Replaces `{os}` and `{arch}`. */
 export function forPlatform(template: string): string {
   const { os, arch } = platform()
   return template.replaceAll('{os}', os).replaceAll('{arch}', arch)

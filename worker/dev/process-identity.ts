@@ -1,14 +1,14 @@
-// Tells whether a process that a file names is still that process. A pid alone is not enough: numbers are used again.
+// Identifies a process by pid and start time, because pids are reused.
 
 import { readFileSync } from 'node:fs'
 
 export interface ProcessIdentity {
   readonly pid: number
-  /** Start time in clock ticks since boot, where the system tells it (Linux); null elsewhere. */
+  /** Start time in clock ticks since boot on Linux; null on other systems. */
   readonly started: string | null
 }
 
-/** Describes a running process, or undefined when there is none of that number. */
+/** The identity of a running process; undefined if no process has this pid. */
 export function identify(pid: number): ProcessIdentity | undefined {
   try {
     process.kill(pid, 0)
@@ -20,12 +20,12 @@ export function identify(pid: number): ProcessIdentity | undefined {
   return { pid, started: stat?.started ?? null }
 }
 
-/** True when the process of that identity still runs. */
+/** True if the same process still runs. */
 export function isRunning(identity: ProcessIdentity): boolean {
   return identify(identity.pid)?.started === identity.started
 }
 
-/** Sends a signal; a process that is gone already is success. */
+/** Sends a signal; ignores a process that has ended. */
 export function signal(identity: ProcessIdentity, name: NodeJS.Signals): void {
   if (!isRunning(identity)) return
   try {
@@ -37,7 +37,8 @@ export function signal(identity: ProcessIdentity, name: NodeJS.Signals): void {
 
 function procStat(pid: number): { state: string | undefined; started: string | undefined } | undefined {
   try {
-    // The command's name, in parentheses, may hold spaces and parentheses: fields are counted after the last one.
+    // The command's name in parentheses may contain spaces and parentheses, so the fields after the last parenthesis
+    // are counted.
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     return { state: fields[0], started: fields[19] }

@@ -1,5 +1,5 @@
-// The last lines of a log, for the terminal of a person: what Pawl's processes log as JSON is told in words, with stacks on lines of their own.
-// Lines of other servers stay as they are.
+// Formats the last lines of a log for a terminal: JSON lines of Pawl become text, with stacks on separate lines. Lines
+// of other servers stay unchanged.
 
 const LEVELS: Readonly<Record<number, string>> = {
   10: 'trace',
@@ -11,12 +11,12 @@ const LEVELS: Readonly<Record<number, string>> = {
 }
 
 const LINES = 15
-// Of a bundler's report the errors matter, which come last.
+// The errors of a bundler's report are at its end.
 const REPORT = /^[^]*?\n(?=ERROR in )/
-// Frames of packages and of Node: what went wrong stands above them.
+// Stack frames of packages and of Node; the relevant frames are above them.
 const FOREIGN_FRAME = /^\s+at .*(?:node_modules|node:|<anonymous>)/
 
-/** The end of a log: Pawl's lines in words, an error with the whole of its text, and no stack frames but those of people's own code. */
+/** The end of a log. Errors have their complete message, and only stack frames of the user's code. */
 export function readableLog(text: string): string {
   const lines = text.trimEnd().split('\n')
   return lines
@@ -37,7 +37,7 @@ function inWords(line: string): string | undefined {
   return `${at} ${LEVELS[Number(level)] ?? String(level)}: ${withoutFrames(message)}${told.join('')}`
 }
 
-/** The fields of a line of pino; undefined for what is none. */
+/** The fields of a pino line; undefined for other lines. */
 function fieldsOf(line: string): Readonly<Record<string, unknown>> | undefined {
   if (!line.startsWith('{"level":')) return undefined
   try {
@@ -48,7 +48,7 @@ function fieldsOf(line: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/** An error is told by its stack, which begins with its message. */
+/** The stack of an error starts with its message. */
 function plain(value: unknown): string {
   if (typeof value === 'string') return value
   const { stack } = (typeof value === 'object' && value !== null ? value : {}) as { readonly stack?: unknown }

@@ -1,4 +1,4 @@
-// The set of servers that Pawl needs, started together and stopped together. It knows nothing of Pawl's own processes.
+// Starts and stops the servers that Pawl needs: Kubernetes, PostgreSQL and Temporal, without Pawl's own processes.
 
 import { execFile } from 'node:child_process'
 import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
@@ -8,8 +8,7 @@ import { promisify } from 'node:util'
 
 import type { Config } from '../server/config.ts'
 import { startGroup, type Group } from './group.ts'
-import type { KubeAccess } from './kube-request.ts'
-import { nodeManifests, nodesAreReady, startCluster } from './kubernetes.ts'
+import { type KubeAccess, nodeManifests, nodesAreReady, startCluster } from './kubernetes.ts'
 import { obtainBinaries, type Binaries, type Progress } from './obtain.ts'
 import type { PartDiedError } from './part.ts'
 import type { BinaryName } from './pins.ts'
@@ -29,13 +28,13 @@ export interface ServerOptions {
   readonly ephemeral: boolean
   readonly progress: Progress
   readonly ports?: Partial<Ports>
-  /** Servers of the user's own, instead of ours. */
+  /** The user's own servers. */
   readonly own?: { readonly kubeconfig?: string; readonly databaseUrl?: string; readonly temporalAddress?: string }
-  /** Where our Temporal keeps its state: SQLite is the development server (default), PostgreSQL a real one, without UI. */
+  /** Temporal's storage: SQLite is the development server (default); PostgreSQL is the real server without UI. */
   readonly temporalStore?: TemporalStore
-  /** True writes an audit log to `<dataDir>/logs/audit.log`, and has PostgreSQL count statements. */
+  /** True to write an audit log to `<dataDir>/logs/audit.log` and to count PostgreSQL statements. */
   readonly audit?: boolean
-  /** Ends the start. */
+  /** Aborts the start. */
   readonly signal?: AbortSignal
 }
 
@@ -47,13 +46,13 @@ export interface Servers extends Group {
   /** With the password. */
   readonly databaseUrl: string
   readonly temporalAddress: string
-  /** Undefined when Temporal is the user's own, or keeps its state in PostgreSQL. */
+  /** Undefined for the user's own Temporal, and for Temporal on PostgreSQL. */
   readonly temporalUiUrl: string | undefined
   readonly auditLogPath: string | undefined
   readonly ports: Ports
 }
 
-/** Starts the servers; resolves when all are ready. A failure or an abort stops what was started. */
+/** Starts the servers; resolves when all are ready. A failure or an abort stops the started servers. */
 export async function startServers(options: ServerOptions): Promise<Servers> {
   const { dataDir, config, progress, ephemeral, signal } = options
   const binaries = await obtainBinaries(neededBinaries(options), { config, progress })
@@ -67,13 +66,13 @@ export async function startServers(options: ServerOptions): Promise<Servers> {
     return { ...(await Promise.race([provided, failed(group.failure), aborted(signal)])), ...group }
   } catch (error) {
     await group.stop()
-    // What was about to be started comes, and is stopped, before we return.
+    // Servers that are just starting are added to the stopped group and stopped.
     await provided.catch(() => undefined)
     throw error
   }
 }
 
-/** Rejects when a part dies. */
+/** Rejects when a server ends. */
 export async function failed(failure: Promise<PartDiedError>): Promise<never> {
   throw await failure
 }
@@ -88,7 +87,7 @@ export function aborted(signal: AbortSignal | undefined): Promise<never> {
 }
 
 async function makeFolders(dataDir: string): Promise<void> {
-  // Root's PostgreSQL runs as another user, who must be able to pass through (not to list).
+  // If root runs pawl, PostgreSQL runs as another user, who must be able to enter the folder but not list it.
   await mkdir(dataDir, { recursive: true })
   await chmod(dataDir, 0o711)
   await mkdir(join(dataDir, 'logs'), { recursive: true, mode: 0o700 })
@@ -127,7 +126,7 @@ async function provideAll(
   }
 }
 
-/** The binaries that these options call for. */
+/** The binaries that these options need. */
 export function neededBinaries({
   own,
   temporalStore,
@@ -154,7 +153,7 @@ async function provideCluster(options: ServerOptions, { binaries, ports, group }
   const { dataDir, own, ephemeral, progress } = options
   const kubeconfigPath = join(dataDir, 'kubeconfig')
   if (own?.kubeconfig !== undefined) {
-    // A copy on its own feet: files that the user's kubeconfig refers to by relative path are folded in.
+    // A self-contained copy: files that the user's kubeconfig references by relative path are embedded.
     const flat = await run(binaries.kubectl, [
       'config',
       'view',

@@ -1,4 +1,5 @@
-// What runs for a data folder: `state.json`, written when all is ready and removed when all is stopped.
+// Reads and writes `state.json`, which describes the running servers of a data folder. It exists while all servers are
+// ready.
 
 import { rename, rm, writeFile, readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -10,7 +11,7 @@ const PROBE_LIMIT_MS = 3000
 
 export interface PartState {
   readonly name: string
-  /** Null for a part of the user's own. */
+  /** Null for the user's own server. */
   readonly process: ProcessIdentity | null
   readonly address: string | null
   readonly logFile: string | null
@@ -36,7 +37,7 @@ export interface PartStatus {
 }
 
 export interface DevStatus {
-  /** True only when the supervisor and every part are up. */
+  /** True if the supervisor and all servers are up. */
   readonly up: boolean
   readonly dataDir: string
   readonly kubeconfig: string | null
@@ -55,7 +56,7 @@ export async function removeState(dataDir: string): Promise<void> {
   await rm(join(dataDir, 'state.json'), { force: true })
 }
 
-/** The state of a folder whose supervisor runs; undefined otherwise. */
+/** The state of a data folder; undefined if its supervisor does not run. */
 export async function readState(dataDir: string): Promise<DevState | undefined> {
   const text = await readFile(join(dataDir, 'state.json'), 'utf8').catch(() => undefined)
   if (text === undefined) return undefined
@@ -63,7 +64,7 @@ export async function readState(dataDir: string): Promise<DevState | undefined> 
   return isRunning(state.supervisor) ? state : undefined
 }
 
-/** Looks at every part: its process, and whether its address takes connections. */
+/** Checks each server: its process, and whether its address accepts connections. */
 export async function readStatus(dataDir: string): Promise<DevStatus> {
   const state = await readState(dataDir)
   if (state === undefined) return { up: false, dataDir, kubeconfig: null, kubectl: null, temporalUi: null, parts: [] }
@@ -78,7 +79,7 @@ export async function readStatus(dataDir: string): Promise<DevStatus> {
   return { up: parts.every(({ up }) => up), dataDir, kubeconfig, kubectl, temporalUi, parts }
 }
 
-/** True when there is no address, or when it takes a connection. */
+/** True without an address, or if the address accepts a connection. */
 async function accepts(address: string | null): Promise<boolean> {
   const place = address === null ? undefined : hostAndPort(address)
   if (place === undefined) return true

@@ -1,23 +1,24 @@
-// The two files that a Temporal server reads: its configuration, and the settings that it takes over while it runs. Pure.
+// The two files of a Temporal server: its static configuration and its dynamic configuration. Pure.
 //
-//   T1. No password stands in them: the server puts it in from its environment (the mark `enable-template` makes it do so).
-//   T2. Every setting that differs from Temporal's own says why, because measurements are read with these files beside them.
+//   T1. The files contain no password; the server inserts it from its environment (`enable-template`).
+//   T2. Every setting that differs from Temporal's default states its reason, because measurements refer to these
+//       files.
 
 import type { Ports } from './ports.ts'
 
-/** Databases of the server; `schema` is the name that the schema tool gives to what it carries for each. */
+/** The databases of the server; `schema` is the schema tool's name for their schema. */
 export const TEMPORAL_DATABASES = [
   { database: 'temporal', schema: 'postgresql/v12/temporal' },
   { database: 'temporal_visibility', schema: 'postgresql/v12/visibility' },
 ] as const
 
-/** How server and schema tool talk to PostgreSQL: the driver pgx, which prepares each statement once per connection. */
+/** The driver pgx, which prepares each statement once per connection. */
 export const SQL_PLUGIN = 'postgres12_pgx'
 
-/** Variable of the server's environment with the password of PostgreSQL. */
+/** The environment variable with PostgreSQL's password. */
 export const PASSWORD_VARIABLE = 'PAWL_TEMPORAL_SQL_PASSWORD'
 
-/** Where PostgreSQL is; the password travels by itself. */
+/** The address of PostgreSQL, without the password. */
 export interface SqlStore {
   readonly host: string
   readonly port: number
@@ -36,7 +37,7 @@ export type TemporalPorts = Pick<
   | 'temporalInternalRing'
 >
 
-/** The configuration: all four services in one process, on the loopback address only; `settingsPath`: where `dynamicConfig` is. */
+/** All four services in one process on the loopback address; `settingsPath` is the path of `dynamicConfig`. */
 export function serverConfig(store: SqlStore, ports: TemporalPorts, settingsPath: string): string {
   const frontend = `127.0.0.1:${ports.temporal}`
   return `# enable-template
@@ -123,7 +124,7 @@ interface Setting {
 const ONE_PARTITION = 'one machine has nothing to spread; with four, tasks wait for a poller of another partition'
 const NO_SCAN = 'scans whole tables for leftovers of months, in the middle of what is measured'
 
-/** What differs from Temporal 1.29's own settings. */
+/** Settings that differ from the defaults of Temporal 1.29. */
 export const SETTINGS: readonly Setting[] = [
   { key: 'matching.numTaskqueueReadPartitions', value: 1, why: ONE_PARTITION },
   { key: 'matching.numTaskqueueWritePartitions', value: 1, why: ONE_PARTITION },
@@ -139,7 +140,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'frontend.enableServerVersionCheck', value: false, why: 'asks a host on the internet for newer versions' },
 ]
 
-/** The settings as the server reads them. */
+/** The settings in the server's format. */
 export function dynamicConfig(): string {
   return SETTINGS.map(({ key, value, why }) => `# ${why}\n${key}:\n  - value: ${value}\n`).join('\n')
 }

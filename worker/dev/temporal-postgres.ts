@@ -1,10 +1,11 @@
-// A Temporal server as people run it, with PostgreSQL behind it: for measurements that shall hold beyond the development server.
+// Starts a Temporal server on PostgreSQL, as in production, for measurements that the development server cannot give.
 //
-// It is got on demand only (pawl dev --temporal-store postgres) and has no UI. Server and schema tool are one release; the tool
-// carries the schema of its release within itself, so no further files are needed.
+// It is fetched only with `pawl dev --temporal-store postgres` and has no UI. Server and schema tool are from one
+// release; the tool contains the schema.
 //
-//   S1. Everything is repeatable: what a start finds done (databases, schema, namespace, attributes), it leaves.
-//   S2. The server is ready when the frontend, history behind it and visibility answer for the namespace with Pawl's attributes.
+//   S1. Every step is repeatable: existing databases, schema, namespace and search attributes stay unchanged.
+//   S2. The server is ready when frontend, history and visibility answer for the namespace with Pawl's search
+//       attributes.
 
 import { execFile } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -32,11 +33,11 @@ import {
 const run = promisify(execFile)
 
 const NAMESPACE = 'default'
-/** As the development server keeps closed runs. */
+/** The retention of the development server. */
 const RETENTION = '1 day'
 const NAMESPACE_LIMIT_MS = 60_000
 const POLL_MS = 100
-/** gRPC codes, by number: as its enumeration they would need another package. */
+/** gRPC codes as numbers; their enumeration is in another package. */
 const [NOT_FOUND, ALREADY_EXISTS] = [5, 6]
 
 export interface TemporalPostgresOptions {
@@ -44,7 +45,7 @@ export interface TemporalPostgresOptions {
   readonly dir: string
   readonly logDir: string
   readonly ports: TemporalPorts
-  /** A database of the PostgreSQL that gets two more, with the password of a user who may create them. */
+  /** A database of the PostgreSQL server that gets two more databases; the user may create databases. */
   readonly databaseUrl: string
 }
 
@@ -81,7 +82,7 @@ export async function startTemporalOnPostgres(
   const part = await startPart(spec, onPart)
   const death = part.ended.then(async (how) => Promise.reject(await PartDiedError.of(spec, how)))
   await Promise.race([provideNamespace(address), death])
-  // Whoever watches the part hears of its later end.
+  // The caller watches the part and reports a later end.
   death.catch(() => undefined)
   return part
 }
@@ -104,7 +105,7 @@ async function updateSchema(tool: string, { store, password, database, schema }:
   const place = ['--endpoint', host, '--port', String(port), '--user', user, '--database', database]
   const call = (...command: readonly string[]) =>
     run(tool, [...place, '--plugin', SQL_PLUGIN, ...command], { env: childEnvironment({ SQL_PASSWORD: password }) })
-  // Version 0.0 is an empty database; where the schema is further already, this leaves it there.
+  // Version 0.0 is an empty database; a newer schema stays unchanged.
   await call('setup-schema', '--version', '0.0')
   await call('update-schema', '--schema-name', schema)
 }
@@ -121,7 +122,7 @@ async function provideNamespace(address: string): Promise<void> {
   }
 }
 
-/** S2: the services learn of a new namespace and of its attributes within a refresh of their caches, 2 s. */
+/** S2: the services load a new namespace and its attributes when they refresh their caches, within 2 s. */
 async function callAll({ workflowService }: Connection): Promise<void> {
   const query = Object.keys(SEARCH_ATTRIBUTES)
     .map((name) => `${name} = 'none'`)

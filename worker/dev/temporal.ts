@@ -1,4 +1,4 @@
-// The Temporal development server with its UI.
+// Starts the Temporal development server with its UI.
 
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,11 +12,11 @@ export interface TemporalOptions {
   readonly dir: string
   readonly logDir: string
   readonly ports: Pick<Ports, 'temporal' | 'temporalUi' | 'temporalHttp' | 'temporalMetrics'>
-  /** True keeps everything in memory. */
+  /** True to keep everything in memory. */
   readonly ephemeral: boolean
   /** Name in messages and of the log file; default `temporal`. */
   readonly name?: string
-  /** Further flags of the server. */
+  /** Additional flags of the server. */
   readonly flags?: readonly string[]
 }
 
@@ -25,7 +25,7 @@ export async function startTemporal(options: TemporalOptions, onPart?: (part: Pa
   const { binary, dir, logDir, ports, ephemeral, name = 'temporal', flags = [] } = options
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const ui = `http://127.0.0.1:${ports.temporalUi}`
-  // Without WAL each workflow task waits for several disk syncs (facts: twice the time).
+  // Without WAL each workflow task waits for several disk syncs and takes twice as long.
   const storage = [
     '--db-filename',
     join(dir, 'temporal.db'),
@@ -47,7 +47,7 @@ export async function startTemporal(options: TemporalOptions, onPart?: (part: Pa
       String(ports.temporal),
       '--ui-port',
       String(ports.temporalUi),
-      // Left to itself it chooses them among the ports of outgoing connections.
+      // Without this flag the server chooses an ephemeral port.
       '--http-port',
       String(ports.temporalHttp),
       '--metrics-port',
@@ -61,7 +61,7 @@ export async function startTemporal(options: TemporalOptions, onPart?: (part: Pa
     ],
     logFile: join(logDir, `${name}.log`),
     address: `127.0.0.1:${ports.temporal}`,
-    // Through the UI, so that both the frontend and the UI are known to serve.
+    // Through the UI, so that both the frontend and the UI are ready.
     isReady: async () => (await fetch(`${ui}/api/v1/namespaces/default`)).ok,
   }
   return startPart(spec, onPart)

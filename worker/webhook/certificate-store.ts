@@ -1,7 +1,9 @@
-// Where the webhook's certificates are: a Secret that it keeps itself and that several processes share, or a folder that others keep.
+// Stores the webhook's certificates: in a Secret that the webhook processes share and renew, or in a folder that
+// another program renews.
 //
-//   S1. The Secret is written on the version that was read: of processes that renew at the same time one wins, the others take what it wrote.
-//   S2. A Secret of this name that is somebody else's is left alone.
+//   S1. The Secret is updated with the resourceVersion that was read. If several processes renew at the same time, one
+//       update succeeds, and the others use its result.
+//   S2. A Secret of this name without the webhook's label is never changed.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,34 +12,45 @@ import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../activities/kube/errors.ts'
 import { entriesOf, secretResource } from '../../activities/kube/core-kinds.ts'
-import { type Certificates, bundleOf, isWhole, type Pair, renewed, type Wanted } from './certificates.ts'
-import type { Place } from './flags.ts'
+import {
+  type Certificates,
+  bundleOf,
+  isComplete,
+  type Pair,
+  renewCertificates,
+  type CertificateOptions,
+} from './certificates.ts'
+import type { SecretOrServiceName } from './flags.ts'
 
-/** What the server serves, and what its configuration trusts. PEM. */
-export interface Served {
+/** The certificate that the server uses, and the CA bundle of the configuration. PEM. */
+export interface ServedCertificates {
   readonly serving: Pair
   readonly bundle: string
 }
 
-/** @returns what is to be served at this time. */
-export type CertificateStore = (now: number) => Promise<Served>
+/** @returns the certificates that are valid at this time. */
+export type CertificateStore = (now: number) => Promise<ServedCertificates>
 
 const MANAGED_BY = 'app.kubernetes.io/managed-by'
 const OURS = 'pawl-webhook'
-// Each lost race means that another one has written what is due.
-const MOST_TRIES = 5
+// After a conflict the next read returns the certificates of another process.
+const MAX_TRIES = 5
 
-export function secretStore(kube: KubeClient, place: Place, wanted: Wanted): CertificateStore {
+export function secretStore(
+  kube: KubeClient,
+  place: SecretOrServiceName,
+  options: CertificateOptions,
+): CertificateStore {
   return async (now) => {
     for (let tries = 1; ; tries++) {
       const secret = await read(kube, place)
-      const found = secret && certificatesIn(secret, place)
-      const due = await renewed(found, wanted, now)
+      const stored = secret && certificatesIn(secret, place)
+      const certificates = await renewCertificates(stored, options, now)
       try {
-        if (due !== found) await write(kube, place, due, secret)
-        return { serving: due.serving, bundle: bundleOf(due) }
+        if (certificates !== stored) await write(kube, place, certificates, secret)
+        return { serving: certificates.serving, bundle: bundleOf(certificates) }
       } catch (error) {
-        if (tries === MOST_TRIES || !(isConflict(error) || isAlreadyExists(error))) throw error
+        if (tries === MAX_TRIES || !(isConflict(error) || isAlreadyExists(error))) throw error
       }
     }
   }
@@ -52,7 +65,7 @@ export function folderStore(dir: string): CertificateStore {
   }
 }
 
-async function read(kube: KubeClient, { namespace, name }: Place): Promise<KubeObject | undefined> {
+async function read(kube: KubeClient, { namespace, name }: SecretOrServiceName): Promise<KubeObject | undefined> {
   try {
     return await kube.request<KubeObject>('GET', resourcePath(secretResource, namespace, name))
   } catch (error) {
@@ -61,19 +74,21 @@ async function read(kube: KubeClient, { namespace, name }: Place): Promise<KubeO
   }
 }
 
-/** Undefined where there are none that can be read. @throws for a Secret of somebody else (S2). */
-function certificatesIn(secret: KubeObject, { namespace, name }: Place): Certificates | undefined {
+/**
+ * Undefined if the Secret has no readable certificates. @throws an Error for a Secret without the webhook's label (S2).
+ */
+function certificatesIn(secret: KubeObject, { namespace, name }: SecretOrServiceName): Certificates | undefined {
   if (secret.metadata.labels?.[MANAGED_BY] !== OURS)
     throw new Error(
       `Secret ${namespace}/${name} has no label ${MANAGED_BY}=${OURS}; expected one of the webhook's own, or another name in --certificate-secret`,
     )
   const text = (key: string) => Buffer.from(entriesOf(secret)?.[key] ?? '', 'base64').toString('utf8')
   const [authorities, keys] = [blocksIn(text('ca.crt')), blocksIn(text('ca.key'))]
-  const found = {
+  const stored = {
     authorities: authorities.map((certificate, index) => ({ certificate, key: keys[index] ?? '' })),
     serving: { certificate: text('tls.crt'), key: text('tls.key') },
   }
-  return isWhole(found) ? found : undefined
+  return isComplete(stored) ? stored : undefined
 }
 
 function blocksIn(pem: string): readonly string[] {
@@ -82,7 +97,7 @@ function blocksIn(pem: string): readonly string[] {
 
 async function write(
   kube: KubeClient,
-  { namespace, name }: Place,
+  { namespace, name }: SecretOrServiceName,
   certificates: Certificates,
   before: KubeObject | undefined,
 ): Promise<void> {

@@ -1,10 +1,10 @@
-// The certificates by which API servers know the webhook: an authority of its own, what it signs, and when which of them is made anew. No clock
-// and no store in here.
+// Creates and renews the webhook's certificates: its own certificate authorities and the serving certificate that they
+// sign. Pure except for random numbers; the clock is a parameter.
 //
-//   C1. Whoever trusts all `authorities` trusts every serving certificate that may still be in use.
-//   C2. A new authority signs nothing before API servers have had the time to learn of it (`settleMs`).
-//   C3. A serving certificate ends no later than the authority that has signed it.
-//   C4. What holds is kept: nothing is made before a third of its life is left.
+//   C1. A client that trusts all `authorities` trusts every serving certificate that may be in use.
+//   C2. A new authority signs nothing for `settleMs`, so that API servers can load it first.
+//   C3. A serving certificate expires no later than the authority that signed it.
+//   C4. A certificate is renewed only when less than a third of its lifetime is left.
 
 import 'reflect-metadata'
 import { X509Certificate as Parsed, randomBytes, webcrypto } from 'node:crypto'
@@ -22,20 +22,20 @@ import {
 
 import { isAddress } from './flags.ts'
 
-/** PEM texts. */
+/** PEM. */
 export interface Pair {
   readonly certificate: string
   readonly key: string
 }
 
 export interface Certificates {
-  /** The newest first. */
+  /** Newest first. */
   readonly authorities: readonly Pair[]
   readonly serving: Pair
 }
 
-export interface Wanted {
-  /** DNS names and addresses. */
+export interface CertificateOptions {
+  /** DNS names and IP addresses. */
   readonly names: readonly string[]
   readonly certificateMs: number
   readonly authorityMs: number
@@ -44,7 +44,7 @@ export interface Wanted {
 }
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
-/** An API server whose clock is behind takes a new certificate, too. */
+/** API servers whose clock is late accept a new certificate too. */
 const SKEW_MS = 60_000
 
 /** All authorities as one PEM text. */
@@ -52,22 +52,26 @@ export function bundleOf({ authorities }: Certificates): string {
   return authorities.map(({ certificate }) => `${certificate.trim()}\n`).join('')
 }
 
-/** What is due at this time (milliseconds); the same value when nothing is. */
-export async function renewed(found: Certificates | undefined, wanted: Wanted, now: number): Promise<Certificates> {
-  const valid = (found?.authorities ?? []).filter((one) => leftOf(one, now) > 0)
-  const isDue = valid[0] === undefined || isWorn(valid[0], now)
-  const authorities = isDue ? [await makeAuthority(wanted.authorityMs, now), ...valid] : valid
-  const isKept = found !== undefined && isUsable(found.serving, authorities, wanted.names, now)
-  if (isKept && !isDue && valid.length === found.authorities.length) return found
-  if (isKept) return { authorities, serving: found.serving }
-  const settled = authorities.find((one) => lifeOf(one).from + SKEW_MS + wanted.settleMs <= now)
+/** The certificates for this time (milliseconds). Returns the same value if nothing needs renewal. */
+export async function renewCertificates(
+  found: Certificates | undefined,
+  options: CertificateOptions,
+  now: number,
+): Promise<Certificates> {
+  const valid = (found?.authorities ?? []).filter((one) => remainingMs(one, now) > 0)
+  const isDue = valid[0] === undefined || needsRenewal(valid[0], now)
+  const authorities = isDue ? [await makeAuthority(options.authorityMs, now), ...valid] : valid
+  const isServingUsable = found !== undefined && isUsable(found.serving, authorities, options.names, now)
+  if (isServingUsable && !isDue && valid.length === found.authorities.length) return found
+  if (isServingUsable) return { authorities, serving: found.serving }
+  const settled = authorities.find((one) => validityOf(one).from + SKEW_MS + options.settleMs <= now)
   const signer = settled ?? authorities.at(-1)
   if (signer === undefined) throw new Error('there is no authority; expected the one that was made')
-  return { authorities, serving: await issue(signer, wanted, now) }
+  return { authorities, serving: await issueServing(signer, options, now) }
 }
 
-/** Whether these can be read. */
-export function isWhole({ authorities, serving }: Certificates): boolean {
+/** True if all certificates and keys can be parsed. */
+export function isComplete({ authorities, serving }: Certificates): boolean {
   return [...authorities, serving].every(
     ({ certificate, key }) => isReadable(certificate) && key.includes('PRIVATE KEY'),
   )
@@ -88,21 +92,21 @@ function isUsable(serving: Pair, authorities: readonly Pair[], names: readonly s
   const isNamed = names.every((name) =>
     isAddress(name) ? parsed.checkIP(name) !== undefined : parsed.checkHost(name) !== undefined,
   )
-  return isSigned && isNamed && !isWorn(serving, now)
+  return isSigned && isNamed && !needsRenewal(serving, now)
 }
 
 /** C4. */
-function isWorn(pair: Pair, now: number): boolean {
-  const { from, to } = lifeOf(pair)
+function needsRenewal(pair: Pair, now: number): boolean {
+  const { from, to } = validityOf(pair)
   return to - now < (to - from - SKEW_MS) / 3
 }
 
-function leftOf(pair: Pair, now: number): number {
-  return lifeOf(pair).to - now
+function remainingMs(pair: Pair, now: number): number {
+  return validityOf(pair).to - now
 }
 
-/** From when to when it holds, in milliseconds. */
-export function lifeOf({ certificate }: Pair): { readonly from: number; readonly to: number } {
+/** Start and end of validity in milliseconds. */
+export function validityOf({ certificate }: Pair): { readonly from: number; readonly to: number } {
   const { validFrom, validTo } = new Parsed(certificate)
   return { from: Date.parse(validFrom), to: Date.parse(validTo) }
 }
@@ -110,7 +114,7 @@ export function lifeOf({ certificate }: Pair): { readonly from: number; readonly
 async function makeAuthority(lifetimeMs: number, now: number): Promise<Pair> {
   const keys = await newKeys()
   const certificate = await X509CertificateGenerator.createSelfSigned({
-    // A name of its own: who looks for the issuer by name finds one.
+    // The name is unique, so that a lookup of the issuer by name finds one certificate.
     name: `CN=pawl-webhook-${randomBytes(4).toString('hex')}`,
     serialNumber: serial(),
     keys,
@@ -125,7 +129,7 @@ async function makeAuthority(lifetimeMs: number, now: number): Promise<Pair> {
   return await pairOf(certificate, keys)
 }
 
-async function issue(authority: Pair, { names, certificateMs }: Wanted, now: number): Promise<Pair> {
+async function issueServing(authority: Pair, { names, certificateMs }: CertificateOptions, now: number): Promise<Pair> {
   const keys = await newKeys()
   const signingKey = await webcrypto.subtle.importKey(
     'pkcs8',
@@ -134,7 +138,7 @@ async function issue(authority: Pair, { names, certificateMs }: Wanted, now: num
     false,
     ['sign'],
   )
-  const notAfter = new Date(Math.min(now + certificateMs, lifeOf(authority).to))
+  const notAfter = new Date(Math.min(now + certificateMs, validityOf(authority).to))
   const certificate = await X509CertificateGenerator.create({
     subject: `CN=pawl-webhook`,
     issuer: new X509Certificate(authority.certificate).subject,
@@ -164,7 +168,7 @@ async function newKeys(): Promise<webcrypto.CryptoKeyPair> {
   return await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
 }
 
-/** 16 bytes, of which the first is positive. */
+/** 16 bytes; the first one makes the number positive. */
 function serial(): string {
   return `01${randomBytes(15).toString('hex')}`
 }

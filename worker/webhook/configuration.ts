@@ -1,12 +1,15 @@
-// The configurations by which API servers ask: a ValidatingWebhookConfiguration for each wing that has rules, and a MutatingWebhookConfiguration where
-// these change objects. The webhook writes its own entries of them and nothing else.
+// Builds and applies the webhook configurations: one ValidatingWebhookConfiguration per wing with rules, and one
+// MutatingWebhookConfiguration for its mutations. The webhook writes only its own entries.
 //
-//   V1. An entry is ours by its name; those of others stay, and so does all metadata.
-//   V2. What is being deleted is not asked about, nor what changes in metadata or status alone, so that a webhook that is down keeps nothing from going
-//       away and holds up nobody who wants something done with what is there.
-//   V3. Mutations are asked of what they say (asked-writes.ts). A webhook that is down keeps such writes back only where the operator wants it so.
-//   V4. What rules about metadata are asked of passes while no webhook answers: it may be the end of a deletion.
-//   V5. Who deletes is not asked but heard of, where a wing counts that: the answer is always yes, and so it is when none comes within a second.
+//   V1. An entry belongs to the webhook if its name ends in the wing's domain. Other entries and all metadata stay
+//       unchanged.
+//   V2. The API server does not call the webhook for objects that are being deleted, or for changes of metadata or
+//       status alone. A stopped webhook therefore blocks no deletion and no annotation.
+//   V3. A mutation is called for the writes that it selects (match-conditions.ts). A stopped webhook blocks these
+//       writes only if the operator configured it.
+//   V4. Rules about metadata have failurePolicy Ignore, because the write may be the last step of a deletion.
+//   V5. If a wing counts deletions, the API server calls the webhook for them. The webhook always allows them, and a
+//       timeout of 1 s with failurePolicy Ignore limits the delay.
 
 import {
   type Admission,
@@ -18,11 +21,11 @@ import {
 import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../activities/kube/errors.ts'
-import { askedInCel, newOrChangedInCel, NOT_BEING_DELETED } from './asked-writes.ts'
-import type { FailurePolicy, Reached } from './flags.ts'
+import { matchConditionInCel, newOrChangedInCel, NOT_BEING_DELETED } from './match-conditions.ts'
+import type { FailurePolicy, WebhookAddress } from './flags.ts'
 
 export const VALIDATE_PATH = '/validate'
-/** The same answers. Who is asked by two entries about one write can tell them apart. */
+/** Gives the same answers as VALIDATE_PATH. The path shows which of two entries a call belongs to. */
 export const VALIDATE_METADATA_PATH = '/validate/metadata'
 export const MUTATE_PATH = '/mutate'
 
@@ -32,17 +35,17 @@ const PLURALS = {
   MutatingWebhookConfiguration: 'mutatingwebhookconfigurations',
 } as const
 const NAMESPACE_LABEL = 'kubernetes.io/metadata.name'
-const MOST_TRIES = 5
-/** V5: the least that API servers wait. */
-const HEARING_SECONDS = 1
+const MAX_TRIES = 5
+/** V5: the shortest timeout that Kubernetes allows. */
+const DELETION_NOTICE_SECONDS = 1
 
-export interface AskedBy {
-  readonly reached: Reached
+export interface WebhookClient {
+  readonly address: WebhookAddress
   readonly failurePolicy: FailurePolicy
-  /** Of mutations that leave it to the operator. */
+  /** For mutations that leave the policy to the operator. */
   readonly recordPolicy: FailurePolicy
   readonly timeoutSeconds: number
-  /** Undefined: all. */
+  /** Undefined for all namespaces. */
   readonly namespace: string | undefined
   /** PEM. */
   readonly bundle: string
@@ -53,74 +56,74 @@ export interface WebhookEntry {
   readonly [field: string]: unknown
 }
 
-export interface WantedConfiguration {
+export interface DesiredConfiguration {
   readonly kind: keyof typeof PLURALS
   readonly name: string
-  /** What the names of our entries end in. */
+  /** The names of our entries end in this domain. */
   readonly domain: string
   readonly webhooks: readonly WebhookEntry[]
 }
 
-export function wantedConfiguration(
+export function validatingConfiguration(
   { configuration, domain, skipLabel, counters = {} }: WingAdmission,
   admissions: readonly Admission[],
-  asked: AskedBy,
-): WantedConfiguration {
+  client: WebhookClient,
+): DesiredConfiguration {
   const shared = {
-    ...sharedBy(asked, VALIDATE_PATH),
-    failurePolicy: asked.failurePolicy,
+    ...sharedFields(client, VALIDATE_PATH),
+    failurePolicy: client.failurePolicy,
     objectSelector:
       skipLabel === undefined ? {} : { matchExpressions: [{ key: skipLabel, operator: 'NotIn', values: ['true'] }] },
   }
-  // V5. What is being deleted already is deleted once more by who is impatient.
+  // V5. A client may delete an object twice; the second call is not counted.
   const deletedEntry = ({ kind }: Admission): WebhookEntry => ({
     name: `${kind.plural}.deleted.${domain}`,
     rules: rulesOf({ kind, operations: ['DELETE'] }),
     ...shared,
     matchConditions: [{ name: 'is-not-being-deleted', expression: '!has(oldObject.metadata.deletionTimestamp)' }],
     failurePolicy: 'Ignore',
-    timeoutSeconds: HEARING_SECONDS,
+    timeoutSeconds: DELETION_NOTICE_SECONDS,
   })
   const webhooks = admissions.flatMap((admission): readonly WebhookEntry[] => {
     const { kind, metadata, onlyMutates } = admission
     if (onlyMutates === true) return []
     const rules = rulesOf(admission)
-    const entry = { name: `${kind.plural}.${domain}`, rules, matchConditions: conditionsOf(kind), ...shared }
+    const entry = { name: `${kind.plural}.${domain}`, rules, matchConditions: matchConditionsOf(kind), ...shared }
     const entries = [entry, ...(counters[kind.kind]?.deleted === undefined ? [] : [deletedEntry(admission)])]
     if (metadata === undefined) return entries
-    const matchConditions = [{ name: 'is-asked-about', expression: askedInCel(metadata.filter, kind) }]
+    const matchConditions = [{ name: 'is-asked-about', expression: matchConditionInCel(metadata.filter, kind) }]
     // V4
     const ofMetadata = { name: `${kind.plural}.metadata.${domain}`, rules, matchConditions }
-    const clientConfig = clientOf(asked, VALIDATE_METADATA_PATH)
+    const clientConfig = clientConfigOf(client, VALIDATE_METADATA_PATH)
     return [...entries, { ...ofMetadata, ...shared, clientConfig, failurePolicy: 'Ignore' }]
   })
-  return { kind: 'ValidatingWebhookConfiguration', name: nameFor(configuration, asked), domain, webhooks }
+  return { kind: 'ValidatingWebhookConfiguration', name: nameFor(configuration, client), domain, webhooks }
 }
 
-/** Undefined: no rule of the wing changes anything. */
-export function wantedMutation(
+/** Undefined if the wing has no mutations. */
+export function mutatingConfiguration(
   { mutation }: WingAdmission,
   admissions: readonly Admission[],
-  asked: AskedBy,
-): WantedConfiguration | undefined {
-  const all = admissions.flatMap((admission) => (admission.mutations ?? []).map((one) => [admission, one] as const))
+  client: WebhookClient,
+): DesiredConfiguration | undefined {
+  const all = admissions.flatMap((admission) => (admission.mutations ?? []).map((entry) => [admission, entry] as const))
   if (mutation === undefined || all.length === 0) return undefined
   const { configuration, domain } = mutation
-  // Whoever changes the object after us is followed by us again.
-  const shared = { ...sharedBy(asked, MUTATE_PATH), reinvocationPolicy: 'IfNeeded' }
-  const webhooks = all.map(([admission, one]): WebhookEntry => {
-    const name = `${admission.kind.plural}.${one.name}.${domain}`
-    const matchConditions = [{ name: 'is-asked-about', expression: askedInCel(one.filter, admission.kind) }]
+  // The webhook is called again if another webhook changes the object after it.
+  const shared = { ...sharedFields(client, MUTATE_PATH), reinvocationPolicy: 'IfNeeded' }
+  const webhooks = all.map(([admission, entry]): WebhookEntry => {
+    const name = `${admission.kind.plural}.${entry.name}.${domain}`
+    const matchConditions = [{ name: 'is-asked-about', expression: matchConditionInCel(entry.filter, admission.kind) }]
     const { labelled } = admission
     const objectSelector = labelled === undefined ? {} : { matchExpressions: [{ key: labelled, operator: 'Exists' }] }
-    const failurePolicy = policyOf(one, asked)
+    const failurePolicy = policyOf(entry, client)
     return { name, rules: rulesOf(admission), matchConditions, objectSelector, failurePolicy, ...shared }
   })
-  return { kind: 'MutatingWebhookConfiguration', name: nameFor(configuration, asked), domain, webhooks }
+  return { kind: 'MutatingWebhookConfiguration', name: nameFor(configuration, client), domain, webhooks }
 }
 
-function policyOf({ whenUnavailable: whenAway }: Mutation, { failurePolicy, recordPolicy }: AskedBy): FailurePolicy {
-  switch (whenAway) {
+function policyOf({ whenUnavailable }: Mutation, { failurePolicy, recordPolicy }: WebhookClient): FailurePolicy {
+  switch (whenUnavailable) {
     case 'pass':
       return 'Ignore'
     case 'failure-policy':
@@ -130,23 +133,23 @@ function policyOf({ whenUnavailable: whenAway }: Mutation, { failurePolicy, reco
   }
 }
 
-function nameFor(configuration: string, { namespace }: AskedBy): string {
+function nameFor(configuration: string, { namespace }: WebhookClient): string {
   return namespace === undefined ? configuration : `${configuration}-${namespace}`
 }
 
-/** Every field that the server would fill in stands in an entry, so that what is there can be compared. */
-function sharedBy(asked: AskedBy, path: string) {
-  const { namespace } = asked
+/** Sets every field that the API server would default, so that the entries can be compared with the stored ones. */
+function sharedFields(client: WebhookClient, path: string) {
+  const { namespace } = client
   return {
     admissionReviewVersions: ['v1'],
-    clientConfig: clientOf(asked, path),
+    clientConfig: clientConfigOf(client, path),
     matchPolicy: 'Equivalent',
     namespaceSelector:
       namespace === undefined
         ? {}
         : { matchExpressions: [{ key: NAMESPACE_LABEL, operator: 'In', values: [namespace] }] },
     sideEffects: 'None',
-    timeoutSeconds: asked.timeoutSeconds,
+    timeoutSeconds: client.timeoutSeconds,
   }
 }
 
@@ -156,32 +159,32 @@ function rulesOf({ kind, operations }: { readonly kind: AdmissionKind; readonly 
   return [{ apiGroups: [group], apiVersions: [version], operations: [...operations], resources: [plural], scope }]
 }
 
-/** V2, in CEL. The process itself judges by the same (review.ts, R1). */
-function conditionsOf(kind: AdmissionKind) {
+/** V2 as CEL expressions. review.ts (R1) applies the same rule. */
+function matchConditionsOf(kind: AdmissionKind) {
   return [
     { name: 'is-not-being-deleted', expression: NOT_BEING_DELETED },
     { name: 'is-new-or-changed', expression: newOrChangedInCel(kind) },
   ]
 }
 
-function clientOf({ reached, bundle }: AskedBy, path: string) {
+function clientConfigOf({ address: address, bundle }: WebhookClient, path: string) {
   const caBundle = Buffer.from(bundle).toString('base64')
-  if ('url' in reached) return { caBundle, url: `${reached.url}${path}` }
-  return { caBundle, service: { ...reached.service, path, port: 443 } }
+  if ('url' in address) return { caBundle, url: `${address.url}${path}` }
+  return { caBundle, service: { ...address.service, path, port: 443 } }
 }
 
-/** Makes the server's configuration as wanted. @returns whether something had to be written. */
-export async function bringConfiguration(kube: KubeClient, wanted: WantedConfiguration): Promise<boolean> {
+/** Creates or updates the configuration. @returns true if it wrote something. */
+export async function applyConfiguration(kube: KubeClient, desired: DesiredConfiguration): Promise<boolean> {
   for (let tries = 1; ; tries++) {
     try {
-      return await bring(kube, wanted)
+      return await tryApply(kube, desired)
     } catch (error) {
-      if (tries === MOST_TRIES || !(isConflict(error) || isAlreadyExists(error))) throw error
+      if (tries === MAX_TRIES || !(isConflict(error) || isAlreadyExists(error))) throw error
     }
   }
 }
 
-async function bring(kube: KubeClient, { kind, name, domain, webhooks }: WantedConfiguration): Promise<boolean> {
+async function tryApply(kube: KubeClient, { kind, name, domain, webhooks }: DesiredConfiguration): Promise<boolean> {
   const resource = { apiVersion: API, plural: PLURALS[kind] }
   const path = resourcePath(resource, undefined, name)
   const found = await read(kube, path)
@@ -191,8 +194,8 @@ async function bring(kube: KubeClient, { kind, name, domain, webhooks }: WantedC
     return true
   }
   const entries = (found['webhooks'] ?? []) as readonly WebhookEntry[]
-  const others = entries.filter((one) => !one.name.endsWith(`.${domain}`))
-  const all = [...others, ...webhooks]
+  const foreignEntries = entries.filter((entry) => !entry.name.endsWith(`.${domain}`))
+  const all = [...foreignEntries, ...webhooks]
   if (canonicalJson(entries) === canonicalJson(all)) return false
   const { uid, resourceVersion } = found.metadata
   await kube.request('PATCH', path, {

@@ -1,4 +1,4 @@
-// The webhook's settings, from flags and environment; wrong ones end the process with what was found and what was expected.
+// The settings of the webhook, from flags and environment variables.
 
 import { isIP } from 'node:net'
 
@@ -90,10 +90,10 @@ const OWN_FLAGS = {
   ...HTTP_SERVER_FLAGS,
 } as const satisfies FlagTable
 
-/** The webhook's own flags, then those of the wings that it has, too. */
+/** The webhook's own flags, then the flags of wings that apply to it. */
 export const WEBHOOK_FLAGS: FlagTable = joinFlagTables(OWN_FLAGS, WEBHOOK_WING_FLAGS)
 
-export interface Place {
+export interface SecretOrServiceName {
   readonly namespace: string
   readonly name: string
 }
@@ -101,19 +101,19 @@ export interface Place {
 export type FailurePolicy = 'Fail' | 'Ignore'
 
 /** How the API server reaches the webhook. */
-export type Reached = { readonly service: Place } | { readonly url: string }
+export type WebhookAddress = { readonly service: SecretOrServiceName } | { readonly url: string }
 
 export interface WebhookSettings {
   readonly kubeconfigPath: string | undefined
   readonly wings: readonly string[]
-  /** Values of the wings' flags that it has, by wing. */
+  /** Values of the wings' flags, by wing. */
   readonly wingFlags: ReadonlyMap<string, FlagValues<FlagTable>>
-  /** The only namespace that it is asked about; undefined: all. */
+  /** The only namespace whose objects are checked; undefined for all. */
   readonly namespace: string | undefined
   readonly host: string
   readonly port: number
-  readonly reached: Reached
-  readonly certificates: { readonly secret: Place } | { readonly dir: string }
+  readonly address: WebhookAddress
+  readonly certificates: { readonly secret: SecretOrServiceName } | { readonly dir: string }
   readonly certificateMs: number
   readonly authorityMs: number
   readonly failurePolicy: FailurePolicy
@@ -124,11 +124,11 @@ export interface WebhookSettings {
   readonly healthPort: number
 }
 
-/** @throws with the name of the flag, what was found and what was expected. */
+/** @throws an Error with the name of the flag, the value and the expected value. */
 export function webhookSettings(given: GivenFlags, config: Config): WebhookSettings {
   const flags = readFlags(OWN_FLAGS, given)
   const wings = enabledWings(flags.wings)
-  const reached = readReached(flags.service, flags.url)
+  const address = readAddress(flags.service, flags.url)
   const [certificateMs, authorityMs] = lifetimes(flags['certificate-lifetime'], flags['authority-lifetime'])
   return {
     kubeconfigPath: flags.kubeconfig ?? config.kubeconfig,
@@ -137,8 +137,8 @@ export function webhookSettings(given: GivenFlags, config: Config): WebhookSetti
     namespace: flags.namespace === undefined ? undefined : nameIn('namespace', flags.namespace),
     host: flags.host,
     port: flags.port,
-    reached,
-    certificates: readCertificates(flags['certificate-secret'], flags['certificate-dir'], reached),
+    address: address,
+    certificates: readCertificates(flags['certificate-secret'], flags['certificate-dir'], address),
     certificateMs,
     authorityMs,
     failurePolicy: readPolicy('failure-policy', flags['failure-policy']),
@@ -150,7 +150,7 @@ export function webhookSettings(given: GivenFlags, config: Config): WebhookSetti
   }
 }
 
-function readReached(service: string | undefined, url: string | undefined): Reached {
+function readAddress(service: string | undefined, url: string | undefined): WebhookAddress {
   if (service !== undefined && url !== undefined)
     throw new Error('--url is given beside --service; expected one of them')
   if (service !== undefined) return { service: placeIn('service', service) }
@@ -163,20 +163,20 @@ function readReached(service: string | undefined, url: string | undefined): Reac
 function readCertificates(
   secret: string | undefined,
   dir: string | undefined,
-  reached: Reached,
+  address: WebhookAddress,
 ): WebhookSettings['certificates'] {
   if (dir !== undefined) {
     if (secret === undefined) return { dir }
     throw new Error('--certificate-dir is given beside --certificate-secret; expected one of them')
   }
   if (secret !== undefined) return { secret: placeIn('certificate-secret', secret) }
-  if ('service' in reached) return { secret: { namespace: reached.service.namespace, name: DEFAULT_SECRET } }
+  if ('service' in address) return { secret: { namespace: address.service.namespace, name: DEFAULT_SECRET } }
   throw new Error(
     `--certificate-secret is missing beside --url; expected the Secret for its certificates, such as pawl/${DEFAULT_SECRET}`,
   )
 }
 
-// An authority has to hold for longer than what it signs, and both for longer than it takes everybody to know them.
+// Both lifetimes must be longer than the time in which all API servers load a new certificate.
 const LEAST_LIFETIME_MS = 10_000
 
 function lifetimes(certificate: number | undefined, authority: number | undefined): readonly [number, number] {
@@ -198,7 +198,7 @@ function readTimeout(ms: number | undefined): number {
   throw new Error('--timeout is no whole number of seconds from 1s to 30s; expected one, as the API server does')
 }
 
-function placeIn(flag: string, text: string): Place {
+function placeIn(flag: string, text: string): SecretOrServiceName {
   const [namespace = '', name = '', ...more] = text.split('/')
   if (more.length === 0 && name !== '') return { namespace: nameIn(flag, namespace), name }
   throw new Error(`--${flag} is "${text}"; expected namespace/name`)
@@ -212,10 +212,10 @@ function nameIn(flag: string, text: string): string {
   throw new Error(`--${flag} is "${text}"; expected the name of one namespace`)
 }
 
-/** Under which names the API server knows the server: what its certificate is for. */
-export function servedNames(reached: Reached): readonly string[] {
-  if ('url' in reached) return [new URL(reached.url).hostname.replace(/^\[|\]$/g, '')]
-  const { name, namespace } = reached.service
+/** The names and addresses by which the API server connects: the subject alternative names of the certificate. */
+export function certificateNames(address: WebhookAddress): readonly string[] {
+  if ('url' in address) return [new URL(address.url).hostname.replace(/^\[|\]$/g, '')]
+  const { name, namespace } = address.service
   return [`${name}.${namespace}.svc`]
 }
 

@@ -1,12 +1,11 @@
-// Changes of fields as the JSON patch that an API server applies. Source: RFC 6902, RFC 6901.
+// Converts field changes to a JSON patch. Source: RFC 6902, RFC 6901.
 //
-//   J1. A change of what is so already is none.
-//   J2. What is missing above a field is made, once.
+//   J1. A change to the present value creates no operation.
+//   J2. Missing parent objects are created once.
 
 import { isDeepStrictEqual } from 'node:util'
 
 import type { FieldChange } from '../../workflows/kit/index.ts'
-import { type Fields, fieldsOf, isFields } from './fields.ts'
 
 export interface PatchOperation {
   readonly op: 'add' | 'remove'
@@ -14,8 +13,8 @@ export interface PatchOperation {
   readonly value?: unknown
 }
 
-/** The operations that make the changes, in their order, and the object as it is then. */
-export function patchOf(
+/** The operations in the order of the changes, and the changed object. */
+export function createPatch(
   object: Fields,
   changes: readonly FieldChange[],
 ): { readonly operations: readonly PatchOperation[]; readonly object: Fields } {
@@ -51,4 +50,17 @@ function withField(object: Fields, [name = '', ...below]: readonly string[], val
   if (below.length > 0) return { ...object, [name]: withField(fieldsOf(object[name]), below, value) }
   if (value !== undefined) return { ...object, [name]: value }
   return Object.fromEntries(Object.entries(object).filter(([other]) => other !== name))
+}
+
+// JSON of unknown content, as API servers send it.
+
+export type Fields = Readonly<Record<string, unknown>>
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Empty for a value that is not an object. */
+export function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {}
 }

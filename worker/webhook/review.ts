@@ -1,10 +1,10 @@
-// Answers an AdmissionReview by the rules of the kind that it is about: those that need nothing first, and the others where these say nothing. Or, in
-// another one, with what the mutations of the kind change.
+// Answers AdmissionReviews: validates an object by the rules of its kind, first the rules that need no reads, then the
+// further rules; or returns the changes of the kind's mutations.
 //
-//   R1. Nothing stands in the way of a deletion: what is being deleted passes, and so does a change of metadata or status alone, but for what the kind's
-//       rules about metadata are asked of.
-//   R2. What no rule is about passes; no rule is about deletions, of which a wing may want to hear.
-//   R3. A mutation sees what those before it have changed, and refuses nothing.
+//   R1. Objects that are being deleted are allowed, and so are changes of metadata or status alone, except where the
+//       kind has rules about metadata.
+//   R2. Kinds and operations without a rule are allowed. No rule applies to deletions; a wing may count them.
+//   R3. A mutation sees the changes of the mutations before it. Mutations never refuse an object.
 //
 // Source: admission.k8s.io/v1.
 
@@ -15,17 +15,16 @@ import {
   problemText,
   writeJson,
 } from '../../workflows/kit/index.ts'
-import { isAskedAbout, isNewOrChanged } from './asked-writes.ts'
-import { type Fields, fieldsOf, isFields } from './fields.ts'
-import type { AskFurther, MutateFurther } from './further.ts'
-import { type PatchOperation, patchOf } from './json-patch.ts'
+import { matchesWrite, isNewOrChanged } from './match-conditions.ts'
+import { type Fields, fieldsOf, isFields, type PatchOperation, createPatch } from './json-patch.ts'
+import type { ValidateFurther, MutateFurther } from './further-rules.ts'
 
-// An object with a thousand mistakes is not better told of with all of them, and they are not looked for.
-const PROBLEMS_SHOWN = 20
-const FIELD_SHOWN = 200
-// The server drops what is beyond 4096 characters in all.
-const WARNINGS_SHOWN = 10
-const WARNING_SHOWN = 256
+// The search stops at this number: more problems would not help the user.
+const MAX_PROBLEMS = 20
+const MAX_FIELD_LENGTH = 200
+// The API server truncates warnings to 4096 characters in total.
+const MAX_WARNINGS = 10
+const MAX_WARNING_LENGTH = 256
 
 interface Review {
   readonly apiVersion?: unknown
@@ -45,21 +44,21 @@ interface ReviewRequest {
   readonly userInfo?: { readonly username?: unknown; readonly groups?: unknown }
 }
 
-/** The answer as it is sent; undefined when this is no review. */
+/** The response; undefined if the body is not an AdmissionReview. */
 export async function answerReview(
   body: unknown,
   admissions: readonly Admission[],
-  further: AskFurther,
+  further: ValidateFurther,
 ): Promise<object | undefined> {
   const review = reviewIn(body)
   if (review === undefined) return undefined
   const { request } = review
   const { problems, warnings = [] } = await verdictOn(request, admissions, further)
-  if (problems.length > 0) return answered(review, { allowed: false, status: refusal(request, problems) })
-  return answered(review, { allowed: true, ...(warnings.length > 0 && { warnings: warnings.map(warningText) }) })
+  if (problems.length > 0) return responseTo(review, { allowed: false, status: refusal(request, problems) })
+  return responseTo(review, { allowed: true, ...(warnings.length > 0 && { warnings: warnings.map(warningText) }) })
 }
 
-/** The answer to who asks what is to be changed; undefined when this is no review. */
+/** The response with a JSON patch; undefined if the body is not an AdmissionReview. */
 export function answerMutation(
   body: unknown,
   admissions: readonly Admission[],
@@ -69,23 +68,23 @@ export function answerMutation(
   if (review === undefined) return undefined
   const operations = changesOf(review.request, admissions, further)
   const patch = () => Buffer.from(writeJson(operations)).toString('base64')
-  return answered(review, { allowed: true, ...(operations.length > 0 && { patchType: 'JSONPatch', patch: patch() }) })
+  return responseTo(review, { allowed: true, ...(operations.length > 0 && { patchType: 'JSONPatch', patch: patch() }) })
 }
 
-type AskedReview = Review & { readonly request: ReviewRequest & { readonly uid: string } }
+type AdmissionReview = Review & { readonly request: ReviewRequest & { readonly uid: string } }
 
-function reviewIn(body: unknown): AskedReview | undefined {
+function reviewIn(body: unknown): AdmissionReview | undefined {
   const { kind, request } = (isFields(body) ? body : {}) as Review
   const isReview = kind === 'AdmissionReview' && isFields(request) && typeof request['uid'] === 'string'
-  return isReview ? (body as AskedReview) : undefined
+  return isReview ? (body as AdmissionReview) : undefined
 }
 
-function answered({ apiVersion, kind, request }: AskedReview, response: object): object {
+function responseTo({ apiVersion, kind, request }: AdmissionReview, response: object): object {
   return { apiVersion, kind, response: { uid: request.uid, ...response } }
 }
 
 interface Verdict {
-  /** One more than is told, where there are more. */
+  /** One more than the maximum if there are more. */
   readonly problems: readonly Problem[]
   readonly warnings?: readonly string[]
 }
@@ -93,38 +92,38 @@ interface Verdict {
 async function verdictOn(
   request: ReviewRequest,
   admissions: readonly Admission[],
-  further: AskFurther,
+  further: ValidateFurther,
 ): Promise<Verdict> {
-  const found = askedIn(request, admissions)
-  if (found === undefined) return { problems: [] }
-  const { admission, asked } = found
+  const match = admissionWrite(request, admissions)
+  if (match === undefined) return { problems: [] }
+  const { admission, write } = match
   const { namespace } = request
-  const furtherAsked = { ...asked, namespace: typeof namespace === 'string' ? namespace : '' }
+  const furtherAsked = { ...write, namespace: typeof namespace === 'string' ? namespace : '' }
   const ofMetadata = await verdictOnMetadata(admission, furtherAsked, further)
-  if (ofMetadata.problems.length > 0 || !isNewOrChanged(asked.object, asked.old)) return ofMetadata
-  const problems = first(admission.validate(asked))
+  if (ofMetadata.problems.length > 0 || !isNewOrChanged(write.object, write.old)) return ofMetadata
+  const problems = firstProblems(admission.validate(write))
   if (problems.length > 0) return { problems }
   const more = await further(admission, furtherAsked)
-  if (more.problems.length > 0) return { problems: first(more.problems) }
-  const told = admission.warnings === undefined ? [] : first(admission.warnings(asked))
+  if (more.problems.length > 0) return { problems: firstProblems(more.problems) }
+  const told = admission.warnings === undefined ? [] : firstProblems(admission.warnings(write))
   return {
     problems: [],
-    warnings: [...(ofMetadata.warnings ?? []), ...told, ...more.warnings].slice(0, WARNINGS_SHOWN),
+    warnings: [...(ofMetadata.warnings ?? []), ...told, ...more.warnings].slice(0, MAX_WARNINGS),
   }
 }
 
 /** Applies the kind's rules about metadata to the writes that these rules select. */
 async function verdictOnMetadata(
   admission: Admission,
-  asked: AskedWrite & { readonly namespace: string },
-  further: AskFurther,
+  write: AdmissionWrite & { readonly namespace: string },
+  further: ValidateFurther,
 ): Promise<Verdict> {
   const { metadata } = admission
-  if (metadata === undefined || !isAskedAbout(metadata.filter, asked.object, asked.old)) return { problems: [] }
-  const atOnce = first(metadata.validate(asked))
-  const problems = atOnce.length > 0 ? atOnce : first((await further(admission, asked, 'metadata')).problems)
+  if (metadata === undefined || !matchesWrite(metadata.filter, write.object, write.old)) return { problems: [] }
+  const atOnce = firstProblems(metadata.validate(write))
+  const problems = atOnce.length > 0 ? atOnce : firstProblems((await further(admission, write, 'metadata')).problems)
   if (problems.length > 0) return { problems }
-  return { problems, warnings: first(metadata.warnings?.(asked) ?? []).slice(0, WARNINGS_SHOWN) }
+  return { problems, warnings: firstProblems(metadata.warnings?.(write) ?? []).slice(0, MAX_WARNINGS) }
 }
 
 /** R3. */
@@ -133,61 +132,61 @@ function changesOf(
   admissions: readonly Admission[],
   further: MutateFurther,
 ): readonly PatchOperation[] {
-  const found = askedIn(request, admissions)
-  if (found === undefined) return []
-  const { admission, asked } = found
-  let { object } = asked
+  const match = admissionWrite(request, admissions)
+  if (match === undefined) return []
+  const { admission, write } = match
+  let { object } = write
   if (!hasLabel(object, admission.labelled)) return []
   return (admission.mutations ?? []).flatMap((mutation) => {
-    if (!isAskedAbout(mutation.filter, object, asked.old)) return []
-    const now = { ...asked, object }
-    const done = patchOf(object, mutation.mutate?.(now) ?? further(admission, mutation.name, now))
+    if (!matchesWrite(mutation.filter, object, write.old)) return []
+    const now = { ...write, object }
+    const done = createPatch(object, mutation.mutate?.(now) ?? further(admission, mutation.name, now))
     object = done.object
     return done.operations
   })
 }
 
-/** As the API server selects. */
+/** As the API server's objectSelector does. */
 function hasLabel(object: Fields, label: string | undefined): boolean {
   return label === undefined || Object.hasOwn(fieldsOf(fieldsOf(object['metadata'])['labels']), label)
 }
 
-interface AskedWrite {
+interface AdmissionWrite {
   readonly operation: AdmissionOperation
   readonly object: Fields
   readonly old: Fields | undefined
   readonly user: { readonly name: string; readonly groups: readonly string[] }
 }
 
-/** Undefined: there are no rules about it (R2). */
-function askedIn(
+/** Undefined if no rule applies to the write (R2). */
+function admissionWrite(
   request: ReviewRequest,
   admissions: readonly Admission[],
-): { readonly admission: Admission; readonly asked: AskedWrite } | undefined {
+): { readonly admission: Admission; readonly write: AdmissionWrite } | undefined {
   const { object, oldObject, subResource = '', userInfo } = request
   const admission = admissionFor(request, admissions)
   const operation = admission?.operations.find((one): one is AdmissionOperation => one === request.operation)
   if (admission === undefined || operation === undefined || subResource !== '' || !isFields(object)) return undefined
   const old = isFields(oldObject) ? oldObject : undefined
-  return { admission, asked: { operation, object, old, user: userOf(userInfo) } }
+  return { admission, write: { operation, object, old, user: userOf(userInfo) } }
 }
 
-function first<One>(all: Iterable<One>): readonly One[] {
-  const found: One[] = []
+function firstProblems<One>(all: Iterable<One>): readonly One[] {
+  const match: One[] = []
   for (const one of all) {
-    found.push(one)
-    if (found.length > PROBLEMS_SHOWN) break
+    match.push(one)
+    if (match.length > MAX_PROBLEMS) break
   }
-  return found
+  return match
 }
 
-/** As headers take it: one line of few characters. Source: Kubernetes, "Dynamic admission control: response". */
+/** A warning must fit into an HTTP header: one line. Source: Kubernetes, "Dynamic admission control: response". */
 function warningText(text: string): string {
   const line = text.replaceAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]+/gu, ' ')
-  return line.length > WARNING_SHOWN ? `${line.slice(0, WARNING_SHOWN - 1)}…` : line
+  return line.length > MAX_WARNING_LENGTH ? `${line.slice(0, MAX_WARNING_LENGTH - 1)}…` : line
 }
 
-/** By group and kind (R2). */
+/** The rules for the kind (R2). */
 function admissionFor({ kind }: ReviewRequest, admissions: readonly Admission[]): Admission | undefined {
   return admissions.find((one) => one.kind.group === kind?.group && one.kind.kind === kind.kind)
 }
@@ -200,9 +199,9 @@ function userOf(info: ReviewRequest['userInfo']) {
   }
 }
 
-/** What kubectl prints: the fields with what is wrong with them, as for what the schema refuses. */
+/** The status that kubectl prints: the fields and their problems, in the form of schema errors. */
 function refusal({ kind, name }: ReviewRequest, problems: readonly Problem[]): object {
-  const shown = problems.slice(0, PROBLEMS_SHOWN)
+  const shown = problems.slice(0, MAX_PROBLEMS)
   const words = shown.map(problemText).join('; ')
   return {
     status: 'Failure',
@@ -213,10 +212,10 @@ function refusal({ kind, name }: ReviewRequest, problems: readonly Problem[]): o
       group: kind?.group,
       kind: kind?.kind,
       name,
-      causes: shown.map(({ field, found, expected }) => ({
+      causes: shown.map(({ field, found: match, expected }) => ({
         reason: 'FieldValueInvalid',
-        field: field.slice(0, FIELD_SHOWN),
-        message: `Invalid value: found ${found}, expected ${expected}`,
+        field: field.slice(0, MAX_FIELD_LENGTH),
+        message: `Invalid value: found ${match}, expected ${expected}`,
       })),
     },
   }

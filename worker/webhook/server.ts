@@ -1,4 +1,4 @@
-// The HTTPS server that API servers ask. Certificates are changed while it serves: connections that are open stay.
+// The HTTPS server that API servers call. The certificate can change while the server runs; open connections stay open.
 
 import { readJson, writeJson } from '../../workflows/kit/index.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -9,39 +9,39 @@ import type { Admission } from '../../workflows/kit/index.ts'
 import type { Logger } from '../server/log.ts'
 import type { Pair } from './certificates.ts'
 import { MUTATE_PATH, VALIDATE_METADATA_PATH, VALIDATE_PATH } from './configuration.ts'
-import type { OpenFurther } from './further.ts'
+import type { OpenFurtherRules } from './further-rules.ts'
 import { answerMutation, answerReview } from './review.ts'
 import { readBody } from '../server/read-body.ts'
 
-// An object and the one before it; the API server takes bodies of 3 MiB.
-const MOST_BYTES = 8 * 1024 * 1024
-// Longer than any API server waits (30 s).
+// Two objects, the new and the old one; the API server accepts bodies of up to 3 MiB.
+const MAX_BODY_BYTES = 8 * 1024 * 1024
+// Longer than the API server's maximum timeout of 30 s.
 const REQUEST_MS = 35_000
 
 export interface ReviewServer {
   readonly port: number
-  readonly use: (pair: Pair) => void
-  /** Answers what it was asked before, and ends. */
+  readonly setCertificate: (pair: Pair) => void
+  /** Answers running requests, then stops. */
   readonly close: () => Promise<void>
 }
 
-export interface ServeOptions {
+export interface ReviewServerOptions {
   readonly host: string
   readonly port: number
   readonly pair: Pair
   readonly admissions: readonly Admission[]
-  readonly further: Omit<OpenFurther, 'close'>
-  /** Of each review whether its object may be stored. */
-  readonly answered?: (review: unknown, answer: object, asks: 'spec' | 'metadata') => void
+  readonly further: Omit<OpenFurtherRules, 'close'>
+  /** Called for each validation with its request and its answer. */
+  readonly onAnswer?: (review: unknown, answer: object, asks: 'spec' | 'metadata') => void
   readonly log: Logger
 }
 
-export async function serveReviews({ host, port, pair, log, ...rules }: ServeOptions): Promise<ReviewServer> {
+export async function serveReviews({ host, port, pair, log, ...rules }: ReviewServerOptions): Promise<ReviewServer> {
   const server = createServer({ cert: pair.certificate, key: pair.key }, (request, response) => {
     answer(request, rules).then(
       ({ status, body }) => send(response, status, body),
       (error: unknown) => {
-        // Without the object: it may hold secrets.
+        // Without the object, which may contain secrets.
         log.error({ err: error }, 'a review could not be answered')
         send(response, 500, { error: 'the review could not be answered' })
       },
@@ -52,17 +52,17 @@ export async function serveReviews({ host, port, pair, log, ...rules }: ServeOpt
     server.once('error', reject)
     server.listen(port, host, resolve)
   })
-  const { port: taken } = server.address() as AddressInfo
+  const { port: listeningPort } = server.address() as AddressInfo
   return {
-    port: taken,
-    use: ({ certificate, key }) => server.setSecureContext({ cert: certificate, key }),
+    port: listeningPort,
+    setCertificate: ({ certificate, key }) => server.setSecureContext({ cert: certificate, key }),
     close: async () => {
-      const late = setTimeout(() => server.closeAllConnections(), REQUEST_MS)
+      const forcedClose = setTimeout(() => server.closeAllConnections(), REQUEST_MS)
       await new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeIdleConnections()
       })
-      clearTimeout(late)
+      clearTimeout(forcedClose)
     },
   }
 }
@@ -76,20 +76,20 @@ interface Answer {
 
 async function answer(
   request: IncomingMessage,
-  { admissions, further, answered }: Pick<ServeOptions, 'admissions' | 'further' | 'answered'>,
+  { admissions, further, onAnswer }: Pick<ReviewServerOptions, 'admissions' | 'further' | 'onAnswer'>,
 ): Promise<Answer> {
   const path = request.url?.split('?')[0]
   if (path === undefined || !PATHS.has(path)) return { status: 404, body: { error: 'not found' } }
   if (request.method !== 'POST') return { status: 405, body: { error: 'expected POST' } }
-  const text = await readBody(request, MOST_BYTES)
-  if (text === undefined) return { status: 413, body: { error: `expected at most ${MOST_BYTES} bytes` } }
+  const text = await readBody(request, MAX_BODY_BYTES)
+  if (text === undefined) return { status: 413, body: { error: `expected at most ${MAX_BODY_BYTES} bytes` } }
   const body = parsed(text)
   const review =
     path === MUTATE_PATH
       ? answerMutation(body, admissions, further.mutate)
-      : await answerReview(body, admissions, further.ask)
+      : await answerReview(body, admissions, further.validate)
   if (review !== undefined && path !== MUTATE_PATH)
-    answered?.(body, review, path === VALIDATE_METADATA_PATH ? 'metadata' : 'spec')
+    onAnswer?.(body, review, path === VALIDATE_METADATA_PATH ? 'metadata' : 'spec')
   return review === undefined
     ? { status: 400, body: { error: 'expected an AdmissionReview of admission.k8s.io/v1' } }
     : { status: 200, body: review }

@@ -1,28 +1,30 @@
-// What must hold among the rows of the journal, whatever happened: each rule a question that finds the rows which contradict it. Processes journal
-// meanwhile, so whatever is the affair of a moment counts only when it is older than some minutes.
+// Consistency rules of the journal: each rule is a query that returns the rows that violate it. Processes write
+// meanwhile, so temporary states count only after some minutes.
 
 import { type RawBuilder, sql } from 'kysely'
 import type { Journal } from './reader.ts'
 
-/** `bad`: rows contradict each other. `warn`: something was left behind, or is slow; nothing is lost. */
+/** `bad`: rows contradict each other. `warn`: leftover rows or delays; no data is lost. */
 export interface ConsistencyRule {
   readonly name: string
   readonly severity: 'bad' | 'warn'
-  /** What holds otherwise. */
+  /** The rule, as text for the message. */
   readonly expected: string
-  /** @returns rows of `told`: which object, and what of it. */
+  /**
+   * @returns rows with the column `told`: the object and the violation.
+   */
   readonly query: (cluster: string) => RawBuilder<{ told: string }>
 }
 
 export interface ViolatedRule extends ConsistencyRule {
   readonly violations: readonly string[]
-  /** There are more than those that are named. */
+  /** True if there are more violations. */
   readonly isTruncated: boolean
 }
 
-/** So many contradictions of a rule are named. */
+/** Maximum number of reported violations of a rule. */
 export const MOST_NAMED = 20
-/** The newest events of the journal that the rules about events go through. */
+/** Number of the newest events that the rules about events check. */
 export const MOST_CHECKED_EVENTS = 100_000
 
 const NEWEST = (cluster: string) => sql`newest as materialized (
@@ -37,7 +39,7 @@ export const RULES: readonly ConsistencyRule[] = [
     name: 'lost-event',
     severity: 'bad',
     expected: 'each object to be there by an event',
-    // Retention takes whole days of events, and leaves the object.
+    // Retention removes whole days of events and keeps the object.
     query: (cluster) => sql`select ${OBJECT} || ': version ' || o.resource_version || ' of ' || o.updated_at as told
       from object o where o.cluster = ${cluster} and not o.deleted
         and o.updated_at > (select min(at) + interval '1 day' from watch_event) and o.updated_at < now() - ${OLD}
@@ -187,7 +189,7 @@ export const RULES: readonly ConsistencyRule[] = [
   },
 ]
 
-/** The rules that are broken. */
+/** Returns the violated rules. */
 export async function violatedRules(
   { db, cluster }: Journal,
   rules: readonly ConsistencyRule[] = RULES,
@@ -208,11 +210,11 @@ export async function violatedRules(
 
 export interface SequenceGaps {
   readonly events: number
-  /** Numbers between the first and the last of them that no event has. */
+  /** Numbers between the first and the last event without an event. */
   readonly without: number
 }
 
-/** Of the newest events: a number without an event is what a transaction drew that did not commit, or of a row that retention took. */
+/** Gaps in the numbers of the newest events: numbers of transactions that did not commit, or of pruned rows. */
 export async function sequenceGaps({ db, cluster }: Journal): Promise<SequenceGaps> {
   const question = sql<SequenceGaps>`(with ${NEWEST(cluster)}
     select count(*) as events, coalesce(max(seq) - min(seq) + 1 - count(distinct seq), 0) as without from newest)`
@@ -227,7 +229,7 @@ export interface OpenRun {
   readonly description: string
 }
 
-/** The open jobs that are older than some minutes, the oldest first. */
+/** Open jobs older than some minutes, the oldest first. */
 export async function openRuns({ db, cluster }: Journal, most: number): Promise<readonly OpenRun[]> {
   return await db
     .selectFrom('job as j')

@@ -1,4 +1,4 @@
-// What people ask about what happened: the events of an object, the run behind one, what it wrote, and what is waited for.
+// Queries of users about events: the events of an object, the run behind an event, the run's writes, and pending wakes.
 
 import { sql } from 'kysely'
 import type { GroupKind, Projection } from '../../../workflows/kit/index.ts'
@@ -13,7 +13,7 @@ export interface EventRecord {
   readonly version: number
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
   readonly source: 'watch' | 'relist' | 'write'
-  /** Workflow ID of the run that wrote it; null: somebody else. */
+  /** Workflow ID of the run that wrote this version; null: another writer. */
   readonly writer: string | null
   readonly projection: Projection
   readonly outcome: 'wake' | 'ignored' | 'stale'
@@ -22,7 +22,7 @@ export interface EventRecord {
 
 export interface RunRecord {
   readonly workflowID: string
-  /** Null: Temporal has not been asked to start it yet. */
+  /** Null: the run is not started in Temporal yet. */
   readonly runID: string | null
   readonly controller: string
   readonly uid: string
@@ -57,7 +57,10 @@ export interface PendingWake {
   readonly cause: string
 }
 
-/** The newest events of an object that tell something, in the order of its versions; with `most` 1 the newest, whatever it tells. */
+/**
+ * The newest events of an object that changed its projection, in the order of versions. With `most` 1: the newest event
+ * of any kind.
+ */
 export async function eventsOf(
   { db, cluster }: Journal,
   uid: string,
@@ -71,7 +74,7 @@ export async function eventsOf(
     ])
     .where('uid', '=', uid)
     .where('cluster', '=', cluster)
-    // Echoes, and what changed nothing that the journal keeps, take no room of others.
+    // Leaves out own-write events and events without a journaled change, so that they do not use up the limit.
     .$if(most > 1, (events) =>
       events
         .where('outcome', '<>', 'stale')
@@ -80,11 +83,11 @@ export async function eventsOf(
     .orderBy('resource_version', 'desc')
     .limit(most)
     .execute()
-  // News may come late: the version says what was before what.
+  // Events may be journaled late; the version gives their order.
   return rows.toSorted((left, right) => left.version - right.version || left.seq - right.seq)
 }
 
-/** The run of this workflow ID. */
+/** Returns the run with this workflow ID. */
 export async function runOf({ db, cluster }: Journal, workflowID: string): Promise<RunRecord | undefined> {
   return await db
     .selectFrom('job')
@@ -97,7 +100,11 @@ export async function runOf({ db, cluster }: Journal, workflowID: string): Promi
     .executeTakeFirst()
 }
 
-/** What a run wrote, in order; its ID is of one cluster. @param object of this one alone, as actions name it. */
+/**
+ * The writes of a run, in order. The workflow ID belongs to one cluster.
+ *
+ * @param object only writes of this object, as named in actions.
+ */
 export async function writesOf({ db }: Journal, workflowID: string, object?: string): Promise<readonly WriteRecord[]> {
   const rows = await db
     .selectFrom('action')
@@ -113,7 +120,7 @@ export async function writesOf({ db }: Journal, workflowID: string, object?: str
   return rows.toSorted((left, right) => left.seq - right.seq)
 }
 
-/** The wake that is still to come. */
+/** The pending wake of a subject. */
 export async function wakeOf(
   { db, cluster }: Journal,
   controller: string,
@@ -130,7 +137,7 @@ export async function wakeOf(
     .executeTakeFirst()
 }
 
-/** The objects for which the jobs of these wait; by uid. */
+/** The objects that the subjects' jobs wait for, by uid. */
 export async function awaitedByAll(
   { db, cluster }: Journal,
   controllers: readonly string[],
@@ -151,7 +158,7 @@ export async function awaitedByAll(
   return found
 }
 
-/** Of each of these its last event in a job, as its status has the job's ID; by uid. */
+/** The last event of each object whose status has this job ID, by uid. */
 export async function lastEventsIn(
   { db, cluster }: Journal,
   uids: readonly string[],
@@ -167,7 +174,7 @@ export async function lastEventsIn(
           .select(['watch_event.uid as uid', 'at', 'type', 'projection'])
           .whereRef('watch_event.uid', '=', 'u.uid')
           .where('cluster', '=', cluster)
-          // Leaves the partitions before out; clocks of machines differ.
+          // Excludes older partitions. The margin covers differences between the clocks of machines.
           .where('at', '>=', new Date(since.getTime() - HOUR))
           .where(sql<boolean>`projection #>> '{status,jobID}' = ${jobID}`)
           .orderBy('resource_version', 'desc')

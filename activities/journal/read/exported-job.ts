@@ -1,35 +1,37 @@
-// All that the journal has of one job: the row of its run, the jobs that the run hosts, what it wrote, and the events of the objects that it had to do
-// with. Bodies and secrets are in none of these rows, so they may be given away as they are.
+// Exports all rows of one job: its run, the jobs that the run hosts, its writes, and the events of the objects
+// involved. The rows contain no bodies and no secrets, so they may be shared.
 
 import { sql } from 'kysely'
 import type { Json } from '../database.ts'
 import type { Journal } from './reader.ts'
 
-/** A row as it is in its table. */
+/** An unchanged row of a table. */
 export type Row = Json
 
 export interface ExportedRows {
-  /** Of `job`: the run. Undefined: it was pruned. */
+  /** The row of `job`. Undefined: it was pruned. */
   readonly job: Row | undefined
   readonly hostedJobs: readonly Row[]
-  /** Of `action`, in order. */
+  /** Rows of `action`, in order. */
   readonly writes: readonly Row[]
-  /** Of `watch_event`, of the run's objects from the event on that began it; in order. */
+  /** Rows of `watch_event` of the run's objects, from the event that started the run; in order. */
   readonly events: readonly Row[]
   readonly awaited: readonly Row[]
   readonly wakes: readonly Row[]
-  /** The tables of which there are more rows than are exported. */
+  /** Tables with more rows than the export contains. */
   readonly cut: readonly string[]
-  /** How many rows about objects that the asker may not see are left out (`pawl api`). Absent: none. */
+  /** Number of rows that `pawl api` left out because the user may not see their objects. Absent: none. */
   readonly unseen?: number
 }
 
-/** So many rows of a table are exported at most, the newest. */
+/** Maximum number of exported rows of a table; the newest are exported. */
 export const MOST_EXPORTED = 20_000
-// A clock of a worker may be before that of the bridge.
+// A worker's clock may be behind the bridge's clock.
 const MARGIN_MS = 60_000
 
-/** @param uid of the object whose job it is. */
+/**
+ * @param uid the object that the job belongs to.
+ */
 export async function exportedRows({ db, cluster }: Journal, workflowID: string, uid: string): Promise<ExportedRows> {
   const job = await db
     .selectFrom('job')
@@ -72,7 +74,11 @@ export async function exportedRows({ db, cluster }: Journal, workflowID: string,
   }
 }
 
-/** The events of these numbers, of whatever object: those that woke a run. @param since nothing before. */
+/**
+ * The events with these numbers, of any object: those that woke a run.
+ *
+ * @param since excludes earlier events.
+ */
 export async function eventsAt(
   { db, cluster }: Journal,
   seqs: readonly number[],
@@ -84,13 +90,13 @@ export async function eventsAt(
     .selectAll()
     .where(sql<boolean>`seq = any(${[...seqs]}::int8[])`)
     .where('cluster', '=', cluster)
-    // Leaves the partitions before out; clocks of machines differ.
+    // Excludes older partitions. The margin covers differences between the clocks of machines.
     .where('at', '>=', new Date(since.getTime() - MARGIN_MS))
     .orderBy('seq')
     .execute()
 }
 
-/** When the last event came before the run began: it, or a later one, led to it. */
+/** The time of the last waking event before the run began: this event, or a later one, started the run. */
 async function beginOf({ db, cluster }: Journal, uid: string, startedAt: Date | undefined): Promise<Date | undefined> {
   if (startedAt === undefined) return undefined
   const { at } = await db

@@ -1,4 +1,5 @@
-// Jobs of roots that people are told of by Events on their objects: those that last, those that have lasted, and those that do not come on.
+// Queries over jobs: root jobs that Pawl reports by Events on their objects, and past runs to replay against a new
+// build.
 
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../database.ts'
@@ -13,11 +14,10 @@ export interface ReportableJob {
   readonly name: string
   readonly cause: string
   readonly phase: string | null
-  /** Null while it goes on. */
   readonly outcome: string | null
   readonly startedAt: Date
   readonly finishedAt: Date | null
-  /** Since when it is in its phase. */
+  /** Start of the current phase. */
   readonly since: Date
 }
 
@@ -26,20 +26,23 @@ export interface ReportableJobsQuery {
   readonly controllers: readonly string[]
   readonly what: 'lasting' | 'ended' | 'stalled'
   readonly now: Date
-  /** Of lasting and ended ones: how long at least. Of stalled ones: how long in one phase. */
+  /** For lasting and ended jobs: the minimum duration. For stalled jobs: the minimum time in one phase. */
   readonly forMs: number
-  /** Those that began, or ended, before are not told any more; of stalled ones nothing is too old. */
+  /** Jobs that began (lasting) or ended (ended) earlier are not reported. Stalled jobs have no limit. */
   readonly withinMs: number
-  /** No runs of these. */
+  /** Workflow IDs to exclude. */
   readonly known: readonly string[]
-  /** At most so many of a namespace, and at most so many of all. */
+  /** Maximum number per namespace, and in total. */
   readonly mostOfNamespace: number
   readonly most: number
 }
 
 const SINCE = sql`coalesce((j.phases -> -1 ->> 'at')::timestamptz, j.started_at)`
 
-/** Of each namespace the oldest, first the first of each. What has an owner is no root: its parent is told of. */
+/**
+ * The oldest jobs of each namespace; the first job of every namespace comes first. Objects with an owner are excluded,
+ * because their root is reported.
+ */
 export async function reportableJobs(
   db: Kysely<Database>,
   query: ReportableJobsQuery,
@@ -71,22 +74,24 @@ function conditionOf({ what, forMs, withinMs }: ReportableJobsQuery, now: Date) 
   }
 }
 
-// The runs of a time that is over or goes on: what an upgrade is tried with.
-
 export interface PastRun {
   readonly workflowID: string
   readonly controller: string
   readonly namespace: string
   readonly name: string
-  /** Null: it goes on. */
+  /** Null while the job is open. */
   readonly outcome: string | null
   readonly startedAt: Date
 }
 
-/** So many runs at most, the newest. */
+/** Maximum number of runs; the newest are returned. */
 export const MOST_PAST_RUNS = 10_000
 
-/** Those that have begun since then, the earliest first. @param namespace undefined: all. */
+/**
+ * Runs that began since then, the earliest first.
+ *
+ * @param namespace undefined: all.
+ */
 export async function pastRuns(
   { db, cluster }: Journal,
   since: Date,
@@ -97,7 +102,7 @@ export async function pastRuns(
     .select(['workflow_id as workflowID', 'controller', 'namespace', 'name', 'outcome', 'started_at as startedAt'])
     .where('cluster', '=', cluster)
     .where('started_at', '>=', since)
-    // Temporal has not been asked to start it yet.
+    // Excludes runs that are not started in Temporal yet.
     .where('run_id', 'is not', null)
     .$if(namespace !== undefined, (query) => query.where('namespace', '=', namespace ?? ''))
     .orderBy('started_at', 'desc')

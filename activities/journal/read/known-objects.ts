@@ -1,4 +1,4 @@
-// What the journal knows of objects and their children: which there are, and in which version. No bodies.
+// Reads the journaled versions of an object and its children, without bodies.
 
 import { type Kysely, sql } from 'kysely'
 import {
@@ -16,24 +16,30 @@ export interface KnownObject extends GroupKind {
   readonly uid: string
   readonly namespace: string
   readonly name: string
-  /** The reference that controls it, as it says of itself. */
+  /** The controlling owner reference as written in the object. */
   readonly owner: OwnerReference | null
   readonly version: number
   readonly deleted: boolean
-  /** Nobody saw the deletion: a list lacked the object, and a newer one that has it is right. */
+  /**
+   * A list did not contain the object, and no DELETED event was received. A newer list that contains the object takes
+   * precedence.
+   */
   readonly presumedDeleted: boolean
 }
 
 export interface KnownFamily {
-  /** Undefined: the journal has never heard of it. */
+  /** Undefined: the journal has no row of the object. */
   readonly self: KnownObject | undefined
-  /** What it controls, also what is deleted. */
+  /** The objects that it controls, including deleted ones. */
   readonly children: readonly KnownObject[]
-  /** The kinds (`groupKindText`) of which everything that there was at some time is known; of others a missing row says nothing. */
+  /** Kinds (`groupKindText`) that were listed completely; for other kinds a missing row proves nothing. */
   readonly listedKinds: ReadonlySet<string>
 }
 
-/** The families of these objects, in their order; one query. Namespaces bound what others can make it read: references are anybody's to write. */
+/**
+ * Reads each owner with its children, in the order of the owners, by one query. The condition on namespaces limits the
+ * rows that owner references of other users can make it read.
+ */
 export async function knownFamilies(
   db: Kysely<Database>,
   cluster: string,
@@ -75,12 +81,16 @@ function isSameObject(object: KnownObject, owner: Owner): boolean {
   return object.uid === owner.uid && isSameGroupKind(object, owner)
 }
 
-/** Whether what is known is a child of this owner (kit/run/owners.ts). */
+/** Whether the journaled object is a child of this owner (kit/run/owners.ts). */
 export function isKnownChild({ namespace, owner: reference }: KnownObject, owner: Owner): boolean {
   return reference !== null && isChildOf({ metadata: { namespace, ownerReferences: [reference] } }, owner)
 }
 
-/** The family with what is told of it beside the journal, in order of time: the newer version of an object counts. */
+/**
+ * Combines the family with newer states in order of time. Of each object the newer version counts.
+ *
+ * @param told states that the journal may not contain yet.
+ */
 export function withNewerObjects(family: KnownFamily, owner: Owner, told: readonly KnownObject[]): KnownFamily {
   if (told.length === 0) return family
   const before = family.self === undefined ? family.children : [family.self, ...family.children]

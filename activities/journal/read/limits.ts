@@ -1,10 +1,11 @@
-// How much a question reads at most. Apart from the questions: who tells people of a limit need not load a database's client.
+// Row limits of queries. They are separate from the queries, so that printing a limit does not load the database
+// client.
 
-/** So many objects of a kind are listed, and so many children of a level are looked at. */
+/** Maximum number of listed objects of a kind, and of children of one level. */
 export const MOST_LISTED = 10_000
-/** Of one object. */
+/** Maximum number of events of one object. */
 export const MOST_EVENTS = 500
-/** Of one run. */
+/** Maximum number of writes of one run. */
 export const MOST_WRITES = 200
-/** No more that wait for a turn are counted before one. */
+/** Maximum number of counted wakes that come before a wake. */
 export const MOST_AHEAD = 1000

@@ -1,4 +1,4 @@
-// Where things are of which only an ID is known, for who has to judge whether somebody may see them.
+// Finds the kind, namespace and name of objects by their uid, to check whether a user may see them.
 
 import { sql } from 'kysely'
 
@@ -7,12 +7,12 @@ import type { Journal } from './reader.ts'
 
 export interface LocatedObject extends GroupKind {
   readonly uid: string
-  /** Empty: in none. */
+  /** Empty for cluster-scoped objects. */
   readonly namespace: string
   readonly name: string
 }
 
-/** Of objects, by uid; what is not in the journal is not in the answer. */
+/** Locations of objects by uid. Objects without a row are missing. */
 export async function locationsOf(
   { db, cluster }: Journal,
   uids: readonly string[],
@@ -27,7 +27,7 @@ export async function locationsOf(
   return new Map(rows.map((row) => [row.uid, row]))
 }
 
-/** Of the objects whose runs these are, by workflow ID. */
+/** Locations of the runs' objects by workflow ID. */
 export async function locationsOfRuns(
   journal: Journal,
   workflowIDs: readonly string[],
@@ -51,7 +51,7 @@ export async function locationsOfRuns(
   )
 }
 
-/** The namespaces in which the journal has objects of a kind, each found by one step in an index; at most so many. */
+/** The namespaces with journaled objects of a kind, at most `most`. One index step finds each namespace. */
 export async function namespacesOf(
   { db, cluster }: Journal,
   { group, kind }: GroupKind,

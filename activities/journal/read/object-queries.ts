@@ -1,4 +1,5 @@
-// What people ask of objects: which there are, and the newest job of each. Bounded by indexes: a kind with its namespace, a name, an owner.
+// Queries of users about objects and their newest jobs. Each is bounded by an index: a kind and namespace, a name, or
+// an owner.
 
 import { sql } from 'kysely'
 import { type GroupKind, isChildOf, type Owner, type Projection } from '../../../workflows/kit/index.ts'
@@ -6,7 +7,7 @@ import type { Json } from '../database.ts'
 import { MOST_LISTED } from './limits.ts'
 import type { Journal } from './reader.ts'
 
-/** What `kubectl get -o name` says, with its namespace. */
+/** An object's name with its namespace, as `kubectl get -o name` prints it. */
 export interface ObjectName {
   readonly namespace: string
   readonly name: string
@@ -20,7 +21,7 @@ export interface ObjectRecord extends GroupKind, ObjectName {
   readonly updatedAt: Date
 }
 
-/** A job of an object, in a run of its own or hosted by another's. */
+/** A job of an object, with its own run or hosted by another run. */
 export interface JobRecord {
   readonly uid: string
   readonly workflowID: string
@@ -29,7 +30,7 @@ export interface JobRecord {
   readonly cause: string
   readonly phase: string | null
   readonly phases: readonly { readonly phase: string; readonly at: string }[]
-  /** Null while it goes on. */
+  /** Null while the job is open. */
   readonly outcome: string | null
   readonly lastError: Json | null
   readonly startedAt: Date
@@ -41,7 +42,7 @@ const COLUMNS = [
   ...(['deleted', 'projection', 'updated_at as updatedAt'] as const),
 ] as const
 
-/** The kinds that the bridge follows. */
+/** The kinds that the bridge watches. */
 export async function followedKinds({ db, cluster }: Journal): Promise<readonly GroupKind[]> {
   return await db
     .selectFrom('watch_checkpoint')
@@ -54,7 +55,11 @@ export async function followedKinds({ db, cluster }: Journal): Promise<readonly 
 
 type Namespaces = string | readonly string[] | undefined
 
-/** Those that live, by namespace and name. @param place its namespace, or several; undefined: all. */
+/**
+ * The existing objects of a kind, by namespace and name.
+ *
+ * @param place one namespace or several; undefined: all.
+ */
 export async function listObjects(
   journal: Journal,
   of: GroupKind,
@@ -63,7 +68,7 @@ export async function listObjects(
   return await livingObjectsIn(journal, of, place).select(COLUMNS).execute()
 }
 
-/** The names of the same ones, for whom thousands of projections would be read in vain. */
+/** The same objects without their projections, for callers that need only names. */
 export async function listNames(journal: Journal, of: GroupKind, place: Namespaces): Promise<readonly ObjectName[]> {
   return await livingObjectsIn(journal, of, place).select(['namespace', 'name']).execute()
 }
@@ -82,7 +87,7 @@ function livingObjectsIn({ db, cluster }: Journal, { group, kind }: GroupKind, p
     .limit(MOST_LISTED)
 }
 
-/** All that had the name, as far as the journal has them: first what lives, then the newest. */
+/** All journaled objects with this name: the existing one first, then the newest. */
 export async function objectsNamed(
   { db, cluster }: Journal,
   of: GroupKind & { readonly namespace: string; readonly name: string },
@@ -101,7 +106,7 @@ export async function objectsNamed(
     .execute()
 }
 
-/** By its uid, whatever kind it has. */
+/** The object with this uid, of any kind. */
 export async function objectOf({ db, cluster }: Journal, uid: string): Promise<ObjectRecord | undefined> {
   return await db
     .selectFrom('object')
@@ -112,7 +117,7 @@ export async function objectOf({ db, cluster }: Journal, uid: string): Promise<O
     .executeTakeFirst()
 }
 
-/** What these control, also what was deleted since. */
+/** The objects controlled by these owners, including objects deleted since `since`. */
 export async function childrenOf(
   { db, cluster }: Journal,
   owners: readonly Owner[],
@@ -133,15 +138,15 @@ export async function childrenOf(
   const byUid = new Map(owners.map((owner) => [owner.uid, owner]))
   return rows.flatMap(({ owner: uid, ...row }) => {
     const owner = byUid.get(uid ?? '')
-    // Owner references are anybody's to write.
+    // Any user may write owner references, so the full rule is checked.
     return owner !== undefined && isChildOf(row.projection, owner) ? [{ ...row, owner: owner.uid }] : []
   })
 }
 
-/** As runs end that only put a finalizer on, or say that the object is paused (`RunResult`). */
+/** Outcome of runs without a job: they only added a finalizer, or observed that the object is paused (`RunResult`). */
 const FINALIZER_ONLY = 'Guarded'
 
-/** Of each of these the newest job that began in the time; by uid. A run that ended without having a job is none. */
+/** The newest job of each object that began in the period, by uid. Runs that ended without a job are excluded. */
 export async function newestJobs(
   { db, cluster }: Journal,
   uids: readonly string[],
@@ -170,10 +175,10 @@ export async function newestJobs(
   return new Map(rows.map((row) => [row.uid, row]))
 }
 
-/** So many jobs of an object are looked at. */
+/** Maximum number of jobs of one object. */
 const MOST_JOBS = 50
 
-/** The jobs of an object, the newest first: all, those with an ID, or those that were jobs of a run. */
+/** The jobs of an object, newest first: all jobs, those with this job ID, or those of this run. */
 export async function jobsOf(
   { db, cluster }: Journal,
   uid: string,

@@ -1,7 +1,8 @@
-// All that people ask of the journal, as one value: who asks need not know whether a database answers, or `pawl api`.
+// All queries of users as one value, so that callers need not know whether a database or `pawl api` answers.
 //
-//   Q1. What is asked and answered is data: values of JSON, times, and maps by uid. worker/api/wire.ts says how it travels.
-//   Q2. A question added here travels only when it is judged (worker/api/judged.ts), which the types see to.
+//   Q1. Arguments and answers are data: JSON values, times, and maps by uid. worker/api defines the wire format; the
+//       names of these functions are part of it.
+//   Q2. The types require an authorization rule in worker/api for every query.
 
 import { awaitedByAll, eventsOf, lastEventsIn, runOf, wakeOf, writesOf } from './event-queries.ts'
 import {
@@ -45,10 +46,10 @@ type Query<Read> = Read extends (journal: Journal, ...args: infer Args) => infer
 export type QueryName = keyof typeof READS
 export type JournalQueries = { readonly [Name in QueryName]: Query<(typeof READS)[Name]> }
 
-/** The questions, answered by a database. */
+/** The queries, answered by a database. */
 export function queriesOf(journal: Journal): JournalQueries {
   const answers = Object.entries(READS).map(([name, read]) => {
-    // Each with the arguments that its own type says.
+    // The types of JournalQueries check the arguments.
     const ask = read as (journal: Journal, ...args: readonly unknown[]) => unknown
     return [name, (...args: readonly unknown[]) => ask(journal, ...args)]
   })

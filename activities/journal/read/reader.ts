@@ -1,19 +1,22 @@
-// The journal for those who only ask: a connection through which no write compiles, and none is taken by the server.
+// A read-only connection to the journal: writes neither compile nor are accepted by the server.
 
 import type { ReadonlyKysely } from 'kysely/readonly'
 import { type Database, type DatabaseOptions, openDatabase } from '../database.ts'
 
 export type Reader = ReadonlyKysely<Database>
 
-/** What is asked: the journal, of one cluster. */
+/** The journal of one cluster. */
 export interface Journal {
   readonly db: Reader
-  /** Its name in the journal: another one may have objects of the same uids, as one that was made of a copy. */
+  /**
+   * The cluster's name in the journal. Another cluster may have objects with the same uids, for example a restored
+   * copy.
+   */
   readonly cluster: string
 }
 
-/** The caller ends it with `destroy()`. */
+/** Opens a reader; the caller closes it with `destroy()`. */
 export function openReader(url: string, maxConnections = 2, limits: Omit<DatabaseOptions, 'readOnly'> = {}): Reader {
-  // The library's own way to the narrower type: at run time both are the same.
+  // kysely has no cast to the narrower type; at run time both are the same.
   return openDatabase(url, maxConnections, { ...limits, readOnly: true }) as never
 }

@@ -1,14 +1,15 @@
-// What the bridge asks of the journal about events that have just arrived: which wait, and which it knows.
+// Queries of the bridge about received events: which must wait for the answer of a write, and which are already
+// journaled.
 
 import { type Kysely, sql } from 'kysely'
 import type { GroupKind, Projection } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
 import { livingObjects } from '../conditions.ts'
 
-/** Events of one kind that have arrived. */
+/** Received events of one kind. */
 export interface ReceivedEvents extends GroupKind {
   readonly cluster: string
-  /** The objects, as actions name them (`objectText`). */
+  /** The objects as named in actions (`objectText`). */
   readonly objects: readonly string[]
   readonly versions: readonly ReceivedVersion[]
 }
@@ -16,23 +17,24 @@ export interface ReceivedEvents extends GroupKind {
 export interface ReceivedVersion {
   readonly uid: string
   readonly version: number
-  /** The object is gone. */
+  /** The event is a deletion. */
   readonly gone: boolean
 }
 
 export interface ReceivedEventsState {
-  /** Those of the objects whose events must wait for the answer of a write (actions.ts, A2). */
+  /** Objects whose events must wait for the answer of a write (actions.ts, A2). */
   readonly held: ReadonlySet<string>
-  /** Writes of the objects that hold no longer and were never answered for: who made them has died, as a rule. */
+  /** Writes whose hold time is over and that have no answer, usually because their process died. */
   readonly unanswered: readonly UnansweredWrite[]
   /**
-   * `versionKey` of those that say nothing new: echoes of what runs have written, and what the watch repeats. They need no row.
+   * `versionKey` of the events that are already journaled: own writes of runs and repeated watch events. They need no
+   * row.
    */
   readonly known: ReadonlySet<string>
 }
 
 export interface UnansweredWrite {
-  /** As actions name it. */
+  /** The object as named in actions. */
   readonly object: string
   /** Workflow ID of the run. */
   readonly writer: string
@@ -44,7 +46,11 @@ export function versionKey({ uid, version }: Pick<ReceivedVersion, 'uid' | 'vers
   return `${uid} ${version}`
 }
 
-/** One statement, so that what is known of an object is at least as new as that it is not held. @param since of the oldest action that still holds. */
+/**
+ * One statement, so that the known versions are at least as new as the list of held objects.
+ *
+ * @param since start of the oldest action that still holds its object.
+ */
 export async function checkReceivedEvents(
   db: Kysely<Database>,
   { cluster, group, kind, objects, versions }: ReceivedEvents,
@@ -70,7 +76,7 @@ export async function checkReceivedEvents(
   return { held, unanswered: open.filter(({ holds }) => !holds), known: new Set(known) }
 }
 
-/** What the journal has of the declared fields of those that live, by `versionKey`. */
+/** The stored projections of existing objects, by `versionKey`. */
 export async function readProjections(
   db: Kysely<Database>,
   { cluster, ...of }: GroupKind & { readonly cluster: string },

@@ -1,4 +1,4 @@
-// The newest known state of objects. Read-only: only journalEvents writes these rows.
+// Reads subjects with their owners and hosts from the journal. Only journalEvents writes these rows.
 
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import {
@@ -14,10 +14,13 @@ import { listedKinds, isChildRow } from '../conditions.ts'
 
 export type JournaledObject = Selectable<ObjectTable>
 
-/** Whether an object's controlling owner is there. `unknown`: the owner's kind was not listed yet, so that a missing row says nothing. */
+/**
+ * Whether an object's controlling owner exists. `unknown`: the owner's kind is not listed yet, so a missing row proves
+ * nothing.
+ */
 export type OwnerState = 'present' | 'gone' | 'unknown'
 
-/** An object of a cluster, by its kind and uid. */
+/** Identifies an object by cluster, kind and uid. */
 export interface ObjectID extends GroupKind {
   readonly cluster: string
   readonly uid: string
@@ -26,33 +29,34 @@ export interface ObjectID extends GroupKind {
 export interface SubjectState {
   readonly object: JournaledObject
   readonly owner: OwnerState
-  /** The kind that the controlling reference names. */
+  /** Kind in the controlling owner reference. */
   readonly ownerKind: GroupKind | undefined
-  /** The owner and its own owner, as far as they are there and the object is their child (kit/run/owners.ts). */
+  /** The owner and its owner, if they exist and the child relation is valid (kit/run/owners.ts). */
   readonly ancestors: readonly Ancestor[]
-  /** The lanes that the open run of these jobs serves; null: all, also where none is open. */
+  /** Partitions that the open run of the ancestors' jobs handles; null: all, or no open run. */
   readonly hostPartitions: readonly string[] | null
 }
 
 export interface Ancestor extends GroupKind {
-  /** Of the job that it has unfinished; undefined: none. */
+  /** Its unfinished job; undefined: none. */
   readonly jobID: string | undefined
 }
 
-/** What stands above a subject, for its controller. */
+/** The owner's state and the hosting job, for the subject's controller. */
 export interface Parents {
   readonly owner: OwnerState
-  /** Of the job that hosts it. */
+  /** The job that hosts the subject. */
   readonly jobID: string | undefined
 }
 
 /**
- * What of those above hosts the subject.
+ * Determines the job that hosts the subject.
  *
- * @param hosts the kinds whose runs may, the nearest first. An owner of another kind hands no jobs down: with it the subject would wait for ever, so it counts as alone.
- * Empty for kinds that nobody hosts, such as those of users: of whatever kind their owner is, only whether it is there matters.
- * @returns `jobID` of the nearest that has a job unfinished: a hosted owner may not show yet that it has begun. Undefined, too, when the run of
- * that job does not serve the lane of the object: then nobody hosts it.
+ * @param hosts kinds whose runs may host it, the nearest first. An owner of another kind never passes a job down, so
+ * the subject counts as having no owner. Empty for kinds that are never hosted, such as kinds of users: then the kind
+ * of the owner does not matter.
+ * @returns `jobID` of the nearest ancestor with an unfinished job, because a hosted owner may not show its job yet.
+ * Undefined if that run does not handle the subject's partition.
  */
 export function parentsOf(
   { owner, ownerKind, ancestors, hostPartitions }: Omit<SubjectState, 'object'>,
@@ -71,7 +75,10 @@ function isKind(one: GroupKind, kind: GroupKind | undefined): boolean {
   return kind !== undefined && isSameGroupKind(one, kind)
 }
 
-/** Objects of one cluster with the states of their owners, in the order of the IDs; undefined for those that were never there. One query. */
+/**
+ * Objects of one cluster with the states of their owners, in the order of the IDs; undefined for unknown objects. One
+ * query.
+ */
 export async function readSubjects(
   db: Kysely<Database>,
   ids: readonly ObjectID[],
@@ -115,7 +122,7 @@ function ancestorsOf(rows: readonly (AncestorRow | null)[]): readonly Ancestor[]
   return rows.flatMap((row) => (row === null ? [] : [{ ...row, jobID: row.jobID ?? undefined }]))
 }
 
-/** What is asked of an object's owner; no row where nothing is known of it. The columns are those by which it may have an owner itself. */
+/** Selects the owner's row; no row if the owner is unknown. The columns allow joining the owner's own owner. */
 const ownerRow = (child: string): RawBuilder<unknown> => {
   const running = sql`case when not deleted and projection #>> '{status,jobID}' is distinct from projection #>> '{status,jobIDFinished}'
     then projection #>> '{status,jobID}' end`
@@ -136,7 +143,7 @@ function stateOfOwner(
   return watchedKinds.includes(kind) ? 'unknown' : 'gone'
 }
 
-/** A version of the kind that a LIST over all namespaces must not be older than; undefined when none is known. */
+/** The minimum version for a LIST over all namespaces; undefined if no version is known. */
 export async function newestVersionAnywhere(
   db: Kysely<Database>,
   cluster: string,
@@ -151,8 +158,8 @@ export async function newestVersionAnywhere(
 }
 
 /**
- * A version of the kind that a LIST must not be older than: the newest journaled one in the namespace, else the kind's checkpoint.
- * Undefined when neither is known.
+ * The minimum version for a LIST in a namespace: the newest journaled version there, otherwise the kind's checkpoint.
+ * Undefined if neither is known.
  */
 export async function newestVersion(
   db: Kysely<Database>,

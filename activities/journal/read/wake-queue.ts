@@ -1,4 +1,4 @@
-// Who waits for a turn: subjects whose wakes are due, may start a run, and nobody has taken yet. In the order in which they come (write/wakes.ts, W6).
+// Due wakes that may start a run and are not leased, in the order in which they are claimed (write/wakes.ts, W6).
 
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../database.ts'
@@ -8,28 +8,28 @@ import { MOST_AHEAD } from './limits.ts'
 import type { Journal } from './reader.ts'
 
 export interface QueuePosition {
-  /** Since when. */
+  /** Time since which the wake is due. */
   readonly due: Date
-  /** How many of its namespace come before it; `MOST_AHEAD`: as many or more. */
+  /** Number of earlier wakes in its namespace; `MOST_AHEAD` means this many or more. */
   readonly ahead: number
 }
 
 export interface WaitingWakesQuery {
   readonly cluster: string
   readonly controllers: readonly string[]
-  /** No wakes of subjects in these. */
+  /** Excludes wakes of subjects in these partitions. */
   readonly unhandledPartitions: readonly UnhandledPartitions[]
-  /** Those that are due since then. */
+  /** Includes only wakes that are due at this time. */
   readonly since: Date
   readonly now: Date
-  /** No wakes of these versions. */
+  /** Versions to exclude. */
   readonly known: readonly number[]
-  /** At most so many of a namespace, and at most so many of all. */
+  /** Maximum number per namespace, and in total. */
   readonly mostOfNamespace: number
   readonly most: number
 }
 
-/** Of each namespace those that wait longest, first the first of each. */
+/** The longest-waiting wakes of each namespace; the first of every namespace comes first. */
 export async function waitingWakes(
   db: Kysely<Database>,
   query: WaitingWakesQuery,
@@ -50,7 +50,7 @@ export async function waitingWakes(
   return rows
 }
 
-/** Of these subjects those that wait; by uid. */
+/** Queue positions of these subjects' waiting wakes, by uid. */
 export async function waitingOf(
   { db, cluster }: Journal,
   controllers: readonly string[],
@@ -73,7 +73,7 @@ function isUnleased(now: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(w.lease_until is null or w.lease_until <= ${now})`
 }
 
-// What came in one batch is due at one time.
+// Wakes of one batch have the same due time; their versions give the order.
 const AHEAD = sql<number>`(
   select count(*)::int from (
     select from wake b where b.cluster = w.cluster and b.namespace = w.namespace and b.may_start and b.due <= w.due

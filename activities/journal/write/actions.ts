@@ -1,9 +1,11 @@
-// Effects of runs: a row is there before the request and is completed with its answer.
+// Action rows of runs' writes: a row is stored before the request (write intent) and completed with its answer.
 //
-//   A1. A repeated activity finds its own row and restarts it; it never adds a second one.
-//   A2. While a row is unfinished, and at most HOLD_MS, the bridge holds the watch events of its object: the answer is journaled first.
-//   A3. A run whose job is over begins none. A worker that was stopped for long goes on in the middle of a pass, reads objects of later
-//       jobs, and would write on their versions; what it read before it asked here is fenced by its version.
+//   A1. A repeated activity finds and restarts its own row; it never adds a second one.
+//   A2. While a row is unfinished, for at most HOLD_MS, the bridge holds the watch events of its object, so that the
+//       answer is journaled first.
+//   A3. A run whose job is over stores no intents and must not write. A worker that was stopped for long continues in
+//       the middle of a pass, reads objects of later jobs and would write on their versions. Writes on objects read
+//       before this check are fenced by their versions.
 
 import { type Insertable, type Kysely, sql } from 'kysely'
 import { groupKindOf, groupKindText } from '../../../workflows/kit/index.ts'
@@ -11,7 +13,10 @@ import type { ActionTable, Database, Json } from '../database.ts'
 
 type Key = Pick<Insertable<ActionTable>, 'workflow_id' | 'run_id' | 'pass' | 'step' | 'object' | 'verb'>
 
-/** How actions name an object, `Widget.example.com/ns/name` or `Pod/ns/name`: two kinds of one name share neither rows nor holds. */
+/**
+ * Names an object in actions: `Widget.example.com/ns/name` or `Pod/ns/name`. Two kinds with the same name share neither
+ * rows nor holds.
+ */
 export function objectText(
   kind: { readonly apiVersion: string; readonly kind: string },
   namespace: string,
@@ -31,19 +36,23 @@ export interface FinishedAction extends NewAction {
   readonly finished_at: Date
 }
 
-/** Source: docs/architecture.md "Own writes": events on the objects of a batch are held until its transaction, at most 1 s. */
+/**
+ * The bridge holds events on the objects of a batch until its transaction commits, at most this long. Source:
+ * docs/architecture.md "Own writes".
+ */
 export const HOLD_MS = 1000
 
 /**
- * Names the objects that are about to be written (A1). The rows' keys must differ.
+ * Stores the intents of writes before they are sent (A1). The rows' keys must differ.
  *
- * @returns the run IDs among them whose job is over (A3): nothing was begun for those, and nothing may be written.
+ * @returns the run IDs whose job is over (A3): their intents are not stored, and nothing may be written.
  */
 export async function beginActions(db: Kysely<Database>, rows: readonly NewAction[]): Promise<ReadonlySet<string>> {
   if (rows.length === 0) return new Set()
-  // Twice in a group when an activity is repeated before its first try has ended.
+  // A key occurs twice in a group if an activity is repeated before its first attempt ends.
   const byKey = new Map(rows.map((row) => [keyOf(row), row]))
-  // The row of another run of the workflow ID may not be reopened yet. In level mode a run that is woken while it closes its row goes on.
+  // The row of another run with this workflow ID may not be reopened yet. In level mode a run that is woken while it
+  // closes its row continues.
   const { rows: over } = await sql<{ run_id: string }>`
     with r as (
       select * from json_to_recordset(${JSON.stringify([...byKey.values()])}::json) as r(
@@ -68,7 +77,10 @@ function keyOf({ workflow_id, run_id, pass, step, object, verb }: Key): string {
   return [workflow_id, run_id, pass, step, object, verb].join(' ')
 }
 
-/** Writes rows with their answers, and those of writes that are on their way (holds.ts, H2): of one key, that is the later one. */
+/**
+ * Stores rows with their answers, and intents of writes that are still in flight (write-intents.ts, H2). Of two rows
+ * with one key the later one counts.
+ */
 export async function finishActions(
   db: Kysely<Database>,
   rows: readonly FinishedAction[],

@@ -1,9 +1,12 @@
-// How far each kind was followed, and by whom. Leases use the database's clock, so that no two machines' clocks are compared.
+// Checkpoints and leases of the watch on each kind (leader election per kind). Leases use the database's clock, so that
+// clocks of machines are never compared.
 //
-//   K1. A checkpoint moves only in the transaction that journals the events it covers, and only while its writer owns the lease.
-//      Of a PostgreSQL that took the place of another one (failover, restored backup) nobody knows which last commits it lacks, so the lease holds on one
-//      timeline only: on the next one its holder begins anew, with a list, and until that is journaled the kind is none that was listed.
-//   K2. An epoch begins with a list; only its beginning may take versions back (the cluster was restored or made anew).
+//   K1. A checkpoint moves only in the transaction that journals the events it covers, and only while its writer owns
+//       the lease. After a failover or a restored backup the new PostgreSQL server may lack unknown commits, so a lease
+//       is valid on one timeline only. On the next timeline its owner lists the kind again; until this list is
+//       journaled the kind does not count as listed.
+//   K2. An epoch begins with a list. Only the first list of an epoch may lower versions (the cluster was restored or
+//       recreated).
 
 import { type Kysely, sql } from 'kysely'
 import { type GroupKind, groupKindText } from '../../../workflows/kit/index.ts'
@@ -15,15 +18,15 @@ export interface Checkpoint extends GroupKind {
   readonly resourceVersion: number | undefined
   readonly epoch: number
   readonly leaseOwner: string
-  /** Undefined: whatever server it is. */
+  /** Undefined: any timeline. */
   readonly timeline?: string | undefined
 }
 
 export interface HeldLease {
-  /** Undefined before the first list, also the first on this timeline. */
+  /** Undefined before the first list on this timeline. */
   readonly resourceVersion: number | undefined
   readonly epoch: number
-  /** Of the server: its name changes when another one takes its place (K1). */
+  /** Timeline of the server; it changes when another server takes over (K1). */
   readonly timeline: string
 }
 
@@ -31,14 +34,17 @@ export interface LeaseRequest extends GroupKind {
   readonly cluster: string
   readonly owner: string
   readonly leaseMs: number
-  /** To renew a lease that was given on this timeline; undefined: on whichever. */
+  /** Renews only a lease of this timeline; undefined: of any timeline. */
   readonly timeline?: string | undefined
 }
 
 const isOnTimeline = (timeline: string | undefined) =>
   timeline === undefined ? sql`true` : sql`${TIMELINE} = ${timeline}`
 
-/** Another reflector follows the kind now, or another server has the journal (K1); what this one gathered must be dropped. */
+/**
+ * Another process watches the kind, or another server holds the journal (K1). The caller must drop its unwritten
+ * events.
+ */
 export class LeaseLost extends Error {
   constructor(cluster: string, kind: GroupKind, owner: string) {
     super(
@@ -48,7 +54,11 @@ export class LeaseLost extends Error {
   }
 }
 
-/** Takes the lease; undefined while somebody else holds it. @throws a plain Error where the store has no timelines; failures of the database. */
+/**
+ * Acquires the lease; undefined while another process holds it.
+ *
+ * @throws a plain Error if the database has no timelines; errors of the database.
+ */
 export async function acquireLease(db: Kysely<Database>, request: LeaseRequest): Promise<HeldLease | undefined> {
   try {
     return await takeLease(db, request)
@@ -81,9 +91,9 @@ async function takeLease(db: Kysely<Database>, request: LeaseRequest): Promise<H
 }
 
 /**
- * Renews a lease that is held. Never makes the row anew: when the journal was emptied, the next holder must begin with a list.
+ * Renews a lease. It never creates the row: after the journal was emptied the next owner must begin with a list.
  *
- * @throws LeaseLost when another owner has the kind, or nobody has, or another server has the journal.
+ * @throws LeaseLost when another owner has the lease, the row is missing, or another server holds the journal.
  */
 export async function renewLease(db: Kysely<Database>, request: LeaseRequest): Promise<void> {
   const { cluster, group, kind, owner, leaseMs, timeline } = request
@@ -94,7 +104,7 @@ export async function renewLease(db: Kysely<Database>, request: LeaseRequest): P
   if (numAffectedRows !== 1n) throw new LeaseLost(cluster, request, owner)
 }
 
-/** Gives the lease up, so that another reflector need not wait for its end. */
+/** Releases the lease, so that another process need not wait until it expires. */
 export async function releaseLease(
   db: Kysely<Database>,
   cluster: string,
@@ -105,7 +115,12 @@ export async function releaseLease(
     where cluster = ${cluster} and api_group = ${group} and kind = ${kind} and lease_owner = ${owner}`.execute(db)
 }
 
-/** @throws LeaseLost when another owner has taken the kind, or another server the journal (K1). A lease that ran out but was not taken still counts: the row lock decides. */
+/**
+ * Stores the checkpoint.
+ *
+ * @throws LeaseLost when another owner has the lease, or another server holds the journal (K1). An expired lease that
+ * no process has taken still counts: the row lock decides.
+ */
 export async function writeCheckpoint(
   trx: Kysely<Database>,
   cluster: string,
@@ -121,8 +136,8 @@ export async function writeCheckpoint(
 }
 
 /**
- * A consistent list older than what the journal knows: the cluster went back in time (restored, or made anew). Rows newer than the list
- * lose their version, so that the list decides about each (K2).
+ * Handles a consistent list that is older than the journal: the cluster was restored or recreated. Rows newer than the
+ * list lose their version, so that the list decides about each object (K2).
  */
 export async function rewindObjects(
   db: Kysely<Database>,
@@ -137,7 +152,9 @@ export async function rewindObjects(
   return Number(numAffectedRows ?? 0n)
 }
 
-/** The living objects of a kind that a list of this version must contain: those it lacks are gone. */
+/**
+ * The existing objects of a kind that a list of this version must contain; objects missing from the list are deleted.
+ */
 export async function objectsUpToVersion(
   db: Kysely<Database>,
   cluster: string,

@@ -1,16 +1,19 @@
-// Is an event news? Pure rules over what the journal knows of the object.
+// Classifies an event against the journaled state of its object: changed, unchanged or stale. Pure.
 //
-//   C1. Per uid the version never goes back (inside an epoch; a new one may rewind the rows first, see checkpoints.ts).
-//   C2. Whatever is no news says why: stale (known or overtaken) or ignored (nothing declared changed).
-//   C3. Of the version that is known, a list tells what the journal has otherwise: a former release, which kept other fields, wrote it down.
-//   C4. A deletion concluded from a list is revived by an event of the same version; a seen one is not.
-//   C5. What was seen gone stays gone, whatever newer version comes in late: the answer to a release repeats the version that the run knew, and others may
-//       have written the object since. Only a list, of a cluster that went back in time, knows better.
+//   C1. The version of a uid never decreases within an epoch; a new epoch may first reset the rows (checkpoints.ts).
+//   C2. Each event without a change has a reason: stale (known or overtaken) or ignored (no declared field changed).
+//   C3. A list may correct the projection of a known version, because a previous release may have journaled other
+//       fields.
+//   C4. An event of the same version revives an object whose deletion was concluded from a list, but not one whose
+//       DELETED event was received.
+//   C5. After a DELETED event the object stays deleted, whatever newer version arrives late: the answer to removing the
+//       last finalizer repeats the version that the run knew, and others may have written since. Only a list revives it
+//       (the cluster was restored).
 
 import { canonicalJson, type GroupKind, type Projection } from '../../../workflows/kit/index.ts'
 import type { IncomingEvent } from './incoming-events.ts'
 
-/** What the journal knows of an object. */
+/** The journaled state of an object. */
 export interface ObjectState extends GroupKind {
   readonly uid: string
   readonly namespace: string
@@ -24,13 +27,17 @@ export interface ObjectState extends GroupKind {
 }
 
 export type Classification =
-  /** Says nothing new. `overtaken`: a newer state is known, and this version may have been somebody else's change. */
+  /** Not new. `overtaken`: a newer state is known, and this version may have been another writer's change. */
   | { readonly outcome: 'stale'; readonly reason: string; readonly overtaken: boolean }
-  /** Newer, but nothing declared changed; the row moves on to the version. */
+  /** Newer, but no declared field changed; the row takes the version. */
   | { readonly outcome: 'unchanged'; readonly reason: string; readonly next: ObjectState }
   | { readonly outcome: 'changed'; readonly next: ObjectState }
 
-/** @param isListed it was read just now: what the server has is what the event says (C3). */
+/**
+ * Classifies an event.
+ *
+ * @param isListed the object was just listed, so the server's state equals that event's state (C3).
+ */
 export function classify(known: ObjectState | undefined, event: IncomingEvent, isListed = false): Classification {
   if (event.missed) return classifyMissed(known, event)
   const next = stateAfter(event)
@@ -50,7 +57,7 @@ interface EventToClassify {
 }
 
 function classifyEqual(known: ObjectState, { event, isListed }: EventToClassify, next: ObjectState): Classification {
-  // The answer to a delete, and to the write that removes the last finalizer, repeats the last version.
+  // The answers to a delete and to removing the last finalizer repeat the last version.
   const deletes = event.type === 'DELETED' && !known.deleted
   const revives = event.type !== 'DELETED' && known.presumedDeleted
   const corrects = isListed && !known.deleted && !sameProjection(known, next)
@@ -74,7 +81,7 @@ function sameState(known: ObjectState, next: ObjectState): boolean {
   return known.deleted === next.deleted && known.hash === next.hash && sameProjection(known, next)
 }
 
-/** Whether both have the same values in the declared fields. */
+/** Whether two states have the same values in the declared fields. */
 export function sameProjection(one: Pick<ObjectState, 'projection'>, other: Pick<ObjectState, 'projection'>): boolean {
   return canonicalJson(one.projection) === canonicalJson(other.projection)
 }

@@ -1,14 +1,14 @@
-// How the rows of runs close.
+// Closes the job rows of runs.
 //
-//   C1. A row closes in the transaction that journals how its run ended the job, or when its run ends. What another hand ends is not the end of
-//       the run: it is woken, sees it, and closes the row itself.
-//   C2. A run closes its own row, also one that is not there yet - it may be over before whoever started it has written the row - and never the
-//       row of a later run: run IDs are in order of time (UUIDv7).
-//   C3. The row of a job closes once: what an event has said of its end stays. In level mode the row is the object's, like its
-//       subscriptions: it is closed anew by each run of it, also by one that was woken while it closed it, and what went wrong is over then.
-//   C4. What a run waited for goes with it; subscriptions in level mode only with their object.
-//   C5. Whatever asked for another job while this one had the row was brought to this run. So the end of a job wakes its subject, unless that is
-//       gone. A run in level mode ends only when nothing asks for it.
+//   C1. A row closes in the transaction that journals the run's own write that ended the job, or when the run ends. If
+//       another writer ended the job, the run is woken, observes the end and closes the row itself.
+//   C2. A run closes its own row, also if the row does not exist yet (a run may end before the process that started it
+//       has stored the row), and never the row of a later run: run IDs are ordered by time (UUIDv7).
+//   C3. The row of a job closes once: the outcome from an event stays. In level mode the row belongs to the object:
+//       each run closes it again, also a run that was woken while it closed the row, and the last error is cleared.
+//   C4. Subscriptions and timers of a run are deleted with its end; subscriptions in level mode only with their object.
+//   C5. While a job had the row, all wakes for another job of the subject were delivered to this run. So the end of a
+//       job wakes its subject unless the object is deleted. A run in level mode ends only when no wake is pending.
 
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import { type GroupKind, isSameGroupKind, type Mode } from '../../../workflows/kit/index.ts'
@@ -20,13 +20,13 @@ import { upsertWakes } from './wakes.ts'
 /** A run that ends. */
 export type EndedRun = NewJob & {
   readonly run_id: string
-  /** Of its controller. */
+  /** Mode of the run's controller. */
   readonly mode: Mode
   /** As in `JobProgress`. */
   readonly passes?: number | undefined
 }
 
-/** Closes the row of a run that ends (C2), with all that follows from it (C3-C5). */
+/** Closes the row of a run that ends (C2-C5). */
 export async function closeRun(db: Kysely<Database>, run: EndedRun, outcome: string, now: Date): Promise<void> {
   if (run.mode !== 'job' || outcome === 'Deleted') {
     await closeRow(db, run, outcome, now)
@@ -35,13 +35,13 @@ export async function closeRun(db: Kysely<Database>, run: EndedRun, outcome: str
   const { controller, cluster, uid, namespace, name } = run
   const wake = { controller, uid, job_id: '', cluster, namespace, name, cause: `run ended: ${outcome}` }
   await db.transaction().execute(async (trx) => {
-    // In the order of whoever journals events: first the wake, then the row.
+    // The same lock order as in journalEvents: first the wake, then the row.
     await upsertWakes(trx, [{ ...wake, seq: 0, due: now, foreign_event: true, may_start: true, writer: null }], now)
     await closeRow(trx, run, outcome, now)
   })
 }
 
-/** What the row counted for a former run is not this one's. */
+/** Passes counted for a previous run do not belong to this run. */
 const PASSES = sql`passes = case when j.run_id = excluded.run_id then greatest(j.passes, excluded.passes) else excluded.passes end`
 
 async function closeRow(db: Kysely<Database>, run: EndedRun, outcome: string, now: Date): Promise<void> {
@@ -61,8 +61,8 @@ async function closeRow(db: Kysely<Database>, run: EndedRun, outcome: string, no
 }
 
 /**
- * What the closed runs waited for, times and objects: a run that is started again asks anew. A wake that anything else has a part in stays, and
- * so does one that somebody holds: it leads to nothing when it is due.
+ * Deletes timers and subscriptions of the closed runs; a restarted run creates them again. A wake with another cause
+ * stays, and so does a leased wake: its pass has nothing to do.
  */
 function dropTimersAndSubscriptions(
   now: Date,
@@ -81,19 +81,22 @@ function dropTimersAndSubscriptions(
     select ${answer}`
 }
 
-/** The end of a job, as the state of its subject shows it. */
+/** The end of a job that an object's state shows. */
 export interface EndedJob {
   readonly controller: string
   readonly uid: string
-  /** The object is gone: every job of it has ended. */
+  /** The object is deleted: all its jobs have ended. */
   readonly deleted: boolean
   readonly jobID: string | null
   readonly outcome: string
-  /** Workflow ID of the run whose write it was; null: another hand's. */
+  /** Workflow ID of the run that wrote it; null: another writer. */
   readonly writer: string | null
 }
 
-/** The jobs whose end these states show. Runs in level mode end by themselves: one whose object is gone is woken, and sees it. */
+/**
+ * The jobs whose end these states show. Runs in level mode end by themselves: a run whose object is deleted is woken
+ * and observes this.
+ */
 export function endedJobs(
   news: readonly { readonly state: ObjectState; readonly writer: string | undefined }[],
   { subjectKinds, modes }: SubjectRules,
@@ -113,7 +116,7 @@ function isKindOf(kind: GroupKind | undefined, state: GroupKind): boolean {
   return kind !== undefined && isSameGroupKind(kind, state)
 }
 
-/** Closes the rows of these jobs that are open, where the run itself ended the job; where another hand did, wakes the run (C1). */
+/** Closes the open rows of these jobs if the run itself ended the job; if another writer did, wakes the run (C1). */
 export async function closeEndedJobs(
   trx: Transaction<Database>,
   cluster: string,
@@ -144,7 +147,7 @@ export async function closeEndedJobs(
   )
 }
 
-/** Ends what level runs of objects that are gone subscribed to. */
+/** Deletes the subscriptions of level runs whose objects are deleted. */
 export async function endSubscriptionsOf(
   trx: Transaction<Database>,
   cluster: string,

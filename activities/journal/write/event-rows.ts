@@ -1,4 +1,5 @@
-// The statements of one journaled batch. Multi-row, one JSON parameter each: a batch takes six round trips, whatever its size.
+// SQL statements of one journaled batch. Each statement takes all rows as one JSON parameter, so a batch of any size
+// takes six round trips.
 
 import { sql, type Transaction } from 'kysely'
 import { type GroupKind, groupKindText, writeJson } from '../../../workflows/kit/index.ts'
@@ -19,13 +20,16 @@ export interface EventRow {
   readonly outcome: 'wake' | 'ignored' | 'stale'
   readonly reason: string
   readonly source: EventSource
-  /** Workflow ID of the run that wrote it. */
+  /** Workflow ID of the run that wrote this version. */
   readonly writer: string | null
 }
 
 export type EventSource = 'watch' | 'relist' | 'write'
 
-/** One object among many: the API server may serve one uid under two kinds (Events of the core and of `events.k8s.io`). */
+/**
+ * Key of an object. It contains the kind, because the API server may serve one uid under two kinds (Events of the core
+ * group and of `events.k8s.io`).
+ */
 export function objectKey({ group, kind, uid }: GroupKind & { readonly uid: string }): string {
   return `${groupKindText({ group, kind })} ${uid}`
 }
@@ -35,7 +39,10 @@ type ObjectRow = Omit<ObjectState, 'ownerUid' | 'hash'> & {
   readonly hash: string | null
 }
 
-/** Draws `count` sequence numbers and locks what is known of the objects, in the order of their uids, so that batches cannot deadlock. */
+/**
+ * Draws `count` sequence numbers and locks the objects' rows in the order of their uids, so that batches cannot
+ * deadlock.
+ */
 export async function lockObjects(
   trx: Transaction<Database>,
   cluster: string,
@@ -61,7 +68,7 @@ export async function lockObjects(
   }
 }
 
-/** Which of these versions of objects the journal has ever seen, as `uid version`. */
+/** Returns the versions that the journal contains, as `uid version`. */
 export async function journaledVersions(
   trx: Transaction<Database>,
   versions: readonly { readonly uid: string; readonly resourceVersion: number }[],
@@ -75,8 +82,8 @@ export async function journaledVersions(
 }
 
 /**
- * Writes the states; returns the objects written (`objectKey`). One that is missing was journaled meanwhile, at this version or a newer one. Of one
- * version a deletion counts more than what was seen before it, as where the object was known (classify.ts, C4).
+ * Stores the states; returns the stored objects (`objectKey`). A missing object was journaled by another transaction
+ * with this version or a newer one. For equal versions a deletion takes precedence (classify.ts, C4).
  */
 export async function upsertObjects(
   trx: Transaction<Database>,

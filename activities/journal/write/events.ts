@@ -1,8 +1,9 @@
-// Journals a batch: events, objects, checkpoint, wakes and closed jobs in one transaction. The bridge and every write use this one function.
+// Journals a batch of events: events, objects, checkpoint, wakes and closed jobs in one transaction. The bridge and all
+// writes of runs use this module.
 //
-//   E1. Every event that comes here ends as a wake, as ignored with a reason, or as stale.
-//   E2. Nothing is news twice: the row of the object, locked by its uid, decides (classify.ts).
-//   E3. Events, what they cause and the checkpoint that covers them are committed together or not at all.
+//   E1. Every event of a batch gets an outcome: wake, ignored with a reason, or stale.
+//   E2. Each change is processed once: the row of the object, locked by its uid, decides (classify.ts).
+//   E3. Events, their effects and the checkpoint that covers them are committed together or not at all.
 
 import type { Kysely, Transaction } from 'kysely'
 import {
@@ -34,22 +35,25 @@ import { mergeWakes, type NewWake, upsertWakes } from './wakes.ts'
 export interface EventBatch {
   readonly cluster: string
   readonly source: EventSource
-  /** Workflow ID of the run whose writes these are the answers of. */
+  /** Workflow ID of the run whose writes these events answer. */
   readonly writer?: string | undefined
-  /** Of single events: the run whose write it may be, which never saw the answer. It stands in the row; nothing else follows from it. */
+  /**
+   * Per event: the run that probably made the write but never received the answer. It is stored in the event's row and
+   * has no other effect.
+   */
   readonly possibleWriters?: ReadonlyMap<BatchEvent, string>
-  /** Some of it was written again after a conflict: it counts as foreign to its own run. */
+  /** A write was repeated after a conflict, so the events count as foreign to their own run. */
   readonly conflicted?: boolean
   readonly events: readonly BatchEvent[]
   readonly checkpoint?: Checkpoint
-  /** Effects that these answers complete; they end in the same transaction, which releases the bridge's hold. */
+  /** Actions that these answers complete. They end in the same transaction, which ends the bridge's hold. */
   readonly finished?: readonly FinishedAction[]
 }
 
 /** The answers of one batch of writes. */
 export interface AnsweredWrites {
   readonly writer: string
-  /** uids of the objects whose job the writer runs: what is written of them or of their children wakes none of them. */
+  /** uids of the objects whose job the writer runs: writes to them or to their children do not wake them. */
   readonly tree?: readonly string[]
   readonly events: readonly { readonly event: BatchEvent; readonly conflicted: boolean }[]
   readonly finished: readonly FinishedAction[]
@@ -67,7 +71,11 @@ export interface JournaledBatch {
   readonly wakes: readonly NewWake[]
 }
 
-/** @throws LeaseLost when the checkpoint's lease is no longer held; then nothing of the batch is journaled. */
+/**
+ * Journals a batch.
+ *
+ * @throws LeaseLost when the checkpoint's lease is lost; then nothing of the batch is journaled.
+ */
 export async function journalEvents(
   db: Kysely<Database>,
   batch: EventBatch,
@@ -78,21 +86,22 @@ export async function journalEvents(
     sourcedEvent(event, { source, writer, possibleWriter: possibleWriters?.get(event), conflicted }, deps),
   )
   return await db.transaction().execute(async (trx) => {
-    // Before the objects, always in this order: a writer of the same objects never holds the checkpoint.
+    // The checkpoint is locked before the objects, always in this order: a writer of the same objects never holds the
+    // checkpoint.
     if (batch.checkpoint !== undefined) await writeCheckpoint(trx, cluster, batch.checkpoint, deps.now())
     return await journalSourced(trx, { cluster, told, finished: batch.finished ?? [] }, deps)
   })
 }
 
-/** What a batch of answers tells the journal. */
+/** A batch of answers, reduced to the data that may enter the journal. */
 export interface WriteNews {
   readonly events: readonly SourcedEvent[]
   readonly finished: readonly FinishedAction[]
-  /** Writes that are on their way, and have no row yet (holds.ts, H2). */
+  /** Writes in flight without a stored intent (write-intents.ts, H2). */
   readonly begun?: readonly NewAction[]
 }
 
-/** The answers of one batch of writes, reduced to what may enter the journal. */
+/** Reduces the answers of one batch of writes to the data that may enter the journal. */
 export function reduceWrites({ writer, tree, events, finished }: AnsweredWrites, deps: JournalDeps): WriteNews {
   const told = events.map(({ event, conflicted }) =>
     sourcedEvent(event, { source: 'write', writer, tree, conflicted }, deps),
@@ -100,7 +109,7 @@ export function reduceWrites({ writer, tree, events, finished }: AnsweredWrites,
   return { events: told, finished }
 }
 
-/** The answers of several batches of writes, of one run or of many, in one transaction. */
+/** Journals the answers of several batches, of one or many runs, in one transaction. */
 export async function journalWrites(
   db: Kysely<Database>,
   cluster: string,
@@ -122,13 +131,13 @@ export async function journalWrites(
 interface Origin {
   readonly source: EventSource
   readonly writer: string | undefined
-  /** Whose write it may be (`EventBatch.writers`). */
+  /** The run that probably wrote it (`EventBatch.possibleWriters`). */
   readonly possibleWriter?: string | undefined
   readonly tree?: readonly string[] | undefined
   readonly conflicted: boolean
 }
 
-/** An event, and who told it. */
+/** An event with its source. */
 export interface SourcedEvent {
   readonly event: IncomingEvent
   readonly origin: Origin
@@ -185,13 +194,13 @@ interface RoutedBatch {
 
 interface ChangeWakes {
   readonly wakes: readonly NewWake[]
-  /** Some were left out: a write never wakes the run that made it, while that run is open. */
+  /** A wake was left out, because a write never wakes the run that made it while that run is open. */
   readonly own: boolean
 }
 
 /**
- * The wakes of each piece of news. What a run's own writes ask for is left out. Only where they end its job, what an object of its tree shows at
- * last may ask for another run of that object.
+ * The wakes of each change. Wakes caused by a run's own writes are left out. Exception: if a write ends the run's job,
+ * the last state of an object of its tree may request another run of that object.
  */
 async function wakesOf(
   trx: Transaction<Database>,
@@ -232,7 +241,7 @@ function deletedUids(news: readonly ObjectChange[]): readonly string[] {
   return news.flatMap(({ state: { deleted, uid } }) => (deleted ? [uid] : []))
 }
 
-/** Whether the job that ended is the one of this run. */
+/** Whether the ended job is the job of this run. */
 function isEndOfRun({ controller, uid, jobID, deleted: deleted }: EndedJob, run: WriterRun): boolean {
   return run.controller === controller && run.uid === uid && (deleted || run.jobID === jobID)
 }
@@ -244,7 +253,7 @@ interface ObjectChange {
   readonly writer: string | undefined
   readonly tree: readonly string[]
   readonly event: RoutedEvent
-  /** What it has and had; undefined: not known. */
+  /** Index keys of the object before and after the change; undefined: unknown. */
   readonly traits: ObjectIndexKeys | undefined
 }
 
@@ -258,11 +267,11 @@ interface ClassifiedEvent {
   readonly origin: Origin
   readonly seq: number
   readonly verdict: Classification
-  /** What was known before this event. */
+  /** The journaled state before this event. */
   readonly before: ObjectState | undefined
 }
 
-/** Decides about every event, one after the other (E2), and writes the newest state of each object. */
+/** Classifies all events in order (E2) and stores the newest state of each object. */
 async function classifyBatch(
   trx: Transaction<Database>,
   cluster: string,
@@ -295,7 +304,7 @@ async function classifyBatch(
   return judged.map((item) => entryOf(item, { written, seen, overtaken, states }))
 }
 
-/** A list does not say what happened to an object, only that it is there. */
+/** A list does not contain event types: an unknown object is ADDED, a known one MODIFIED. */
 function asListed(event: IncomingEvent, before: ObjectState | undefined): IncomingEvent {
   if (event.missed) return event
   return { ...event, type: before === undefined || before.deleted ? 'ADDED' : 'MODIFIED' }
@@ -320,7 +329,8 @@ function entryOf(item: ClassifiedEvent, { written, seen, overtaken, states }: Cl
       return { row: rowOf(item, 'ignored', '', verdict.next.projection), news: changeOf(item, verdict.next) }
     case 'stale': {
       const state = states.get(objectKey(event))
-      // Somebody's change that the answer of our own later write overtook: the write's wake may be suppressed, so this one must not be.
+      // Another writer's change that the answer of our own later write overtook. The wake of our write may be left out,
+      // so this change must cause one.
       if (state !== undefined && overtaken.includes(item) && !seen.has(`${event.uid} ${event.resourceVersion}`)) {
         return { row: rowOf(item, 'ignored', '', event.projection), news: overtakenChange(item, state) }
       }
@@ -333,7 +343,7 @@ function changeOf({ event, origin, seq, before }: ClassifiedEvent, state: Object
   const { writer, tree = [], conflicted, source } = origin
   const foreign = writer === undefined || conflicted
   const routed = routedEvent(event.type, state, before?.projection)
-  // Between what was known and a list there may have been anything, which a pass may have read.
+  // Between the journaled state and a list the object may have had any index keys, and a pass may have read them.
   const traits = source === 'relist' || event.missed ? undefined : indexKeysOf(routed)
   return { state, seq, writer, tree, foreign, event: routed, traits }
 }

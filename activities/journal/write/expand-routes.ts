@@ -1,8 +1,8 @@
-// From routes to subjects: owners' dependents and subscribers are looked up, then every subject gets one wake.
+// Expands routes to subjects: looks up dependents of owners and subscribers, and makes one wake for each subject.
 //
-//   X1. What an object says of its owner is anybody's to write. So a route from one object to another holds only where the other is of the kind,
-//       in the place and under the name that the route says, and a dependent is one only as kit/run/owners.ts has it. Of what the journal does not
-//       know nobody can say that: its wake leads to a look, and in there to nothing.
+//   X1. Any user may write owner references. So a route from one object to another is valid only if the other object
+//       has the kind, namespace and name of the route, and a dependent only by the rule of kit/run/owners.ts. For an
+//       object without a row this cannot be checked: its wake leads to an observation that finds nothing.
 
 import { sql, type Transaction } from 'kysely'
 import {
@@ -20,17 +20,17 @@ import type { ObjectState } from './classify.ts'
 import type { Database } from '../database.ts'
 import type { NewWake } from './wakes.ts'
 
-/** An event that is news, with what its controllers said. */
+/** A changed object with the routes of its controllers. */
 export interface RoutedChange {
   readonly state: ObjectState
   readonly seq: number
   readonly routes: readonly Route[]
-  /** Somebody else than the run `writer` may have caused it. */
+  /** Another writer than the run `writer` may have caused it. */
   readonly foreign: boolean
   readonly writer: string | undefined
   /** As in `AnsweredWrites`. */
   readonly tree: readonly string[]
-  /** Undefined: not known, so that it may be anything. */
+  /** Undefined: unknown, so the object may have any index key. */
   readonly traits: ObjectIndexKeys | undefined
 }
 
@@ -41,7 +41,7 @@ interface Dependent extends GroupKind {
   readonly name: string
 }
 
-/** An object that a route leads to. */
+/** An object that a route names. */
 type AddressedObject = Omit<Dependent, 'owner'>
 
 interface Subscriber extends GroupKind {
@@ -50,18 +50,18 @@ interface Subscriber extends GroupKind {
   /** `*`: any. */
   readonly name: string
   readonly traits: readonly string[]
-  /** Of a controller in level mode: its run may have ended, and is started for what it waits for. */
+  /** The controller is in level mode: its run may have ended and is started again for this subscription. */
   readonly isLevel: boolean
   readonly controller: string
   readonly uid: string
   readonly subjectName: string
-  /** Null: the journal does not know the subject. */
+  /** Null: the journal has no row of the subject. */
   readonly subjectNamespace: string | null
 }
 
 export interface Expansion {
   readonly cluster: string
-  /** The kind whose objects a controller has as subjects; a controller that is missing takes dependents of every kind. */
+  /** The kind of each controller's subjects; a controller without an entry accepts dependents of every kind. */
   readonly subjectKinds: Readonly<Record<string, GroupKind>>
   readonly lanes?: Readonly<Record<string, Partitions>> | undefined
   /** As in `SubjectRules`. */
@@ -69,26 +69,26 @@ export interface Expansion {
   readonly now: Date
 }
 
-/** A run that wrote, as its row says. */
+/** The writing run, from its row. */
 export interface WriterRun {
   readonly controller: string
   readonly uid: string
   readonly jobID: string
   readonly isOpen: boolean
-  /** Null: all lanes. */
+  /** Null: all partitions. */
   readonly serves: readonly string[] | null
 }
 
 export interface ExpandedRoutes {
-  /** Of each piece of news, in its order; an empty list when routes found no subject. */
+  /** The wakes of each change, in order; an empty list if routes found no subject. */
   readonly wakes: readonly (readonly NewWake[])[]
-  /** The writers of the news, by workflow ID; one that has no row yet is missing. */
+  /** The writing runs by workflow ID; a run without a row is missing. */
   readonly writers: Writers
 }
 
 type Writers = ReadonlyMap<string, WriterRun>
 
-/** One query, or none. */
+/** Sends one query, or none without changes. */
 export async function expandRoutes(
   trx: Transaction<Database>,
   news: readonly RoutedChange[],
@@ -185,7 +185,7 @@ function subjectsOf(
 
 interface WakeContext {
   readonly item: RoutedChange
-  /** Of its writer; undefined: anybody's, or that of a run that has no row yet. */
+  /** The writing run; undefined: another writer, or a run without a row. */
   readonly run: WriterRun | undefined
   readonly expansion: Expansion
 }
@@ -211,9 +211,10 @@ function wakeOf(told: WakeContext, at: SubjectRef, route: Route): NewWake {
 }
 
 /**
- * Whether the news is the subject's own run's. A run that writes before its row is there may be that: its wake keeps the writer, and whoever finds the
- * run compares them (docs/architecture.md "Own writes"). A child that is in no lane which the run serves is not hosted, nor is one of a controller
- * whose subjects this run's controller never hosts: it has a run of its own.
+ * Whether the change was made by the subject's own run. A run that writes before its row exists may be it: the wake
+ * keeps the writer, and the process that delivers the wake compares them (docs/architecture.md "Own writes"). A child
+ * has its own run if its partition is not handled by the writing run, or if the writing run's controller never hosts
+ * it.
  */
 function isOwnEvent({ item, run, expansion }: WakeContext, at: SubjectRef, { controller }: Route): boolean {
   const { foreign, tree, state } = item
@@ -233,7 +234,7 @@ function mayHost({ hosts }: Expansion, run: WriterRun, controller: string): bool
 function subscriberWake(told: WakeContext, subscriber: Subscriber): NewWake {
   const { kind, controller, uid, subjectName, subjectNamespace, isLevel } = subscriber
   const { name } = told.item.state
-  // In level mode an object of another namespace may be looked at; the turn that its wake waits for is that of the subject's.
+  // In level mode the changed object may be in another namespace; the wake counts for the subject's namespace.
   const namespace = subjectNamespace ?? told.item.state.namespace
   const cause = isLevel ? `${kind} ${name} changed` : `waits for ${kind} ${name}`
   const route: Route = { controller, uid, namespace, name: subjectName, mode: isLevel ? 'start' : 'notify', cause }

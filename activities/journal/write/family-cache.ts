@@ -1,15 +1,18 @@
-// What a run's pass has been told of objects and their children, so that its later steps need not ask the journal again.
+// Caches objects and their children for a run's pass, so that later steps of the pass need not query the journal again.
 //
-//   M1. A look forgets: what came before it, it has to see (in-flight-runs.ts). What comes after it is noted, and the next pass looks.
-//   M2. What the run has written since is laid over it; once that is in the journal (ledger.ts) what was remembered is too old, and forgotten.
-//   M3. An object that the run has made itself since its look has no other children than those that it has made: others would be news (M1).
+//   M1. The start of a pass clears the run's entries: the pass must see all earlier changes (in-flight-runs.ts). Later
+//       changes wake the run again.
+//   M2. The run's own later writes are added to the cached entries; when they are journaled (write-buffer.ts), the
+//       entries are too old and are cleared.
+//   M3. An object that the run has created in this pass has only children that the run has created; other children
+//       would arrive as changes (M1).
 
 import type { By, Owner } from '../../../workflows/kit/index.ts'
 import type { KnownFamily } from '../read/known-objects.ts'
 
 const MOST_RUNS = 1000
 
-/** Whose pass asks. */
+/** Identifies a pass. */
 export type PassRef = Pick<By, 'workflowID' | 'runID' | 'pass'>
 
 interface PassMemory {
@@ -22,12 +25,14 @@ export class FamilyCache {
   /** By workflow ID. */
   readonly #runs = new Map<string, PassMemory>()
 
-  /** @param ask the journal. */
+  /**
+   * @param ask reads the journal.
+   */
   constructor(ask: (owner: Owner) => Promise<KnownFamily>) {
     this.#ask = ask
   }
 
-  /** A pass begins to look (M1). */
+  /** Starts a pass (M1). */
   startPass(by: PassRef): void {
     if (this.#runs.size >= MOST_RUNS) this.#runs.clear()
     this.#runs.set(by.workflowID, { pass: passOf(by), byUid: new Map() })
@@ -39,11 +44,13 @@ export class FamilyCache {
   }
 
   /**
-   * @param by undefined: what was remembered does not count. So it is in a pass that looked in another process.
-   * @param isNew the run has made the object since its last flush.
+   * Returns an object with its children.
+   *
+   * @param by undefined: ignores the cache, as for a pass that began in another process.
+   * @param isNew the run has created the object since its last flush.
    */
   async get(owner: Owner, by: PassRef | undefined, isNew: () => boolean): Promise<KnownFamily> {
-    // A look that begins in the same tick forgets first.
+    // A pass that starts in the same tick must clear the entries first.
     await Promise.resolve()
     const memory = by === undefined ? undefined : this.#runs.get(by.workflowID)
     if (by === undefined || memory?.pass !== passOf(by)) return await this.#ask(owner)

@@ -1,13 +1,15 @@
-// Group commit: what many activities ask of the journal at the same time goes into one statement or transaction. No fixed windows: what
-// gathered while a group was on its way is the next one, so that a lone item waits for nobody.
+// Group commit: concurrent calls share one statement or transaction. There is no fixed window: calls that arrive during
+// a group form the next one, so a single call does not wait.
 //
-//   G1. An item's promise settles when the journal has committed, answered or refused it.
-//   G2. When a group fails, its items are tried one by one, so that one that is refused does not take others with it.
+//   G1. A call's promise settles when the journal has committed, answered or refused its item.
+//   G2. When a group fails, its items are tried one by one, so that a refused item does not fail the others.
 
 /**
- * @param limit most items of a group.
- * @param run answers a group, one answer per item in its order.
- * @returns adds an item and resolves with its answer. @throws what `run` throws for this item alone.
+ * Creates a group commit.
+ *
+ * @param limit maximum number of items in a group.
+ * @param run processes a group; returns one answer per item in order.
+ * @returns a function that adds an item and resolves with its answer. @throws the error of `run` for this item alone.
  */
 export function createGroupCommit<Item, Answer = void>(
   limit: number,
@@ -18,7 +20,7 @@ export function createGroupCommit<Item, Answer = void>(
 
   async function drain(): Promise<void> {
     running = true
-    // What is added in the same turn of the event loop belongs together.
+    // Items added in the same tick belong to one group.
     await Promise.resolve()
     while (waiting.length > 0) {
       const group = waiting.splice(0, limit)

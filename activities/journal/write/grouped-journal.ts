@@ -1,4 +1,4 @@
-// The journal as activities use it on the hot path: what concurrent runs ask of it shares statements and transactions.
+// The journal for activities: concurrent runs share statements and transactions (group commit).
 
 import type { Kysely } from 'kysely'
 import type { By, GroupKind, Owner } from '../../../workflows/kit/index.ts'
@@ -12,48 +12,58 @@ import { type RunPass, countPasses } from './jobs.ts'
 import { WriteBuffers } from './write-buffer.ts'
 import { knownFamilies, type KnownFamily, withNewerObjects } from '../read/known-objects.ts'
 
-/** A pass that looks. */
+/** A pass that observes its objects. */
 export type ObservingPass = PassRef & Pick<By, 'serves'>
 
 export interface GroupedJournal {
   /**
-   * Names the objects that are about to be written (actions.ts, A1); all rows are of one run.
+   * Stores the intents of writes before they are sent (actions.ts, A1); all rows belong to one run.
    *
-   * @returns 'over' when the run's job is (A3): nothing may be written. @throws when the journal cannot be written.
+   * @returns 'over' when the run's job is over (A3): nothing may be written. @throws when the journal cannot be
+   * written.
    */
   begin(rows: readonly NewAction[]): Promise<'begun' | 'over'>
-  /** Takes the answers of one batch: they are journaled, and its actions ended, with the next flush of the run (ledger.ts). */
+  /**
+   * Buffers the answers of one batch; the next flush of the run journals them and ends their actions (write-buffer.ts).
+   */
   finish(answers: AnsweredWrites): void
-  /** Journals what the run has told so far. @throws when the journal cannot be written. */
+  /**
+   * Journals the run's buffered answers. @throws when the journal cannot be written.
+   */
   flush(workflowID: string): Promise<void>
-  /** Before the process ends. */
+  /** Journals all buffered answers before the process ends. */
   flushAll(): Promise<void>
   /**
-   * What is known of an object and its children, by the journal or by this process.
+   * Returns the known versions of an object and its children, from the journal and this process.
    *
-   * @param by whose pass asks: what it was told since its look need not be asked again (families.ts).
+   * @param by the reading pass: versions that it read since its start are cached (family-cache.ts).
    * @throws when the journal cannot be read.
    */
   family(owner: Owner, by?: PassRef): Promise<KnownFamily>
-  /** The newest version of a kind, in a namespace or anywhere, that this process has written and the journal may not know yet; 0 for none. */
+  /**
+   * The newest version of a kind, in a namespace or anywhere, that this process has written and that may not be
+   * journaled yet; 0 for none.
+   */
   newestWritten(kind: GroupKind, namespace: string | undefined): number
-  /** A pass of a run looks; it is counted. @throws when the journal cannot be written. */
+  /**
+   * Counts the start of a pass. @throws when the journal cannot be written.
+   */
   countPass(by: ObservingPass): Promise<void>
 }
 
-// A group holds its objects' rows until it commits; 30 passes are some hundred rows and a few milliseconds.
+// A group holds row locks until it commits; 30 passes are some hundred rows and a few milliseconds.
 const MOST_BATCHES = 30
 const MOST_LOOKUPS = 100
 
 export interface JournalConnections {
   readonly db: Kysely<Database>
-  /** Commits do not wait for the disk; what is lost of it is made again, or was a hint. */
+  /** Commits do not wait for the disk; lost rows are recreated or were hints. */
   readonly asyncCommitDb: Kysely<Database>
-  /** What was written could not be journaled while nobody waited for it; it is tried again. */
+  /** Reports a failed flush without a waiting caller; the flush is repeated. */
   readonly report: (error: unknown) => void
 }
 
-/** Statements that runs share when they need them at the same time. */
+/** Statements that concurrent runs share. */
 function groupedStatements({ db, asyncCommitDb }: JournalConnections, cluster: string, deps: JournalDeps) {
   return {
     write: createGroupCommit(MOST_BATCHES, async (ledgers: readonly (readonly WriteNews[])[]) => {
@@ -116,7 +126,7 @@ export function createGroupedJournal(
     flushAll: async () => {
       await ledgers.flushAll()
     },
-    // Asked for first: what is journaled meanwhile is in the answer.
+    // The buffer is read first, because a flush may move states to the journal before the answer.
     family: async (owner, by) => {
       const told = ledgers.unflushedStates(owner)
       const isNew = () => by !== undefined && ledgers.hasCreated(by.workflowID, owner.uid)

@@ -1,33 +1,36 @@
-// Which processes of the engine live, by what they say themselves. Times are the database's, so that no two machines' clocks are compared.
+// Heartbeats of bridge and worker processes. Times are the database's, so that clocks of machines are never compared.
 
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../database.ts'
 
-/** What a process says of itself. */
+/** The data that a process reports. */
 export interface Heartbeat {
   readonly cluster: string
-  /** This start of the process. */
+  /** ID of this start of the process. */
   readonly owner: string
   readonly role: 'bridge' | 'worker'
-  /** The pod or machine, for people. */
+  /** The pod or machine, for users. */
   readonly place: string
-  /** The controllers that a worker runs; those for which a bridge follows objects, and which some worker has to run. */
+  /**
+   * Worker: the controllers that it runs. Bridge: the controllers whose objects it watches, and which some worker must
+   * run.
+   */
   readonly serves: readonly string[]
-  /** The parts that are not well, by name. */
+  /** Names of unhealthy parts. */
   readonly wrong: readonly string[]
-  /** How often it says so. */
+  /** Interval between heartbeats. */
   readonly everyMs: number
 }
 
-/** The same as others see it. */
+/** A stored heartbeat. */
 export interface HeartbeatRecord extends Heartbeat {
   readonly startedAt: Date
   readonly at: Date
-  /** For how long it has been silent. */
+  /** Time since the last heartbeat. */
   readonly silentMs: number
 }
 
-/** Says that the process lives, and forgets others that have been silent for this long. */
+/** Stores a heartbeat and deletes heartbeats of other processes that are older than `forgetMs`. */
 export async function sendHeartbeat(db: Kysely<Database>, own: Heartbeat, forgetMs: number): Promise<void> {
   const { cluster, owner, role, place, serves, wrong, everyMs } = own
   await sql`
@@ -42,7 +45,7 @@ export async function sendHeartbeat(db: Kysely<Database>, own: Heartbeat, forget
   )
 }
 
-/** All that live, and those that fell silent and are not forgotten yet, oldest first. */
+/** All stored heartbeats, also of processes that stopped recently, oldest start first. */
 export async function heartbeats(db: Kysely<Database>, cluster: string): Promise<readonly HeartbeatRecord[]> {
   const { rows } = await sql<HeartbeatRecord>`
     select cluster, owner, role, place, serves, wrong, every_ms as "everyMs", started_at as "startedAt", at,
@@ -51,7 +54,7 @@ export async function heartbeats(db: Kysely<Database>, cluster: string): Promise
   return rows
 }
 
-/** The process ends as it should: nobody misses it. */
+/** Deletes the heartbeat of a process that shuts down regularly. */
 export async function endHeartbeat(db: Kysely<Database>, { cluster, owner }: Heartbeat): Promise<void> {
   await db.deleteFrom('heartbeat').where('cluster', '=', cluster).where('owner', '=', owner).execute()
 }

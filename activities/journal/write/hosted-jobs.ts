@@ -1,12 +1,12 @@
-// Jobs of children that are hosted by the runs of their roots: the phases in which they waited, and how they ended.
+// Stores the phases and outcomes of hosted jobs: jobs of children that run inside their root's run.
 
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../database.ts'
 
 export interface HostedJob {
-  /** Of the run that hosts the child. */
+  /** Workflow ID of the hosting run. */
   readonly workflow_id: string
-  /** The child's. */
+  /** Controller of the child. */
   readonly controller: string
   readonly cluster: string
   readonly uid: string
@@ -14,12 +14,12 @@ export interface HostedJob {
   readonly namespace: string
   readonly name: string
   readonly phase: string
-  /** The phase ends the job. */
+  /** True if the phase ends the job. */
   readonly is_over: boolean
   readonly last_error: object | null
 }
 
-/** Records what a pass settled of hosted children; a phase that is new is appended to the row's list with its time. */
+/** Stores the results of a pass for hosted children; a new phase is appended to the row's list with its time. */
 export async function recordHosted(db: Kysely<Database>, rows: readonly HostedJob[], now: Date): Promise<void> {
   if (rows.length === 0) return
   await sql`

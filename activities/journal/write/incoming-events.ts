@@ -1,4 +1,4 @@
-// What arrives at the journal: events as the API server or a write's answer tells them, reduced to what may be kept.
+// Reduces events of watches, lists and write answers to the data that may enter the journal.
 
 import {
   type GroupKind,
@@ -25,7 +25,7 @@ export interface ObjectEvent {
   readonly object: KubeObject
 }
 
-/** A deletion that nobody saw: a list of version `listVersion` lacks the object. */
+/** A deletion without a DELETED event: a list of version `listVersion` does not contain the object. */
 export interface MissedDeletion {
   readonly watched: WatchedKind
   readonly missing: { readonly uid: string; readonly namespace: string; readonly name: string }
@@ -34,27 +34,27 @@ export interface MissedDeletion {
 
 export type BatchEvent = ObjectEvent | MissedDeletion
 
-/** An event as the rules of the journal see it. */
+/** An event reduced to the data that may enter the journal. */
 export interface IncomingEvent extends GroupKind {
   readonly uid: string
   readonly namespace: string
   readonly name: string
   readonly type: EventType
-  /** Of the object; of the list for a missed deletion. */
+  /** Version of the object; of the list for a missed deletion. */
   readonly resourceVersion: number
   readonly missed: boolean
-  /** Nobody would see it deleted: no state of it is remembered. */
+  /** The kind is not watched, so a deletion would be missed: no state is stored. */
   readonly unfollowed: boolean
   readonly ownerUid: string | undefined
-  /** Empty for a missed deletion: the last known one stays. */
+  /** Empty for a missed deletion: the stored projection stays. */
   readonly projection: Projection
   readonly hash: string | undefined
 }
 
 /**
- * Reduces an event to what may enter the journal.
+ * Reduces an event to the data that may enter the journal.
  *
- * @throws a plain Error when the object has no uid or a resourceVersion that is no number: no API server sends that.
+ * @throws a plain Error when the object has no uid or no numeric resourceVersion, which no API server sends.
  */
 export function reduceEvent(event: BatchEvent, source: string, contentKey: Buffer | undefined): IncomingEvent {
   const { watched } = event
@@ -85,15 +85,15 @@ export function reduceEvent(event: BatchEvent, source: string, contentKey: Buffe
   }
 }
 
-/** The declared fields of an object, as the journal keeps them. */
+/** The projection of an object as stored in the journal. */
 export function projectionOf({ watched, object }: ObjectEvent): Projection {
   const projection = withFlow(hashLongAnnotations(projectObject(object, watched.projection)), watched, object)
   return cleanJson(withIndexKeys(projection, watched.indexKeys, object))
 }
 
 /**
- * The answer to the write that removes the last finalizer shows the object as it was asked to be; the server has deleted it. Namespaces have further
- * finalizers in their spec.
+ * Whether a write's answer means that the object is deleted: the answer to removing the last finalizer shows the object
+ * although the server has deleted it. Namespaces have further finalizers in their spec.
  */
 function isDeletedByWrite({
   metadata,
@@ -117,12 +117,11 @@ function parseVersion(text: string, { watched, object }: ObjectEvent): number {
   throw new Error(`${watched.kind} ${namespace}/${name}: resourceVersion is "${text}", expected a number`)
 }
 
-// Annotations as the journal keeps them: Kubernetes takes 256 kB of them, and every event would repeat what a projection has of that.
-
-// What anything decides by is shorter; the longest is `pawl.dev/made-for`, of at most 635 characters.
+// The longest annotation that the engine reads is `pawl.dev/made-for` with at most 635 characters. Kubernetes allows
+// 256 kB, which every event would repeat.
 const LONGEST = 1024
 
-/** The projection with a hash in place of each value that is too long to be kept: it is told apart from others, and says no more. */
+/** Replaces values of annotations that are too long by a hash, so that changes stay visible. */
 export function hashLongAnnotations(projection: Projection): Projection {
   const annotations = valueAt(projection, path('metadata.annotations'))
   if (typeof annotations !== 'object' || annotations === null) return projection
@@ -136,7 +135,7 @@ function isTooLong(value: unknown): value is string {
   return typeof value === 'string' && value.length > LONGEST
 }
 
-/** Nothing that long can be guessed, so the hash needs no key. */
+/** A text of this length cannot be guessed, so the hash needs no key. */
 function hashText(value: string): string {
   return `${value.length} characters, SHA-256 ${createHash('sha256').update(value).digest('base64url')}`
 }

@@ -1,8 +1,9 @@
-// Runs, as people and the sweep see them. The row of a job is written before its run is started, so that the run's writes are known as its own.
+// Job rows of runs. A row is stored before its run is started, so that the run's writes are recognized as its own.
 //
-//   J1. Opening a row looks, under the subject's row lock, whether the job has already ended: a short job may be over before its row is there.
+//   J1. Opening a row checks, under the subject's row lock, whether the job has already ended: a short job may end
+//       before its row exists.
 //
-// How rows close: close-runs.ts.
+// close-runs.ts closes rows.
 
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely'
 import {
@@ -17,13 +18,16 @@ import type { Database, JobTable } from '../database.ts'
 
 export type Job = Selectable<JobTable>
 
-/** What the journal has to know of controllers, by their names: which objects are their subjects, and whether these say how a job ended. */
+/**
+ * Rules of controllers, by their names: the kind of their subjects, and whether the subjects' status shows the end of a
+ * job.
+ */
 export interface SubjectRules {
   readonly subjectKinds: Readonly<Record<string, GroupKind>>
   readonly modes: Readonly<Record<string, Mode>>
-  /** Of the controllers that have some. */
+  /** The partitions of controllers that have partitions. */
   readonly lanes?: Readonly<Record<string, Partitions>>
-  /** Of the controllers whose subjects may be hosted: the controllers whose runs host them. Absent: any may. */
+  /** For controllers whose subjects may be hosted: the controllers whose runs host them. Absent: any controller. */
   readonly hosts?: Readonly<Record<string, readonly string[]>>
 }
 
@@ -38,15 +42,15 @@ export interface NewJob {
   readonly name: string
   readonly cause: string
   readonly started_at: Date
-  /** As in the run's input; absent and null: all. */
+  /** Partitions from the run's input; absent and null: all. */
   readonly serves?: readonly string[] | null
 }
 
 /**
- * Opens the rows of runs that are about to be started, in one statement; a row that is there stays as it is. That the job has ended is looked for
- * (J1), unlocked: nobody can end it before its run has begun.
+ * Opens the rows of runs before they are started, in one statement; existing rows stay unchanged. The check for an
+ * ended job (J1) takes no lock: no job can end before its run begins.
  *
- * @returns for each whether it has an open row now that was not there before. It learns which run it is when that looks (`touchJobs`).
+ * @returns for each run whether its row is new and open. The run's ID is added by its first pass (`countPasses`).
  */
 export async function announceJobs(
   db: Kysely<Database>,
@@ -83,8 +87,8 @@ const JOB_ID = path('status.jobID')
 const JOB_ID_FINISHED = path('status.jobIDFinished')
 
 /**
- * Records that runs are open; another run of the same workflow ID reopens the row. With run_id null the run was found running, not started:
- * what the row of an open or finished job says stays, because whoever started it knows better.
+ * Stores that runs are open; another run with the same workflow ID reopens the row. With run_id null the run was found
+ * running: an existing row stays unchanged, because the process that started the run knows more.
  */
 export async function openJobs(
   db: Kysely<Database>,
@@ -131,7 +135,7 @@ function endOfSubject(
   subjects: readonly Subject[],
   rules: SubjectRules,
 ): string | undefined {
-  // Runs in level mode end by themselves.
+  // Runs in level mode close their rows themselves.
   if (rules.modes[controller] !== 'job') return undefined
   const kind = rules.subjectKinds[controller]
   const subject = subjects.find((one) => one.uid === uid && one.api_group === kind?.group && one.kind === kind.kind)
@@ -139,7 +143,9 @@ function endOfSubject(
   return subject?.deleted === true || (job_id !== '' && end?.jobID === job_id) ? end?.outcome : undefined
 }
 
-/** The end of a job that the state of its subject shows; of every job when the object is gone. Undefined when it shows none. */
+/**
+ * The end of a job that its subject's state shows; of every job when the object is deleted. Undefined if it shows none.
+ */
 export function shownEnd({
   deleted,
   projection,
@@ -150,12 +156,12 @@ export function shownEnd({
   const jobID = textAt(projection, JOB_ID_FINISHED)
   if (deleted) return { jobID, outcome: 'Deleted' }
   if (jobID === undefined) return undefined
-  // The phase may be the next job's already.
+  // The phase may already belong to the next job.
   const phase = textAt(projection, JOB_ID) === jobID ? textAt(projection, PHASE) : undefined
   return { jobID, outcome: phase ?? 'Finished' }
 }
 
-/** The row after an opening; undefined when it stays as it is. */
+/** The row after opening; undefined if it stays unchanged. */
 function opened(job: NewJob, known: Job | undefined, ended: string | undefined): Job | undefined {
   const fresh: Job = {
     ...job,
@@ -169,7 +175,7 @@ function opened(job: NewJob, known: Job | undefined, ended: string | undefined):
     lookup_after: null,
     lookups: 0,
     serves: partitionsOfRun(job),
-    // Not written here: they count over all runs of the row.
+    // Unchanged: both count over all runs of the row.
     restarts: known?.restarts ?? 0,
     restarted_at: known?.restarted_at ?? null,
   }
@@ -204,7 +210,7 @@ async function upsertJobs(trx: Transaction<Database>, rows: readonly Job[]): Pro
   )
 }
 
-/** What an opening changes of the row that is there; undefined for nothing. */
+/** The change of an existing row; undefined for none. */
 function changeByOpening<Fresh>(
   job: NewJob,
   known: Pick<Job, 'run_id' | 'outcome' | 'cause'>,
@@ -213,7 +219,7 @@ function changeByOpening<Fresh>(
 ): Fresh | Pick<Job, 'run_id' | 'cause' | 'started_at' | 'serves'> | undefined {
   const { run_id, cause, started_at } = job
   if (run_id === null) return known.outcome !== null && isUnfinished ? fresh : undefined
-  // Opened before it was started, or found running; its first pass may have said since which run it is.
+  // The row was opened before the start, or the run was found running; its first pass may have added its run ID.
   if (known.run_id === null && known.outcome === null)
     return { run_id, cause, started_at, serves: partitionsOfRun(job) }
   const isSame = known.run_id === run_id
@@ -223,13 +229,13 @@ function changeByOpening<Fresh>(
     : undefined
 }
 
-/** Whose run is looked for. */
+/** Subject whose run is searched. */
 export interface JobSubject {
   readonly controller: string
   readonly uid: string
 }
 
-/** The open runs of these subjects, in their order. */
+/** The open runs of these subjects, in order. */
 export async function findOpenJobs(
   db: Kysely<Database>,
   subjects: readonly JobSubject[],
@@ -245,8 +251,10 @@ export async function findOpenJobs(
 }
 
 /**
- * @param passes by workflow ID, how many passes of its run are known of.
- * @returns those whose runs have begun another one, or have ended.
+ * Finds jobs that have begun a further pass or have ended.
+ *
+ * @param passes known number of passes by workflow ID.
+ * @returns their workflow IDs.
  */
 export async function jobsWithNewPass(
   db: Kysely<Database>,
@@ -265,13 +273,13 @@ export async function jobsWithNewPass(
   return rows.map(({ workflow_id }) => workflow_id)
 }
 
-/** Whether the journal has a row of this run, open or not. */
+/** Whether the journal has a row of this run, open or closed. */
 export async function hasJobRow(db: Kysely<Database>, workflowID: string): Promise<boolean> {
   const row = await db.selectFrom('job').select('uid').where('workflow_id', '=', workflowID).executeTakeFirst()
   return row !== undefined
 }
 
-/** What the run of this ID serves, or served; null: all. Undefined: it has no row. */
+/** Partitions that the run handles or handled; null: all. Undefined: no row. */
 export async function handledPartitionsOf(
   db: Kysely<Database>,
   workflowID: string,
@@ -280,25 +288,26 @@ export async function handledPartitionsOf(
   return row?.serves
 }
 
-/** A run as Temporal names it. */
+/** Temporal's IDs of a run. */
 export interface RunID {
   readonly workflowID: string
   readonly runID: string
 }
 
-/** A run whose pass looks. */
+/** The start of a run's pass. */
 export interface RunPass extends RunID {
-  /** As its input says; absent and null: all. */
+  /** Partitions from its input; absent and null: all. */
   readonly serves?: readonly string[] | null
 }
 
-/** The open row of a job tells of the run. */
+/** The row is open and belongs to a job. */
 const IS_OPEN_JOB = sql`job.outcome is null and job.job_id <> ''`
 
 /**
- * Counts a pass of each run; those that have no row yet are left out. An open row learns which run it is: whoever found it running did not
- * know, nor what it serves, and one that continued as new is another. By that its late writes are known (actions.ts, A3). Temporal's run IDs are in order of time
- * (UUIDv7): an activity that outlived its run does not take the row from the next one.
+ * Counts a pass of each run; runs without a row are left out. The pass also stores its run ID and partitions in an open
+ * row, because a run that was found running or continued as new is not known by ID. Late writes are recognized by it
+ * (actions.ts, A3). Run IDs are ordered by time (UUIDv7): an activity that outlived its run does not overwrite the next
+ * run's ID.
  */
 export async function countPasses(db: Kysely<Database>, runs: readonly RunPass[], now: Date): Promise<void> {
   await sql`
@@ -315,23 +324,23 @@ export async function countPasses(db: Kysely<Database>, runs: readonly RunPass[]
 export interface JobProgress {
   readonly workflowID: string
   readonly runID: string
-  /** Undefined: the phase stays. */
+  /** Undefined: the phase does not change. */
   readonly phase: string | undefined
-  /** Undefined: the last one stays while the job is failing, and is cleared by a pass that did not fail. */
+  /** Undefined: the last error stays while the job is failing; a successful pass clears it. */
   readonly lastError: object | undefined
   readonly attempt: number
   /**
-   * How many passes the run has made, where its first one may have looked before the row was there (level mode: whoever starts the run writes the
-   * row after that); undefined: `touchJobs` has counted all.
+   * Number of passes, if the first pass may have begun before the row existed (level mode stores the row after the
+   * start); undefined: `countPasses` has counted all.
    */
   readonly passes?: number | undefined
 }
 
 /**
- * Records what a pass settled; a phase that is new is appended to the row's list with its time.
+ * Stores the result of a pass; a new phase is appended to the row's list with its time.
  *
- * @returns 'over' when the run's row is closed: this is the late pass of a worker that was stopped, or lost its workflow task. Never in level
- *   mode: a run that is woken while it closes its row goes on.
+ * @returns 'over' when the row of the run is closed: this is the late pass of a worker that was stopped or lost its
+ * workflow task. Never in level mode, where a run that is woken while it closes its row continues.
  */
 export async function recordJobPhase(
   db: Kysely<Database>,

@@ -1,19 +1,21 @@
-// Daily partitions of `watch_event`: made ahead, dropped by retention. The default partition catches what falls outside.
+// Daily partitions of `watch_event`: created ahead, dropped by retention. The default partition stores rows of other
+// days.
 //
-//   P2. Making a partition loses no row: what the default partition holds of that day moves into it.
-//   P3. Nobody who journals waits for a partition that goes. Emptying it locks that day alone. Dropping needs all days for a moment: the lock is
-//       taken when it is free, never waited for, because whoever journals would wait behind.
+//   P2. Creating a partition loses no row: rows of its day move from the default partition.
+//   P3. No transaction that journals events waits for the drop of a partition. Truncating locks that day alone.
+//       Dropping locks all partitions for a moment: the lock is taken only if it is free, because writers would queue
+//       behind a waiting lock.
 
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Database } from '../database.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const DAYS_AHEAD = 7
-/** Any constant: one process at a time changes the partitions. */
+/** Key of the advisory lock for changes of partitions; any constant. */
 const PARTITION_LOCK = 7_294_105
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** Makes the partitions of today and of the next days; returns the names of those it made. */
+/** Creates the partitions of today and the next days; returns their names. */
 export async function ensurePartitions(db: Kysely<Database>, now: Date): Promise<string[]> {
   return await db.transaction().execute(async (trx) => {
     await sql`select pg_advisory_xact_lock(${PARTITION_LOCK})`.execute(trx)
@@ -32,20 +34,20 @@ export async function ensurePartitions(db: Kysely<Database>, now: Date): Promise
 
 export interface Partition {
   readonly name: string
-  /** Its first moment, and the first one after it. */
+  /** Start (inclusive) and end (exclusive). */
   readonly from: Date
   readonly until: Date
 }
 
-/** The partitions of days that are over at `before`, oldest first. */
+/** The partitions that end before `before`, oldest first. */
 export async function partitionsBefore(db: Kysely<Database>, before: Date): Promise<readonly Partition[]> {
   return (await partitionsOf(db)).filter(({ until }) => until.getTime() <= before.getTime())
 }
 
 /**
- * Gives the partition's room back and drops it. No row of it may be needed: there are no new ones, because its day is over.
+ * Truncates and drops the partition. No row of it may be needed; its day is over, so it gets no new rows.
  *
- * @returns false when somebody uses the table at the moment (P3): it is empty or whole then, and goes another time.
+ * @returns false when another transaction uses the table (P3): it is empty or unchanged, and the next call retries.
  */
 export async function dropPartition(db: Kysely<Database>, { name }: Partition): Promise<boolean> {
   const table = sql.table(name)
@@ -62,7 +64,9 @@ export async function dropPartition(db: Kysely<Database>, { name }: Partition): 
   })
 }
 
-/** Has the work done in a transaction that takes its locks at once or not at all. */
+/**
+ * Runs a transaction that takes its locks immediately or fails. @returns false if a lock was not free.
+ */
 async function withoutWaiting(
   db: Kysely<Database>,
   work: (trx: Transaction<Database>) => Promise<void>,
@@ -79,7 +83,8 @@ async function withoutWaiting(
 async function createPartition(trx: Transaction<Database>, name: string, from: Date): Promise<void> {
   const until = new Date(from.getTime() + DAY_MS)
   const table = sql.table(name)
-  // Attached when it is full: creating it as a partition is refused while the default partition holds rows of that day.
+  // It is attached after the rows are moved: PostgreSQL refuses a new partition while the default partition has rows of
+  // its day.
   await sql`create table ${table} (like watch_event including defaults including constraints)`.execute(trx)
   await sql`with moved as (delete from only watch_event_default where at >= ${from} and at < ${until} returning *)
     insert into ${table} select * from moved`.execute(trx)

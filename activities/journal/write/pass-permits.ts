@@ -1,11 +1,15 @@
-// Which passes are under way, of controllers that bound how many may be (`settings.passes`). Source: docs/adr/0032.
+// Permits of passes: a semaphore in the journal for controllers that limit their concurrent passes (`settings.passes`).
+// Source: docs/adr/0032.
 //
-//   T1. A turn is the object's: its run takes it before a pass, has it until that is settled, and has it once, however often it asks.
-//   T2. The bound holds for all workers of the cluster: who takes a turn counts under a lock of the controller.
-//   T3. A turn keeps nobody waiting whose run is not open any more, has met a bug and waits for other code, or never looked at the world with it: a
-//       worker that was stopped took it late. The row of a run may be written after its first pass has begun, so a turn counts for LONE_MS anyway.
-//   T4. Nobody waits for the lock, nor for a wake with the lock, on a connection that others need: who does not get it comes again a little later. That
-//       wake is written after the lock, and before the run is answered: who is stopped between the two is asked again.
+//   T1. A permit belongs to an object. Its run acquires it before a pass and releases it after settle. Acquiring it
+//       twice takes one permit.
+//   T2. The limit holds for all workers of the cluster: permits are counted under an advisory lock of the controller.
+//   T3. A permit does not count if its run is not open, failed with a bug and waits for other code, or never observed
+//       with it (a stopped worker acquired it late). The row of a run may be stored after its first pass began, so each
+//       permit counts for GRACE_MS.
+//   T4. No connection waits for the lock, or for a wake while it has the lock: a run that does not get the lock is
+//       woken again a little later. That wake is stored before the run gets its answer, so a process that stops in
+//       between repeats the request.
 
 import { sql, type Kysely, type RawBuilder } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,7 +22,7 @@ export interface PassPermit {
   readonly uid: string
 }
 
-/** Who asks for a turn. */
+/** The requesting run. */
 export interface PermitRequest extends PassPermit {
   readonly workflowID: string
   readonly namespace: string
@@ -27,7 +31,7 @@ export interface PermitRequest extends PassPermit {
 
 const GRACE_MS = 60_000
 
-/** T3 */
+/** Whether a permit counts (T3). */
 function isActive(now: Date): RawBuilder<unknown> {
   const isOpen = sql`select from job j where j.workflow_id = t.workflow_id and j.outcome is null`
   return sql`((t.since > ${new Date(now.getTime() - GRACE_MS)}
@@ -35,14 +39,16 @@ function isActive(now: Date): RawBuilder<unknown> {
     and not exists (${isOpen} and j.last_error ->> 'reason' = 'Bug'))`
 }
 
-// Whoever has the lock has it for some milliseconds; but one that is stopped in there has it until PostgreSQL ends its transaction.
+// The lock is held for some milliseconds; a process that stops with the lock keeps it until PostgreSQL ends its
+// transaction.
 const TRIES = 6
 const BETWEEN_MS = { least: 5, most: 20 }
-// From when it was asked for: the tries take up to 100 ms of that.
+// Counted from the request; the tries use up to 100 ms of it.
 const RETRY_MS = 200
 
 /**
- * Takes the turn of an object, when fewer than `most` of its controller's are taken; else leaves a wake, which is brought when one is free (T4).
+ * Acquires the permit of an object if fewer than `most` permits of its controller are held; otherwise stores a wake
+ * that is delivered when a permit is free (T4).
  *
  * @returns whether the pass may begin.
  */
@@ -78,7 +84,7 @@ async function tryAcquire(
   now: Date,
 ): Promise<Answer> {
   return await db.transaction().execute(async (trx) => {
-    // T2, T4. In a statement of its own: the next one has to see what the last one who had the lock has written.
+    // T2, T4. A separate statement: the next one must see the rows of the previous lock holder.
     const lock = sql`hashtextextended(${`pawl passes ${cluster} ${controller}`}, 0)`
     const locked = await sql<{ isOurs: boolean }>`select pg_try_advisory_xact_lock(${lock}) as "isOurs"`.execute(trx)
     if (locked.rows[0]?.isOurs !== true) return 'contended'
@@ -93,7 +99,7 @@ async function tryAcquire(
   })
 }
 
-/** Gives an object's turn back, and tells the dispatchers. One that it has not is no error. */
+/** Releases the permit of an object and notifies the dispatchers. A missing permit is not an error. */
 export async function releasePermit(db: Kysely<Database>, { cluster, controller, uid }: PassPermit): Promise<void> {
   await sql`
     with given as (
@@ -101,7 +107,7 @@ export async function releasePermit(db: Kysely<Database>, { cluster, controller,
     select pg_notify(${WAKE_CHANNEL}, '') from given`.execute(db)
 }
 
-/** Whose turns of these controllers are taken: the uids by controller; one that has none is missing. */
+/** The uids that hold permits, by controller; a controller without permits is missing. */
 export async function permitHolders(
   db: Kysely<Database>,
   { cluster, controllers }: { readonly cluster: string; readonly controllers: readonly string[] },
@@ -115,7 +121,7 @@ export async function permitHolders(
   return new Map(rows.map(({ controller, uids }) => [controller, uids]))
 }
 
-/** Forgets turns that count no more. */
+/** Deletes permits that no longer count. */
 export async function prunePermits(db: Kysely<Database>, now: Date): Promise<void> {
   await sql`delete from pass_turn t where not ${isActive(now)}`.execute(db)
 }

@@ -1,5 +1,5 @@
-// The last resort for an event that PostgreSQL refuses for what is in it: the rest of its batch is journaled, the event is named and left out.
-// Without it the same batch would be tried for ever, and nothing of its kind would be seen any more.
+// Handles events whose data PostgreSQL refuses: the other events of the batch are journaled, the refused event is
+// reported and stored without its projection. Otherwise the same batch would be retried for ever and block its kind.
 
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../database.ts'
@@ -8,12 +8,12 @@ import { type EventBatch, journalEvents, type JournalDeps } from './events.ts'
 import { type BatchEvent, reduceEvent } from './incoming-events.ts'
 
 export interface RefusedEventOptions {
-  /** The version of the checkpoint that covers what comes before the batch. */
+  /** Version of the checkpoint before the batch. */
   readonly journaled: number | undefined
   readonly onRefused: (event: BatchEvent, error: unknown) => void
 }
 
-/** As `journalEvents`, yet a batch that is refused for its data is journaled event by event, and what is refused even then is left out. */
+/** Like `journalEvents`, but journals a batch with refused data event by event and skips the refused events. */
 export async function journalSkippingRefused(
   db: Kysely<Database>,
   batch: EventBatch,
@@ -26,7 +26,7 @@ export async function journalSkippingRefused(
   } catch (error) {
     if (!isRefusal(error)) throw error
   }
-  // The lease is checked in every transaction; the checkpoint moves last.
+  // Every transaction checks the lease; the checkpoint moves last.
   const lease = batch.checkpoint && { checkpoint: { ...batch.checkpoint, resourceVersion: journaled } }
   for (const event of batch.events) {
     try {
@@ -40,7 +40,7 @@ export async function journalSkippingRefused(
   await journalEvents(db, { ...batch, events: [] }, deps)
 }
 
-/** Every event ends as a row (events.ts, E1), even this one; without its projection. */
+/** Stores a refused event without its projection, because every event has a row (events.ts, E1). */
 async function recordRefused(
   db: Kysely<Database>,
   batch: EventBatch,
@@ -62,7 +62,7 @@ async function recordRefused(
 /** Source: Kubernetes, DNS subdomain names. */
 const LONGEST_NAME = 253
 
-/** SQLSTATE classes 22 (data exception) and 54 (program limit exceeded): no later try can do better. */
+/** SQLSTATE classes 22 (data exception) and 54 (program limit exceeded): retries cannot succeed. */
 function isRefusal(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^(?:22|54)/.test(String(error.code))
 }

@@ -1,7 +1,8 @@
-// Finds what no event will wake: subjects whose job has no run, idle ones with a trigger, and runs that may be lost.
-// At start and every minute. Source: docs/architecture.md "Journal", Sweep.
+// Resync of the journal, at start and every minute: finds subjects with a job but no run, subjects with a trigger, and
+// runs that may be lost. Source: docs/architecture.md "Journal".
 //
-//   S1. The sweep only adds wakes; the pass they lead to looks at the object itself. So a needless one costs a look, a missing one a job.
+//   S1. The resync only adds wakes; their passes observe the objects. A needless wake costs an observation, a missing
+//       one a job.
 
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import {
@@ -18,7 +19,7 @@ import { type JournaledObject, parentsOf, readSubjects, type SubjectState } from
 import type { Job } from './jobs.ts'
 import { type Claim, type NewWake, upsertWakes } from './wakes.ts'
 
-/** What the sweep has to know of a controller in mode job. */
+/** The properties of a job-mode controller that the resync needs. */
 export type ResyncedController = Pick<
   Controller,
   'name' | 'target' | 'requestedRun' | 'triggers' | 'hostedBy' | 'partitions'
@@ -28,15 +29,15 @@ export interface ResyncInput {
   readonly cluster: string
   readonly now: Date
   readonly controllers: readonly ResyncedController[]
-  /** The kind of each controller's subjects, also of those that are not swept. */
+  /** The kind of each controller's subjects, also of controllers without resync. */
   readonly subjectKinds: Readonly<Record<string, GroupKind>>
-  /** The kinds (`groupKindText`) that the bridge follows: until one was listed, a missing object of it says nothing. */
+  /** Kinds (`groupKindText`) that the bridge watches: until such a kind is listed, a missing object proves nothing. */
   readonly watchedKinds: readonly string[]
 }
 
 type SubjectWake = Pick<NewWake, 'uid' | 'job_id' | 'namespace' | 'name' | 'seq' | 'cause'>
 
-/** Makes wakes of stranded subjects; returns how many. */
+/** Adds wakes for subjects without a run; returns their number. */
 export async function resyncWakes(db: Kysely<Database>, input: ResyncInput): Promise<number> {
   const { cluster, now, controllers } = input
   let count = 0
@@ -69,7 +70,7 @@ function hasTrigger({ path: at, when, lacks }: JobTrigger): RawBuilder<unknown> 
   return when === 'edited' ? sql`${found} and ${EDITED}` : found
 }
 
-/** Objects that may ask for a run: whether one does, the controller says. */
+/** Objects that may request a run; their controller decides. */
 async function subjectsWithoutRun(
   db: Kysely<Database>,
   input: ResyncInput,
@@ -87,7 +88,7 @@ async function subjectsWithoutRun(
   return await subjectWakes(db, input, swept, rows)
 }
 
-// Whole projections are read, so many objects are asked about in parts.
+// Projections are read, so objects are processed in batches.
 const BATCH = 500
 
 async function subjectWakes(
@@ -121,8 +122,9 @@ function wakeOfSubject(
 }
 
 /**
- * The cluster's open jobs without a pass for a minute, to be looked up in Temporal, of whom a process takes wakes. Each is due for its
- * next look-up after one minute, then two, up to ten; a pass starts that anew. Two sweepers get different jobs.
+ * Open jobs of the cluster without a pass for a minute, to be checked in Temporal; limited to subjects whose wakes this
+ * process claims. The next check of a job follows after one minute, then two, up to ten; a pass resets this. Two
+ * processes get different jobs.
  */
 export async function jobsToLookUp(
   db: Kysely<Database>,
@@ -156,7 +158,7 @@ export async function jobsToLookUp(
 const LOOKUP_AFTER_MS = 60_000
 const LONGEST_LOOKUP_MS = 600_000
 
-/** A look-up that failed does not count. */
+/** Repeats a failed check without counting it. */
 export async function lookUpAgain(db: Kysely<Database>, { workflow_id }: Job): Promise<void> {
   await db
     .updateTable('job')
@@ -165,13 +167,16 @@ export async function lookUpAgain(db: Kysely<Database>, { workflow_id }: Job): P
     .execute()
 }
 
-/** Why a row is closed without its run: Temporal does not know that any more, or it never began and its subject has another job meanwhile. */
+/**
+ * Outcome of a row closed without its run: Temporal no longer knows the run, or it never began and its subject has
+ * another job.
+ */
 type EndWithoutRun = 'lost' | 'Superseded'
 
 /**
- * Temporal does not run this job any more: closes its row and wakes its subject, which starts it again if it is unfinished.
+ * Closes the row of a job that Temporal no longer runs and wakes its subject, which starts an unfinished job again.
  *
- * @returns 'over' when the row is closed, or another run's: the run has ended by itself, and told so.
+ * @returns 'over' when the row is closed or belongs to another run.
  */
 export async function recordLostJob(
   db: Kysely<Database>,
@@ -202,12 +207,13 @@ export async function recordLostJob(
   })
 }
 
-// What an object had before is not known here, so whoever demands traits is taken to be behind by whatever has changed: not each minute in a busy namespace.
+// Earlier index keys are unknown here, so any change may concern a subscription with index keys. The delay avoids a
+// wake every minute in a busy namespace.
 const SELECTOR_DELAY_MS = 600_000
 
 /**
- * Wakes the open run of a job when its subject, one of that one's children or an object that it waits for changed after its last pass began:
- * the wake of that change may be lost. A run's own last write leads to one needless pass, and that one to none.
+ * Wakes the open run of a job if its subject, a child of it or an awaited object changed after the last pass began,
+ * because the wake of that change may be lost. A run's own last write causes one needless pass, which causes no other.
  */
 export async function wakeIfBehind(db: Kysely<Database>, job: Job, now: Date): Promise<boolean> {
   const { controller, uid, job_id, cluster, last_pass_at, started_at } = job
@@ -242,7 +248,7 @@ export async function wakeIfBehind(db: Kysely<Database>, job: Job, now: Date): P
   return true
 }
 
-/** As wakes name it. */
+/** The subject's columns in a wake. */
 function subjectOf({ controller, uid, cluster, namespace, name }: Job) {
   return { controller, uid, job_id: '', cluster, namespace, name }
 }

@@ -1,9 +1,10 @@
-// What goes by retention: days of events, closed jobs with their actions, the last states of deleted objects, and waits that no open job has.
+// Retention: prunes days of events, closed jobs with their actions, states of deleted objects, and subscriptions
+// without an open job.
 //
-//   P1. Nothing is pruned that a pending wake or an open job may still refer to. Each keeps its own rows only: a job that is open for ever costs
-//       nobody else's days.
-//   P4. It goes in small steps, each a statement of its own: a process that journals waits for none of them, and one that dies has done a part. A step
-//       that fails keeps no other from being done.
+//   P1. Rows that a pending wake or an open job may need are kept. Each job keeps only its own rows, so a job that
+//       stays open for ever does not keep whole days.
+//   P4. Pruning runs in small statements: no process that journals waits for it, and a process that dies has pruned a
+//       part. A failed step does not prevent the others.
 
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../database.ts'
@@ -14,21 +15,22 @@ import { prunePermits } from './pass-permits.ts'
 const BATCH = 5000
 
 export interface PruneResult {
-  /** Names of the partitions that are gone. */
+  /** Names of the dropped partitions. */
   readonly partitions: readonly string[]
-  /** How many events went out of partitions that have to stay. */
+  /** Number of events deleted from partitions that stay. */
   readonly rows: number
-  /** Days that were over then are gone, but for what is needed. */
+  /** Events before this time were pruned unless needed. */
   readonly before: Date
 }
 
-/** Any constant: one process at a time prunes. It is the connection's, so it goes with a process that dies. */
+/** Key of the advisory lock of pruning; any constant. The lock belongs to the connection and ends with its process. */
 const PRUNE_LOCK = 7_294_106
 
 /**
- * Forgets days of events that were over `retentionMs` ago, and jobs and deleted objects that ended before that, but what is needed (P1).
+ * Prunes days of events that ended `retentionMs` ago, and jobs and deleted objects that ended before, unless they are
+ * needed (P1).
  *
- * @returns undefined when another process is at it.
+ * @returns undefined when another process is pruning.
  */
 export async function pruneJournal(
   db: Kysely<Database>,
@@ -69,8 +71,9 @@ async function prune(db: Kysely<Database>, before: Date, now: Date): Promise<Pru
   return { partitions: gone, rows, before }
 }
 
-// Of an open job: the events of its subject, of the objects that its run hosts and of those that the subject owns, from the one on that it began
-// with. A level run (job ID '') looks at its object anew in every pass, and may be open for years: it keeps none.
+// For an open job: the events of its subject, its hosted objects and the subject's children, from the event that
+// started the job. A level run (job ID '') observes its object again in every pass and may be open for years, so it
+// keeps no events.
 const KEPT_EVENTS = sql`kept as materialized (
   select k.uid, begun.since
   from job j
@@ -81,7 +84,7 @@ const KEPT_EVENTS = sql`kept as materialized (
     union select o.uid from object o where o.owner_uid = j.uid and o.namespace = j.namespace) k
   where j.outcome is null and j.job_id <> '')`
 
-// Each by a join of its own, so that a day is gone through once.
+// Two separate joins, so that each day is scanned once.
 const needed = (event: RawBuilder<unknown>) => ({
   byWake: sql`select from wake w where w.seq = ${event}.seq`,
   byJob: sql`select from kept k where k.uid = ${event}.uid and k.since <= ${event}.at`,
@@ -95,7 +98,7 @@ async function isNeeded(db: Kysely<Database>, { name }: Partition): Promise<bool
   return rows[0]?.needed ?? true
 }
 
-/** Deletes what is not needed of the events that are meant. */
+/** Deletes the selected events that are not needed. */
 async function pruneRows(
   db: Kysely<Database>,
   table: string,
@@ -113,24 +116,24 @@ async function pruneRows(
 
 interface PrunableTable {
   readonly table: string
-  /** Which rows of it may go. */
+  /** The rows to prune. */
   readonly select: RawBuilder<unknown>
-  /** Deletes some of them. */
+  /** Deletes one batch of them. */
   readonly statement: RawBuilder<unknown>
 }
 
-/** What no open job can still need (P1). A row of an action or a subscription may be there without one of its job: a worker was killed. */
+/** Rows that no open job needs (P1). An action or subscription may exist without a job row: its worker was killed. */
 function prunableTables(before: Date): readonly PrunableTable[] {
   const actions = sql`from action a where a.started_at < ${before} and not exists (
       select from job j where j.workflow_id = a.workflow_id and j.job_id <> ''
         and (j.outcome is null or j.finished_at >= ${before}))`
-  // Those of level runs (job ID '') stay while their object is there, also when no run is open.
+  // Subscriptions of level runs (job ID '') stay while their object exists, also without an open run.
   const subscriptions = sql`from subscription s
       where s.created_at < ${before} and s.job_id <> '' and not exists (
         select from job j where j.controller = s.controller and j.uid = s.uid and j.job_id = s.job_id and j.outcome is null)`
   const jobs = sql`from job where outcome is not null and finished_at < ${before}`
   const hosted = sql`from hosted_job h where not exists (select from job j where j.workflow_id = h.workflow_id)`
-  // Rows of jobs go first, and then what they hosted.
+  // Job rows are deleted first, then the rows that they hosted.
   const hostedThen = sql`from hosted_job h where not exists (select from job j where j.workflow_id = h.workflow_id
       and not (j.outcome is not null and j.finished_at < ${before}))`
   const objects = sql`from object o where o.deleted and o.updated_at < ${before} and not exists (
@@ -177,15 +180,15 @@ function pruneTableSteps(db: Kysely<Database>, before: Date): readonly (() => Pr
 
 export interface PruningPreview {
   readonly before: Date
-  /** Of days that are over: which go as a whole, and how many events go of those that something still needs. */
+  /** Partitions of past days: whether the whole partition is dropped, or how many of its events are pruned. */
   readonly partitions: readonly { readonly name: string; readonly events: number; readonly isWhole: boolean }[]
-  /** Events outside of all days. */
+  /** Events in the default partition. */
   readonly rows: number
-  /** Of other tables, by name. */
+  /** Number of rows of other tables, by table. */
   readonly ended: Readonly<Record<string, number>>
 }
 
-/** What `pruneJournal` would forget, were it told to now. Changes nothing. */
+/** Returns the effect of `pruneJournal` without changing anything. */
 export async function previewPruning(db: Kysely<Database>, before: Date): Promise<PruningPreview> {
   const partitions: PruningPreview['partitions'][number][] = []
   for (const partition of await partitionsBefore(db, before)) {

@@ -1,12 +1,14 @@
-// Runs whose workflow task fails again and again: noted by the worker that sees it, found by every worker that may help.
-// Source: docs/adr/0029.
+// Runs whose workflow task fails repeatedly: recorded by the worker that observes the failure, restarted by any worker
+// that can help. Source: docs/adr/0029.
 //
-//   S1. A note is of one run, by its run ID: the run that takes its place has none. In level mode all runs of an object have one workflow ID.
-//   S2. It keeps the time at which the run first failed so.
-//   S3. A restart is claimed in the row of the job: of several workers one makes it, and not the next one before SPACING_MS.
-//   S4. A bug is met again by the code that has it, as a rule, and a pass may change its own object before it gets there. So its restarts come ever
-//       more rarely. Only a worker of another build that has not helped yet does so at once: its code may be the better one. If all builds have the
-//       bug, each such worker has tried once.
+//   S1. A record belongs to one run by its run ID; the next run has none. In level mode all runs of an object share one
+//       workflow ID.
+//   S2. It keeps the time of the run's first such failure.
+//   S3. A restart is claimed in the job's row: one worker restarts the run, and the next restart follows after
+//       SPACING_MS at the earliest.
+//   S4. The same code usually fails again, and a pass may change its object before it fails, so restarts back off
+//       exponentially. Only a worker of another build that has not helped yet restarts immediately, because its code
+//       may be fixed. If all builds have the bug, each such worker has tried once.
 
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../database.ts'
@@ -14,17 +16,22 @@ import type { Job, RunID } from './jobs.ts'
 import { isInHandledPartition } from '../conditions.ts'
 import type { Claim } from './wakes.ts'
 
-/** `misfit`: the run was made by other code than that of the build. `bug`: the code of the build throws. */
+/**
+ * `misfit` (stored under this name): a non-replayable run, started by code other than this build's. `bug`: the build's
+ * code throws.
+ */
 export type StuckReason = 'misfit' | 'bug'
 
 export interface StuckRunReport extends RunID {
   readonly reason: StuckReason
-  /** Of the worker in which it fails. */
+  /** Build of the worker in which it fails. */
   readonly build: string
   readonly message: string
 }
 
-/** Notes that a run fails (S1, S2). @returns whether that is news. */
+/**
+ * Records that a run fails (S1, S2). @returns whether the record is new.
+ */
 export async function recordStuckRun(
   db: Kysely<Database>,
   { workflowID, runID, reason, build, message }: StuckRunReport,
@@ -40,7 +47,7 @@ export async function recordStuckRun(
   return rows.length > 0
 }
 
-/** Whether a worker has noted that this very run fails, so that it is looked after (S1). */
+/** Whether a worker has recorded that this run fails (S1). */
 export async function isRecordedStuck(db: Kysely<Database>, { workflowID, runID }: RunID): Promise<boolean> {
   const { rows } = await sql`select 1 from stuck_run where workflow_id = ${workflowID} and run_id = ${runID}`.execute(
     db,
@@ -48,7 +55,7 @@ export async function isRecordedStuck(db: Kysely<Database>, { workflowID, runID 
   return rows.length > 0
 }
 
-/** What the open row of a run says went wrong, until a pass is settled. */
+/** Stores the last error of an open run until a pass settles. */
 export async function recordLastError(db: Kysely<Database>, workflowID: string, error: object): Promise<void> {
   await db
     .updateTable('job')
@@ -58,7 +65,7 @@ export async function recordLastError(db: Kysely<Database>, workflowID: string, 
     .execute()
 }
 
-/** The open job that this run is known by. */
+/** The open job of this run. */
 export async function jobOfRun(db: Kysely<Database>, runID: string): Promise<Job | undefined> {
   return await db
     .selectFrom('job')
@@ -82,30 +89,30 @@ export interface StuckRun {
   readonly job: Job
   readonly runID: string
   readonly reason: StuckReason
-  /** Of the worker in which it failed. */
+  /** Build of the worker in which it failed. */
   readonly build: string
   readonly message: string
   readonly at: Date
 }
 
-/** Long enough for the pass of the new run, short enough for somebody who waits for it. */
+/** Long enough for a pass of the new run, short enough for a waiting user. */
 export const SPACING_MS = 20_000
-// S4. The longest is that of other retries.
+// Back-off of restarts (S4), with the same maximum as other retries.
 const FIRST_BACK_OFF_MS = 10_000
 const LONGEST_BACK_OFF_MS = 1_000_000
 
 export interface StuckQuery extends Pick<Claim, 'cluster' | 'unhandledPartitions'> {
   readonly controllers: readonly string[]
-  /** Of the worker that asks. */
+  /** Build of the calling worker. */
   readonly build: string
-  /** Workflow IDs of those whose bugs of other builds it has helped with (S4). */
+  /** Workflow IDs of runs with bugs of other builds that this worker has already restarted (S4). */
   readonly helpedBefore?: Iterable<string>
 }
 
 /**
- * The runs that a worker of this build may start anew: those that do not fit some code, and those that met a bug of another build, or of this one before
- * their object changed. Notes of runs that have ended go, and of those that another run has followed: Temporal's run IDs are in order of time (UUIDv7),
- * and the row of a run that continued as new may still name the one before.
+ * The runs that a worker of this build may restart: non-replayable runs, and runs that met a bug of another build, or
+ * of this build before their object changed. Records of ended and of replaced runs are deleted: run IDs are ordered by
+ * time (UUIDv7), and the row of a run that continued as new may still have the previous ID.
  */
 export async function stuckRuns(
   db: Kysely<Database>,
@@ -145,7 +152,9 @@ function isSpacingOver(now: Date) {
   return sql<boolean>`(j.restarted_at is null or j.restarted_at <= ${new Date(now.getTime() - SPACING_MS)})`
 }
 
-/** Takes the restart of an open run (S3). @returns false: another worker has it, or the run has ended. */
+/**
+ * Claims the restart of an open run (S3). @returns false: another worker has claimed it, or the run has ended.
+ */
 export async function claimRestart(db: Kysely<Database>, workflowID: string, now: Date): Promise<boolean> {
   const { rows } = await sql`
     update job j set restarts = j.restarts + 1, restarted_at = ${now}
@@ -153,7 +162,7 @@ export async function claimRestart(db: Kysely<Database>, workflowID: string, now
   return rows.length > 0
 }
 
-/** The run does not fail any more, or has ended (S1). */
+/** Deletes the record of a run that succeeds again or has ended (S1). */
 export async function forgetStuckRun(
   db: Kysely<Database>,
   { job, runID }: Pick<StuckRun, 'job' | 'runID'>,
@@ -161,9 +170,10 @@ export async function forgetStuckRun(
   await sql`delete from stuck_run where workflow_id = ${job.workflow_id} and run_id = ${runID}`.execute(db)
 }
 
-// Runs of former builds, as a migration has noted them: they are ended, and their jobs begun anew by workers of this build (migrations/0006).
-
-/** Rows of these controllers that are open as the migration has found them. Notes of others that have closed, or were opened again since, go. */
+/**
+ * Open jobs of runs that a previous build started, as recorded by a migration (migrations/0006). Workers of this build
+ * end these runs and start their jobs again. Records of closed and of reopened rows are deleted.
+ */
 export async function jobsOfFormerBuilds(
   db: Kysely<Database>,
   { cluster, controllers }: { readonly cluster: string; readonly controllers: readonly string[] },

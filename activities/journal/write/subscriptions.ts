@@ -1,7 +1,11 @@
-// Waits of jobs for objects that need not exist yet. journalEvents wakes the subscribers of every object that changed.
+// Subscriptions: objects that jobs wait for or level runs have observed. journalEvents wakes the subscribers of every
+// changed object.
 //
-//   S1. Subscribe first, then look, at the API server and not at the journal. An event that is being journaled has not seen the row, and the
-//       journal does not show what it tells before its commit; but it happened before the look. What happens later finds the row.
+//   S1. Subscribe first, then read from the API server and not from the journal. A transaction that is journaling an
+//       event does not see the new row, and the journal does not show the event before its commit; but that change
+//       happened before the read. Later changes find the row.
+//   V1. In level mode the subscriptions (job ID '') are exactly the objects of the last pass's queries. They are
+//       inserted before the pass reads, and they outlive the run (close-runs.ts, C4).
 
 import { type Kysely, sql } from 'kysely'
 import type { GroupKind, LevelController, LevelSubscription } from '../../../workflows/kit/index.ts'
@@ -18,16 +22,16 @@ export interface Subscription extends GroupKind {
   readonly name: string
 }
 
-/** Adds a subscription; one that is there already stays. The caller looks at the object after it (S1). */
+/** Adds a subscription if it is missing. The caller reads the object afterwards (S1). */
 export async function subscribe(db: Kysely<Database>, subscription: Subscription, now: Date): Promise<void> {
   await subscribeAll(db, [subscription], now)
 }
 
 /**
- * The same of some, in one statement.
+ * Adds several subscriptions in one statement.
  *
- * @returns the names of those that were not there. Of the others an earlier look came after the subscription: what the journal says of them is that,
- * or newer, and what comes next is a wake.
+ * @returns the names of the new ones. For the others an earlier read followed the subscription, so the journal has that
+ * state or a newer one, and later changes cause wakes.
  */
 export async function subscribeAll(
   db: Kysely<Database>,
@@ -44,12 +48,7 @@ export async function subscribeAll(
   return new Set(added.map(({ name }) => name))
 }
 
-// What leads to runs of controllers in level mode. Their rows and subscriptions are keyed by object, not by job (job ID ''), and what they
-// subscribe to outlives them (close-runs.ts, C4).
-//
-//   V1. Subscriptions are exactly what the last pass looked at. Inserting happens before the pass reads, so that nothing falls in between.
-
-/** Whose subscriptions: one controller's, for one object. */
+/** The subscriber: one object of one controller. */
 export interface LevelSubject {
   readonly controller: string
   readonly cluster: string
@@ -58,7 +57,11 @@ export interface LevelSubject {
   readonly name: string
 }
 
-/** Makes these the subscriptions of the subject (V1). @returns those that are new. */
+/**
+ * Replaces the subscriptions of the subject (V1).
+ *
+ * @returns the new subscriptions.
+ */
 export async function replaceSubscriptions(
   db: Kysely<Database>,
   { controller, cluster, uid }: LevelSubject,
@@ -84,12 +87,12 @@ interface WakeSubjectsInput extends GroupKind, Pick<NewWake, 'cluster' | 'contro
   readonly predicate?: LevelController['predicate']
 }
 
-// A kind may have more objects than one statement can wake in its time, and what follows and claims wakes is not to wait for all of them.
+// Objects are woken in batches, so that no statement reaches its time limit and other statements on wakes do not wait.
 const BATCH = 1000
 
 /**
- * Wakes every known object of a controller's kind that its predicate accepts: the code of the controller may have changed since its runs ended. If one
- * part of the objects fails, the parts before it are woken.
+ * Wakes every journaled object of a controller's kind that its predicate accepts, because the controller's code may
+ * have changed since its runs ended. If a batch fails, earlier batches stay woken.
  *
  * @returns the number of woken objects.
  */

@@ -1,14 +1,16 @@
-// Due wake-ups, one row per controller and subject. A wake is a level: one or ten of them lead to one pass.
+// The durable work queue: due wakes, one row per controller and subject. Wakes are level-triggered: one or ten of them
+// lead to one pass.
 //
-//   W1. Every upsert draws a new version, so that acknowledging an older one cannot lose it.
-//   W2. A wake never becomes due later by an upsert; only `postponeWakes` moves it, and only the version that was taken. One exception: what
-//       only a run's own writes asked for would be dropped while that run is open, so it must not shorten the run's own back-off.
-//   W3. What comes while a wake is leased stays apart from what was taken: the taken due time, and that somebody else caused it, do not
-//       stick to a row that the running pass renews. When the lease runs out, both count.
-//   W4. No lock is held over a call: claim with a lease, commit, call, acknowledge.
-//   W5. What two runs wrote is foreign to both: of one's own writes alone a wake may be dropped.
-//   W6. Namespaces take turns: the wake that a namespace has waited for longest comes before the second one of any other that has had as many
-//       turns lately. So one that has thousands delays nobody else's.
+//   W1. Every upsert draws a new version, so that acknowledging an older version cannot lose the newer one.
+//   W2. An upsert never moves the due time of a wake later; only `postponeWakes` does, and only for the claimed
+//       version. Exception: a wake caused only by the run's own writes would be dropped while the run is open, so it
+//       must not shorten the run's back-off.
+//   W3. Wakes that arrive during a lease are stored separately, so that their due time and foreign cause do not stick
+//       to a row that the running pass renews. When the lease expires, both count.
+//   W4. No lock is held during a call: claim with a lease, commit, call, acknowledge.
+//   W5. Writes of two runs are foreign to both: a wake may be dropped only for a run's own writes.
+//   W6. Fairness: the oldest wake of a namespace precedes the second wake of any namespace that had as many claims
+//       recently. So a namespace with thousands of wakes delays no other namespace.
 
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Database, WakeTable } from '../database.ts'
@@ -24,26 +26,30 @@ export interface NewWake {
   readonly cluster: string
   readonly namespace: string
   readonly name: string
-  /** The newest event behind it; 0 when no event is. */
+  /** Sequence number of the newest causing event; 0 without an event. */
   readonly seq: number
   readonly due: Date
   readonly foreign_event: boolean
   readonly may_start: boolean
-  /** Workflow ID of the run whose write caused it; without a foreign event it may be the subject's own, or one that has no row yet. */
+  /**
+   * Workflow ID of the run whose write caused it. Without a foreign event it may be the subject's own run, or a run
+   * without a row.
+   */
   readonly writer: string | null
   readonly cause: string
 }
 
-/** Whoever dispatches wakes listens here. */
+/** PostgreSQL channel on which dispatchers listen. */
 export const WAKE_CHANNEL = 'pawl_wake'
 
 /**
- * Adds wakes or renews those that are pending (W1, W2), and tells the listening dispatchers. Call it in the transaction of what causes them.
- * A due time before `now` counts as now, so that whoever is late does not overtake.
+ * Adds or renews wakes (W1, W2) and notifies the dispatchers. Call it in the transaction of their cause. A due time
+ * before `now` counts as now, so that a late process does not overtake others.
  */
 export async function upsertWakes(db: Kysely<Database>, wakes: readonly NewWake[], now: Date): Promise<void> {
   if (wakes.length === 0) return
-  // One JSON parameter instead of twelve per row: this is the hot path. In order of the key, so that two batches cannot deadlock.
+  // One JSON parameter instead of twelve per row, because this is the hot path. Rows are ordered by key, so that two
+  // batches cannot deadlock.
   const rows = JSON.stringify(mergeWakes(wakes).map((wake) => (wake.due < now ? { ...wake, due: now } : wake)))
   await sql`
     with upserted as (
@@ -75,7 +81,7 @@ export async function upsertWakes(db: Kysely<Database>, wakes: readonly NewWake[
     select pg_notify(${WAKE_CHANNEL}, '') from upserted limit 1`.execute(db)
 }
 
-/** One row per subject, as the database would make them one after the other. */
+/** Merges wakes to one per subject, as successive upserts would. */
 export function mergeWakes(wakes: readonly NewWake[]): NewWake[] {
   const bySubject = new Map<string, { wake: NewWake; causes: Set<string> }>()
   for (const wake of wakes) {
@@ -91,10 +97,10 @@ export function mergeWakes(wakes: readonly NewWake[]): NewWake[] {
   return [...bySubject.values()].map(({ wake, causes }) => ({ ...wake, cause: joinCauses([...causes]) }))
 }
 
-// A cause goes into the details of a start, for which Temporal has a limit of 20,000 bytes; nobody reads that much.
+// A cause is part of the details of a start, which Temporal limits to 20,000 bytes.
 const LONGEST_CAUSE = 500
 
-/** `a; b; c and 497 more`, as many as there is room for. */
+/** Joins causes within the limit: `a; b; c and 497 more`. */
 function joinCauses(causes: readonly string[]): string {
   const whole = causes.join('; ')
   if (whole.length <= LONGEST_CAUSE) return whole
@@ -122,35 +128,37 @@ function mergeTwo(earlier: NewWake, later: NewWake): NewWake {
 }
 
 export interface Claim {
-  /** Only wakes of this cluster: a worker acts on no other, and several may share a journal. */
+  /** Only wakes of this cluster; several clusters may share a journal. */
   readonly cluster: string
   /** Only wakes of these controllers; undefined: of all. */
   readonly controllers?: readonly string[] | undefined
-  /** No wakes of subjects in these. */
+  /** Excludes wakes of subjects in these partitions. */
   readonly unhandledPartitions?: readonly UnhandledPartitions[] | undefined
   readonly owner: string
-  /** Of wakes that start nothing, at most so many. */
+  /** Maximum number of wakes that start no run. */
   readonly limit: number
-  /** Beside them, of wakes that may start a run, at most so many; undefined: as many as `limit`. */
+  /** Maximum number of additional wakes that may start a run; undefined: `limit`. */
   readonly starts?: number
-  /** Of both together, at most so many; undefined: `limit` and `starts`. */
+  /** Maximum of both together; undefined: `limit` + `starts`. */
   readonly most?: number
-  /** How many turns a namespace has had lately (W6); undefined: none of them any. */
+  /** Recent claims by namespace (W6); undefined: none. */
   readonly recentTurns?: Readonly<Record<string, number>>
   readonly leaseMs: number
   readonly now: Date
 }
 
 /**
- * Only who says so may claim (migrations/0006): a dispatcher that knows other runs than the present ones claims nothing. It counts with RUNS_VERSION of
- * worker/reconciler/settings.ts, in a migration.
+ * Prefix of lease owners that may claim (migrations/0006), so that dispatchers of builds with another form of runs
+ * claim nothing. It changes together with RUNS_VERSION of worker/reconciler/settings.ts, in a migration.
  */
 const CLAIMANT_PREFIX = 'runs 2 '
 
-// What others have locked at this moment is passed over.
+// Additional candidates in place of rows that other transactions have locked.
 const SPARE_CANDIDATES = 20
 
-/** Takes due wakes that nobody holds (W6), apart by whether they may start a run. A lease that ran out counts as none. */
+/**
+ * Claims due wakes without a lease (W6), separately by whether they may start a run. An expired lease does not count.
+ */
 export async function claimWakes(
   db: Kysely<Database>,
   {
@@ -191,8 +199,8 @@ export async function claimWakes(
 }
 
 /**
- * When the next wake that `claimWakes` would take, now or when its lease has run out, is due; undefined when there is none.
- * With `starts` 0, of those that may start nothing.
+ * Time at which the next wake for `claimWakes` is due or its lease expires; undefined when no wake exists. With
+ * `starts` 0: of wakes that start no run.
  */
 export async function nextWakeDue(
   db: Kysely<Database>,
@@ -212,7 +220,10 @@ export async function nextWakeDue(
   return rows[0]?.due ?? undefined
 }
 
-/** The wakes led to a pass, or are stale. 'renewed': something came meanwhile, so the row stays, with what came, and is free again (W3). */
+/**
+ * Acknowledges claimed wakes after their pass. 'renewed': another wake arrived meanwhile, so the row stays with the
+ * values of that wake and without a lease (W3).
+ */
 export async function acknowledgeWakes(
   db: Kysely<Database>,
   wakes: readonly Wake[],
@@ -227,12 +238,15 @@ export async function acknowledgeWakes(
     returning wake.version`.execute(db)
   const deleted = new Set(rows.map(({ version }) => version))
   const answers = wakes.map(({ version }) => (deleted.has(version) ? ('deleted' as const) : ('renewed' as const)))
-  // A statement of its own: it must see the row as the upsert left it that the deletion lost against.
+  // A separate statement: it must see the row after the upsert that the deletion lost against.
   for (const [index, wake] of wakes.entries()) if (answers[index] === 'renewed') await free(db, wake)
   return answers
 }
 
-/** What events were behind the taken wake has led to a pass: without a newer one only a due time is left. */
+/**
+ * Releases a renewed wake. The events of the claimed wake have led to a pass: without a newer event only the due time
+ * remains.
+ */
 async function free(db: Kysely<Database>, wake: Wake): Promise<void> {
   await sql`
     with freed as (
@@ -247,7 +261,7 @@ export interface Postponed {
   readonly due: Date
 }
 
-/** Gives taken wakes back, due at `due`; what came meanwhile keeps its own time (W2). */
+/** Releases claimed wakes with a new due time; wakes that arrived meanwhile keep their own time (W2). */
 export async function postponeWakes(db: Kysely<Database>, postponed: readonly Postponed[]): Promise<void> {
   const rows = postponed.map(({ wake: { controller, uid, job_id, lease_owner }, due }) => ({
     controller,
@@ -273,7 +287,7 @@ function isOfControllers(controllers: readonly string[] | undefined): RawBuilder
   return controllers === undefined ? sql`` : sql` and controller = any(${controllers}::text[])`
 }
 
-/** The first in turn of those that nobody else is taking. */
+/** The first wakes in fair order that no other transaction has locked. */
 function lockedWakes({ mayStart, most, free }: { mayStart: boolean; most: number; free: RawBuilder<unknown> }) {
   return sql`
     select w.controller, w.uid, w.job_id from wake w join turn using (controller, uid, job_id)
@@ -283,11 +297,11 @@ function lockedWakes({ mayStart, most, free }: { mayStart: boolean; most: number
 const LEASED = sql`(wake.lease_until is not null)`
 /** A run's own next due time, on a row that the same run has written before. */
 const BACKS_OFF = sql`(excluded.foreign_event and excluded.writer = wake.writer)`
-/** W5 */
+/** The row has another writer than the new wake (W5). */
 const OF_TWO_WRITERS = sql`(excluded.writer is distinct from wake.writer)`
 const RELEASED = sql`lease_owner = null, lease_until = null, next_due = null, next_foreign_event = null, next_may_start = null`
 
-/** The row, while the lease is the one under which the wake was taken. */
+/** The row while it has the lease of the claimed wake. */
 function isHeldBy({ controller, uid, job_id, lease_owner }: Wake): RawBuilder<unknown> {
   return sql`controller = ${controller} and uid = ${uid} and job_id = ${job_id} and lease_owner = ${lease_owner}`
 }

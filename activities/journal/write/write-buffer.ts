@@ -1,10 +1,12 @@
-// What runs of this process have written and the journal has not been told yet, run by run: the journal follows the writes, one transaction for
-// many of them. Source: docs/adr/0026.
+// Write-behind buffer: answers of runs' writes that are not journaled yet, per run. One transaction journals many of
+// them. Source: docs/adr/0026.
 //
-//   L1. A run's answers are journaled in their order, all at once, when it asks for it, and at the latest FLUSH_MS after the first of them.
-//   L2. What could not be journaled stays, and the next flush tries it again. Until then this process knows it (`knows`).
-//   L3. A process that dies takes its ledgers along. The actions that they belong to are open, so the bridge holds the events of these objects
-//       (actions.ts, A2) and journals them when the hold expires: no write is missing.
+//   L1. A run's answers are journaled in order, all together, when the run flushes, at the latest FLUSH_MS after the
+//       first answer.
+//   L2. Answers that could not be journaled stay in the buffer, and the next flush retries them. Until then this
+//       process knows them (`unflushedStates`).
+//   L3. A process that dies loses its buffers. Their actions are unfinished, so the bridge holds the events of these
+//       objects (actions.ts, A2) and journals them when the hold expires: no write is lost.
 
 import {
   type GroupKind,
@@ -16,7 +18,7 @@ import {
 import type { KnownObject } from '../read/known-objects.ts'
 import type { WriteNews } from './events.ts'
 
-/** Far below the time for which the bridge holds events. */
+/** Far below the bridge's hold time. */
 export const FLUSH_MS = 200
 const RETRY_MS = 1000
 
@@ -27,15 +29,17 @@ interface WriteBuffer {
 }
 
 export interface WriteBufferDeps {
-  /** Journals what one run has told. @throws when the journal cannot be written. */
+  /**
+   * Journals the answers of one run. @throws when the journal cannot be written.
+   */
   readonly write: (told: readonly WriteNews[]) => Promise<void>
-  /** A flush that nobody waits for has failed. */
+  /** Called when a flush without a waiting caller fails. */
   readonly report: (error: unknown) => void
 }
 
 export class WriteBuffers {
   readonly #deps: WriteBufferDeps
-  /** By workflow ID; none is empty. */
+  /** By workflow ID; no buffer is empty. */
   readonly #ledgers = new Map<string, WriteBuffer>()
 
   constructor(deps: WriteBufferDeps) {
@@ -49,7 +53,9 @@ export class WriteBuffers {
     ledger.timer ??= this.#flushIn(FLUSH_MS, workflowID)
   }
 
-  /** Journals all that the run has told so far. @throws when the journal cannot be written; then the next flush tries it again (L2). */
+  /**
+   * Journals all buffered answers of the run. @throws when the journal cannot be written; the next flush retries (L2).
+   */
   async flush(workflowID: string): Promise<void> {
     for (;;) {
       const ledger = this.#ledgers.get(workflowID)
@@ -61,12 +67,12 @@ export class WriteBuffers {
     }
   }
 
-  /** Journals everything, as far as it can be. */
+  /** Journals all buffered answers; reports failures. */
   async flushAll(): Promise<void> {
     await Promise.all([...this.#ledgers.keys()].map(async (workflowID) => await this.#flushUnasked(workflowID)))
   }
 
-  /** The newest states of the object and of its children that the journal may not know yet (L2). */
+  /** States of the object and its children that may not be journaled yet (L2). */
   unflushedStates(owner: Owner): readonly KnownObject[] {
     return [...this.#ledgers.values()]
       .flatMap(({ told }) => told.flatMap(({ events }) => events))
@@ -84,7 +90,10 @@ export class WriteBuffers {
       }))
   }
 
-  /** The newest version of a kind that runs have written in a namespace, or anywhere, and the journal may not know yet; 0 for none. */
+  /**
+   * The newest version of a kind, in a namespace or anywhere, that runs have written and that may not be journaled yet;
+   * 0 for none.
+   */
   newestVersion(kind: GroupKind, namespace: string | undefined): number {
     const versions = [...this.#ledgers.values()].flatMap(({ told }) =>
       told.flatMap(({ events }) =>
@@ -96,7 +105,7 @@ export class WriteBuffers {
     return Math.max(0, ...versions)
   }
 
-  /** Whether the run has made the object, and the journal may not know it yet. */
+  /** Whether the run has created the object and the journal may not contain it yet. */
   hasCreated(workflowID: string, uid: string): boolean {
     const told = this.#ledgers.get(workflowID)?.told ?? []
     return told.some(({ events }) =>

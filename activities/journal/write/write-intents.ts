@@ -1,9 +1,12 @@
-// Which writes of this process need no row before they are sent: the object is held already, by a row of an earlier write of the same run that the
-// journal has not seen the end of. So an object that a pass writes three times is named once, and the rest comes with the flush.
+// Tracks write intents of this process, to skip rows that are not needed: an unfinished intent of an earlier write of
+// the same run already makes the bridge hold the object. So an object that a pass writes three times needs one intent.
 //
-//   H1. A row covers another one of its run and object for COVER_MS, half of what the bridge holds, and not once a flush has taken its end.
-//   H2. A flush that takes the end of a row brings along those that it covered and that are on their way still: the object stays held.
-//   H3. A process that dies leaves the covering row open: what it sent meanwhile is journaled under the same run (actions.ts, A2).
+//   H1. An intent covers further writes of its run and object for COVER_MS, half of the bridge's hold time, and no
+//       longer after a flush has taken its end.
+//   H2. A flush that takes the end of an intent also stores the covered writes that are still in flight, so the object
+//       stays held.
+//   H3. A process that dies leaves the covering row open: its other writes are journaled under the same run
+//       (actions.ts, A2).
 
 import { HOLD_MS, type NewAction } from './actions.ts'
 
@@ -12,19 +15,23 @@ const MOST_RUNS = 10_000
 
 interface Intent {
   readonly row: NewAction
-  /** The journal has it. */
+  /** The journal contains the row. */
   isStored: boolean
-  /** Its end goes, or has gone, to the journal. */
+  /** A flush has taken its end. */
   isTaken: boolean
 }
 
 type Key = Pick<NewAction, 'run_id' | 'pass' | 'step' | 'object' | 'verb' | 'started_at'>
 
 export class WriteIntents {
-  /** By run ID, then by the rest of the key. */
+  /** By run ID, then by the remaining key. */
   readonly #runs = new Map<string, Map<string, Intent>>()
 
-  /** @returns those of the rows that the journal must be told of before their writes are sent; `stored` is to be called when it knows them. */
+  /**
+   * Adds the intents of writes.
+   *
+   * @returns the rows that must be stored before their writes are sent; the caller calls `markStored` afterwards.
+   */
   begin(rows: readonly NewAction[], now: Date): readonly NewAction[] {
     if (this.#runs.size >= MOST_RUNS) this.#runs.clear()
     const needed = rows.filter((row) => !this.#isCovered(row, now))
@@ -43,12 +50,16 @@ export class WriteIntents {
     }
   }
 
-  /** Nothing was begun. */
+  /** Removes intents that were not stored. */
   remove(rows: readonly NewAction[]): void {
     for (const row of rows) this.#forget(row)
   }
 
-  /** A flush takes the ends of these rows. @returns the rows that it has to bring along (H2); `stored` is to be called when it has. */
+  /**
+   * Called when a flush takes the ends of these rows.
+   *
+   * @returns the covered rows that the flush must store (H2); the caller calls `markStored` afterwards.
+   */
   takeUnstored(complete: readonly Key[]): readonly NewAction[] {
     for (const row of complete) {
       const held = this.#find(row)
@@ -62,7 +73,7 @@ export class WriteIntents {
     )
   }
 
-  /** The flush is over. */
+  /** Removes the intents after the flush. */
   ended(ended: readonly Key[]): void {
     for (const row of ended) this.#forget(row)
   }
@@ -76,7 +87,7 @@ export class WriteIntents {
     )
   }
 
-  /** A step may write an object again in the same pass, or be repeated: the later write has the key then. */
+  /** A step may write an object again in the same pass, or be repeated: then the key belongs to the later write. */
   #find(row: Key): Intent | undefined {
     const held = this.#runs.get(row.run_id)?.get(keyOf(row))
     return held?.row.started_at.getTime() === row.started_at.getTime() ? held : undefined

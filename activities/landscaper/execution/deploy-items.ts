@@ -15,11 +15,10 @@ import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { assignJob, deleteChild, removeFinalizer } from '../../run/children.ts'
 import { countProblem, itemProblems, ownerNameProblem, shownName } from '../item-rules.ts'
-import { additivePatch, mergePatch } from '../../kube/merge-patch.ts'
+import { additivePatch, mergePatch, type Patch } from '../../kube/merge-patch.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
 import { isChangedSince, type KnownVersions } from '../../kube/read-family.ts'
 import { targetView } from '../../kube/object-views.ts'
-import type { Patch } from '../../kube/write.ts'
 import {
   decodeItems,
   deployItemName,

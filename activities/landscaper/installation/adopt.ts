@@ -9,7 +9,8 @@ import { FINALIZER, OPERATION_ANNOTATION, RECONCILE_REASON_ANNOTATION } from '..
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { type Patch, writeAll } from '../../kube/write.ts'
+import type { Patch } from '../../kube/merge-patch.ts'
+import { writeAll } from '../../kube/write.ts'
 import { type InstallationView, installationView } from './views.ts'
 
 export interface AdoptInput {

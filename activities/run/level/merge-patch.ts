@@ -3,8 +3,7 @@
 //   P1. Fields that are not mentioned stay; null removes a field. New lists and fields contain no nulls, because the API server would store them.
 //   P2. A list is replaced as a whole, unless all desired elements are already there: the API server adds defaults to elements.
 
-import { fieldOf } from '../../kube/merge-patch.ts'
-import type { Patch } from '../../kube/write.ts'
+import { fieldOf, isRecord, type Patch } from '../../kube/merge-patch.ts'
 
 /** Returns the patch; undefined if the object already has all desired fields. */
 export function mergePatchTo(current: Patch, wanted: Patch): Patch | undefined {
@@ -36,8 +35,4 @@ export function withoutNulls(value: unknown): unknown {
   if (!isRecord(value)) return value
   const fields = Object.entries(value).filter(([, field]) => field !== null && field !== undefined)
   return Object.fromEntries(fields.map(([key, field]) => [key, withoutNulls(field)]))
-}
-
-function isRecord(value: unknown): value is Patch {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -14,7 +14,7 @@ import {
 import type { KubeObject } from '../../kube/client.ts'
 import { isOwnedBy } from '../../kube/owners.ts'
 import { ownerOf } from '../../kube/object-views.ts'
-import type { Patch } from '../../kube/write.ts'
+import type { Patch } from '../../kube/merge-patch.ts'
 import { nameOf } from './kinds.ts'
 
 /** How the target will own the object. */

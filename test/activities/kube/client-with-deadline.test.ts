@@ -39,13 +39,13 @@ afterEach(async () => {
 
 const LATE = { status: 0, reason: 'Unreachable', message: 'PATCH /x: no answer: none in time' }
 
-describe('a client in a hurry', () => {
-  it('has the answers of a server that is quick', async () => {
+describe('a client with a deadline', () => {
+  it('returns the answers of a fast server', async () => {
     answer = (response) => response.end('{"a":1}')
     expect(await withDeadline(kube, { requestMs: 10_000, totalMs: 10_000 }).request('GET', '/x')).toEqual({ a: 1 })
   })
 
-  it('gives up on a request that is not answered, or not to its end', async () => {
+  it('aborts a request without a complete answer in time', async () => {
     const brief = withDeadline(kube, { requestMs: 50, totalMs: 10_000 })
     await expect(brief.request('PATCH', '/x', { body: {} })).rejects.toMatchObject(LATE)
     answer = (response) => {
@@ -55,14 +55,14 @@ describe('a client in a hurry', () => {
     await expect(brief.request('PATCH', '/x', { body: {} })).rejects.toMatchObject(LATE)
   })
 
-  it('asks for nothing once its time is over', async () => {
+  it('sends no request after the deadline', async () => {
     const brief = withDeadline(kube, { requestMs: 10_000, totalMs: 1000 })
     await expect(brief.request('PATCH', '/x', { body: {} })).rejects.toMatchObject(LATE)
     await expect(brief.request('PATCH', '/x', { body: {} })).rejects.toMatchObject(LATE)
     expect(asked).toBe(1)
   })
 
-  it('leaves to the caller what the caller has cut off', async () => {
+  it('rethrows the error of a request that the caller aborted', async () => {
     const end = new AbortController()
     const asking = withDeadline(kube, { requestMs: 10_000, totalMs: 10_000 }).request('GET', '/x', {
       signal: end.signal,

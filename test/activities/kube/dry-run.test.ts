@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 
 import type { KubeClient, KubeObject, Method, RequestOptions } from '../../../activities/kube/client.ts'
-import { dryRun, applyMergePatch } from '../../../activities/kube/dry-run.ts'
+import { dryRun } from '../../../activities/kube/dry-run.ts'
+import { applyMergePatch } from '../../../activities/kube/merge-patch.ts'
 import { KubeError } from '../../../activities/kube/errors.ts'
 
 const ITEMS = '/api/v1/namespaces/n/items'
@@ -31,8 +32,8 @@ const names = async ({ client }: ReturnType<typeof dryRun>, labelSelector = '') 
   return items.map(({ metadata }) => metadata.name)
 }
 
-describe('a client that is only asked', () => {
-  it('sends every write as a dry run, a deletion in its body, too', async () => {
+describe('a dry-run client', () => {
+  it('sends every write with dryRun, a deletion also in its body', async () => {
     const { sent, room } = server()
     await room.client.request('POST', ITEMS, { body: item('b') })
     await room.client.request('PATCH', `${ITEMS}/b`, { body: { size: 1 } })
@@ -47,7 +48,7 @@ describe('a client that is only asked', () => {
     expect(sent.at(-1)?.options.body).toMatchObject({ dryRun: ['All'], preconditions: { uid: 'uid-a' } })
   })
 
-  it('shows what would be there to whoever reads afterwards', async () => {
+  it('shows the results of writes to later reads', async () => {
     const { room } = server()
     await room.client.request('POST', ITEMS, { body: item('b') })
     await room.client.request('PATCH', `${ITEMS}/b`, { body: { metadata: { labels: { tier: 'b' } } } })
@@ -70,7 +71,7 @@ describe('a client that is only asked', () => {
     ])
   })
 
-  it('keeps what a finalizer holds, as being deleted', async () => {
+  it('keeps a deleted object with a finalizer, with a deletionTimestamp', async () => {
     const { room } = server()
     await room.client.request('POST', ITEMS, { body: item('b', { metadata: { name: 'b', finalizers: ['x'] } }) })
     await room.client.request('DELETE', `${ITEMS}/b`)

@@ -36,7 +36,7 @@ describe('a refused object', () => {
     )
   })
 
-  it('is named by what was sent where the server has no name for it', () => {
+  it('is named by the request body if the response has no name', () => {
     const text = JSON.stringify({ reason: 'Invalid', details: { causes: [{ field: 'data', reason: 'Required' }] } })
     const { message } = KubeError.fromResponse('POST /maps', { statusCode: 422, headers: {} }, text, {
       metadata: { name: 'settings' },
@@ -112,7 +112,7 @@ describe('an answer of the API server', () => {
   })
 })
 
-describe('what a webhook answers', () => {
+describe('a denial of a webhook', () => {
   const message = 'admission webhook "w.example" denied the request: it is not found'
 
   it.each([
@@ -129,7 +129,7 @@ describe('what a webhook answers', () => {
   })
 })
 
-describe('what is not there', () => {
+describe('a missing object', () => {
   const details = { kind: 'shoots', name: 'berry' }
 
   it('is named where the server names it', () => {

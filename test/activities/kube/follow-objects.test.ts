@@ -76,7 +76,7 @@ function textOf(found: FollowedChange): string {
 const LIST = 'list /pods?labelSelector=a&limit=500'
 
 describe('following objects', () => {
-  it('lists, then tells changes, and goes on where the server has ended the watch', async () => {
+  it('lists, then emits changes, and resumes after the server ends the watch', async () => {
     const { told, asked } = await follow(
       [list('5', 'a', 'b')],
       [[event('MODIFIED', 'a', 6), { type: 'BOOKMARK', object: pod('', 8) }], [event('DELETED', 'b', 9)]],
@@ -85,7 +85,7 @@ describe('following objects', () => {
     expect(asked).toEqual([LIST, 'watch 5', 'watch 8', 'watch 9'])
   })
 
-  it('lists anew where the server has forgotten, whether it refuses or ends the watch', async () => {
+  it('lists again when the server answers or sends 410', async () => {
     const gone = { status: 410, body: { kind: 'Status', code: 410, reason: 'Gone', message: 'too old' } }
     const { told, asked } = await follow(
       [list('5', 'a'), list('15', 'b'), list('25', 'c')],
@@ -97,7 +97,7 @@ describe('following objects', () => {
     expect(asked).toEqual([LIST, 'watch 5', LIST, 'watch 15', LIST, 'watch 25'])
   })
 
-  it('goes on after any error where it was, and says what it was', async () => {
+  it('resumes after any error at its last version, and emits the error', async () => {
     const away = { status: 503, body: { kind: 'Status', code: 503, reason: 'Unavailable', message: 'away' } }
     const { told, asked } = await follow([list('5')], [[event('ADDED', 'a', 6)], away, [event('ADDED', 'b', 7)]])
     expect(told).toEqual([
@@ -109,13 +109,13 @@ describe('following objects', () => {
     expect(asked).toEqual([LIST, 'watch 5', 'watch 6', 'watch 6', 'watch 7'])
   })
 
-  it('tries to list until it can', async () => {
+  it('retries the list until it succeeds', async () => {
     const error = new KubeError('no answer', { status: 0, reason: 'Unreachable' })
     const { told } = await follow([error, error, list('5', 'a')], [])
     expect(told).toEqual(['interrupted: no answer', 'interrupted: no answer', 'listed a'])
   })
 
-  it('lists now and then all the same', async () => {
+  it('lists again after the relist period', async () => {
     const { told } = await follow([list('5', 'a'), list('6')], [[event('MODIFIED', 'a', 6)]], 0)
     expect(told).toEqual(['listed a', 'MODIFIED a', 'listed '])
   })

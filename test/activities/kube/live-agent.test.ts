@@ -68,7 +68,7 @@ async function watch(): Promise<AsyncIterator<unknown>> {
 const bookmark = `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '7' } } })}\n`
 
 describe('an API server that falls silent', () => {
-  it('is noticed by a watch, and the next one goes over another connection', async () => {
+  it('is noticed by a watch, and the next watch uses another connection', async () => {
     const messages = await watch()
     watches[0]?.write(bookmark)
     expect((await messages.next()).value).toEqual({ type: 'bookmark', resourceVersion: 7 })
@@ -79,14 +79,14 @@ describe('an API server that falls silent', () => {
     expect((await next.next()).value).toEqual({ type: 'bookmark', resourceVersion: 7 })
   })
 
-  it('is noticed by a request, before its own time is over', async () => {
+  it('is noticed by a request before its timeout', async () => {
     expect(await kube.request('GET', '/api')).toEqual({})
     proxy.fallSilent()
     await expect(kube.request('GET', '/api')).rejects.toThrow('nothing came for 1000 ms')
     expect(await kube.request('GET', '/api')).toEqual({})
   })
 
-  it('is none that has nothing to say but answers pings, nor one that nobody here could listen to', async () => {
+  it('is not assumed while it answers pings, or while this process does not run', async () => {
     const messages = await watch()
     const told = messages.next()
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * LIMITS.silentMs)

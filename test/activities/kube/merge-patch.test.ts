@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { additivePatch, mergePatch } from '../../../activities/kube/merge-patch.ts'
-import type { Patch } from '../../../activities/kube/write.ts'
+import { additivePatch, mergePatch, type Patch } from '../../../activities/kube/merge-patch.ts'
 
 const keys = fc.constantFrom('a', 'b', 'constructor', '__proto__')
 const values = fc.letrec((tie) => ({
@@ -28,7 +27,7 @@ function isMap(value: unknown): value is Patch {
 }
 
 describe('a merge patch', () => {
-  it('turns what is into what shall be', () => {
+  it('turns the current object into the desired one', () => {
     fc.assert(
       fc.property(objects, objects, (current, desired) => {
         expect(apply(current, mergePatch(current, desired) ?? {})).toEqual(desired)
@@ -36,7 +35,7 @@ describe('a merge patch', () => {
     )
   })
 
-  it('is none when nothing differs', () => {
+  it('is undefined without a difference', () => {
     fc.assert(
       fc.property(objects, (one) => {
         expect(mergePatch(one, structuredClone(one))).toBeUndefined()
@@ -44,13 +43,13 @@ describe('a merge patch', () => {
     )
   })
 
-  it('names only what differs', () => {
+  it('contains only differing fields', () => {
     const current = { same: 1, gone: 1, map: { same: 1, other: 1 }, list: [1, 2] }
     const desired = { same: 1, map: { same: 1, other: 2 }, list: [1, 3], none: undefined, nothing: null }
     expect(mergePatch(current, desired)).toEqual({ gone: null, map: { other: 2 }, list: [1, 3] })
   })
 
-  it('leaves the keys of others alone when it only adds', () => {
+  it('keeps keys of other writers when it is additive', () => {
     fc.assert(
       fc.property(objects, objects, (current, desired) => {
         expect(apply(current, additivePatch(current, desired) ?? {})).toEqual({ ...current, ...desired })

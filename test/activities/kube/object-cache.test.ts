@@ -7,7 +7,7 @@ const object = (uid: string, version: number, text = ''): KubeObject => ({
   text,
 })
 
-describe('the objects that a process saw', () => {
+describe('cached objects', () => {
   it('are replaced by newer versions only, compared as numbers', () => {
     const cache = new ObjectCache()
     cache.put(object('a', 9))
@@ -16,7 +16,7 @@ describe('the objects that a process saw', () => {
     expect(cache.get('a')?.metadata.resourceVersion).toBe('10')
   })
 
-  it('are forgotten on demand, and an object without uid is never kept', () => {
+  it('are removed on demand, and an object without uid is never stored', () => {
     const cache = new ObjectCache()
     cache.put(object('a', 1))
     cache.forget('a')
@@ -25,7 +25,7 @@ describe('the objects that a process saw', () => {
     expect(cache.put({ metadata: { name: 'x' } })).toEqual({ metadata: { name: 'x' } })
   })
 
-  it('keep to their limit: what was not seen for longest goes first', () => {
+  it('stay within the byte limit: the oldest is removed first', () => {
     const cache = new ObjectCache(1000)
     for (const uid of ['a', 'b', 'c']) cache.put(object(uid, 1, 'x'.repeat(250)))
     cache.put(object('a', 2, 'x'.repeat(250)))

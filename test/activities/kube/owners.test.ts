@@ -9,7 +9,7 @@ const child = (change: object = {}, namespace = 'n') => ({
 })
 
 describe('an object', () => {
-  it('is owned by whom its controlling reference names, also in another version of the kind', () => {
+  it('is owned by the owner of its controlling reference, also in another version of the kind', () => {
     expect(isOwnedBy(child(), RACK, owner)).toBe(true)
     expect(isOwnedBy(child({ apiVersion: 'example.com/v2' }), RACK, owner)).toBe(true)
   })
@@ -26,16 +26,16 @@ describe('an object', () => {
     expect(isOwnedBy(object, RACK, owner)).toBe(false)
   })
 
-  it('may be owned from no namespace, and then be anywhere', () => {
+  it('may have a cluster-scoped owner, in any namespace', () => {
     expect(isOwnedBy(child({}, 'elsewhere'), RACK, { ...owner, namespace: '' })).toBe(true)
   })
 })
 
 // As the controllers of others make it with SetOwnerReference, which sets no `controller`.
-describe('an object that one owner is named in, and does not control', () => {
+describe('an object with one owner reference that is not controlling', () => {
   const left = (change: object = {}, namespace = 'n') => child({ controller: undefined, ...change }, namespace)
 
-  it('is held by that, as what it controls is', () => {
+  it('belongs to that owner like a controlled object', () => {
     for (const object of [left(), left({ controller: false }), child()])
       expect(isOnlyOwnedBy(object, RACK, owner)).toBe(true)
     expect(onlyOwnerOf(left())).toMatchObject({ uid: 'uid-r' })
@@ -51,7 +51,7 @@ describe('an object that one owner is named in, and does not control', () => {
     expect(isOnlyOwnedBy(object, RACK, owner)).toBe(false)
   })
 
-  it('is not held where a second owner is named, whoever controls it', () => {
+  it('belongs to no single owner when a second owner reference exists', () => {
     const references = [...left().metadata.ownerReferences, { ...ownerReference(RACK, owner), uid: 'uid-other' }]
     const object = { metadata: { ...left().metadata, ownerReferences: references } }
     expect(isOnlyOwnedBy(object, RACK, owner)).toBe(false)

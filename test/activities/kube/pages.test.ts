@@ -76,14 +76,14 @@ const TOO_LARGE = [
 ] as const
 
 describe('a page that is too large', () => {
-  it.each(TOO_LARGE)('is read in smaller ones, behind what was read before: %s', async (_, how) => {
+  it.each(TOO_LARGE)('is requested in smaller pages after the last received one: %s', async (_, how) => {
     refusal = how
     sizes = [...Array<number>(8).fill(KIB), ...Array<number>(8).fill(20 * KIB)]
     expect(await namesOf({ limit: 8 })).toEqual(sizes.map((_size, index) => `object-${index}`))
     expect(asked).toEqual([...['8 from 0', '8 from 8', '4 from 8', '2 from 8', '2 from 10', '2 from 12', '2 from 14']])
   })
 
-  it('is read in pages where all was asked for at once', async () => {
+  it('is replaced by pages when the whole list was requested', async () => {
     sizes = Array<number>(600).fill(KIB / 4)
     expect(await namesOf({ limit: undefined, query: { labelSelector: 'a=b' } })).toHaveLength(600)
     expect(asked).toEqual([
@@ -98,7 +98,7 @@ describe('a page that is too large', () => {
     ])
   })
 
-  it.each(TOO_LARGE)('names the object that is so by itself: %s', async (_, how) => {
+  it.each(TOO_LARGE)('fails with the name of an object that is too large by itself: %s', async (_, how) => {
     refusal = how
     sizes = [KIB, KIB, KIB, 70 * KIB, KIB]
     await expect(namesOf({ limit: 4 })).rejects.toMatchObject({
@@ -109,7 +109,7 @@ describe('a page that is too large', () => {
     expect(asked).toEqual(['4 from 0', '2 from 0', '2 from 2', '1 from 2', '1 from 3', '1 from 3, metadata'])
   })
 
-  it('is remembered for the next time, until all fits in one', async () => {
+  it('is remembered for the next list, until the whole list fits', async () => {
     sizes = Array<number>(600).fill(KIB / 4)
     await namesOf({ limit: undefined })
     asked = []
@@ -142,7 +142,7 @@ describe('a page that is too large', () => {
     },
   )
 
-  it('is no reason for other failures', async () => {
+  it('is not assumed for other failures', async () => {
     refusal = { status: 503 }
     sizes = Array<number>(4).fill(40 * KIB)
     await expect(namesOf({ limit: 4 })).rejects.toMatchObject({ status: 503 })
@@ -150,12 +150,12 @@ describe('a page that is too large', () => {
   })
 })
 
-describe('a page that is not ready in time', () => {
+describe('a page that the server does not send in time', () => {
   beforeEach(() => {
     sizes = [...Array<number>(8).fill(KIB), ...Array<number>(8).fill(20 * KIB)]
   })
 
-  it('is read in much smaller ones, after the time that the server wants', async () => {
+  it('is requested in much smaller pages after Retry-After', async () => {
     refusal = { status: 504, message: 'Timeout', retryAfter: '1' }
     const from = performance.now()
     expect(await namesOf({ limit: 16 })).toHaveLength(16)
@@ -163,7 +163,7 @@ describe('a page that is not ready in time', () => {
     expect(performance.now() - from).toBeGreaterThan(990)
   })
 
-  it('is asked for twice more, and no more', async () => {
+  it('is requested at most twice more', async () => {
     refusal = { status: 504, message: 'Timeout' }
     sizes = Array<number>(600).fill(20 * KIB)
     await expect(namesOf({ limit: undefined })).rejects.toMatchObject({ status: 504 })
@@ -179,7 +179,7 @@ describe('a page that is not ready in time', () => {
     expect(asked).toEqual(['16 from 0'])
   })
 
-  it('is not asked for again once nobody wants it', async () => {
+  it('is not requested again after the caller aborts', async () => {
     refusal = { status: 504, message: 'Timeout', retryAfter: '5' }
     const { signal, abort } = abortable()
     setTimeout(abort, 20)
@@ -194,7 +194,7 @@ describe('a page that is not ready in time', () => {
 })
 
 describe('a list that fits', () => {
-  it('is asked for once, without a limit', async () => {
+  it('is requested once, without a limit', async () => {
     sizes = [1, 1, 1]
     expect(await namesOf({ limit: undefined })).toHaveLength(3)
     expect(asked).toEqual(['all from 0'])

@@ -44,7 +44,7 @@ describe('the lines of a body', () => {
     )
   })
 
-  it('leave out what a cut left without an end', async () => {
+  it('leave out an incomplete last line', async () => {
     const read: string[] = []
     for await (const line of readLines(chunked(Buffer.from('whole\nhal'), [3]))) read.push(line)
     expect(read).toEqual(['whole'])
@@ -96,7 +96,7 @@ describe('a refusal', () => {
     expect(needsList(parseStatus(JSON.stringify(status)))).toBe(expected)
   })
 
-  it('of a proxy, which is no Status, is read as far as it goes', () => {
+  it('of a proxy without a Status has reason Unknown', () => {
     expect(parseStatus('<html>bad gateway')).toEqual({
       code: 0,
       reason: 'Unknown',

@@ -18,13 +18,13 @@ function bodyOf(...parts: readonly string[]) {
 const excess = () => new RangeError('too long')
 
 describe('the body of an answer', () => {
-  it('is taken whole, also when it is just as long as it may be', async () => {
+  it('is read completely up to the limit', async () => {
     const { body, left } = bodyOf('ab', 'c')
     expect((await readBody(body, 3, excess)).toString()).toBe('abc')
     expect(left).toEqual(['at its end', 'closed'])
   })
 
-  it('is left and refused as soon as it is longer', async () => {
+  it('is refused as soon as it exceeds the limit', async () => {
     const { body, left } = bodyOf('ab', 'cd', 'ef')
     await expect(readBody(body, 3, excess)).rejects.toThrow('too long')
     expect(left).toEqual(['closed'])

@@ -15,8 +15,8 @@ function metrics(at = { ms: 0 }, failures: unknown[] = []) {
   return made
 }
 
-describe('what a process counts', () => {
-  it('is told as Prometheus reads it', async () => {
+describe('the metrics of a process', () => {
+  it("are printed in Prometheus' format", async () => {
     const counted = metrics()
     counted.count('made', { namespace: 'a "b"\\\n', status: 'succeed' })
     counted.count('made', { namespace: 'a "b"\\\n', status: 'succeed' }, 2)
@@ -34,7 +34,7 @@ describe('what a process counts', () => {
     ])
   })
 
-  it('is measured no more often than every ten seconds, and is left out where nobody knows it', async () => {
+  it('are measured at most every ten seconds, and unknown values are left out', async () => {
     const [at, failures]: [{ ms: number }, unknown[]] = [{ ms: 0 }, []]
     const counted = metrics(at, failures)
     let asked = 0
@@ -48,7 +48,7 @@ describe('what a process counts', () => {
     expect(failures.map(String)).toEqual(['Error: away', 'Error: away'])
   })
 
-  it('is measured once at a time, however long that takes', async () => {
+  it('are never measured twice at the same time', async () => {
     const at = { ms: 0 }
     const counted = metrics(at, [])
     const tell: ((samples: readonly Sample[]) => void)[] = []
@@ -67,7 +67,7 @@ describe('what a process counts', () => {
     expect(asked).toBe(1)
   })
 
-  it('is told to who hears of it when it changes, with details that are no labels', async () => {
+  it('are passed to listeners on change, with details that are not labels', async () => {
     const [counted, told]: [Metrics, unknown[]] = [metrics(), []]
     counted.count('starts')
     counted.addObserver({
@@ -85,7 +85,7 @@ describe('what a process counts', () => {
     expect(await counted.text()).toContain('made{namespace="a",status="failed"} 2\n')
   })
 
-  it('is nothing that no wing declares', () => {
+  it('contain only metrics that a wing declares', () => {
     expect(() => metrics().count('other')).toThrow('metric other: found a counter')
     expect(() => metrics().count('made', { namespace: 'x' })).toThrow(
       'expected what a wing declares: counter with namespace, status',

@@ -30,13 +30,13 @@ function givenBack(
 }
 
 describe('a settle that fails', () => {
-  it('is tried a few times inside its task, and then given back', () => {
+  it('is tried a few times inside its workflow task, and then requeued', () => {
     expect(givenBack(1)).toBe(false)
     expect(givenBack(SHORT_TRIES - 1)).toBe(false)
     expect(givenBack(SHORT_TRIES)).toBe(true)
   })
 
-  it('is given back at once when it took long, is to wait for long, or has failed before', () => {
+  it('is requeued immediately if it took long, has to wait for long, or failed before', () => {
     expect(givenBack(1, { tookMs: 12_000 })).toBe(true)
     expect(givenBack(1, { retryAfterMs: 60_000 })).toBe(true)
     expect(givenBack(1, { retryAfterMs: 1000 })).toBe(false)

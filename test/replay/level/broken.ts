@@ -1,4 +1,4 @@
-// A worker's entry whose run in level mode looks once more than it did: what a careless change of the loop would do to open runs.
+// Worker entry with an incompatible run in level mode: it observes once more.
 
 import type { JobInput, LevelActivities } from '../../../workflows/kit/index.ts'
 import { runLevel, type RunResult, shortActivities } from '../../../workflows/kit/run/loop/index.ts'

@@ -1,4 +1,4 @@
-// The recorded controller with two of its actions in each other's place: what a careless change of a plan would do to open runs.
+// The recorded controller with two actions exchanged: an incompatible change of a plan.
 
 import { defineLevel, sequential } from 'pawl/kit'
 

@@ -1,4 +1,4 @@
-// The recorded controller that applies other content: it calls what was called, in the same order, so that a replay of the SDK finds nothing wrong with it.
+// The recorded controller with other applied content: it makes the same calls in the same order, so that the SDK's replay finds no difference.
 
 import { action, defineLevel, done, type LevelPass, parallelJoin, sequential } from 'pawl/kit'
 

@@ -1,4 +1,4 @@
-// Jobs of Installations that import and export: what they read is not in their histories, only what it came to.
+// Jobs of Installations with imports and exports. Their histories contain results, not the imported data.
 
 import { type Cluster, item, type LsObject, waitingItem } from '../../support/cluster/cluster.ts'
 import { dataObject, importingInstallation, mockItems, target, TARGET_TYPE } from '../../support/landscaper/imports.ts'

@@ -1,4 +1,4 @@
-// All that is recorded, in four sets: runs in level mode need their controller, and two need a Temporal of their own.
+// All recorded scenarios, in four sets: runs in level mode need their controller, and two sets need their own Temporal server.
 
 import { importScenarios } from './imports.ts'
 import { jobScenarios } from './jobs.ts'

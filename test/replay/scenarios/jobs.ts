@@ -1,4 +1,4 @@
-// Jobs of items that need no target: how they succeed, fail, are ended by others and go on after a loss.
+// Jobs of items without target: they succeed, fail, are ended by other processes, and continue after a loss of Temporal's data.
 
 import {
   CHAIN,

@@ -1,4 +1,4 @@
-// Runs in level mode of test/replay/level/beacon.ts: how they wait, are woken, fail, converge, clear up and go on as new.
+// Runs in level mode of test/replay/level/beacon.ts: they wait, are woken, fail, converge, clean up and continue as new.
 
 import type { Client } from '@temporalio/client'
 import proto from '@temporalio/proto'

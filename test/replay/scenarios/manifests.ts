@@ -1,4 +1,4 @@
-// Jobs of items that apply manifests: each item has activities of its own, which wait, are retried and outlive passes.
+// Jobs of items that apply manifests, with activities that wait, are retried and outlive passes.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Cluster, type LsObject, OPERATION } from '../../support/cluster/cluster.ts'

@@ -1,4 +1,4 @@
-// What one job can come to, played on real servers so that its histories can be recorded.
+// A scenario: one job on real servers, whose histories are recorded.
 
 import type { Client } from '@temporalio/client'
 import { type Cluster, installation, type Item, type LsObject } from '../../support/cluster/cluster.ts'

@@ -1,4 +1,4 @@
-// Jobs of Installations whose blueprints have sub-installations: of the root, and of one of those, whose job came from it.
+// Jobs of Installations with sub-installations: of the root, and of a sub-installation that got its job from the root.
 
 import { installation, type LsObject, OPERATION, waitingItem } from '../../support/cluster/cluster.ts'
 import { deploying, exportingData, sub, subsOf } from '../../support/landscaper/sub-installations.ts'

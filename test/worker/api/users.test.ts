@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeClient } from '../../../activities/kube/client.ts'
-import { TurnedAway } from '../../../worker/api/turns.ts'
+import { RateLimited } from '../../../worker/api/rate-limiter.ts'
 import { createUsers, type Users } from '../../../worker/api/users.ts'
 
-describe('whose a token is', () => {
-  it('is reviewed once in a time, whether it is somebody’s or not', async () => {
+describe('the user of a token', () => {
+  it('is reviewed once within the cache time, for valid and for invalid tokens', async () => {
     const { users, reviewed, wait } = stage()
     for (const token of ['of alice', 'of alice', 'nonsense', 'nonsense']) await users(token)
     expect(reviewed).toEqual(['of alice', 'nonsense'])
@@ -15,27 +15,27 @@ describe('whose a token is', () => {
     expect(reviewed).toEqual(['of alice', 'nonsense', 'of alice', 'nonsense'])
   })
 
-  it('is not asked of the API server for a flood of what is no token, and is for those who are known', async () => {
+  it('is still found for known tokens during a flood of invalid tokens, which share one rate limit', async () => {
     const { users, reviewed, wait } = stage()
     await users('of alice')
     const flood = Array.from({ length: 1000 }, (_, index) => users(`nonsense ${index}`))
     const told = await Promise.allSettled(flood)
-    // So many may come at once after a silence.
+    // The burst.
     expect(reviewed).toHaveLength(30)
     const away = told.flatMap((one) => (one.status === 'rejected' ? [one.reason as Error] : []))
     expect(away).toHaveLength(1000 - 29)
-    expect(away[0]).toBeInstanceOf(TurnedAway)
+    expect(away[0]).toBeInstanceOf(RateLimited)
     expect(away[0]?.message).toBe('too many tokens that are not known yet; expected at most 10 a second, 16 at a time')
-    // Her review holds no more, and she is known.
+    // The cached review has expired, but the token is known.
     wait(10_000)
     await Promise.allSettled(Array.from({ length: 1000 }, (_, index) => users(`more of it ${index}`)))
     expect(await users('of alice')).toMatchObject({ username: 'alice' })
-    await expect(users('of bob')).rejects.toThrow(TurnedAway)
+    await expect(users('of bob')).rejects.toThrow(RateLimited)
     wait(1000)
     expect(await users('of bob')).toMatchObject({ username: 'bob' })
   })
 
-  it('is forgotten when the API server refuses it: then it is one of many', async () => {
+  it('loses the own rate limit when the API server refuses the token', async () => {
     const { users, refuse, wait } = stage()
     await users('of alice')
     refuse('of alice')
@@ -43,10 +43,10 @@ describe('whose a token is', () => {
     expect(await users('of alice')).toBeUndefined()
     wait(10_000)
     await Promise.allSettled(Array.from({ length: 30 }, (_, index) => users(`nonsense ${index}`)))
-    await expect(users('of alice')).rejects.toThrow(TurnedAway)
+    await expect(users('of alice')).rejects.toThrow(RateLimited)
   })
 
-  it('is asked again at once when the API server did not say', async () => {
+  it('is reviewed again directly after a failed review', async () => {
     const { users, fail } = stage()
     fail(new Error('away'))
     await expect(users('of alice')).rejects.toThrow('away')
@@ -55,7 +55,7 @@ describe('whose a token is', () => {
   })
 })
 
-/** An API server that knows the tokens `of NAME`. */
+/** An API server that accepts the tokens `of NAME`. */
 function stage() {
   let now = 0
   let failure: Error | undefined
@@ -72,7 +72,7 @@ function stage() {
       return await Promise.resolve({ status } as Answer)
     },
   }
-  const users: Users = createUsers(kube, { audiences: [], keptMs: 10_000, reviewsPerSecond: 10, now: () => now })
+  const users: Users = createUsers(kube, { audiences: [], cachedMs: 10_000, reviewsPerSecond: 10, now: () => now })
   return {
     users,
     reviewed,

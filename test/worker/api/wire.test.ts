@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { type QueryName, queriesOf } from '../../../activities/journal/read/queries.ts'
 import { inputOf } from '../../../worker/api/input.ts'
-import { answerIn, answerText, isQuestion, WIRES } from '../../../worker/api/wire.ts'
-import { questionsOver } from '../../../worker/cli/query/open-journal.ts'
+import { answerIn, answerText, isQuestion, WIRE_FORMATS } from '../../../worker/api/wire.ts'
+import { apiQuestions } from '../../../worker/cli/query/open-journal.ts'
 import { BEGIN, job, object } from '../cli/query/build-node.ts'
 
 const over = (name: QueryName, answer: unknown) => answerIn(name, JSON.parse(answerText(answer)))
 
 describe('an answer', () => {
-  it('comes over the wire as it was', () => {
+  it('survives the conversion to JSON and back', () => {
     const times = { projection: { spec: { at: '2026-01-01T00:00:00Z' } } }
     const one = { ...object('Installation', 'shop', times.projection), updatedAt: BEGIN }
     expect(over('listObjects', [one])).toEqual([one])
@@ -21,18 +21,18 @@ describe('an answer', () => {
     expect(over('awaitedByAll', new Map())).toEqual(new Map())
   })
 
-  it.each([null, [], { answer: 3 }, { answer: [3] }, {}])('that is %j is none', (body) => {
+  it.each([null, [], { answer: 3 }, { answer: [3] }, {}])('is refused if it is %j', (body) => {
     expect(() => answerIn('listObjects', body)).toThrow('the answer to listObjects has no')
   })
 })
 
 describe('a question', () => {
-  it('comes over the wire with its arguments', async () => {
+  it('survives the conversion to JSON and back with its arguments', async () => {
     const heard: unknown[] = []
-    const ask = questionsOver(async (name, input) => {
-      const args: readonly unknown[] = WIRES[name].args(inputOf(JSON.parse(JSON.stringify(input))))
+    const ask = apiQuestions(async (name, input) => {
+      const args: readonly unknown[] = WIRE_FORMATS[name].args(inputOf(JSON.parse(JSON.stringify(input))))
       heard.push([name, ...args])
-      return await Promise.resolve({ answer: WIRES[name].answer[0].endsWith('by uid') ? {} : [] })
+      return await Promise.resolve({ answer: WIRE_FORMATS[name].answer[0].endsWith('by uid') ? {} : [] })
     })
     const kind = { group: 'g', kind: 'K' }
     await ask.listObjects(kind, undefined)
@@ -51,9 +51,9 @@ describe('a question', () => {
     ])
   })
 
-  it('is one that the journal can be asked, and each of these is one', () => {
+  it('exists in the wire format exactly if the journal has it', () => {
     const names = Object.keys(queriesOf({ db: undefined as never, cluster: 'local' }))
-    expect(Object.keys(WIRES).sort()).toEqual(names.sort())
+    expect(Object.keys(WIRE_FORMATS).sort()).toEqual(names.sort())
     expect(isQuestion('constructor')).toBe(false)
   })
 
@@ -67,7 +67,7 @@ describe('a question', () => {
     ['newestJobs', { uids: [{}] }, 'uids is a list of 1, expected a list'],
     ['childrenOf', { owners: [], since: 'yesterday' }, 'since is a text of 9 characters, expected a time such as'],
     ['listObjects', [], 'the body is a list of 0, expected a JSON object'],
-  ] as const)('of %s with %j is refused', (name, input, message) => {
-    expect(() => WIRES[name].args(inputOf(input))).toThrow(message)
+  ] as const)('%s with input %j is refused', (name, input, message) => {
+    expect(() => WIRE_FORMATS[name].args(inputOf(input))).toThrow(message)
   })
 })

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { apiNamed } from '../../../worker/cli/api-place.ts'
+import { apiAddressOf } from '../../../worker/cli/api-place.ts'
 
-describe('the place of pawl api', () => {
-  it('is an address, or a Service', () => {
-    expect(apiNamed(undefined, undefined, '--')).toBeUndefined()
-    expect(apiNamed('https://pawl.example.org/', undefined, '--')).toEqual({ url: 'https://pawl.example.org' })
-    expect(apiNamed('http://127.0.0.1:9444', undefined, '$')).toEqual({ url: 'http://127.0.0.1:9444' })
-    expect(apiNamed('http://[::1]:9444', undefined, '$')).toEqual({ url: 'http://[::1]:9444' })
-    expect(apiNamed(undefined, 'pawl/pawl-api', '--')).toEqual({ namespace: 'pawl', name: 'pawl-api' })
+describe('the address of pawl api', () => {
+  it('is a URL or a Service', () => {
+    expect(apiAddressOf(undefined, undefined, '--')).toBeUndefined()
+    expect(apiAddressOf('https://pawl.example.org/', undefined, '--')).toEqual({ url: 'https://pawl.example.org' })
+    expect(apiAddressOf('http://127.0.0.1:9444', undefined, '$')).toEqual({ url: 'http://127.0.0.1:9444' })
+    expect(apiAddressOf('http://[::1]:9444', undefined, '$')).toEqual({ url: 'http://[::1]:9444' })
+    expect(apiAddressOf(undefined, 'pawl/pawl-api', '--')).toEqual({ namespace: 'pawl', name: 'pawl-api' })
   })
 
   it.each([
@@ -17,10 +17,10 @@ describe('the place of pawl api', () => {
     [undefined, 'pawl', "--api-service is 'pawl', expected namespace/name"],
     [undefined, '../../secrets/pawl', 'expected namespace/name'],
     ['https://a.example', 'pawl/pawl-api', 'found --api-url beside --api-service; expected one of them'],
-  ])('is not %j, %j', (url, service, message) => {
+  ])('is refused for %j, %j', (url, service, message) => {
     let found: unknown
     try {
-      apiNamed(url, service, '--')
+      apiAddressOf(url, service, '--')
     } catch (error) {
       found = error
     }

@@ -12,7 +12,7 @@ import { scratchFolder } from '../dev/scratch.ts'
 
 const self = identify(process.pid)!
 
-/** The folder of a `pawl dev` that runs, with a kubeconfig whose only context has this name. */
+/** The folder of a running `pawl dev`, with a kubeconfig whose only context has this name. */
 async function runningDev(context: string): Promise<string> {
   const dataDir = await scratchFolder()
   for (const folder of ['postgresql', 'bin']) await mkdir(join(dataDir, folder))
@@ -43,7 +43,7 @@ async function scene() {
   return { usual, other, none, ofUsual: join(usual, 'kubeconfig'), ofOther: join(other, 'kubeconfig') }
 }
 
-describe('the pawl dev of a command', () => {
+describe('the data folder of a command', () => {
   it('is the folder of --data-dir, else of the pawl dev that wrote the kubeconfig, else the default folder', async () => {
     const { usual, other, none, ofOther } = await scene()
     const config = { ...none, dataDir: usual }
@@ -69,7 +69,7 @@ describe('the pawl dev of a command', () => {
     expect(await devFolder({ kubeconfig: join(elsewhere, 'copy') }, none)).toBe(none.dataDir)
   })
 
-  it('gives commands its journal and its Temporal', async () => {
+  it('gives the command its journal and its Temporal', async () => {
     const { none, ofOther } = await scene()
     const config = { ...none, kubeconfig: ofOther }
     expect(await journalURL({ cluster: 'local' }, config)).toBe('postgresql://pawl:secret@127.0.0.1:5433/other')

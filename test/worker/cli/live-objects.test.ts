@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { handWriteAt } from '../../../worker/cli/live-objects.ts'
+import { foreignWriteAt } from '../../../worker/cli/live-objects.ts'
 
 const at = new Date('2026-02-03T04:05:06.700Z')
 const entry = (manager: string, time: string, fieldsV1: Record<string, Record<string, unknown>> = {}) => ({
@@ -9,15 +9,15 @@ const entry = (manager: string, time: string, fieldsV1: Record<string, Record<st
   fieldsV1,
 })
 
-describe('who beside Pawl has written an object', () => {
-  it('is the field manager whose last write was journaled then, with what it holds', () => {
+describe('the foreign writer of an object', () => {
+  it('is the field manager whose last write matches the time, with its fields', () => {
     const fields = { 'f:metadata': { 'f:annotations': {} }, 'f:spec': { '.': {}, 'f:blueprint': {}, 'f:imports': {} } }
     const managedFields = [
       entry('pawl-installation', '2026-02-03T04:05:06Z'),
       entry('kubectl-create', '2026-02-02T01:00:00Z'),
       entry('kubectl-edit', '2026-02-03T04:05:06Z', fields),
     ]
-    expect(handWriteAt({ managedFields }, at)).toEqual({
+    expect(foreignWriteAt({ managedFields }, at)).toEqual({
       manager: 'kubectl-edit',
       fields: ['metadata.annotations', 'spec.blueprint', 'spec.imports'],
     })
@@ -27,11 +27,11 @@ describe('who beside Pawl has written an object', () => {
     ['has written again since', '2026-02-03T05:00:00Z'],
     ['wrote long before', '2026-02-03T04:04:00Z'],
     ['says no time', ''],
-  ])('is not known where it %s', (_, time) => {
-    expect(handWriteAt({ managedFields: [entry('kubectl-edit', time)] }, at)).toBeUndefined()
+  ])('is unknown if the write %s', (_, time) => {
+    expect(foreignWriteAt({ managedFields: [entry('kubectl-edit', time)] }, at)).toBeUndefined()
   })
 
-  it('is not known of objects without managed fields', () => {
-    expect(handWriteAt({}, at)).toBeUndefined()
+  it('is unknown without managed fields', () => {
+    expect(foreignWriteAt({}, at)).toBeUndefined()
   })
 })

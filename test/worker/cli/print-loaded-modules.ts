@@ -1,4 +1,4 @@
-// Loaded before a command (`--import`): at its end the URLs of all modules that it loaded stand in the last line of stderr.
+// Loaded before a command by `--import`: prints the URLs of all loaded modules in the last line of stderr.
 
 import { registerHooks } from 'node:module'
 import { writeSync } from 'node:fs'

@@ -1,4 +1,5 @@
-// `--controllers` with a mistake: told before anything is started. As a process of its own: it is Node that loads the modules.
+// Mistakes in `--controllers` are reported before a process starts. Each test starts a process, because Node loads the
+// modules.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -30,7 +31,7 @@ describe.each([
   ['bridge', ['--database-url=postgres://127.0.0.1:1/pawl']],
   ['worker', ['--database-url=postgres://127.0.0.1:1/pawl', '--temporal-address=127.0.0.1:1']],
 ])('pawl %s with a module of controllers', (command, flags) => {
-  it('that has none says so in one line, and starts nothing', () => {
+  it('reports a module without controllers in one line and starts nothing', () => {
     const file = join(folder, 'none.mjs')
     writeFileSync(file, 'export const controllers = 3')
     const given = [...flags, '--content-key', join(folder, 'key'), '--controllers', file]
@@ -44,7 +45,7 @@ describe.each([
 })
 
 describe('pawl plan list with modules of controllers', () => {
-  it('that use what passes do not have names each place and what to do instead', () => {
+  it('reports each use of an API that passes do not have, and the alternative', () => {
     const kit = resolve(import.meta.dirname, '../../../workflows/kit/index.ts')
     const own = join(folder, 'sandbox')
     mkdirSync(own)
@@ -76,13 +77,13 @@ ${join(own, 'ask.ts')}:1:49 uses fetch, which passes do not have: call it in ${a
 })
 
 describe('pawl dev with a module of controllers', () => {
-  it('that is not there starts nothing and names it', () => {
+  it('reports a missing module and starts nothing', () => {
     const file = join(folder, 'nowhere.ts')
     const told = `pawl: --controllers names ${file}; expected a file that is there`
     expect(dev(file)).toEqual({ status: 1, stdout: '', told, started: false })
   })
 
-  it('in a project that is not one of modules says what its package.json lacks', () => {
+  it('reports a package.json without "type": "module"', () => {
     writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }')
     const file = join(folder, 'controllers.ts')
     writeFileSync(file, 'export const controllers = []')

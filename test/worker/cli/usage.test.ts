@@ -21,23 +21,23 @@ describe('the command pawl', () => {
       ['migrate', 'up'],
       '--database-url is missing; expected the URL of a PostgreSQL database, in the flag or in $PAWL_DATABASE_URL',
     ],
-  ])('ends %j with exit code 2, saying what was found and what was expected', (args, message) => {
+  ])('ends %j with exit code 2 and an error with the expected arguments', (args, message) => {
     const { status, stdout, stderr } = pawl(args)
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
     expect(stderr).toMatch(/^pawl: /)
     expect(stderr).toContain(message)
   })
 
-  it('prints its version and its help with exit code 0', () => {
+  it('prints version and help with exit code 0', () => {
     expect(pawl(['--version'])).toMatchObject({ status: 0, stderr: '' })
     expect(pawl(['dev', '--help']).stdout).toContain('--ephemeral')
     expect(pawl(['bridge', '--help']).stdout).toContain('--retention-days <days>')
     expect(pawl(['worker', '--help-all']).stdout).toContain('--dispatch-slots <count>')
   })
 
-  it('loses nothing of what it writes where a pipe takes less at once', () => {
+  it('writes all output to a pipe that is read slowly', () => {
     const word = 'x'.repeat(120_000)
-    // Who reads takes a letter, and then his time.
+    // The reader takes one byte, then pauses.
     const slow = `(head -c 1; exec "$0" -e 'process.stdin.pipe(process.stdout)')`
     const { stdout } = spawnSync('sh', ['-c', `"$0" "$@" 2>&1 | ${slow}`, process.execPath, PAWL, word], {
       encoding: 'utf8',
@@ -45,7 +45,7 @@ describe('the command pawl', () => {
     expect(stdout).toMatch(/^pawl: unknown command 'x{120000}' of 'pawl', expected one of dev, .*\n$/)
   })
 
-  it('says with exit code 1 that nothing runs', () => {
+  it('reports with exit code 1 that nothing runs', () => {
     const dir = '/nonexistent/pawl'
     expect(pawl(['dev', 'status', '--data-dir', dir])).toMatchObject({ status: 1, stdout: `nothing runs for ${dir}\n` })
     const json = pawl(['dev', 'status', '--data-dir', dir, '-o', 'json'])

@@ -8,7 +8,7 @@ import { identify } from '../../../worker/dev/process-identity.ts'
 import { scratchFolder } from './scratch.ts'
 
 describe('a lock file', () => {
-  it('lets one holder work at a time', async () => {
+  it('allows one holder at a time', async () => {
     const path = join(await scratchFolder(), 'lock')
     let inside = 0
     let most = 0
@@ -28,14 +28,14 @@ describe('a lock file', () => {
     await expect(withLock(path, () => Promise.resolve('again'), { waitMs: 0 })).resolves.toBe('again')
   })
 
-  it('names its holder to who cannot wait', async () => {
+  it('reports its holder when waiting is not allowed', async () => {
     const path = join(await scratchFolder(), 'lock')
     const release = await takeLock(path)
     await expect(takeLock(path, { waitMs: 0 })).rejects.toThrow(new LockHeldError(path, process.pid))
     await release()
   })
 
-  it('is broken when its holder is gone', async () => {
+  it('is removed when its holder is dead', async () => {
     const path = join(await scratchFolder(), 'lock')
     const { pid } = spawnSync('true')
     await writeFile(path, JSON.stringify({ pid, started: '1' }))
@@ -44,7 +44,7 @@ describe('a lock file', () => {
     await release()
   })
 
-  it('is broken when another process got the number of its holder', async () => {
+  it('is removed when another process has the pid of its holder', async () => {
     const path = join(await scratchFolder(), 'lock')
     await writeFile(path, JSON.stringify({ pid: process.pid, started: '1' }))
     await expect(takeLock(path, { waitMs: 0 })).resolves.toBeTypeOf('function')

@@ -16,13 +16,13 @@ import { scratchFolder, script } from './scratch.ts'
 const PROGRAM = '#!/bin/sh\necho kwok version v1.2.3\n'
 
 describe('a binary that the user names', () => {
-  it('is taken when its version fits', async () => {
+  it('is used if its version is right', async () => {
     const { config, dir } = await place()
     const path = await script(join(dir, 'my-kwok'), 'echo kwok version v1.2.9')
     expect(await obtain({ ...config, binaries: named(path) })).toBe(path)
   })
 
-  it('is refused when its version does not fit, even if another way would do', async () => {
+  it('is refused if its version is wrong, even if another source has the right one', async () => {
     const { config, dir } = await place()
     await script(join(dir, 'path', 'kwok'), 'echo kwok version v1.2.3')
     const path = await script(join(dir, 'my-kwok'), 'echo kwok version v9.0.0')
@@ -33,13 +33,13 @@ describe('a binary that the user names', () => {
 })
 
 describe('a binary on PATH', () => {
-  it('is taken when its version fits', async () => {
+  it('is used if its version is right', async () => {
     const { config, dir } = await place()
     const path = await script(join(dir, 'path', 'kwok'), 'echo kwok version v1.2.3')
     expect(await obtain(config)).toBe(path)
   })
 
-  it('is passed over when its version does not fit', async () => {
+  it('is skipped if its version is wrong', async () => {
     const { config, dir } = await place()
     await script(join(dir, 'path', 'kwok'), 'echo kwok version v0.1.0')
     const { pin } = await release()
@@ -77,20 +77,20 @@ describe('a release download', () => {
     await expect(obtain(config, pin)).rejects.toThrow('states no sha256 digest of kwok')
   })
 
-  it('is refused when it was cut off', async () => {
+  it('is refused when it was truncated', async () => {
     const { config } = await place()
     const { pin } = await release({ cutOff: true })
     await expect(obtain(config, pin)).rejects.toThrow('download: ')
     expect(await readdir(dirname(cachePath(config.cacheDir, 'kwok', pin)))).toEqual([])
   })
 
-  it('is refused when the program is of another version', async () => {
+  it('is refused when the binary has another version', async () => {
     const { config } = await place()
     const { pin } = await release({ content: Buffer.from('#!/bin/sh\necho kwok version v7.7.7\n') })
     await expect(obtain(config, pin)).rejects.toThrow("kwok from download is 'kwok version v7.7.7', expected 1.2.3")
   })
 
-  it('happens once when two ask at the same time', async () => {
+  it('runs once for two concurrent requests', async () => {
     const { config } = await place()
     const { pin, requests } = await release()
     const [one, other] = await Promise.all([obtain(config, pin), obtain(config, pin)])
@@ -109,7 +109,7 @@ describe('the cache', () => {
     expect(requests).toHaveLength(before)
   })
 
-  it('does not give out a binary that was damaged', async () => {
+  it('does not return a damaged binary', async () => {
     const { config } = await place()
     const { pin } = await release()
     const path = await obtain(config, pin)
@@ -117,7 +117,7 @@ describe('the cache', () => {
     expect(await readFile(await obtain(config, pin), 'utf8')).toBe(PROGRAM)
   })
 
-  it('does not give out a binary whose making was interrupted before its stamp', async () => {
+  it('does not return a binary without a stamp', async () => {
     const { config } = await place()
     const { pin } = await release()
     const path = cachePath(config.cacheDir, 'kwok', pin)
@@ -127,8 +127,8 @@ describe('the cache', () => {
   })
 })
 
-describe('a binary that cannot be had', () => {
-  it('is reported with each way that was tried and what to do', async () => {
+describe('a missing binary', () => {
+  it('is reported with each failed source and the remedies', async () => {
     const { config, dir } = await place()
     await script(
       join(dir, 'path', 'go'),
@@ -147,7 +147,7 @@ describe('a binary that cannot be had', () => {
     expect(message).toContain('either set PAWL_KWOK to the path of a 1.2.3 binary')
   })
 
-  it('says so when Go is not installed and downloads are switched off', async () => {
+  it('is reported with "go is not installed" when downloads are disabled', async () => {
     const { config } = await place()
     await expect(obtain({ ...config, mayDownload: false })).rejects.toThrow(
       /download: switched off by PAWL_OFFLINE\n {2}- go build: go is not installed/,
@@ -156,7 +156,7 @@ describe('a binary that cannot be had', () => {
 })
 
 describe('the pins of this checkout', () => {
-  it('name a release for this platform, or say that there is none', () => {
+  it('name a release for this platform, or no release', () => {
     const { key } = platform()
     const names = Object.entries(readPins()).filter(([name]) => !name.startsWith('$'))
     expect(names).toHaveLength(11)
@@ -170,7 +170,7 @@ async function obtain(config: Config, pin?: Pin): Promise<string> {
   return kwok
 }
 
-/** A cache, and a search path of one folder that holds what scripts need and the test's own programs. */
+/** A cache, and a search path with one folder for the scripts and the test's programs. */
 async function place(): Promise<{ dir: string; config: Config }> {
   const dir = await scratchFolder()
   await mkdir(join(dir, 'path'))
@@ -226,7 +226,7 @@ async function serve(handle: (request: IncomingMessage, response: ServerResponse
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** A pin whose server is gone. */
+/** A pin whose server does not answer. */
 async function unreachable(): Promise<Pin> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

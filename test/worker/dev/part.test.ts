@@ -15,8 +15,8 @@ const exists = (path: string) =>
     () => false,
   )
 
-describe('a part', () => {
-  it('is started when its check says ready, and gone after stop', async () => {
+describe('a server process', () => {
+  it('is ready when its check succeeds, and gone after stop', async () => {
     const dir = await scratchFolder()
     const command = await script(join(dir, 'server'), `touch ${dir}/serving; exec sleep 60`)
     const part = await startPart({
@@ -31,7 +31,7 @@ describe('a part', () => {
     expect(isRunning(part.identity)).toBe(false)
   })
 
-  it('is stopped for good when it ignores the polite signal', async () => {
+  it('is killed when it ignores SIGTERM', async () => {
     const dir = await scratchFolder()
     const command = await script(join(dir, 'server'), `trap '' USR1; touch ${dir}/serving; while :; do sleep 0.1; done`)
     const spec = {
@@ -47,7 +47,7 @@ describe('a part', () => {
     expect(isRunning(part.identity)).toBe(false)
   })
 
-  it('that ends before it is ready is an error with its last log lines', async () => {
+  it('that ends before it is ready gives an error with its last log lines', async () => {
     const dir = await scratchFolder()
     const command = await script(join(dir, 'server'), 'echo first; echo address already in use >&2; exit 3')
     const start = startPart({
@@ -62,15 +62,15 @@ describe('a part', () => {
     )
   })
 
-  it('whose program is missing is an error that names it', async () => {
+  it('whose program is missing gives an error that names the program', async () => {
     const dir = await scratchFolder()
     const start = startPart({ name: 'server', command: join(dir, 'nothing'), args: [], logFile: join(dir, 'log') })
     await expect(start).rejects.toThrow(/^server could not be started: spawn .*nothing ENOENT/)
   })
 })
 
-describe('a group of parts', () => {
-  it('reports a part that dies', async () => {
+describe('a group of server processes', () => {
+  it('reports a process that dies', async () => {
     const dir = await scratchFolder()
     const group = await startGroup()
     const command = await script(
@@ -86,7 +86,7 @@ describe('a group of parts', () => {
     await group.stop()
   })
 
-  it('stops its parts, the last one first, and removes its folders', async () => {
+  it('stops its processes in reverse order and removes its folders', async () => {
     const dir = await scratchFolder()
     const data = join(dir, 'data')
     await writeFile(data, '')
@@ -102,7 +102,7 @@ describe('a group of parts', () => {
     expect(await exists(data)).toBe(false)
   })
 
-  it('leaves nothing behind when its process is killed', async () => {
+  it('is cleaned up when its own process is killed', async () => {
     const dir = await scratchFolder()
     const data = join(dir, 'data')
     await writeFile(data, '')

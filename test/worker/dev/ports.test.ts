@@ -17,8 +17,8 @@ describe('the ports of a data folder', () => {
     expect(await choosePorts(file, {})).toEqual(await choosePorts(file, {}))
   })
 
-  // Others of this machine may take another of them meanwhile: not each time.
-  it('move away from a port that somebody took meanwhile', { retry: 3 }, async () => {
+  // Another process may take a port meanwhile, hence the retries.
+  it('change if another process took a port meanwhile', { retry: 3 }, async () => {
     const file = join(await scratchFolder(), 'ports.json')
     const before = await choosePorts(file, {})
     await occupy(before.etcd)
@@ -27,12 +27,12 @@ describe('the ports of a data folder', () => {
     expect({ ...after, etcd: 0 }).toEqual({ ...before, etcd: 0 })
   })
 
-  it('are none that a system gives to outgoing connections, nor node ports, and fit the table of Temporal’s members', async () => {
+  it("are no ephemeral ports and no node ports, and fit into Temporal's membership table", async () => {
     const ports = await choosePorts(join(await scratchFolder(), 'ports.json'), {})
     expect(Object.entries(ports).filter(([, port]) => port < 20_000 || port >= 30_000)).toEqual([])
   })
 
-  it('that the user fixed must be free', async () => {
+  it('fixed by the user must be free', async () => {
     const port = await occupy(0)
     const file = join(await scratchFolder(), 'ports.json')
     await expect(choosePorts(file, { temporal: port })).rejects.toThrow(

@@ -1,11 +1,11 @@
-// A folder for one test, and small programs in it.
+// Creates a temporary folder for one test, and small programs in it.
 
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** A new folder that goes with the test. */
+/** A new folder that is removed after the test. */
 export async function scratchFolder(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'pawl-unit-'))
   onTestFinished(() => rm(dir, { recursive: true, force: true }))

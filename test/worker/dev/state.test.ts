@@ -14,7 +14,7 @@ describe('the status of a data folder', () => {
     expect(await readStatus(dataDir)).toMatchObject({ up: false, dataDir, parts: [] })
   })
 
-  it('is down when the supervisor is gone without a word', async () => {
+  it('is down when the supervisor died', async () => {
     const { pid } = spawnSync('true')
     const state = await written([], { supervisor: { pid, started: '1' } })
     expect((await readStatus(state.dataDir)).up).toBe(false)

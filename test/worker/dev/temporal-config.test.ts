@@ -34,7 +34,7 @@ interface ServerConfig {
   readonly dynamicConfigClient: object
 }
 
-/** As the server reads it: it is a template first, YAML then. */
+/** Reads the file as the server does: first as a template, then as YAML. */
 function read(text: string, password: string): ServerConfig {
   return parse(text.replaceAll(`{{ env "${PASSWORD_VARIABLE}" | toJson }}`, JSON.stringify(password))) as ServerConfig
 }
@@ -44,7 +44,7 @@ describe('the configuration of a Temporal server on PostgreSQL', () => {
   const text = serverConfig(store, PORTS, '/data/my "own"/settings.yaml')
   const config = read(text, 'p"w: 1')
 
-  it('puts executions and visibility into databases of their own', () => {
+  it('stores executions and visibility in separate databases', () => {
     const { defaultStore, visibilityStore, numHistoryShards, datastores } = config.persistence
     const place = { connectAddr: '127.0.0.1:5432', connectProtocol: 'tcp', user: store.user, password: 'p"w: 1' }
     expect(datastores[defaultStore]?.sql).toMatchObject({ ...place, databaseName: 'temporal' })
@@ -53,12 +53,12 @@ describe('the configuration of a Temporal server on PostgreSQL', () => {
   })
 
   it('is a template that takes the password from the environment', () => {
-    // The server looks for the mark in comments of the first kilobyte.
+    // The server looks for this mark in comments of the first kilobyte.
     expect(text.split('\n')[0]).toBe('# enable-template')
     expect(text.match(/password: .*/g)).toEqual(Array(2).fill(`password: {{ env "${PASSWORD_VARIABLE}" | toJson }}`))
   })
 
-  it('runs all four services, each on ports of its own, for this machine only', () => {
+  it('runs all four services on their own loopback ports', () => {
     const rpc = (grpcPort: number, membershipPort: number) => ({
       rpc: { grpcPort, membershipPort, bindOnLocalHost: true },
     })
@@ -88,13 +88,13 @@ describe('the binaries of a set of servers', () => {
   const temporal = (options: Parameters<typeof neededBinaries>[0]) =>
     neededBinaries(options).filter((name) => name.startsWith('temporal'))
 
-  it('are those of the development server unless PostgreSQL is asked for', () => {
+  it('are those of the development server unless PostgreSQL is selected', () => {
     expect(temporal({})).toEqual(['temporal'])
     expect(temporal({ temporalStore: 'sqlite' })).toEqual(['temporal'])
     expect(temporal({ temporalStore: 'postgres' })).toEqual(realServer)
   })
 
-  it('are none of Temporal when that is the user’s own', () => {
+  it('contain no Temporal if the user has one', () => {
     expect(temporal({ own: { temporalAddress: 'temporal:7233' } })).toEqual([])
   })
 })

@@ -4,11 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 
-import { codeFiles } from '../../../worker/dev/code-files.ts'
-import { watchCode } from '../../../worker/dev/watch-code.ts'
+import { codeFiles, watchCode } from '../../../worker/dev/watch-code.ts'
 import { scratchFolder } from './scratch.ts'
 
-// Changes are told by the file system when it gets to it.
+// The file system reports changes with a delay.
 const PATIENT = { timeout: 8000 }
 
 async function project(): Promise<string> {
@@ -25,8 +24,8 @@ async function project(): Promise<string> {
   return dir
 }
 
-describe('the files that controllers are made of', () => {
-  it('are the modules, and what they import by path', async () => {
+describe('the watched files of controllers', () => {
+  it('are the modules and the files that they import by path', async () => {
     const dir = await project()
     const expected = ['controllers.ts', 'parts/a.ts', 'b.ts', 'parts/gone.ts'].map((name) => join(dir, name))
     expect([...(await codeFiles([join(dir, 'controllers.ts')]))].sort()).toEqual(expected.sort())
@@ -34,7 +33,7 @@ describe('the files that controllers are made of', () => {
 })
 
 describe('a change of code', () => {
-  it('is told once, whichever file it was in and however it was written, and no other file is', async () => {
+  it('is reported once for several files and several writes; other files are ignored', async () => {
     const dir = await project()
     const told: string[] = []
     const watched = await watchCode([join(dir, 'controllers.ts')], (file) => Promise.resolve(void told.push(file)))
@@ -50,7 +49,7 @@ describe('a change of code', () => {
     await vi.waitFor(() => expect(told).toEqual(['b.ts', 'gone.ts']), PATIENT)
   })
 
-  it('waits for what the one before it led to', async () => {
+  it('waits for the handler of the previous change', async () => {
     const dir = await project()
     let release: () => void = () => undefined
     const starts: string[] = []

@@ -2,11 +2,17 @@ import { X509Certificate } from 'node:crypto'
 
 import { describe, expect, it } from 'vitest'
 
-import { bundleOf, type Certificates, lifeOf, renewed, type Wanted } from '../../../worker/webhook/certificates.ts'
+import {
+  bundleOf,
+  type Certificates,
+  validityOf,
+  renewCertificates,
+  type CertificateOptions,
+} from '../../../worker/webhook/certificates.ts'
 
 const NOW = Date.parse('2026-03-01T00:00:00Z')
 const DAY_MS = 86_400_000
-const WANTED: Wanted = {
+const WANTED: CertificateOptions = {
   names: ['pawl-webhook.pawl.svc'],
   certificateMs: 30 * DAY_MS,
   authorityMs: 365 * DAY_MS,
@@ -14,8 +20,8 @@ const WANTED: Wanted = {
 }
 
 describe('the certificates of the webhook', () => {
-  it('are made where there are none, for the names that are asked for, by an authority of their own', async () => {
-    const made = await renewed(undefined, WANTED, NOW)
+  it('are created for the given names, with an own authority', async () => {
+    const made = await renewCertificates(undefined, WANTED, NOW)
     const serving = new X509Certificate(made.serving.certificate)
     expect(serving.checkHost('pawl-webhook.pawl.svc')).toBe('pawl-webhook.pawl.svc')
     expect(isTrusted(made, made)).toBe(true)
@@ -23,65 +29,65 @@ describe('the certificates of the webhook', () => {
     expect(serving.ca).toBe(false)
   })
 
-  it('can be for an address', async () => {
-    const made = await renewed(undefined, { ...WANTED, names: ['127.0.0.1'] }, NOW)
+  it('may be for an IP address', async () => {
+    const made = await renewCertificates(undefined, { ...WANTED, names: ['127.0.0.1'] }, NOW)
     expect(new X509Certificate(made.serving.certificate).checkIP('127.0.0.1')).toBe('127.0.0.1')
   })
 
-  it('stay as they are while more than a third of their life is left', async () => {
-    const made = await renewed(undefined, WANTED, NOW)
-    expect(await renewed(made, WANTED, NOW + 19 * DAY_MS)).toBe(made)
+  it('stay unchanged while more than a third of the lifetime is left', async () => {
+    const made = await renewCertificates(undefined, WANTED, NOW)
+    expect(await renewCertificates(made, WANTED, NOW + 19 * DAY_MS)).toBe(made)
   })
 
-  it('get a new serving certificate by the same authority when a third is left', async () => {
-    const made = await renewed(undefined, WANTED, NOW)
-    const next = await renewed(made, WANTED, NOW + 21 * DAY_MS)
+  it('get a new serving certificate from the same authority when a third is left', async () => {
+    const made = await renewCertificates(undefined, WANTED, NOW)
+    const next = await renewCertificates(made, WANTED, NOW + 21 * DAY_MS)
     expect(next.serving).not.toEqual(made.serving)
     expect(next.authorities).toEqual(made.authorities)
     expect(isTrusted(next, made)).toBe(true)
   })
 
-  it('get a new serving certificate when another name is asked for', async () => {
-    const made = await renewed(undefined, WANTED, NOW)
-    const next = await renewed(made, { ...WANTED, names: ['other.pawl.svc'] }, NOW + 1000)
+  it('get a new serving certificate for another name', async () => {
+    const made = await renewCertificates(undefined, WANTED, NOW)
+    const next = await renewCertificates(made, { ...WANTED, names: ['other.pawl.svc'] }, NOW + 1000)
     expect(new X509Certificate(next.serving.certificate).checkHost('other.pawl.svc')).toBe('other.pawl.svc')
   })
 
-  it('get a second authority when a third of the first is left, which signs nothing before all know it', async () => {
-    const made = await renewed(undefined, WANTED, NOW)
+  it('get a second authority when a third of the first is left; it signs nothing before all clients know it', async () => {
+    const made = await renewCertificates(undefined, WANTED, NOW)
     const later = NOW + 250 * DAY_MS
-    const young = await renewed(made, WANTED, later)
+    const young = await renewCertificates(made, WANTED, later)
     expect(young.authorities).toHaveLength(2)
     expect(isTrusted(young, made)).toBe(true)
-    const settled = await renewed(young, WANTED, later + 21 * DAY_MS)
+    const settled = await renewCertificates(young, WANTED, later + 21 * DAY_MS)
     expect(isTrusted(settled, { ...made, authorities: young.authorities.slice(0, 1) })).toBe(true)
     expect(isTrusted(settled, made)).toBe(false)
   })
 
-  it('lose an authority that has ended', async () => {
-    const made = await renewed(undefined, WANTED, NOW)
-    const young = await renewed(made, WANTED, NOW + 300 * DAY_MS)
-    const after = await renewed(young, WANTED, NOW + 366 * DAY_MS)
+  it('lose an expired authority', async () => {
+    const made = await renewCertificates(undefined, WANTED, NOW)
+    const young = await renewCertificates(made, WANTED, NOW + 300 * DAY_MS)
+    const after = await renewCertificates(young, WANTED, NOW + 366 * DAY_MS)
     expect(after.authorities).toEqual(young.authorities.slice(0, 1))
   })
 
-  it('are made anew when all have ended', async () => {
-    const made = await renewed(undefined, WANTED, NOW)
-    const next = await renewed(made, WANTED, NOW + 1000 * DAY_MS)
+  it('are recreated when all have expired', async () => {
+    const made = await renewCertificates(undefined, WANTED, NOW)
+    const next = await renewCertificates(made, WANTED, NOW + 1000 * DAY_MS)
     expect(next.authorities).toHaveLength(1)
     expect(isTrusted(next, made)).toBe(false)
   })
 
-  it('are at every moment of two lives of an authority trusted by who knows what stood there a moment before', async () => {
+  it('are always trusted by a client with the previous bundle, over two lifetimes of an authority', async () => {
     const wanted = { ...WANTED, certificateMs: 60_000, authorityMs: 300_000, settleMs: 10_000 }
-    let found = await renewed(undefined, wanted, NOW)
+    let found = await renewCertificates(undefined, wanted, NOW)
     const served = new Set<string>()
     for (let now = NOW + 5000; now < NOW + 600_000; now += 5000) {
-      const next = await renewed(found, wanted, now)
+      const next = await renewCertificates(found, wanted, now)
       expect(isTrusted(next, found), `after ${now - NOW} ms`).toBe(true)
-      // Who has not looked since serves the former one.
+      // A client that has not looked since still has the previous bundle.
       expect(isTrusted(found, next), `before ${now - NOW} ms`).toBe(true)
-      expect(lifeOf(next.serving).to).toBeGreaterThan(now + 15_000)
+      expect(validityOf(next.serving).to).toBeGreaterThan(now + 15_000)
       served.add(next.serving.certificate)
       found = next
     }
@@ -89,7 +95,7 @@ describe('the certificates of the webhook', () => {
   }, 60_000)
 })
 
-/** Whether what the first serve is signed by an authority that the second name. */
+/** True if the serving certificate is signed by an authority of the second bundle. */
 function isTrusted({ serving }: Certificates, trusting: Certificates): boolean {
   const certificate = new X509Certificate(serving.certificate)
   return bundleOf(trusting)

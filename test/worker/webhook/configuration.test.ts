@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest'
 
-import { type AskedBy, wantedConfiguration, wantedMutation } from '../../../worker/webhook/configuration.ts'
+import {
+  type WebhookClient,
+  validatingConfiguration,
+  mutatingConfiguration,
+} from '../../../worker/webhook/configuration.ts'
 import type { Mutation } from '../../../workflows/kit/index.ts'
 import { ADMISSIONS } from '../../../workflows/admission.gen.ts'
 import { WINGS } from '../../../workflows/wings.gen.ts'
 
-const ASKED: AskedBy = {
-  reached: { service: { namespace: 'pawl', name: 'pawl-webhook' } },
+const ASKED: WebhookClient = {
+  address: { service: { namespace: 'pawl', name: 'pawl-webhook' } },
   failurePolicy: 'Fail',
   recordPolicy: 'Ignore',
   timeoutSeconds: 10,
@@ -14,14 +18,14 @@ const ASKED: AskedBy = {
   bundle: 'PEM',
 }
 
-function wanted(asked: Partial<AskedBy> = {}) {
+function wanted(filter: Partial<WebhookClient> = {}) {
   const names = WINGS['landscaper']?.admission
   if (names === undefined) throw new Error('the wing says no names')
-  return wantedConfiguration(names, ADMISSIONS['landscaper'] ?? [], { ...ASKED, ...asked })
+  return validatingConfiguration(names, ADMISSIONS['landscaper'] ?? [], { ...ASKED, ...filter })
 }
 
-describe('the configuration of the webhook', () => {
-  it('has the names that users of the original know', () => {
+describe('the validating configuration', () => {
+  it('has the names of the original Landscaper', () => {
     const { name, webhooks } = wanted()
     expect(name).toBe('landscaper-validation-webhook')
     const ofSpecs = webhooks.map((one) => one.name).filter((one) => !one.includes('.metadata.'))
@@ -32,7 +36,7 @@ describe('the configuration of the webhook', () => {
     )
   })
 
-  it('asks about what is made and of which the spec changes, not about what is labelled or being deleted', () => {
+  it('selects created objects and changes of the spec, except labelled objects and deletions', () => {
     expect(wanted().webhooks[0]).toMatchObject({
       rules: [{ operations: ['CREATE', 'UPDATE'], resources: ['deployitems'], scope: 'Namespaced' }],
       objectSelector: {
@@ -53,12 +57,12 @@ describe('the configuration of the webhook', () => {
     })
   })
 
-  it('asks about kinds of others only what is to be changed, and only of objects with their label', () => {
+  it('selects foreign kinds only for mutations, and only objects with their label', () => {
     const names = WINGS['chaos']?.admission
     const rules = ADMISSIONS['chaos'] ?? []
-    const validating = names && wantedConfiguration(names, rules, ASKED).webhooks
+    const validating = names && validatingConfiguration(names, rules, ASKED).webhooks
     expect(validating?.filter(({ name }) => name.startsWith('pods.'))).toEqual([])
-    const changing = names && wantedMutation(names, rules, ASKED)?.webhooks
+    const changing = names && mutatingConfiguration(names, rules, ASKED)?.webhooks
     const [entry, ...more] = changing?.filter(({ name }) => name.startsWith('pods.')) ?? []
     expect(more).toEqual([])
     expect(entry).toMatchObject({
@@ -69,18 +73,18 @@ describe('the configuration of the webhook', () => {
     })
   })
 
-  it('passes no label over where the wing has none', () => {
+  it('excludes no label if the wing has none', () => {
     const names = { configuration: 'c', domain: 'd.example.org' }
-    const [entry] = wantedConfiguration(names, ADMISSIONS['landscaper'] ?? [], ASKED).webhooks
+    const [entry] = validatingConfiguration(names, ADMISSIONS['landscaper'] ?? [], ASKED).webhooks
     expect(entry?.['objectSelector']).toEqual({})
   })
 
-  it('leads to the Service, or to a URL', () => {
+  it('refers to the Service or to a URL', () => {
     expect(wanted().webhooks[0]?.['clientConfig']).toEqual({
       caBundle: 'UEVN',
       service: { namespace: 'pawl', name: 'pawl-webhook', path: '/validate', port: 443 },
     })
-    expect(wanted({ reached: { url: 'https://127.0.0.1:9443' } }).webhooks[0]?.['clientConfig']).toEqual({
+    expect(wanted({ address: { url: 'https://127.0.0.1:9443' } }).webhooks[0]?.['clientConfig']).toEqual({
       caBundle: 'UEVN',
       url: 'https://127.0.0.1:9443/validate',
     })
@@ -95,12 +99,12 @@ describe('the configuration of the webhook', () => {
   })
 })
 
-describe('the configuration of what is changed', () => {
+describe('the mutating configuration', () => {
   const names = WINGS['landscaper']?.admission
-  const changes = (asked: Partial<AskedBy> = {}) =>
-    names && wantedMutation(names, ADMISSIONS['landscaper'] ?? [], { ...ASKED, ...asked })
+  const changes = (filter: Partial<WebhookClient> = {}) =>
+    names && mutatingConfiguration(names, ADMISSIONS['landscaper'] ?? [], { ...ASKED, ...filter })
 
-  it('has an entry for what is set, and one for what goes, of the kinds that people steer', () => {
+  it('has one entry for set and one for removed annotations of steered kinds', () => {
     const { kind, name, webhooks = [] } = changes() ?? {}
     expect([kind, name]).toEqual(['MutatingWebhookConfiguration', 'landscaper-mutation-webhook'])
     expect(webhooks.map((one) => one.name)).toEqual(
@@ -116,8 +120,8 @@ describe('the configuration of what is changed', () => {
     })
   })
 
-  it('holds nothing up while nobody answers, but for what is set where the operator wants it', () => {
-    const policies = (recordPolicy: AskedBy['recordPolicy']) =>
+  it('has failurePolicy Ignore, except where the operator chose Fail for records', () => {
+    const policies = (recordPolicy: WebhookClient['recordPolicy']) =>
       new Set(
         changes({ recordPolicy })?.webhooks.map(({ name, failurePolicy }) =>
           [name.split('.')[1], failurePolicy].join(),
@@ -127,19 +131,19 @@ describe('the configuration of what is changed', () => {
     expect(policies('Fail')).toEqual(new Set(['steered-by,Fail', 'steered-by-gone,Ignore']))
   })
 
-  it('is none where no rule changes anything', () => {
+  it('is absent without mutations', () => {
     const rules = ADMISSIONS['landscaper']?.filter(({ mutations }) => mutations === undefined) ?? []
     expect(rules).toHaveLength(1)
-    expect(names && wantedMutation(names, rules, ASKED)).toBeUndefined()
+    expect(names && mutatingConfiguration(names, rules, ASKED)).toBeUndefined()
   })
 })
 
-describe('an entry for rules about metadata', () => {
-  it('stands beside that of the kind, and holds nothing up while nobody answers', () => {
+describe('the entry for metadata rules', () => {
+  it('is separate and has failurePolicy Ignore', () => {
     const [names, [rules]] = [WINGS['landscaper']?.admission, ADMISSIONS['landscaper'] ?? []]
     if (names === undefined || rules === undefined) throw new Error('the wing has no rules')
     const metadata = { filter: { finalizersRemoved: ['a/b'] }, validate: () => [] }
-    const { webhooks } = wantedConfiguration(names, [{ ...rules, metadata }], ASKED)
+    const { webhooks } = validatingConfiguration(names, [{ ...rules, metadata }], ASKED)
     expect(webhooks.map(({ name, failurePolicy }) => [name, failurePolicy])).toEqual([
       ['deployitems.validation.landscaper.gardener.cloud', 'Fail'],
       ['deployitems.metadata.validation.landscaper.gardener.cloud', 'Ignore'],
@@ -151,15 +155,15 @@ describe('an entry for rules about metadata', () => {
           '(oldObject != null && has(oldObject.metadata.finalizers) && "a/b" in oldObject.metadata.finalizers && !(has(object.metadata.finalizers) && "a/b" in object.metadata.finalizers))',
       },
     ])
-    expect(webhooks[0]).toEqual(wantedConfiguration(names, [rules], ASKED).webhooks[0])
+    expect(webhooks[0]).toEqual(validatingConfiguration(names, [rules], ASKED).webhooks[0])
   })
 })
 
-describe('an entry for deletions', () => {
-  it('is there where these are counted, asks once of each, and holds nothing up for longer than a second', () => {
+describe('the entry for deletions', () => {
+  it('exists for counted kinds, matches each deletion once, and times out after 1 s', () => {
     const names = WINGS['chaos']?.admission
     if (names === undefined) throw new Error('the wing says no names')
-    const { webhooks } = wantedConfiguration(names, ADMISSIONS['chaos'] ?? [], ASKED)
+    const { webhooks } = validatingConfiguration(names, ADMISSIONS['chaos'] ?? [], ASKED)
     const ofDeletions = webhooks.filter(({ rules }) => JSON.stringify(rules).includes('DELETE'))
     expect(ofDeletions).toMatchObject([
       {
@@ -175,8 +179,8 @@ describe('an entry for deletions', () => {
   })
 })
 
-describe('an entry for defaults', () => {
-  it('is asked of what is new or changed, and is as strict as the rules while nobody answers', () => {
+describe('the entry for defaults', () => {
+  it('selects new and changed objects with the failurePolicy of validation', () => {
     const [names, [rules]] = [WINGS['landscaper']?.admission, ADMISSIONS['landscaper'] ?? []]
     if (names === undefined || rules === undefined) throw new Error('the wing has no rules')
     const label: Mutation = {
@@ -185,7 +189,7 @@ describe('an entry for defaults', () => {
       whenUnavailable: 'failure-policy',
       mutate: () => [],
     }
-    const [entry] = wantedMutation(names, [{ ...rules, mutations: [label] }], ASKED)?.webhooks ?? []
+    const [entry] = mutatingConfiguration(names, [{ ...rules, mutations: [label] }], ASKED)?.webhooks ?? []
     expect(entry).toMatchObject({
       name: 'deployitems.label.mutation.landscaper.gardener.cloud',
       failurePolicy: 'Fail',

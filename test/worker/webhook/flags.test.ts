@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 
 import { readConfig } from '../../../worker/server/config.ts'
-import { servedNames, webhookSettings } from '../../../worker/webhook/flags.ts'
+import { certificateNames, webhookSettings } from '../../../worker/webhook/flags.ts'
 
 const config = readConfig({ HOME: '/nowhere' })
 const SERVICE = { service: 'pawl/pawl-webhook' }
 
 describe('the settings of the webhook', () => {
-  it('need a Service only', () => {
+  it('need only a Service', () => {
     expect(webhookSettings(SERVICE, config)).toMatchObject({
-      reached: { service: { namespace: 'pawl', name: 'pawl-webhook' } },
+      address: { service: { namespace: 'pawl', name: 'pawl-webhook' } },
       certificates: { secret: { namespace: 'pawl', name: 'pawl-webhook-certificates' } },
       failurePolicy: 'Fail',
       recordPolicy: 'Ignore',
@@ -38,9 +38,9 @@ describe('the settings of the webhook', () => {
     expect(() => webhookSettings(given, config)).toThrow(told)
   })
 
-  it('say what its certificate is for', () => {
-    expect(servedNames({ service: { namespace: 'pawl', name: 'hook' } })).toEqual(['hook.pawl.svc'])
-    expect(servedNames({ url: 'https://[::1]:9443' })).toEqual(['::1'])
-    expect(servedNames({ url: 'https://hook.example.org' })).toEqual(['hook.example.org'])
+  it('contain the names of the certificate', () => {
+    expect(certificateNames({ service: { namespace: 'pawl', name: 'hook' } })).toEqual(['hook.pawl.svc'])
+    expect(certificateNames({ url: 'https://[::1]:9443' })).toEqual(['::1'])
+    expect(certificateNames({ url: 'https://hook.example.org' })).toEqual(['hook.example.org'])
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { answerMutation } from '../../../worker/webhook/review.ts'
-import type { MutateFurther } from '../../../worker/webhook/further.ts'
+import type { MutateFurther } from '../../../worker/webhook/further-rules.ts'
 import type { Admission, Mutation } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 
@@ -9,9 +9,9 @@ interface Answer {
   readonly response: { readonly allowed: boolean; readonly patchType?: string; readonly patch?: string }
 }
 
-const asks = (name: string, asked: Mutation['filter'], mutate: NonNullable<Mutation['mutate']>): Mutation => ({
+const asks = (name: string, filter: Mutation['filter'], mutate: NonNullable<Mutation['mutate']>): Mutation => ({
   name,
-  filter: asked,
+  filter,
   whenUnavailable: 'pass',
   mutate,
 })
@@ -30,7 +30,7 @@ const RULES: Admission = {
   ],
 }
 
-/** Says what it was asked. */
+/** Returns its arguments. */
 const further: MutateFurther = (_, mutation, { object }) => [
   { path: ['metadata', 'labels', 'further'], value: `${mutation} ${Object.keys(object).join()}` },
 ]
@@ -62,8 +62,8 @@ function patched(annotations: object, before: object = {}, more: object = {}): r
   return operations.map(({ path }) => path)
 }
 
-describe('what is to be changed', () => {
-  it('is answered as a patch, under the uid of the review, and refuses nothing', () => {
+describe('a mutation', () => {
+  it('is answered as a patch with the uid of the review, and never refuses', () => {
     expect(review({ object: { metadata: { annotations: { a: '1' } } }, operation: 'CREATE' })).toMatchObject({
       apiVersion: 'admission.k8s.io/v1',
       kind: 'AdmissionReview',
@@ -71,7 +71,7 @@ describe('what is to be changed', () => {
     })
   })
 
-  it('is seen by the mutations behind', () => {
+  it('is visible to the following mutations', () => {
     expect(patched({ a: '1' })).toEqual(['/metadata/annotations/who', '/metadata/labels'])
   })
 
@@ -83,11 +83,11 @@ describe('what is to be changed', () => {
     ['stays', { a: '1', op: 'go' }, { a: '1', op: 'go' }, 0],
     ['has another value than is asked about', { op: 'stop' }, {}, 0],
     ['is another', { b: '1' }, {}, 0],
-  ])('is asked where an annotation %s', (_, now, before, count) => {
+  ])('runs when an annotation %s', (_, now, before, count) => {
     expect(patched(now, before)).toHaveLength(count)
   })
 
-  it('is asked of what is being deleted, too: who has paused it is told there as well', () => {
+  it('runs for objects that are being deleted as well', () => {
     expect(patched({ a: '1' }, {}, { deletionTimestamp: '2026-01-01T00:00:00Z' })).toHaveLength(2)
   })
 
@@ -95,12 +95,12 @@ describe('what is to be changed', () => {
     ['a subresource', { subResource: 'status' }],
     ['a kind without rules', { kind: { group: 'example.org', kind: 'Target' } }],
     ['a deletion', { operation: 'DELETE', object: null }],
-  ])('is nothing for %s', (_, request) => {
+  ])('changes nothing for %s', (_, request) => {
     const object = { metadata: { annotations: { a: '1' } } }
     expect(review({ object, ...request })?.response).toEqual({ uid: 'u-1', allowed: true })
   })
 
-  it('is said by further rules where a mutation does not say it itself', () => {
+  it('may be implemented by further rules', () => {
     const rules: Admission = {
       ...RULES,
       mutations: [{ name: 'size', filter: { spec: true }, whenUnavailable: 'pass' }],
@@ -117,7 +117,7 @@ describe('what is to be changed', () => {
     ])
   })
 
-  it('is not answered to what is no review', () => {
+  it('is not answered for a body that is not a review', () => {
     expect(answerMutation({ kind: 'AdmissionReview' }, [RULES], further)).toBeUndefined()
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import type { AskFurther, FurtherAnswer } from '../../../worker/webhook/further.ts'
+import type { ValidateFurther, FurtherAnswer } from '../../../worker/webhook/further-rules.ts'
 import { answerReview } from '../../../worker/webhook/review.ts'
 import type { Admission } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
@@ -11,7 +11,7 @@ const RULES = ADMISSIONS['landscaper'] ?? []
 const BAD = { metadata: { name: 'it' }, spec: { type: 't', config: {}, secretRef: { name: 's' } } }
 const GOOD = { metadata: { name: 'it' }, spec: { type: 't' } }
 
-async function review(request: object, further: AskFurther = () => Promise.resolve(NOTHING)) {
+async function review(request: object, further: ValidateFurther = () => Promise.resolve(NOTHING)) {
   const kind = { group: 'landscaper.gardener.cloud', version: 'v1alpha1', kind: 'Target' }
   const body = {
     apiVersion: 'admission.k8s.io/v1',
@@ -29,7 +29,7 @@ async function review(request: object, further: AskFurther = () => Promise.resol
 }
 
 describe('a review', () => {
-  it('is answered under its uid', async () => {
+  it('is answered with its uid', async () => {
     expect(await review({ object: GOOD })).toEqual({
       apiVersion: 'admission.k8s.io/v1',
       kind: 'AdmissionReview',
@@ -37,7 +37,7 @@ describe('a review', () => {
     })
   })
 
-  it('is refused with every field that is wrong, as kubectl prints them', async () => {
+  it("is refused with every invalid field, in kubectl's format", async () => {
     expect((await review({ object: BAD })).response).toEqual({
       uid: 'u-1',
       allowed: false,
@@ -62,7 +62,7 @@ describe('a review', () => {
     })
   })
 
-  it('of many mistakes names the first, and that there are more', async () => {
+  it('with many problems reports the first ones and that there are more', async () => {
     const kind = { group: 'landscaper.gardener.cloud', version: 'v1alpha1', kind: 'Execution' }
     const config = { apiVersion: 'v1', kind: 'X' }
     const deployItems = Array.from({ length: 1000 }, () => ({ name: '', type: 't', config }))
@@ -93,14 +93,14 @@ describe('a review', () => {
     ['of a deletion', { operation: 'DELETE', object: null, oldObject: BAD }],
     ['of a subresource', { object: BAD, subResource: 'status', operation: 'UPDATE' }],
     ['of a kind without rules', { object: BAD, kind: { group: 'example.org', kind: 'Target' } }],
-  ])('%s passes', async (_, request) => {
+  ])('%s is allowed', async (_, request) => {
     expect((await review(request)).response.allowed).toBe(true)
   })
 
-  it('is asked of further rules where the first have nothing to say, and there alone', async () => {
+  it('calls further rules only if the first rules find nothing', async () => {
     const problem = { field: 'spec', found: 'an archive', expected: 'another' }
     const asked: string[] = []
-    const further: AskFurther = async ({ kind }, { namespace }) => {
+    const further: ValidateFurther = async ({ kind }, { namespace }) => {
       asked.push(`${namespace}/${kind.kind}`)
       return await Promise.resolve({ ...NOTHING, problems: [problem] })
     }
@@ -113,7 +113,7 @@ describe('a review', () => {
     expect(asked).toEqual(['n/Target'])
   })
 
-  it('of a change of the spec is looked at as a whole', async () => {
+  it('of a spec change checks the whole spec', async () => {
     const object = { ...BAD, spec: { ...BAD.spec, type: 'other' } }
     expect((await review({ operation: 'UPDATE', object, oldObject: BAD })).response.allowed).toBe(false)
   })
@@ -126,7 +126,7 @@ describe('a review', () => {
   )
 })
 
-describe('a review of metadata, and what is warned of', () => {
+describe('the metadata rules of a review', () => {
   const wrong = (field: string) => [{ field, found: 'this', expected: 'that' }]
   const rules: Admission = {
     kind: targetKind,
@@ -141,7 +141,7 @@ describe('a review of metadata, and what is warned of', () => {
   const answer = async (
     object: object,
     oldObject: object | undefined,
-    further: AskFurther = () => Promise.resolve(NOTHING),
+    further: ValidateFurther = () => Promise.resolve(NOTHING),
   ) => {
     const request = {
       uid: 'u-1',
@@ -159,9 +159,9 @@ describe('a review of metadata, and what is warned of', () => {
   const leaving = { deletionTimestamp: '2026-01-01T00:00:00Z' }
   const kept = { finalizers: ['a', 'example.org/kept'] }
 
-  it('is refused by further rules, too, which are asked where the others have found nothing', async () => {
+  it('include further rules, which are called if the others find nothing', async () => {
     const about: unknown[] = []
-    const further: AskFurther = (_, { namespace }, of) => {
+    const further: ValidateFurther = (_, { namespace }, of) => {
       about.push([namespace, of])
       return Promise.resolve({ problems: of === 'metadata' ? wrong('further') : [], warnings: [] })
     }
@@ -187,7 +187,7 @@ describe('a review of metadata, and what is warned of', () => {
     expect(about).toEqual([['n', 'metadata']])
   })
 
-  it('is asked where a finalizer goes or an annotation is set, also of what is being deleted, whatever its spec', async () => {
+  it('apply when a finalizer is removed or an annotation is set, also during deletion and for any spec', async () => {
     const spec = { bad: true }
     const before = { metadata: { ...leaving, ...kept }, spec }
     const gone = await answer({ metadata: { ...leaving, finalizers: ['a'] }, spec }, before)
@@ -196,7 +196,7 @@ describe('a review of metadata, and what is warned of', () => {
     expect((await answer(asks, { metadata: kept, spec })).allowed).toBe(false)
   })
 
-  it('is not asked of other changes of metadata', async () => {
+  it('do not apply to other changes of metadata', async () => {
     const spec = { bad: true }
     const before = { metadata: { ...leaving, ...kept }, spec }
     expect((await answer({ metadata: { ...leaving, finalizers: ['example.org/kept'] }, spec }, before)).allowed).toBe(
@@ -206,8 +206,8 @@ describe('a review of metadata, and what is warned of', () => {
     expect((await answer(annotated({ b: 'x' }), annotated({ 'example.org/asks': 'x' }))).allowed).toBe(true)
   })
 
-  it('tells a few warnings of what may be stored, in lines that are short', async () => {
-    const further: AskFurther = () => Promise.resolve({ problems: [], warnings: ['and far away'] })
+  it('give a few short warnings for allowed objects', async () => {
+    const further: ValidateFurther = () => Promise.resolve({ problems: [], warnings: ['and far away'] })
     const { allowed, warnings = [] } = await answer({ metadata: {}, spec: {} }, undefined, further)
     expect([allowed, warnings.length, warnings[0]]).toEqual([true, 10, 'it is large'])
     expect(warnings[1]).toMatch(/^x{255}…$/)

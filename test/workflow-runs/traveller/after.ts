@@ -1,4 +1,4 @@
-// The same runs after a change of their code: one does not sleep any more, one has a bug.
+// The same runs after a code change: one does not sleep any more, one has a bug.
 
 import { condition } from '@temporalio/workflow'
 

@@ -1,4 +1,4 @@
-// Runs that wait until they may go, as they were when they began.
+// Runs that wait for a signal, with their original code.
 
 import { condition, defineSignal, setHandler, sleep } from '@temporalio/workflow'
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 
 import { CHAOS_METRICS } from '../../../workflows/chaos/metrics.ts'
 import { chaosWing } from '../../../workflows/chaos/wing.ts'
-import { reviewMetrics } from '../../../worker/webhook/count-reviews.ts'
+import { reviewMetrics } from '../../../worker/webhook/review-metrics.ts'
 
 describe('the metrics of Disruptions', () => {
   it('match the documented ones in type and labels', async () => {

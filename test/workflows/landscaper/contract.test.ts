@@ -20,7 +20,7 @@ describe('a condition that is set', () => {
     ])
   })
 
-  it('leaves the others where they are', () => {
+  it('leaves the others unchanged', () => {
     const two = setCondition(before, { ...ready, type: 'Other' }, EARLY)
     expect(setCondition(two, ready, LATE).map(({ type, lastUpdateTime }) => [type, lastUpdateTime])).toEqual([
       ['Ready', LATE],

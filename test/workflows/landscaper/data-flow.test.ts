@@ -37,14 +37,14 @@ describe('a successor', () => {
     expect(isSuccessor({ imports: { targets: [one] } }, exports('t'))).toBe(false)
   })
 
-  it('is none by the elements of a list or map, which are the parent’s', () => {
+  it('is not derived from the elements of a list or map, which are the parent’s', () => {
     const one = { imports: { targets: [{ name: 'x', targetListRef: 't' }] } }
     expect(isSuccessor(one, { exports: { targets: [{ name: 'e', target: 't' }] } })).toBe(false)
   })
 })
 
 describe('siblings', () => {
-  it('depend on those whose exports they import', () => {
+  it('depend on the siblings whose exports they import', () => {
     const graph = flowGraph([
       { name: 'app', ...imports('address', 'port') },
       { name: 'db', ...exports('address') },
@@ -60,7 +60,7 @@ describe('siblings', () => {
     expect([exportProblems(chain), cycleProblem(chain)]).toEqual([[], undefined])
   })
 
-  it('are told who exports the same', () => {
+  it('report two exporters of the same name', () => {
     const both = [
       { name: 'a', ...exports('x') },
       { name: 'b', ...exports('x') },
@@ -68,7 +68,7 @@ describe('siblings', () => {
     expect(exportProblems(both)).toEqual(['data x is exported by a and b, expected one exporter'])
   })
 
-  it('in a ring are told its path, however long it is', () => {
+  it('in a cycle report the cycle, however long it is', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 40 }), (length) => {
         const ring = Array.from({ length }, (_, index) => ({
@@ -83,8 +83,8 @@ describe('siblings', () => {
   })
 })
 
-describe('a ring through a sibling', () => {
-  it('is the shortest one that it is in', () => {
+describe('a cycle through a sibling', () => {
+  it('is the shortest one', () => {
     const graph = [
       { name: 'a', dependsOn: ['b', 'c', 'x'] },
       { name: 'b', dependsOn: ['c'] },
@@ -98,8 +98,8 @@ describe('a ring through a sibling', () => {
   })
 })
 
-describe('the flow of what nobody has checked', () => {
-  it('is what can be read of it', () => {
+describe('the data flow of an unchecked spec', () => {
+  it('has the fields that are valid', () => {
     const spec = {
       imports: { data: [{ dataRef: 'a' }, { dataRef: 1 }, null], targets: [{ targetMap: { one: 't', two: [] } }] },
       exports: { data: 'none', targets: [{ name: 'e', target: 'u' }] },

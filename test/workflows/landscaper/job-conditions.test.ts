@@ -55,7 +55,7 @@ describe('the conditions of a job', () => {
     expect(hasCondition(seen(object.status.conditions as readonly Condition[], 3), 'Ready')).toBe(false)
   })
 
-  it('say of which generation they are, of other aspects too', () => {
+  it('have the generation of the job, also the conditions of other aspects', () => {
     const changes = [{ type: 'CreateExports', status: 'True', reason: 'DataObjectsCreated', message: 'there' }] as const
     const all = nextConditions(undefined, { stage: SUCCEEDED, changes, isFirst: false }, EARLY)
     expect(all.map(({ type, observedGeneration }) => [type, observedGeneration])).toEqual([
@@ -64,7 +64,7 @@ describe('the conditions of a job', () => {
     ])
   })
 
-  it('keep the time of their transition while they say the same, also over jobs', () => {
+  it('keep their transition time while the status stays, also over jobs', () => {
     const before = firstConditions(SUCCEEDED, EARLY)
     const [same] = nextConditions(before, { stage: { ...SUCCEEDED, generation: 3 }, isFirst: true }, LATE)
     expect(same).toMatchObject({ lastTransitionTime: EARLY, lastUpdateTime: LATE, observedGeneration: 3 })
@@ -72,7 +72,7 @@ describe('the conditions of a job', () => {
     expect(other).toMatchObject({ lastTransitionTime: LATE })
   })
 
-  it('leave other aspects alone within a job, and begin without them', () => {
+  it('leave other aspects alone within a job, and start without them', () => {
     const changes = [{ type: 'ValidateImports', status: 'False', reason: 'No', message: 'no' }] as const
     const failed = nextConditions(undefined, { stage: FAILED, changes, isFirst: false }, EARLY)
     const types = (all: readonly Condition[]) => all.map(({ type }) => type)
@@ -82,7 +82,7 @@ describe('the conditions of a job', () => {
     expect(types(nextConditions(failed, { stage: RUNNING, isFirst: true }, LATE))).toEqual(['Ready', 'Reconciling'])
   })
 
-  it('quote no more of an error than fits, and no reason that is not a word', () => {
+  it('have at most 1,000 characters of an error, and no reason with blanks', () => {
     const lastError = { reason: '-', message: 'x'.repeat(5000) }
     const [ready] = firstConditions({ ...FAILED, lastError }, EARLY)
     expect(ready?.reason).toBe('Failed')

@@ -32,7 +32,7 @@ describe('the annotation', () => {
     expect(pauseReason(of(value))).toBe(reason)
   })
 
-  it('holds for its job alone where a parent has handed it down', () => {
+  it('is valid for its job only if a parent has handed it down', () => {
     const value = handedDownValue('j')
     for (const by of [undefined, 'alice', 'x'.repeat(500)])
       expect(pauseReason(of(handedDownValue('j', by), { jobID: 'j' }))).toBe(value)
@@ -69,21 +69,21 @@ describe('a paused installation', () => {
     },
   )
 
-  it('lets its execution go on that has begun, and says so once', async () => {
+  it('continues a started execution, and reports the pause once', async () => {
     const { pass } = installationPass({ target: { paused, pauseTold: 'a freeze', phase: 'Progressing' } })
     pass.draft.phase = 'Progressing'
     expect(await awaitResume(pass)).toEqual(done)
     expect(pass.draft).toMatchObject({ fields: {}, conditions: [] })
   })
 
-  it('takes back what it has said when it goes on', async () => {
+  it('resets the report when the pause ends', async () => {
     const { pass } = installationPass({ execution: IDLE, target: { pauseTold: 'a freeze' } })
     expect(await awaitResume(pass)).toEqual(done)
     expect(pass.draft.fields).toEqual({ paused: null })
     expect(pass.draft.conditions).toMatchObject([{ type: 'Paused', status: 'False' }])
   })
 
-  it('hands it down to those that run the job, and lets them go on', async () => {
+  it('hands the pause down to sub-installations that run the job, and withdraws it', async () => {
     const running: typeof SUB = { ...SUB, uid: 's1', name: 'runs', jobID: JOB, jobIDFinished: undefined }
     const own = { ...running, uid: 's2', name: 'paused-itself', paused }
     const ended = { ...running, uid: 's3', name: 'ended', jobIDFinished: JOB }
@@ -97,7 +97,7 @@ describe('a paused installation', () => {
     expect(free.calls).toEqual(['let go on runs'])
   })
 
-  it('hands no job to a sub-installation', async () => {
+  it('hands no job down to a sub-installation', async () => {
     const subInstallations = [{ ...SUB, uid: 's1', name: 'idle', jobID: undefined, jobIDFinished: undefined }]
     const { pass, calls } = installationPass({
       target: { paused, phase: 'ObjectsCreated' },
@@ -107,7 +107,7 @@ describe('a paused installation', () => {
     expect(calls).toEqual([])
   })
 
-  it('says it in a run without a job while it is idle', async () => {
+  it('reports the pause in a run without a job while it is idle', async () => {
     const idle = { paused, jobID: 'before', jobIDFinished: 'before' }
     const { pass, calls } = installationPass({ target: idle })
     expect(await beginInstallation(pass)).toEqual(stop('guarded'))
@@ -116,19 +116,19 @@ describe('a paused installation', () => {
 })
 
 describe('a paused execution', () => {
-  it('begins no item, and waits', async () => {
+  it('starts no item, and waits', async () => {
     const items = [succeeded('a'), pending('b', ['a'])]
     const { pass, called } = executionPass(items, { target: { paused } })
     expect(await triggerDeployItems(pass)).toEqual(stop(`${text}; held back: b`))
     expect(called.deployed).toEqual([])
   })
 
-  it('succeeds where all has begun', async () => {
+  it('succeeds if everything has started', async () => {
     const { pass } = executionPass([succeeded('a')], { target: { paused } })
     expect(await triggerDeployItems(pass)).toEqual(done)
   })
 
-  it('leaves orphans, and what is to be uninstalled', async () => {
+  it('leaves orphans, and items that are to be uninstalled', async () => {
     const orphan = executionPass([pending('gone')], { target: { paused, items: [] } })
     expect(await cleanUpOrphans(orphan.pass)).toEqual(stop(`${text}; held back: gone`))
     const leaving = executionPass([deleted(pending('x'))], { target: { paused, withoutUninstall: true } })
@@ -137,7 +137,7 @@ describe('a paused execution', () => {
       expect([called.deleted, called.released, called.deployed]).toEqual([[], [], []])
   })
 
-  it('holds its job back before anything of it', () => {
+  it('holds its job before anything starts', () => {
     const { pass } = executionPass([pending('a')])
     pass.state = { ...pass.state, isPaused: true }
     expect(awaitExecution(pass)).toEqual(done)

@@ -38,7 +38,7 @@ describe('the record', () => {
     }
   })
 
-  it('stays as it was while the annotation does', () => {
+  it('stays unchanged while the annotation does', () => {
     const before = { [PAUSED]: 'a freeze', [RECORD]: OF_ALICE }
     expect(changed(before, before, 'mallory')).toEqual([])
     for (const forged of [{}, { [RECORD]: record({ [PAUSED]: { value: 'a freeze', by: 'bob' } }) }])
@@ -50,14 +50,14 @@ describe('the record', () => {
     expect(changed(annotations, { [PAUSED]: 'a freeze' }, 'mallory')).toEqual([{ path: AT, value: undefined }])
   })
 
-  it('goes with the annotation, and is nothing without it', () => {
+  it('is removed with the annotation, and is absent without it', () => {
     const before = { [PAUSED]: 'a freeze', [RECORD]: OF_ALICE }
     expect(changed({ [RECORD]: OF_ALICE }, before)).toEqual([{ path: AT, value: undefined }])
     expect(changed({}, before)).toEqual([])
     expect(changed({ [RECORD]: OF_ALICE }, undefined)).toEqual([{ path: AT, value: undefined }])
   })
 
-  it('is of bounded length, in which names that were cut are seen to be, and of characters that can be shown', () => {
+  it('has a limited length, in which shortened names are visible, and only printable characters', () => {
     const annotations = { [PAUSED]: 'x'.repeat(5000) }
     const [{ value } = { value: '' }] = changed(annotations, undefined, `a\nb\u202Ec${'d'.repeat(500)}`) ?? []
     expect(String(value).length).toBeLessThan(1000)
@@ -66,7 +66,7 @@ describe('the record', () => {
     expect(name).toHaveLength(256)
   })
 
-  it('is believed of the value that it is about alone', () => {
+  it('is valid only for the value that it describes', () => {
     const of = (value: string, text: unknown) =>
       recordedName({ metadata: { annotations: { [PAUSED]: value, [RECORD]: text } } }, PAUSED)
     expect(of('a freeze', OF_ALICE)).toBe('alice')
@@ -92,7 +92,7 @@ describe('the record', () => {
     },
   )
 
-  it('of an item is of what is skipped, and of what is tried again', () => {
+  it('of an item covers skips and retries', () => {
     const [one] = deployItemAdmission.mutations ?? []
     const by = (annotations: object) =>
       one?.mutate?.({

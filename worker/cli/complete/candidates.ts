@@ -1,26 +1,27 @@
-// What may stand at the end of a command line: words that are known, and objects that somebody has to look for. Pure.
+// Computes the candidates for the last word of a command line: known words, or a request for names of objects or items.
+// Pure.
 
 import type { Command } from 'commander'
 
-import { isWhole, splitWords } from '../query/object-name.ts'
+import { isComplete, splitWords } from '../query/object-name.ts'
 
-export interface Shape {
+export interface CommandShape {
   readonly commands: readonly string[]
   readonly options: readonly ShapeOption[]
-  /** What its first argument means. */
+  /** Meaning of the first argument. */
   readonly argument: 'object' | 'kind' | undefined
-  /** Names of items may stand behind the object: the command that takes them. */
+  /** The command, if names of items may follow the object. */
   readonly items: string | undefined
 }
 
 interface ShapeOption {
   readonly names: readonly string[]
   readonly takesValue: boolean
-  /** Those it takes, where the list is closed. */
+  /** All values, if the option has a closed list. */
   readonly values: readonly string[]
 }
 
-export function shapeOf(command: Command): Shape {
+export function commandShape(command: Command): CommandShape {
   const first = command.registeredArguments[0]?.name() ?? ''
   return {
     commands: command.commands.map((child) => child.name()),
@@ -34,18 +35,18 @@ export function shapeOf(command: Command): Shape {
   }
 }
 
-interface Wish {
+interface Candidates {
   readonly words: readonly string[]
-  /** Names of objects of this kind belong there, with this before them. */
+  /** Requests names of objects of this kind, with this prefix. */
   readonly objects?: { readonly kind: string; readonly before: string }
-  /** Names of items of this object belong there, as that command takes them, but not those that stand there. */
+  /** Requests names of items of this object, except those already given. */
   readonly items?: { readonly of: readonly string[]; readonly command: string; readonly but: readonly string[] }
-  /** Values of flags that stand before, by their long names. */
+  /** Given flags by their long names. */
   readonly flags: Readonly<Record<string, string>>
 }
 
-/** @param words behind the command; the last is the one at the cursor, perhaps empty. @param kinds names of kinds. */
-export function wishOf(shape: Shape, words: readonly string[], kinds: readonly string[]): Wish {
+/** @param words after the command; the last is the word at the cursor and may be empty. @param kinds names of kinds. */
+export function candidatesFor(shape: CommandShape, words: readonly string[], kinds: readonly string[]): Candidates {
   const current = words.at(-1) ?? ''
   const { flags, positional, open } = readWords(shape, words.slice(0, -1))
   const fitting = (all: readonly string[]) => all.filter((word) => word.startsWith(current))
@@ -56,17 +57,17 @@ export function wishOf(shape: Shape, words: readonly string[], kinds: readonly s
     return { words: fitting(values.map((one) => `${name}=${one}`)), flags }
   }
   if (current.startsWith('-')) return { words: fitting(shape.options.flatMap(({ names }) => names.slice(0, 1))), flags }
-  return { ...argumentWish(shape, positional, { current, kinds }), flags }
+  return { ...argumentCandidates(shape, positional, { current, kinds }), flags }
 }
 
-function argumentWish(
-  { commands, argument, items }: Shape,
+function argumentCandidates(
+  { commands, argument, items }: CommandShape,
   positional: readonly string[],
   { current, kinds }: { readonly current: string; readonly kinds: readonly string[] },
-): Omit<Wish, 'flags'> {
+): Omit<Candidates, 'flags'> {
   const fitting = (all: readonly string[]) => ({ words: all.filter((word) => word.startsWith(current)) })
   const [object, names] = splitWords(positional)
-  if (isWhole(object))
+  if (isComplete(object))
     return { words: [], ...(items !== undefined && { items: { of: object, command: items, but: names } }) }
   const [first] = object
   const [kind = '', rest] = (first ?? current).split('/')
@@ -78,7 +79,7 @@ function argumentWish(
     : { words: [], objects: { kind, before: `${kind}/` } }
 }
 
-function readWords({ options }: Shape, words: readonly string[]) {
+function readWords({ options }: CommandShape, words: readonly string[]) {
   const flags: Record<string, string> = {}
   const positional: string[] = []
   let open: ShapeOption | undefined
@@ -97,7 +98,7 @@ function readWords({ options }: Shape, words: readonly string[]) {
   return { flags, positional, open }
 }
 
-/** Shells split what they get, and some expand it: only what needs no quotes is offered. */
-export function offered(words: readonly string[]): readonly string[] {
+/** Only words that need no quotes in a shell. */
+export function withoutQuoting(words: readonly string[]): readonly string[] {
   return [...new Set(words)].filter((word) => /^[\w./:@=-]+$/.test(word)).sort()
 }

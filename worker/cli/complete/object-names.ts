@@ -1,24 +1,24 @@
-// Names of objects for the shell: from the journal (a database, or `pawl api`) or, where that is not at hand, from the API server; and of the items of an
-// object, from the API server. Whatever goes wrong, there are none: a shell shows no errors between two keys.
+// Reads names of objects for shell completion from the journal or from the API server, and names of items from the API
+// server. Errors give no names, because a shell must not print errors during completion.
 
 import type { ObjectList } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { kindNamed } from '../query/object-name.ts'
-import { asking, type AskFlags } from '../query/open-journal.ts'
-import { asPerson } from '../user.ts'
+import { withJournal, type JournalFlags } from '../query/open-journal.ts'
+import { withUserClient } from '../user.ts'
 import { readTree } from '../steer/live-tree.ts'
-import { readObject, steeredKinds, steeredNamed } from '../steer/open-object.ts'
-import { partsBelow } from '../steer/item-names.ts'
+import { readObject, steeredKinds, findSteeredKind } from '../steer/open-object.ts'
+import { itemsBelow } from '../steer/item-names.ts'
 
 const MOST_MS = 2000
 const MOST_NAMES = '500'
 
-/** Values of flags, by their long names. */
+/** Values of flags by their long names. */
 type Given = Readonly<Record<string, string>>
 
-export async function objectNames(kind: string, given: Given): Promise<readonly string[]> {
-  const flags = flagsOf(given)
-  // The limit is for those who answer: to load what asks them is not their time.
+export async function objectNames(kind: string, values: Given): Promise<readonly string[]> {
+  const flags = flagsOf(values)
+  // Loads the modules before the timeout starts, which limits the server's time.
   if (flags.apiUrl === undefined && flags.apiService === undefined)
     await Promise.all([
       import('../../../activities/journal/read/reader.ts'),
@@ -27,21 +27,21 @@ export async function objectNames(kind: string, given: Given): Promise<readonly 
   return (await inTime(fromJournal(kind, flags))) ?? (await inTime(fromCluster(kind, flags))) ?? []
 }
 
-/** @param words that mean the object. */
-export async function itemNames(words: readonly string[], act: string, given: Given): Promise<readonly string[]> {
-  return (await inTime(itemsFromCluster(words, act, flagsOf(given)))) ?? []
+/** @param words the object's words. */
+export async function itemNames(words: readonly string[], act: string, values: Given): Promise<readonly string[]> {
+  return (await inTime(itemsFromCluster(words, act, flagsOf(values)))) ?? []
 }
 
-function flagsOf(given: Given): AskFlags {
+function flagsOf(values: Given): JournalFlags {
   return {
-    cluster: given['--cluster'] ?? 'local',
-    ...(given['--namespace'] !== undefined && { namespace: given['--namespace'] }),
-    ...(given['--context'] !== undefined && { context: given['--context'] }),
-    ...(given['--kubeconfig'] !== undefined && { kubeconfig: given['--kubeconfig'] }),
-    ...(given['--database-url'] !== undefined && { databaseUrl: given['--database-url'] }),
-    ...(given['--api-url'] !== undefined && { apiUrl: given['--api-url'] }),
-    ...(given['--api-service'] !== undefined && { apiService: given['--api-service'] }),
-    ...(given['--data-dir'] !== undefined && { dataDir: given['--data-dir'] }),
+    cluster: values['--cluster'] ?? 'local',
+    ...(values['--namespace'] !== undefined && { namespace: values['--namespace'] }),
+    ...(values['--context'] !== undefined && { context: values['--context'] }),
+    ...(values['--kubeconfig'] !== undefined && { kubeconfig: values['--kubeconfig'] }),
+    ...(values['--database-url'] !== undefined && { databaseUrl: values['--database-url'] }),
+    ...(values['--api-url'] !== undefined && { apiUrl: values['--api-url'] }),
+    ...(values['--api-service'] !== undefined && { apiService: values['--api-service'] }),
+    ...(values['--data-dir'] !== undefined && { dataDir: values['--data-dir'] }),
   }
 }
 
@@ -55,29 +55,33 @@ async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer | undefin
   return found
 }
 
-async function fromJournal(kind: string, flags: AskFlags): Promise<readonly string[]> {
-  return await asking(flags, async (asked) => {
-    const objects = await asked.listNames(kindNamed(kind, asked.kinds), asked.namespace)
+async function fromJournal(kind: string, flags: JournalFlags): Promise<readonly string[]> {
+  return await withJournal(flags, async (journal) => {
+    const objects = await journal.listNames(kindNamed(kind, journal.kinds), journal.namespace)
     return objects.map(({ name }) => name)
   })
 }
 
-async function fromCluster(kind: string, flags: AskFlags): Promise<readonly string[]> {
-  const { api } = steeredNamed([kind, 'any']).kind
-  return await asPerson(flags, async (kube, namespace) => {
+async function fromCluster(kind: string, flags: JournalFlags): Promise<readonly string[]> {
+  const { api } = findSteeredKind([kind, 'any']).kind
+  return await withUserClient(flags, async (kube, namespace) => {
     const path = resourcePath(api, namespace)
     const { items } = await kube.request<ObjectList>('GET', path, { query: { limit: MOST_NAMES } })
     return items.map(({ metadata }) => metadata.name)
   })
 }
 
-async function itemsFromCluster(words: readonly string[], act: string, flags: AskFlags): Promise<readonly string[]> {
+async function itemsFromCluster(
+  words: readonly string[],
+  act: string,
+  flags: JournalFlags,
+): Promise<readonly string[]> {
   if (act !== 'retry' && act !== 'skip') return []
-  const { kind, name } = steeredNamed(words)
-  return await asPerson(flags, async (kube, namespace) => {
+  const { kind, name } = findSteeredKind(words)
+  return await withUserClient(flags, async (kube, namespace) => {
     const object = await readObject(kube, kind, namespace, name)
     if (object === undefined) return []
     const kinds = steeredKinds().filter(({ group }) => group === kind.group)
-    return partsBelow(await readTree(kube, { kind, object }, kinds), act).map(({ called }) => called)
+    return itemsBelow(await readTree(kube, { kind, object }, kinds), act).map(({ path: called }) => called)
   })
 }

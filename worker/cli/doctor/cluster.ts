@@ -1,15 +1,15 @@
-// What `pawl doctor` finds of the API server, and of the rights that the person has there.
+// Checks the API server and the user's permissions there, for `pawl doctor`.
 
 import type { KubeClient } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { inParallel } from '../../../activities/kube/in-parallel.ts'
 import { steeredKinds } from '../steer/open-object.ts'
-import { personName } from '../user.ts'
+import { userName } from '../user.ts'
 import { clockFinding, type Finding, type Right, rightsFinding } from './findings.ts'
 
 const AT_ONCE = 5
 const MOST_MS = 15_000
-/** The header says whole seconds. */
+/** The Date header has whole seconds. */
 const DATE_STEP_MS = 1000
 
 export async function clusterFindings(kube: KubeClient, namespace: string): Promise<readonly Finding[]> {
@@ -22,7 +22,7 @@ export async function clusterFindings(kube: KubeClient, namespace: string): Prom
       { part: 'kubernetes', verdict: 'ok', text: `${version} at ${server} answers` },
       ...(clock === undefined ? [] : [clock]),
       await kindsFinding(kube, namespace, rights),
-      rightsFinding(rights, await personName(kube), namespace),
+      rightsFinding(rights, await userName(kube), namespace),
     ]
   } catch (error) {
     const text = `${server}: ${error instanceof Error ? error.message : String(error)}; expected an API server that takes you`
@@ -34,11 +34,11 @@ async function readVersion(kube: KubeClient, signal: AbortSignal) {
   const { gitVersion = 'some version' } = await kube.request<{ readonly gitVersion?: string }>('GET', '/version', {
     signal,
   })
-  // A second time: what a first answer took says nothing of the clock.
+  // A second request, because the first one includes the connection's set-up.
   const before = Date.now()
   const { headers, body } = await kube.stream('/version', signal)
   const after = Date.now()
-  // The body is short, and read so that the connection serves again.
+  // Reads the short body, so that the connection can be reused.
   for await (const chunk of body) if (chunk.length === 0) break
   const at = Date.parse(String(headers['date'] ?? ''))
   const middle = (before + after) / 2
@@ -48,7 +48,7 @@ async function readVersion(kube: KubeClient, signal: AbortSignal) {
   return { version: gitVersion, clock }
 }
 
-/** Whether the kinds are there at all: a list of one object, where the person may list. */
+/** Checks that the CRDs are installed: lists one object of each kind that the user may list. */
 async function kindsFinding(kube: KubeClient, namespace: string, rights: readonly Right[]): Promise<Finding> {
   const missing: string[] = []
   for (const { kind, api } of steeredKinds()) {
@@ -82,7 +82,7 @@ async function readRights(kube: KubeClient, namespace: string, signal: AbortSign
   })
 }
 
-/** What the commands that steer ask for. */
+/** The permissions that the steering commands need. */
 function wantedRights() {
   const kinds = steeredKinds().flatMap(({ group, api, steering }) => [
     { group, resource: api.plural, verb: 'get', serves: 'all that steers' },

@@ -1,14 +1,14 @@
-// What `pawl doctor` finds, as data and as text. Pure.
+// The findings of `pawl doctor` as data and as text. Pure.
 
-import { tableText, type Colour, duration, type Paint } from '../query/format.ts'
+import { tableText, type Colour, formatDuration, type Paint } from '../query/format.ts'
 
-/** `bad`: something will not work. `warn`: something may be meant so. `skipped`: nobody said where it is. */
+/** `bad`: something will not work. `warn`: it may be intended. `skipped`: the address is unknown. */
 type Verdict = 'ok' | 'warn' | 'bad' | 'skipped'
 
 export interface Finding {
   readonly part: string
   readonly verdict: Verdict
-  /** What was found and, where that is not well, what was expected. */
+  /** The state and, for a problem, the expected state. */
   readonly text: string
 }
 
@@ -19,23 +19,27 @@ export function findingsText(findings: readonly Finding[], paint: Paint): string
   return tableText(['PART', 'VERDICT', 'FOUND'], rows, paint)
 }
 
-/** 1 where anything is bad. */
+/** 1 if any finding is bad. */
 export function exitCodeOf(findings: readonly Finding[]): number {
   return findings.some(({ verdict }) => verdict === 'bad') ? 1 : 0
 }
 
-/** Leases and due times are compared with the database's clock, statuses have the worker's. */
+/** Leases and due times use the database's clock, statuses use the worker's clock. */
 const NOTABLE_MS = 5000
 
-/** @param aheadMs of this machine's clock; negative: it is behind. @param unsureMs how far off that may be. */
+/**
+ * @param aheadMs how far this machine's clock is ahead; negative if it is behind. @param unsureMs measurement error.
+ */
 export function clockFinding(whose: string, aheadMs: number, unsureMs: number): Finding {
   const off = Math.abs(aheadMs)
   const isWell = off <= NOTABLE_MS + unsureMs
-  const text = `that ${whose} is ${duration(off)} ${aheadMs < 0 ? 'ahead of' : 'behind'} this machine's`
+  const text = `that ${whose} is ${formatDuration(off)} ${aheadMs < 0 ? 'ahead of' : 'behind'} this machine's`
   return {
     part: 'clocks',
     verdict: isWell ? 'ok' : 'warn',
-    text: isWell ? text : `${text}, expected at most ${duration(NOTABLE_MS)}: times in answers are not comparable`,
+    text: isWell
+      ? text
+      : `${text}, expected at most ${formatDuration(NOTABLE_MS)}: times in answers are not comparable`,
   }
 }
 
@@ -57,7 +61,7 @@ export interface Right {
   readonly verb: string
   readonly resource: string
   readonly isAllowed: boolean
-  /** What is refused without it. */
+  /** The commands that need this permission. */
   readonly serves: string
 }
 
@@ -71,9 +75,9 @@ export function rightsFinding(rights: readonly Right[], who: string, namespace: 
 }
 
 interface KeptFound {
-  /** When the oldest job that is kept ended. */
+  /** End of the oldest job in the journal. */
   readonly oldest: Date | null
-  /** There are events of days that have no partition of their own. */
+  /** True if events exist outside of the daily partitions. */
   readonly hasLeftOver: boolean
   readonly now: Date
 }
@@ -83,7 +87,7 @@ export function retentionFinding({ oldest, hasLeftOver, now }: KeptFound): Findi
   const kept =
     oldest === null
       ? 'no ended job is kept yet'
-      : `the oldest job that is kept ended ${duration(now.getTime() - oldest.getTime())} ago`
+      : `the oldest job that is kept ended ${formatDuration(now.getTime() - oldest.getTime())} ago`
   if (!hasLeftOver) return { part, verdict: 'ok', text: kept }
   return {
     part,

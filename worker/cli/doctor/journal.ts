@@ -1,20 +1,20 @@
-// What `pawl doctor` finds of the journal. Reads alone.
+// Checks the journal for `pawl doctor`, by the database or by `pawl api`. Only reads.
 
 import { type Kysely, sql } from 'kysely'
 
 import type { Database } from '../../../activities/journal/database.ts'
 import { readSchema } from '../../../activities/journal/migrate.ts'
 import { openReader } from '../../../activities/journal/read/reader.ts'
-import { failureText, questionsOver } from '../query/open-journal.ts'
+import { failureText, apiQuestions } from '../query/open-journal.ts'
 import { clockFinding, type Finding, retentionFinding, schemaFinding } from './findings.ts'
 import { type About, aboutIn } from '../../api/wire.ts'
 import { PAWL_VERSION } from '../../server/version.ts'
-import { shown } from '../query/format.ts'
-import { type ApiPlace, type OpenApi, placeText } from '../api-place.ts'
+import { singleLine } from '../query/format.ts'
+import { type ApiAddress, type OpenApi, addressText } from '../api-place.ts'
 
 export async function journalFindings(url: string, cluster: string): Promise<readonly Finding[]> {
   const place = URL.parse(url)?.host ?? 'the given address'
-  // Nothing that is asked here writes, and the server would take no write.
+  // The checks only read, and the session is read-only.
   const db = openReader(url) as unknown as Kysely<Database>
   try {
     const clock = await readClock(db)
@@ -49,7 +49,7 @@ async function readClock(db: Kysely<Database>) {
   }
 }
 
-/** Kinds are followed under a lease, which a bridge that lives renews. */
+/** A running bridge renews the lease of each kind that it watches. */
 async function bridgeFinding(db: Kysely<Database>, cluster: string): Promise<Finding> {
   const { rows } = await sql<{ kinds: number; followed: number }>`
     select count(*)::int as kinds, (count(*) filter (where lease_until > clock_timestamp()))::int as followed
@@ -75,13 +75,13 @@ async function readKept(db: Kysely<Database>) {
   return { oldest: row?.oldest ?? null, hasLeftOver: row?.left ?? false, now: row?.now ?? new Date() }
 }
 
-// What `pawl doctor` finds of `pawl api`, where that is asked in place of the database.
+// Checks `pawl api` when the command uses it in place of the database.
 
-export async function apiFindings(place: ApiPlace, api: OpenApi, cluster: string): Promise<readonly Finding[]> {
+export async function apiFindings(place: ApiAddress, api: OpenApi, cluster: string): Promise<readonly Finding[]> {
   const found: Finding[] = []
   try {
     await api.about()
-    // A second time: what a first answer took says nothing of the clock.
+    // A second request, because the first one includes the connection's set-up.
     const before = Date.now()
     const about = aboutIn(await api.about())
     const after = Date.now()
@@ -91,7 +91,7 @@ export async function apiFindings(place: ApiPlace, api: OpenApi, cluster: string
       { part: 'identity', verdict: 'ok', text: whoText(about) },
       clusterFinding(about, cluster),
     )
-    const kinds = await questionsOver(api.ask).followedKinds()
+    const kinds = await apiQuestions(api.ask).followedKinds()
     return [...found, kindsFinding(kinds.length, about)]
   } catch (error) {
     const text = `${failureText(error)}; expected a pawl api that takes you`
@@ -99,8 +99,8 @@ export async function apiFindings(place: ApiPlace, api: OpenApi, cluster: string
   }
 }
 
-function versionFinding(place: ApiPlace, { version }: About): Finding {
-  const text = `${placeText(place)} answers: Pawl ${shown(version, 50)}`
+function versionFinding(place: ApiAddress, { version }: About): Finding {
+  const text = `${addressText(place)} answers: Pawl ${singleLine(version, 50)}`
   if (version === PAWL_VERSION) return { part: 'api', verdict: 'ok', text }
   return { part: 'api', verdict: 'warn', text: `${text}, and this is ${PAWL_VERSION}; expected the same` }
 }
@@ -108,19 +108,19 @@ function versionFinding(place: ApiPlace, { version }: About): Finding {
 const MOST_GROUPS = 10
 
 function whoText({ username, groups }: About): string {
-  const named = groups.slice(0, MOST_GROUPS).map((group) => shown(group, 100))
+  const named = groups.slice(0, MOST_GROUPS).map((group) => singleLine(group, 100))
   const more = groups.length > MOST_GROUPS ? ` and ${groups.length - MOST_GROUPS} more` : ''
-  return `it takes you for ${shown(username, 200)}${named.length === 0 ? '' : `, of ${named.join(', ')}${more}`}`
+  return `it takes you for ${singleLine(username, 200)}${named.length === 0 ? '' : `, of ${named.join(', ')}${more}`}`
 }
 
 function clusterFinding(about: About, cluster: string): Finding {
-  const text = `it answers for cluster ${shown(about.cluster, 200)}`
+  const text = `it answers for cluster ${singleLine(about.cluster, 200)}`
   if (about.cluster === cluster) return { part: 'cluster', verdict: 'ok', text }
   return { part: 'cluster', verdict: 'warn', text: `${text}, expected ${cluster} (see --cluster)` }
 }
 
 function kindsFinding(count: number, { cluster }: About): Finding {
   if (count > 0) return { part: 'journal', verdict: 'ok', text: `it answers; kinds that are followed: ${count}` }
-  const text = `it answers, and has no kind of cluster ${shown(cluster, 200)}; expected those that a bridge follows`
+  const text = `it answers, and has no kind of cluster ${singleLine(cluster, 200)}; expected those that a bridge follows`
   return { part: 'journal', verdict: 'bad', text }
 }

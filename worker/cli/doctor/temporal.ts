@@ -1,10 +1,10 @@
-// What `pawl doctor` finds of Temporal. Loaded when it is asked for: its client takes long to load.
+// Checks Temporal for `pawl doctor`. Loaded only when needed, because Temporal's client takes long to load.
 
 import { Connection } from '@temporalio/client'
 
 import { missingAttributes } from '../../migrate.ts'
 import { connectionOptions, type TemporalTarget } from '../../server/temporal.ts'
-import { duration } from '../query/format.ts'
+import { formatDuration } from '../query/format.ts'
 import type { Finding } from './findings.ts'
 
 const MOST_MS = 10_000
@@ -34,7 +34,7 @@ async function look(connection: Connection, { address, namespace }: TemporalTarg
     {
       part: 'temporal',
       verdict: 'ok',
-      text: `${serverVersion} at ${address} answers; namespace ${namespace} keeps ended runs for ${duration(seconds * 1000)}`,
+      text: `${serverVersion} at ${address} answers; namespace ${namespace} keeps ended runs for ${formatDuration(seconds * 1000)}`,
     },
     missing.length === 0
       ? { part: 'attributes', verdict: 'ok', text: 'all search attributes are there' }

@@ -1,4 +1,4 @@
-// The objects of manifests, from files and stdin, each with the place where it stands.
+// Reads objects from manifest files and stdin, each with its position for messages.
 
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
@@ -13,10 +13,10 @@ export interface Document {
   readonly object: KubeObject & { readonly apiVersion: string; readonly kind: string }
 }
 
-/** As one file may reasonably hold. */
+/** Maximum for one plan. */
 const MOST_DOCUMENTS = 1000
 
-/** @param files `-` is stdin. @throws UsageError with all that is wrong, each with its place; values are not quoted. */
+/** @param files `-` is stdin. @throws UsageError that lists all problems with their positions, without values. */
 export async function readDocuments(files: readonly string[]): Promise<readonly Document[]> {
   const problems: string[] = []
   const found: Document[] = []

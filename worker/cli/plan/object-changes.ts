@@ -1,24 +1,25 @@
-// What a write would change of an object, field by field, with nothing in it that nobody may see. Pure.
+// Computes the changed fields of an object for display, and hides secret values. Pure.
 //
-//   D1. Values of Secrets are shown nowhere: not those of the objects themselves, not where they have been rendered into others, not in base64.
-//   D2. Fields of the bookkeeping of the API server are no change.
+//   D1. Values of Secrets are never shown: neither in Secrets, nor where they were rendered into other objects, nor in
+//       base64.
+//   D2. Fields that the API server maintains are ignored.
 
 import { writeJson } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../../activities/kube/client.ts'
 
 export interface Change {
   readonly field: string
-  /** As JSON; undefined: not there. */
+  /** As JSON; undefined if the field is absent. */
   readonly before: string | undefined
   readonly after: string | undefined
 }
 
-export interface Showing {
-  /** Paths with dots, by which fields begin that are no change. */
+export interface DisplayRules {
+  /** Path prefixes of fields that are ignored. */
   readonly incidental: readonly string[]
-  /** The same of fields whose values are hidden, by kind. */
+  /** Path prefixes of fields whose values are hidden, by kind. */
   readonly concealed: Readonly<Record<string, readonly string[]>>
-  /** D1 */
+  /** Secret texts (D1). */
   readonly secrets: readonly string[]
 }
 
@@ -28,26 +29,26 @@ const BOOKKEEPING = [
     (one) => `metadata.${one}`,
   ),
 ]
-/** Shorter texts stand everywhere. */
+/** Shorter texts occur everywhere, so they are not masked. */
 const SHORTEST_PART = 4
 const LONGEST_SHOWN = 200
 const SECRET_FIELDS = ['data', 'stringData']
 
 export function changesOf(
   { before, after }: { readonly before: KubeObject | undefined; readonly after: KubeObject | undefined },
-  showing: Showing,
+  rules: DisplayRules,
 ): readonly Change[] {
   const [old, now] = [fieldsOf(before), fieldsOf(after)]
   const kind = (after ?? before)?.kind ?? ''
-  const ignored = [...BOOKKEEPING, ...showing.incidental]
-  const hidden = [...(kind === 'Secret' ? SECRET_FIELDS : []), ...(showing.concealed[kind] ?? [])]
+  const ignored = [...BOOKKEEPING, ...rules.incidental]
+  const hidden = [...(kind === 'Secret' ? SECRET_FIELDS : []), ...(rules.concealed[kind] ?? [])]
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((field) => {
-    const [was, is] = [old.get(field), now.get(field)]
-    if (was === is || ignored.some((one) => isWithin(field, one))) return []
+    const [oldValue, newValue] = [old.get(field), now.get(field)]
+    if (oldValue === newValue || ignored.some((one) => isWithin(field, one))) return []
     const isHidden = hidden.some((one) => isWithin(field, one)) || isInSecret(field, before, after)
     const show = (text: string | undefined) =>
-      text === undefined ? undefined : isHidden ? HIDDEN : shortened(masked(text, showing))
-    return [{ field, before: show(was), after: show(is) }]
+      text === undefined ? undefined : isHidden ? HIDDEN : truncated(maskSecrets(text, rules))
+    return [{ field, before: show(oldValue), after: show(newValue) }]
   })
 }
 
@@ -55,7 +56,7 @@ function isWithin(field: string, path: string): boolean {
   return field === path || field.startsWith(`${path}.`) || field.startsWith(`${path}[`)
 }
 
-/** Every scalar by its path. A key with dots stays as it is: paths are for people. */
+/** Every scalar by its path. Keys with dots are not escaped, because the paths are only displayed. */
 function fieldsOf(object: KubeObject | undefined): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   const walk = (value: unknown, path: string): void => {
@@ -71,7 +72,7 @@ function fieldsOf(object: KubeObject | undefined): ReadonlyMap<string, string> {
   return found
 }
 
-/** Whether it is of a Secret within the object, as items have them in their manifests. */
+/** True if the field belongs to a Secret inside the object, as in manifests of items. */
 function isInSecret(field: string, ...objects: readonly (KubeObject | undefined)[]): boolean {
   return objects.some((object) => {
     let value: unknown = object
@@ -85,19 +86,21 @@ function isInSecret(field: string, ...objects: readonly (KubeObject | undefined)
   })
 }
 
-/** A text with every value of a Secret hidden that stands in it. @param secrets the longest first. */
-export function masked(text: string, { secrets }: Pick<Showing, 'secrets'>): string {
+/** Hides all values of Secrets in a text. @param secrets the longest first. */
+export function maskSecrets(text: string, { secrets }: Pick<DisplayRules, 'secrets'>): string {
   const whole = text.replace(/^"|"$/g, '')
   if (secrets.includes(whole)) return HIDDEN
   const parts = secrets.filter((one) => one.length >= SHORTEST_PART)
   return parts.reduce((left, one) => left.replaceAll(one, HIDDEN), text)
 }
 
-function shortened(text: string): string {
+function truncated(text: string): string {
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text
 }
 
-/** What of Secrets must not be shown: their values, and what stands in these where they are YAML, plain, as JSON writes it, and in base64. */
+/**
+ * The texts to hide: values of Secrets, and scalars inside values that are YAML; each plain, as JSON, and in base64.
+ */
 export function secretTexts(secrets: readonly KubeObject[], parse: (text: string) => unknown): readonly string[] {
   const found = new Set<string>()
   const add = (text: string) => {

@@ -1,21 +1,21 @@
-// `pawl plan -f`: reads, rehearses, tells.
+// The command `pawl plan -f`: reads manifests, previews their effect, and prints it.
 
 import { type Journal, openReader } from '../../../activities/journal/read/reader.ts'
 import { readYaml } from '../../../activities/yaml/read-yaml.ts'
 import { writeYaml } from '../../../activities/yaml/write-yaml.ts'
 import { type DryRunJob, writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
-import { type AskFlags, failureText, journalURL } from '../query/open-journal.ts'
-import { coloured, plain, isGood } from '../query/format.ts'
+import { type JournalFlags, failureText, journalURL } from '../query/open-journal.ts'
+import { ansiPaint, plainPaint, isGood } from '../query/format.ts'
 import { namespaceOf } from '../kubeconfig.ts'
-import { openPerson } from '../user.ts'
+import { openUserClient } from '../user.ts'
 import { secretTexts } from './object-changes.ts'
 import { readDocuments } from './documents.ts'
-import { rehearse } from './preview.ts'
-import { drawnPlan, exitCodeOf, toldPlan } from './plan-text.ts'
+import { previewDocuments } from './preview.ts'
+import { planText, exitCodeOf, createPlan } from './plan-text.ts'
 import { jobsOf, objectsNamed } from '../../../activities/journal/read/object-queries.ts'
 
-export interface PlanFilesFlags extends AskFlags {
+export interface PlanFilesFlags extends JournalFlags {
   readonly filename: readonly string[]
   readonly output: 'text' | 'json' | 'yaml'
   readonly targetAllow?: string
@@ -26,30 +26,30 @@ export async function planFiles(flags: PlanFilesFlags): Promise<void> {
   const config = readConfig()
   const documents = await readDocuments(flags.filename)
   const namespace = await namespaceOf(flags, config)
-  const kube = await openPerson(flags, config)
+  const kube = await openUserClient(flags, config)
   try {
     const { targetAllow, registryLocal } = flags
     const given = {
       ...(targetAllow !== undefined && { 'target-allow': targetAllow }),
       ...(registryLocal !== undefined && { 'registry-local': registryLocal }),
     }
-    const found = await rehearse(kube, documents, { namespace, given })
-    const expected = await durationsOf(flags, found.jobs)
-    const plan = toldPlan(found, secretTexts(found.secrets, parsed), expected ?? new Map())
-    const paint = process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain
-    const told = {
-      text: () => drawnPlan(plan, { paint, hasJournal: expected !== undefined }),
+    const preview = await previewDocuments(kube, documents, { namespace, given })
+    const expected = await durationsOf(flags, preview.jobs)
+    const plan = createPlan(preview, secretTexts(preview.secrets, parsed), expected ?? new Map())
+    const paint = process.stdout.isTTY && process.stdout.hasColors() ? ansiPaint : plainPaint
+    const outputs = {
+      text: () => planText(plan, { paint, hasJournal: expected !== undefined }),
       json: () => `${writeJson(plan, 2)}\n`,
       yaml: () => writeYaml(plan),
     }
-    await print(told[flags.output]())
+    await print(outputs[flags.output]())
     process.exitCode = exitCodeOf(plan)
   } finally {
     await kube.close()
   }
 }
 
-/** All of it: the process ends as soon as its command does, and much takes a while on a socket. */
+/** Waits until all output is written, because the process exits directly after the command. */
 async function print(text: string): Promise<void> {
   await new Promise<void>((resolve) => {
     process.stdout.write(text, () => {
@@ -66,23 +66,23 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Undefined: there is no journal, which is no mistake, or it does not answer, which is said. */
+/** Undefined if there is no journal, or if the journal does not answer, which is reported on stderr. */
 async function durationsOf(
-  flags: AskFlags,
+  flags: JournalFlags,
   jobs: readonly DryRunJob[],
 ): Promise<ReadonlyMap<string, number> | undefined> {
   const url = await journalURL(flags, readConfig()).catch(() => undefined)
   if (url === undefined) return undefined
   const journal: Journal = { db: openReader(url), cluster: flags.cluster }
   try {
-    const found = new Map<string, number>()
-    const all = jobs.flatMap(withSubs).slice(0, MOST_ASKED)
+    const preview = new Map<string, number>()
+    const all = jobs.flatMap(withNestedJobs).slice(0, MOST_ASKED)
     for (const { subject } of all) {
       const { group = '', kind, namespace, name } = subject
       const ms = await expectedMs(journal, { group, kind, namespace, name })
-      if (ms !== undefined) found.set(`${namespace}/${name}`, ms)
+      if (ms !== undefined) preview.set(`${namespace}/${name}`, ms)
     }
-    return found
+    return preview
   } catch (error) {
     process.stderr.write(`pawl: the journal does not answer: ${failureText(error)}; the plan has no durations\n`)
     return undefined
@@ -93,15 +93,15 @@ async function durationsOf(
 
 const MOST_ASKED = 100
 
-function withSubs(job: DryRunJob): readonly DryRunJob[] {
-  return [job, ...job.jobs.flatMap(withSubs)]
+function withNestedJobs(job: DryRunJob): readonly DryRunJob[] {
+  return [job, ...job.jobs.flatMap(withNestedJobs)]
 }
 
-// How long jobs took that ended well, by the journal: what the next one may take.
+// Number of jobs for an expected duration.
 
 const LATEST = 5
 
-/** The middle one of the latest that ended well, in milliseconds; undefined where there was none. */
+/** The median duration of the latest successful jobs in milliseconds; undefined without such jobs. */
 async function expectedMs(
   journal: Journal,
   of: { readonly group: string; readonly kind: string; readonly namespace: string; readonly name: string },
@@ -109,7 +109,7 @@ async function expectedMs(
   const [object] = await objectsNamed(journal, of)
   if (object === undefined) return undefined
   const jobs = await jobsOf(journal, object.uid)
-  return middle(
+  return median(
     jobs
       .filter(({ phase, finishedAt }) => isGood(phase ?? undefined) && finishedAt !== null)
       .slice(0, LATEST)
@@ -117,6 +117,6 @@ async function expectedMs(
   )
 }
 
-export function middle(values: readonly number[]): number | undefined {
+export function median(values: readonly number[]): number | undefined {
   return [...values].sort((left, right) => left - right)[Math.floor((values.length - 1) / 2)]
 }

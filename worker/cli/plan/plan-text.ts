@@ -1,26 +1,26 @@
-// A rehearsal as people and programs read it. Pure.
+// Formats a preview as text and as JSON. Pure.
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import type { DryWrite } from '../../../activities/kube/dry-run.ts'
 import type { DryRunJob } from '../../../workflows/kit/index.ts'
-import { duration, type Paint, shown } from '../query/format.ts'
-import { type Change, changesOf, masked, type Showing } from './object-changes.ts'
-import type { Rehearsed } from './preview.ts'
+import { formatDuration, type Paint, singleLine } from '../query/format.ts'
+import { type Change, changesOf, maskSecrets, type DisplayRules } from './object-changes.ts'
+import type { Preview } from './preview.ts'
 
 type State = 'new' | 'changed' | 'unchanged' | 'deleted'
 
-interface ToldWrite {
+interface PlannedWrite {
   readonly state: State
   readonly kind: string
   readonly namespace: string
   readonly name: string
-  /** The Target and the item by which it would be written; absent: on the cluster of the objects. */
+  /** The Target and the item of the write; absent for writes on the cluster of the objects. */
   readonly target?: string
   readonly item?: string
   readonly changes: readonly Change[]
 }
 
-interface ToldJob {
+interface PlannedJob {
   readonly kind: string
   readonly namespace: string
   readonly name: string
@@ -35,32 +35,32 @@ interface ToldJob {
     readonly problem?: string
     readonly unknown?: string
   }[]
-  readonly jobs: readonly ToldJob[]
+  readonly jobs: readonly PlannedJob[]
 }
 
 interface Plan {
-  /** Documents that the API server does not take. */
+  /** Documents that the API server refuses. */
   readonly refused: readonly {
     readonly at: string
     readonly kind: string
     readonly name: string
     readonly problem: string
   }[]
-  readonly writes: readonly ToldWrite[]
-  readonly jobs: readonly ToldJob[]
-  /** What is wrong with items that no job of the files brings to work. */
+  readonly writes: readonly PlannedWrite[]
+  readonly jobs: readonly PlannedJob[]
+  /** Problems of items that belong to no job of the plan. */
   readonly problems: readonly { readonly item: string; readonly problem: string }[]
 }
 
-/** @param expected by `namespace/name` of the job's object. */
-export function toldPlan(found: Rehearsed, secrets: readonly string[], expected: ReadonlyMap<string, number>): Plan {
-  const showing = { ...found, secrets }
-  const text = (one: string) => masked(shown(one), showing)
-  const own = found.writes.map((write) => toldWrite(write, showing))
+/** @param expected durations by `namespace/name` of the job's object. */
+export function createPlan(preview: Preview, secrets: readonly string[], expected: ReadonlyMap<string, number>): Plan {
+  const showing = { ...preview, secrets }
+  const text = (one: string) => maskSecrets(singleLine(one), showing)
+  const own = preview.writes.map((write) => plannedWrite(write, showing))
   const states = new Map(own.map((one) => [`${one.namespace}/${one.name}`, one.state]))
-  const works = new Map(found.works.map((one) => [`${one.namespace}/${one.name}`, one]))
+  const itemPreviews = new Map(preview.works.map((one) => [`${one.namespace}/${one.name}`, one]))
   const inJobs = new Set<string>()
-  const toldJob = ({ subject, end, told, items, jobs }: DryRunJob): ToldJob => {
+  const plannedJob = ({ subject, end, told, items, jobs }: DryRunJob): PlannedJob => {
     const { kind, namespace, name } = subject
     const expectedMs = expected.get(`${namespace}/${name}`)
     return {
@@ -73,7 +73,7 @@ export function toldPlan(found: Rehearsed, secrets: readonly string[], expected:
       items: items.map((one) => {
         const key = `${namespace}/${one.name}`
         inJobs.add(key)
-        const { problem, unknown } = works.get(key) ?? {}
+        const { problem, unknown } = itemPreviews.get(key) ?? {}
         return {
           item: one.item,
           type: one.type,
@@ -83,28 +83,28 @@ export function toldPlan(found: Rehearsed, secrets: readonly string[], expected:
           ...(unknown !== undefined && { unknown: text(unknown) }),
         }
       }),
-      jobs: jobs.map(toldJob),
+      jobs: jobs.map(plannedJob),
     }
   }
-  const jobs = found.jobs.map(toldJob)
-  const onTargets = found.works.flatMap(({ target, name, writes }) =>
-    writes.map((write) => ({ ...toldWrite(write, showing), ...(target !== undefined && { target }), item: name })),
+  const jobs = preview.jobs.map(plannedJob)
+  const onTargets = preview.works.flatMap(({ target, name, writes }) =>
+    writes.map((write) => ({ ...plannedWrite(write, showing), ...(target !== undefined && { target }), item: name })),
   )
   return {
-    refused: found.applied.flatMap(({ at, object, refused }) =>
+    refused: preview.applied.flatMap(({ at, object, refused }) =>
       refused === undefined
         ? []
         : [{ at, kind: object.kind ?? '', name: object.metadata.name, problem: text(refused) }],
     ),
     writes: [...own, ...onTargets],
     jobs,
-    problems: found.works.flatMap(({ namespace, name, problem }) =>
+    problems: preview.works.flatMap(({ namespace, name, problem }) =>
       problem === undefined || inJobs.has(`${namespace}/${name}`) ? [] : [{ item: name, problem: text(problem) }],
     ),
   }
 }
 
-function toldWrite(write: DryWrite, showing: Showing): ToldWrite {
+function plannedWrite(write: DryWrite, showing: DisplayRules): PlannedWrite {
   const object: KubeObject | undefined = write.after ?? write.before
   const changes = changesOf(write, showing)
   const { kind = '', metadata } = object ?? { metadata: { name: '' } }
@@ -120,7 +120,7 @@ function stateOf({ before, after }: DryWrite, changes: readonly Change[]): State
 
 /** 0: nothing would change; 1: something is refused or would fail; 3: something would change. */
 export function exitCodeOf({ refused, writes, jobs, problems }: Plan): 0 | 1 | 3 {
-  const fails = (job: ToldJob): boolean =>
+  const fails = (job: PlannedJob): boolean =>
     job.end === 'fails' || job.items.some(({ problem }) => problem !== undefined) || job.jobs.some(fails)
   if (refused.length > 0 || problems.length > 0 || jobs.some(fails)) return 1
   return writes.some(({ state }) => state !== 'unchanged') ? 3 : 0
@@ -136,8 +136,8 @@ const SIGN: Readonly<Record<State | 'orphaned', readonly [string, Parameters<Pai
 const MOST_FIELDS = 30
 const MOST_OBJECTS = 200
 
-/** @param hasJournal whether durations could be asked for. */
-export function drawnPlan(
+/** @param hasJournal false if durations could not be read. */
+export function planText(
   plan: Plan,
   { paint, hasJournal }: { readonly paint: Paint; readonly hasJournal: boolean },
 ): string {
@@ -145,9 +145,9 @@ export function drawnPlan(
     paint('red', `! ${at}: ${kind} ${name}: ${problem}`),
   )
   const problems = plan.problems.map(({ item, problem }) => paint('red', `! ${item}: ${problem}`))
-  const jobs = plan.jobs.flatMap((job) => drawnJob(job, paint, ''))
+  const jobs = plan.jobs.flatMap((job) => jobText(job, paint, ''))
   const told = plan.writes.filter(({ state }) => state !== 'unchanged')
-  const writes = told.slice(0, MOST_OBJECTS).flatMap((one) => drawnWrite(one, paint))
+  const writes = told.slice(0, MOST_OBJECTS).flatMap((one) => writeText(one, paint))
   const more = told.length > MOST_OBJECTS ? [`and ${told.length - MOST_OBJECTS} more objects; -o json has all`] : []
   const counts = (['new', 'changed', 'unchanged', 'deleted'] as const)
     .map((state) => `${plan.writes.filter((one) => one.state === state).length} ${state}`)
@@ -170,9 +170,9 @@ export function drawnPlan(
 
 const ENDS = { succeeds: ['', 'green'], waits: [' waits', 'yellow'], fails: [' fails', 'red'] } as const
 
-function drawnJob(job: ToldJob, paint: Paint, indent: string): readonly string[] {
+function jobText(job: PlannedJob, paint: Paint, indent: string): readonly string[] {
   const [end, colour] = ENDS[job.end]
-  const time = job.expectedMs === undefined ? '' : paint('dim', ` (about ${duration(job.expectedMs)})`)
+  const time = job.expectedMs === undefined ? '' : paint('dim', ` (about ${formatDuration(job.expectedMs)})`)
   const told = job.told === undefined ? '' : `: ${job.told}`
   const items = [...job.items]
     .sort((left, right) => left.level - right.level)
@@ -183,11 +183,11 @@ function drawnJob(job: ToldJob, paint: Paint, indent: string): readonly string[]
       return `${paint(of, what)}${problem}${one.unknown === undefined ? '' : paint('dim', ` (${one.unknown})`)}`
     })
   const head = `${indent}${paint('bold', `${job.kind} ${job.namespace}/${job.name}`)}${paint(colour, `${end}${told}`)}${time}`
-  return [head, ...items, ...job.jobs.flatMap((one) => drawnJob(one, paint, `${indent}  `))]
+  return [head, ...items, ...job.jobs.flatMap((one) => jobText(one, paint, `${indent}  `))]
 }
 
-function drawnWrite(
-  { state, kind, namespace, name, target, item, changes }: ToldWrite,
+function writeText(
+  { state, kind, namespace, name, target, item, changes }: PlannedWrite,
   paint: Paint,
 ): readonly string[] {
   const [sign, colour] = SIGN[state]
@@ -197,8 +197,8 @@ function drawnWrite(
   const lines = changes
     .slice(0, MOST_FIELDS)
     .flatMap(({ field, before, after }) => [
-      ...(before === undefined ? [] : [paint('red', `    - ${shown(field)}: ${shown(before)}`)]),
-      ...(after === undefined ? [] : [paint('green', `    + ${shown(field)}: ${shown(after)}`)]),
+      ...(before === undefined ? [] : [paint('red', `    - ${singleLine(field)}: ${singleLine(before)}`)]),
+      ...(after === undefined ? [] : [paint('green', `    + ${singleLine(field)}: ${singleLine(after)}`)]),
     ])
   const more = changes.length > MOST_FIELDS ? [`    and ${changes.length - MOST_FIELDS} more fields`] : []
   return [head, ...lines, ...more]

@@ -1,7 +1,9 @@
-// Runs the plans of controllers for objects that are only asked for: with the person's rights, on a cluster on which nothing is written.
+// Previews the effect of manifests: runs the plans of their controllers with the user's permissions and sends every
+// write as a dry run.
 //
-//   R1. All goes through one client that sends every write as a dry run (activities/kube/dry-run.ts), and on targets through others of its kind.
-//   R2. There is no journal to a rehearsal: what it would have recorded is forgotten, and what it asks is unknown.
+//   R1. All requests use one client that turns writes into dry runs (activities/kube/dry-run.ts); clients for targets
+//       do the same.
+//   R2. There is no journal: records are dropped, and queries return nothing.
 
 import { ApplicationFailure } from '@temporalio/common'
 
@@ -26,49 +28,49 @@ import {
 import type { GivenFlags } from '../../server/flags.ts'
 import { builtInRegistry, wingOf } from '../../server/registry.ts'
 import { readWingFlags, enabledWings } from '../../server/wings.ts'
-import { PERSON_AGENT } from '../user.ts'
+import { CLI_USER_AGENT } from '../user.ts'
 import type { Document } from './documents.ts'
 import { isNotFound } from '../../../activities/kube/kube-error.ts'
 
-/** What became of a document. */
-interface Applied {
+/** The result of applying a document. */
+interface AppliedDocument {
   readonly at: string
   readonly object: KubeObject
   readonly namespace: string
-  /** Why the server does not take it. */
+  /** The API server's reason for refusing the document. */
   readonly refused?: string
 }
 
-export interface Rehearsed {
-  readonly applied: readonly Applied[]
+export interface Preview {
+  readonly applied: readonly AppliedDocument[]
   /** On the cluster of the objects. */
   readonly writes: readonly DryWrite[]
   readonly jobs: readonly DryRunJob[]
-  /** What deployers would do, by the name of the item's object and its namespace. */
+  /** The deployers' previews, by namespace and name of the item's object. */
   readonly works: readonly (ItemPreview & { readonly namespace: string })[]
-  /** Those that were read, or are in the files. */
+  /** Secrets that were read, and Secrets in the documents. */
   readonly secrets: readonly KubeObject[]
   readonly incidental: readonly string[]
   readonly concealed: Readonly<Record<string, readonly string[]>>
 }
 
 const JOB_ID = 'plan'
-/** What nobody applies. */
-const SERVERS = new Set(['managedFields', 'resourceVersion', 'uid'])
+/** Fields that the API server sets; they are never applied. */
+const SERVER_FIELDS = new Set(['managedFields', 'resourceVersion', 'uid'])
 const APPLY = { contentType: 'application/apply-patch+yaml' }
 
-/** @param namespace of objects that say none. @throws when the API server does not answer. */
-export async function rehearse(
+/** @param namespace default namespace of objects. @throws KubeError if the API server does not answer. */
+export async function previewDocuments(
   kube: KubeClient,
   documents: readonly Document[],
-  { namespace, given }: { readonly namespace: string; readonly given: GivenFlags },
-): Promise<Rehearsed> {
-  const room = dryRun(kube)
-  const wings = openWings(room, given)
+  { namespace, given: fields }: { readonly namespace: string; readonly given: GivenFlags },
+): Promise<Preview> {
+  const dryRunClient = dryRun(kube)
+  const wings = openWings(dryRunClient, fields)
   try {
-    const applied = await applyAll(room, documents, namespace)
+    const applied = await applyAll(dryRunClient, documents, namespace)
     const jobs: DryRunJob[] = []
-    const works: (ItemPreview & { readonly namespace: string })[] = []
+    const itemPreviews: (ItemPreview & { readonly namespace: string })[] = []
     for (const one of applied) {
       if (one.refused !== undefined) continue
       const controller = controllerOf(one.object)
@@ -80,54 +82,54 @@ export async function rehearse(
         namespace: one.namespace,
         name: one.object.metadata.name,
       }
-      const job = await foreseen(room, wing.act, controller, subject)
+      const job = await previewJob(dryRunClient, wing.act, controller, subject)
       if (job !== undefined) jobs.push(job)
       const names = job === undefined ? [subject.name] : itemsIn(job)
       const { foresight } = wing.opened
       if (foresight !== undefined && names.length > 0)
-        works.push(
+        itemPreviews.push(
           ...(await foresight.foreseeItems(one.namespace, names)).map((work) => ({
             ...work,
             namespace: one.namespace,
           })),
         )
     }
-    const sights = [...wings.values()].flatMap(({ opened }) => opened.foresight ?? [])
+    const displayRules = [...wings.values()].flatMap(({ opened }) => opened.foresight ?? [])
     const secrets = [
-      ...room.seen('secrets'),
+      ...dryRunClient.seen('secrets'),
       ...documents.map(({ object }) => object).filter(({ kind }) => kind === 'Secret'),
     ]
     return {
       applied,
-      writes: room.writes(),
+      writes: dryRunClient.writes(),
       jobs,
-      works,
+      works: itemPreviews,
       secrets,
-      incidental: sights.flatMap(({ incidental }) => incidental),
-      concealed: Object.assign({}, ...sights.map(({ concealed }) => concealed)) as Rehearsed['concealed'],
+      incidental: displayRules.flatMap(({ incidental }) => incidental),
+      concealed: Object.assign({}, ...displayRules.map(({ concealed }) => concealed)) as Preview['concealed'],
     }
   } finally {
     await Promise.all([...wings.values()].map(({ opened }) => opened.close()))
   }
 }
 
-/** The items of a job and of those that it hands down; those that are taken away are not asked for. */
+/** The items of a job and of its nested jobs, without items that are uninstalled. */
 function itemsIn({ items, jobs }: DryRunJob): readonly string[] {
   return [...items.filter(({ uninstalls }) => !uninstalls).map(({ name }) => name), ...jobs.flatMap(itemsIn)]
 }
 
 interface PlanningWing {
   readonly opened: OpenWing
-  /** Its activities, with which the plans of its controllers run. */
+  /** The wing's activities, which the plans call. */
   readonly act: object
 }
 
-function openWings(room: DryRun, given: GivenFlags): ReadonlyMap<string, PlanningWing> {
+function openWings(dryRunClient: DryRun, fields: GivenFlags): ReadonlyMap<string, PlanningWing> {
   const now = () => new Date()
   const { controllers, subjectKinds, modes, route } = builtInRegistry
   const deps = {
     cluster: 'local',
-    kube: room.client,
+    kube: dryRunClient.client,
     ...createEmptyJournal(),
     objects: new ObjectCache(),
     inFlightRuns: new InFlightRuns(now),
@@ -139,7 +141,7 @@ function openWings(room: DryRun, given: GivenFlags): ReadonlyMap<string, Plannin
     now,
     log: { info: () => undefined, warn: () => undefined },
   }
-  const flags = readWingFlags(enabledWings(undefined), given)
+  const flags = readWingFlags(enabledWings(undefined), fields)
   return new Map(
     [...flags].flatMap(([name, values]) => {
       const opened = openWing(name, deps, values)
@@ -148,9 +150,13 @@ function openWings(room: DryRun, given: GivenFlags): ReadonlyMap<string, Plannin
   )
 }
 
-async function applyAll(room: DryRun, documents: readonly Document[], namespace: string): Promise<readonly Applied[]> {
-  const resources = new Resources(room.client)
-  const applied: Applied[] = []
+async function applyAll(
+  dryRunClient: DryRun,
+  documents: readonly Document[],
+  namespace: string,
+): Promise<readonly AppliedDocument[]> {
+  const resources = new Resources(dryRunClient.client)
+  const applied: AppliedDocument[] = []
   for (const { at, object } of documents) {
     const place = await resources.placeOf(object, namespace)
     const of = { at, object, namespace: place?.namespace ?? namespace }
@@ -158,14 +164,14 @@ async function applyAll(room: DryRun, documents: readonly Document[], namespace:
       applied.push({ ...of, refused: `the cluster serves no kind ${object.kind} of ${object.apiVersion}` })
       continue
     }
-    const given = Object.entries(object.metadata).filter(([field]) => !SERVERS.has(field))
-    const metadata = Object.fromEntries(given)
+    const fields = Object.entries(object.metadata).filter(([field]) => !SERVER_FIELDS.has(field))
+    const metadata = Object.fromEntries(fields)
     const within = place.namespace === '' ? {} : { namespace: place.namespace }
     const body = { ...object, metadata: { ...metadata, ...within } }
     // As `kubectl apply --server-side --force-conflicts`.
-    const query = { fieldManager: PERSON_AGENT, force: 'true', fieldValidation: 'Strict' }
+    const query = { fieldManager: CLI_USER_AGENT, force: 'true', fieldValidation: 'Strict' }
     try {
-      const made = await room.client.request<KubeObject>('PATCH', place.path, { ...APPLY, query, body })
+      const made = await dryRunClient.client.request<KubeObject>('PATCH', place.path, { ...APPLY, query, body })
       applied.push({ ...of, object: made })
     } catch (error) {
       if (!(error instanceof KubeError) || error.status === 0) throw error
@@ -181,25 +187,25 @@ function controllerOf({ apiVersion = '', kind = '' }: KubeObject): JobModeContro
   return found?.mode === 'job' ? found : undefined
 }
 
-/** Undefined: its controller cannot say. */
-async function foreseen(
-  room: DryRun,
+/** Undefined if the controller has no preview. */
+async function previewJob(
+  dryRunClient: DryRun,
   activities: object,
-  { name, dryRun: foresee, target }: JobModeController,
+  { name, dryRun: previewPlan, target }: JobModeController,
   subject: Subject,
 ): Promise<DryRunJob | undefined> {
-  if (foresee === undefined) return undefined
+  if (previewPlan === undefined) return undefined
   const by = { workflowID: `${name}/${JOB_ID}`, runID: JOB_ID, pass: 1 }
   const pretendStatus = async ({ namespace, name: of }: Subject, status: object) => {
-    await room.pretend(resourcePath(target, namespace, of), { status })
+    await dryRunClient.pretend(resourcePath(target, namespace, of), { status })
   }
-  // What a plan calls stands in its types; that it is here, createActivities has seen to.
+  // The types of the plan's activities are known to the controller only; createActivities provides all of them.
   const act = { ...activities, pretendStatus } as never
-  return await foresee(act, { by, subject, jobID: JOB_ID, runtime: RUNTIME })
+  return await previewPlan(act, { by, subject, jobID: JOB_ID, runtime: PREVIEW_RUNTIME })
 }
 
-/** A pass outside of Temporal: nothing waits in it, and failures of the world are faults. */
-const RUNTIME: Runtime = {
+/** Runs a pass outside of Temporal: it never waits, and failures become faults. */
+const PREVIEW_RUNTIME: Runtime = {
   sleep: () => Promise.resolve(),
   withTimeout: async (_ms, body) => await body(),
   toOutcome(error) {
@@ -214,9 +220,9 @@ const RUNTIME: Runtime = {
   },
 }
 
-// Where objects of a kind live on a cluster, as the API server says.
+// Finds the resource and scope of kinds by API discovery.
 
-interface Served {
+interface ApiResource {
   readonly name: string
   readonly kind: string
   readonly namespaced: boolean
@@ -226,13 +232,13 @@ type Place = Readonly<Record<'apiVersion' | 'kind', string>>
 
 class Resources {
   readonly #kube: Pick<KubeClient, 'request'>
-  readonly #served = new Map<string, Promise<readonly Served[]>>()
+  readonly #served = new Map<string, Promise<readonly ApiResource[]>>()
 
   constructor(kube: Pick<KubeClient, 'request'>) {
     this.#kube = kube
   }
 
-  /** @param namespace of objects that say none. @returns undefined where the server does not know the kind. */
+  /** @param namespace default namespace of objects. @returns undefined if the server does not know the kind. */
   async placeOf(object: KubeObject & Place, namespace: string): Promise<ObjectPlace | undefined> {
     const { apiVersion, kind, metadata } = object
     const found = (await this.#kinds(apiVersion)).find((one) => one.kind === kind && !one.name.includes('/'))
@@ -242,11 +248,11 @@ class Resources {
     return { path, namespace: within ?? '' }
   }
 
-  async #kinds(apiVersion: string): Promise<readonly Served[]> {
+  async #kinds(apiVersion: string): Promise<readonly ApiResource[]> {
     const known = this.#served.get(apiVersion)
     if (known !== undefined) return await known
     const path = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
-    const asked = this.#kube.request<{ readonly resources: readonly Served[] }>('GET', path).then(
+    const asked = this.#kube.request<{ readonly resources: readonly ApiResource[] }>('GET', path).then(
       ({ resources }) => resources,
       (error: unknown) => {
         if (isNotFound(error)) return []
@@ -260,6 +266,6 @@ class Resources {
 
 interface ObjectPlace {
   readonly path: string
-  /** Empty: it is of no namespace. */
+  /** Empty for cluster-scoped objects. */
   readonly namespace: string
 }

@@ -1,5 +1,5 @@
-// What led to a job, from event to event: the event that began it, the run that wrote this event, the job of that run, and so on up to somebody who is
-// not Pawl.
+// Finds the chain of causes of a job: the event that triggered it, the run that wrote the event's version, the job of
+// this run, and so on up to a write by a client other than Pawl.
 
 import type { EventRecord, RunRecord, WriteRecord } from '../../../activities/journal/read/event-queries.ts'
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
@@ -7,23 +7,23 @@ import type { JournalQueries } from '../../../activities/journal/read/queries.ts
 import { groupKindText } from '../../../workflows/kit/index.ts'
 import { jobIDIn } from './format.ts'
 
-/** A job and what began it. */
+/** A job and the event that triggered it. */
 export interface Cause {
   readonly object: ObjectRecord
   readonly job: JobRecord | undefined
-  /** Undefined: the journal does not have it any more. */
+  /** Undefined if the journal no longer has the event. */
   readonly trigger: EventRecord | undefined
-  /** The state before it. */
+  /** The version before the trigger. */
   readonly before: EventRecord | undefined
-  /** The run that wrote the trigger. */
+  /** The run that wrote the trigger's version. */
   readonly run: RunRecord | undefined
-  /** The write of that run. */
+  /** The write of this run. */
   readonly write: WriteRecord | undefined
 }
 
 const MOST_HOPS = 16
 
-/** The nearest first. */
+/** The nearest cause first. */
 export async function readCauses(
   journal: JournalQueries,
   object: ObjectRecord,
@@ -31,12 +31,12 @@ export async function readCauses(
 ): Promise<readonly Cause[]> {
   const causes: Cause[] = []
   const seen = new Set<string>()
-  let at: { readonly object: ObjectRecord; readonly job: JobRecord | undefined } | undefined = { object, job }
-  while (at !== undefined && causes.length < MOST_HOPS && !seen.has(at.object.uid)) {
-    seen.add(at.object.uid)
-    const cause: Cause = await readCause(journal, at.object, at.job)
+  let current: { readonly object: ObjectRecord; readonly job: JobRecord | undefined } | undefined = { object, job }
+  while (current !== undefined && causes.length < MOST_HOPS && !seen.has(current.object.uid)) {
+    seen.add(current.object.uid)
+    const cause: Cause = await readCause(journal, current.object, current.job)
     causes.push(cause)
-    at = cause.run === undefined ? undefined : await subjectOf(journal, cause.run)
+    current = cause.run === undefined ? undefined : await subjectOf(journal, cause.run)
   }
   return causes
 }
@@ -45,7 +45,7 @@ async function subjectOf(journal: JournalQueries, run: RunRecord) {
   const object = await journal.objectOf(run.uid)
   if (object === undefined) return undefined
   const [job] = await journal.jobsOf(run.uid, { workflowID: run.workflowID })
-  // Without its job nothing says which of its versions led to the run.
+  // Without the job, the version that triggered the run is unknown.
   return job === undefined ? undefined : { object, job }
 }
 
@@ -60,12 +60,12 @@ async function readCause(journal: JournalQueries, object: ObjectRecord, job: Job
   return { object, job, trigger, before, run, write }
 }
 
-/** As actions name objects. */
+/** The object's name in rows of writes. */
 export function actionName(object: ObjectRecord): string {
   return `${groupKindText(object)}/${object.namespace}/${object.name}`
 }
 
-/** The events that changed something of what the journal keeps. */
+/** The events that changed stored fields. */
 export function versionsIn(events: readonly EventRecord[]): readonly EventRecord[] {
   return events.filter(
     ({ projection, type, outcome }) =>
@@ -74,14 +74,15 @@ export function versionsIn(events: readonly EventRecord[]): readonly EventRecord
 }
 
 /**
- * The event that began a job. Of a hosted one it is that which handed its ID out. Another one hands its ID out itself, and what came before from
- * somebody else began it.
+ * The event that triggered a job. A hosted job is triggered by the event that assigned its job ID. A root assigns its
+ * own ID, so the last foreign event before that triggered it.
  */
 export function triggerOf(versions: readonly EventRecord[], job: JobRecord | undefined): EventRecord | undefined {
   if (job === undefined) return versions.at(-1)
   const handed = versions.findIndex(({ projection }) => job.jobID !== '' && jobIDIn(projection) === job.jobID)
   const isOwn = versions[handed]?.writer === job.workflowID && job.cause !== 'hosted'
   if (handed !== -1 && !isOwn) return versions[handed]
-  const earlier = handed === -1 ? versions.filter(({ at }) => at <= job.startedAt) : versions.slice(0, handed)
+  const earlier =
+    handed === -1 ? versions.filter(({ at: current }) => current <= job.startedAt) : versions.slice(0, handed)
   return earlier.findLast(({ writer, outcome }) => writer !== job.workflowID && outcome === 'wake')
 }

@@ -1,8 +1,8 @@
-// A graph as text, for Mermaid and for Graphviz. Pure. As SVG it is drawn from the text for Graphviz (draw-svg.ts).
+// Formats a graph as text, Mermaid, Graphviz DOT or JSON (pure), and renders DOT as SVG.
 
 import type { Graph, GraphEdge, GraphNode } from './graph-model.ts'
 import { phaseOf } from './job-tree.ts'
-import { colourOf, nameOf, type Paint, shown } from './format.ts'
+import { colourOf, nameOf, type Paint, singleLine } from './format.ts'
 
 export const GRAPH_FORMATS = ['text', 'mermaid', 'dot', 'svg', 'json'] as const
 export type GraphFormat = (typeof GRAPH_FORMATS)[number]
@@ -27,7 +27,7 @@ function treeText(graph: Graph, paint: Paint): string {
   const before = new Map<string, GraphEdge[]>()
   for (const edge of graph.edges) before.set(edge.to, [...(before.get(edge.to) ?? []), edge])
   const lines = (node: GraphNode, first: string, rest: string): readonly string[] => {
-    const phase = phaseOf(node.at)
+    const phase = phaseOf(node.jobNode)
     const own = [
       `${first}${titleOf(node)}`,
       paint(colourOf(phase), phase),
@@ -60,23 +60,23 @@ function orderText(
 ): readonly string[] {
   const edges = before.get(node.id) ?? []
   const after = edges.map(({ from, data, inCycle }) => {
-    const what = data.length === 0 ? '' : ` (${data.map((name) => shown(name, 100)).join(', ')})`
+    const what = data.length === 0 ? '' : ` (${data.map((name) => singleLine(name, 100)).join(', ')})`
     return `${titles.get(from) ?? ''}${what}${inCycle ? paint('red', ' [cycle]') : ''}`
   })
-  const missing = node.missing.map((name) => shown(name, 100)).join(', ')
+  const missing = node.missing.map((name) => singleLine(name, 100)).join(', ')
   return [
     ...(after.length === 0 ? [] : [`after ${after.join(', ')}`]),
     ...(missing === '' ? [] : [`needs from elsewhere: ${missing}`]),
   ]
 }
 
-function titleOf({ at, alias }: GraphNode): string {
-  return `${shown(nameOf(at.object), 300)}${alias === undefined ? '' : ` (${shown(alias, 100)})`}`
+function titleOf({ jobNode: at, alias }: GraphNode): string {
+  return `${singleLine(nameOf(at.object), 300)}${alias === undefined ? '' : ` (${singleLine(alias, 100)})`}`
 }
 
-/** As siblings call it. */
-function shortName({ at, alias }: GraphNode): string {
-  return shown(alias ?? at.object.name, 100)
+/** The name by which siblings refer to the object. */
+function shortName({ jobNode: at, alias }: GraphNode): string {
+  return singleLine(alias ?? at.object.name, 100)
 }
 
 function mermaid({ nodes, edges }: Graph): string {
@@ -86,12 +86,13 @@ function mermaid({ nodes, edges }: Graph): string {
   return [
     'flowchart TD',
     ...nodes.map(
-      (node) => `  ${node.id}[${quoted(`${titleOf(node)} ${phaseOf(node.at)}`)}]:::${colourOf(phaseOf(node.at))}`,
+      (node) =>
+        `  ${node.id}[${quoted(`${titleOf(node)} ${phaseOf(node.jobNode)}`)}]:::${colourOf(phaseOf(node.jobNode))}`,
     ),
     ...owned.map(({ id, parent }) => `  ${parent ?? ''} --- ${id}`),
     ...edges.map(({ from, to, data, inCycle }) => {
       const text = [...(inCycle ? ['cycle'] : []), ...data].join(', ')
-      return `  ${from} ${text === '' ? '-->' : `-->|${quoted(shown(text, 200))}|`} ${to}`
+      return `  ${from} ${text === '' ? '-->' : `-->|${quoted(singleLine(text, 200))}|`} ${to}`
     }),
     ...(red.length === 0 ? [] : [`  linkStyle ${red.join(',')} stroke:red`]),
     '  classDef green stroke:green',
@@ -105,20 +106,20 @@ function mermaid({ nodes, edges }: Graph): string {
 const DOT_COLOURS: Readonly<Record<string, string>> = { green: 'darkgreen', red: 'red', yellow: 'orange' }
 
 function dot({ nodes, edges }: Graph): string {
-  // Graphviz reads entities of HTML, too.
+  // Graphviz decodes HTML entities in labels.
   const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&').replaceAll('&', '&amp;')}"`
   return [
     'digraph {',
     '  node [shape=box]',
     ...nodes.map((node) => {
-      const phase = phaseOf(node.at)
+      const phase = phaseOf(node.jobNode)
       return `  ${node.id} [label=${quoted(`${titleOf(node)}\n${phase}`)}, color=${DOT_COLOURS[colourOf(phase)] ?? 'black'}]`
     }),
     ...nodes.flatMap(({ id, parent }) =>
       parent === undefined ? [] : [`  ${parent} -> ${id} [style=dotted, dir=none]`],
     ),
     ...edges.map(({ from, to, data, inCycle }) => {
-      const label = data.length === 0 ? '' : `label=${quoted(shown(data.join(', '), 200))}`
+      const label = data.length === 0 ? '' : `label=${quoted(singleLine(data.join(', '), 200))}`
       const marks = [label, inCycle ? 'color=red' : ''].filter((mark) => mark !== '')
       return `  ${from} -> ${to}${marks.length === 0 ? '' : ` [${marks.join(', ')}]`}`
     }),
@@ -128,10 +129,10 @@ function dot({ nodes, edges }: Graph): string {
     .join('')
 }
 
-/** For programs. */
+/** The graph as JSON. */
 function dataOf({ nodes, edges, cycles }: Graph): object {
   return {
-    nodes: nodes.map(({ id, at: { object, job }, parent, alias, missing }) => ({
+    nodes: nodes.map(({ id, jobNode: { object, job }, parent, alias, missing }) => ({
       id,
       parent: parent ?? null,
       group: object.group,
@@ -148,12 +149,12 @@ function dataOf({ nodes, edges, cycles }: Graph): object {
   }
 }
 
-// A graph as SVG: Graphviz, compiled to WebAssembly, draws its DOT text. A megabyte, so it is loaded when it is asked for.
+// SVG is rendered by Graphviz compiled to WebAssembly, a module of one megabyte, so it is loaded only when needed.
 //
-//   V1. The drawing stands alone: no script, no link, no file or address from which a viewer would load anything.
-//   V2. Labels are data: what they look like in DOT, HTML or XML is drawn as it was written.
+// V1. The SVG is self-contained: it has no scripts, links or references to files or addresses.
+// V2. Labels are data: DOT, HTML and XML syntax in them is shown as text.
 
-/** @param dot of `graphText`; V2 is its matter towards Graphviz, and Graphviz's towards XML. */
+/** @param dot text of `graphText`, which escapes labels for Graphviz; Graphviz escapes them for XML (V2). */
 export async function svgText(dot: string): Promise<string> {
   const { instance } = await import('@viz-js/viz')
   const drawn = (await instance()).renderString(dot, {
@@ -162,11 +163,12 @@ export async function svgText(dot: string): Promise<string> {
     nodeAttributes: { fontname: FONT, fontsize: 11 },
     edgeAttributes: { fontname: FONT, fontsize: 10 },
   })
-  // A viewer that has no Courier takes another one of the same width. In texts a quotation mark is an entity.
+  // A viewer without Courier uses another monospace font of the same width. Quotation marks in texts are escaped, so
+  // only attributes match.
   const widely = drawn.replaceAll(`font-family="${FONT}"`, `font-family="${FONT},monospace"`)
-  // Without the type of document before it, whose address a reader of XML might ask (V1).
+  // Removes the document type, whose address an XML reader might load (V1).
   return `${widely.slice(widely.indexOf('<svg')).trimEnd()}\n`
 }
 
-/** Graphviz knows how wide its letters are; and those of all fonts in its place are as wide, so that texts stay in their boxes. */
+/** Graphviz knows the width of this font, so texts fit into their boxes. */
 const FONT = 'Courier'

@@ -1,12 +1,13 @@
-// The tree of a job as text: a line for each object with phase, duration, a bar over the time of the whole, and the phases it went through. Pure.
+// Draws the tree of a job as text: one line per object with its phase, its duration, a bar on the time line of the
+// whole job, and its phases. Pure.
 
 import type { JobRecord } from '../../../activities/journal/read/object-queries.ts'
 import { path, textAt } from '../../../workflows/kit/index.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
-import { between, colourOf, duration, errorText, isGood, nameOf, type Paint, shown } from './format.ts'
+import { formatSpan, colourOf, formatDuration, errorText, isGood, nameOf, type Paint, singleLine } from './format.ts'
 
 const BAR = 20
-// Times of a status are whole seconds, as a rule.
+// Times in a status usually have whole seconds.
 const SECOND = 1000
 
 interface Line {
@@ -18,11 +19,11 @@ export function drawJobTree(root: JobNode, now: Date, paint: Paint): string {
   const lines = linesOf(root, '', '')
   const width = Math.max(...lines.map(({ label }) => label.length))
   const phases = Math.max(...lines.map(({ node }) => phaseOf(node).length))
-  const head = `job ${root.job === undefined ? '-' : shown(root.job.jobID || root.job.workflowID)}${began(root.job)}\n`
+  const head = `job ${root.job === undefined ? '-' : singleLine(root.job.jobID || root.job.workflowID)}${beginText(root.job)}\n`
   const body = lines.map(({ label, node }) => {
     const phase = phaseOf(node)
     const span = spanOf(node, root.job, now)
-    const time = span === undefined ? '-' : `${span.isGuess ? '~' : ''}${between(span.from, span.to)}`
+    const time = span === undefined ? '-' : `${span.isGuess ? '~' : ''}${formatSpan(span.from, span.to)}`
     const cells = [
       label.padEnd(width),
       paint(colourOf(phase), phase) + ' '.repeat(phases - phase.length),
@@ -35,10 +36,10 @@ export function drawJobTree(root: JobNode, now: Date, paint: Paint): string {
   return [head, ...body].join('')
 }
 
-function began(job: JobRecord | undefined): string {
+function beginText(job: JobRecord | undefined): string {
   return job === undefined
     ? '; the journal has none of this object'
-    : `, begun ${job.startedAt.toISOString()}: ${shown(job.cause)}`
+    : `, begun ${job.startedAt.toISOString()}: ${singleLine(job.cause)}`
 }
 
 function linesOf(node: JobNode, first: string, rest: string): readonly Line[] {
@@ -46,13 +47,16 @@ function linesOf(node: JobNode, first: string, rest: string): readonly Line[] {
     const isLast = index === node.children.length - 1
     return linesOf(child, `${rest}${isLast ? '└─ ' : '├─ '}`, `${rest}${isLast ? '   ' : '│  '}`)
   })
-  return [{ label: `${first}${shown(nameOf(node.object), 200)}`, node }, ...below]
+  return [{ label: `${first}${singleLine(nameOf(node.object), 200)}`, node }, ...below]
 }
 
 interface Span {
   readonly from: Date
   readonly to: Date
-  /** The journal has no job of its own for the object, as of items that their run works on at once: its status and its last change tell. */
+  /**
+   * True if the journal has no job for the object, as for items that the run of their owner handles; then the status
+   * and the last change give the times.
+   */
   readonly isGuess: boolean
 }
 
@@ -65,7 +69,7 @@ export function spanOf(node: JobNode, whole: JobRecord | undefined, now: Date): 
   return { from: new Date(handed), to: isOpen(node) ? now : object.updatedAt, isGuess: true }
 }
 
-/** Where in the time of the whole job this one lies. */
+/** The position of this job on the time line of the whole job. */
 function barOf(part: Span | undefined, whole: JobRecord | undefined, now: Date): string {
   if (part === undefined || whole === undefined) return '·'.repeat(BAR)
   const start = whole.startedAt.getTime()
@@ -81,7 +85,7 @@ function countOf({ children }: JobNode): string {
   return `${children.filter((child) => isGood(phaseOf(child)) && !isOpen(child)).length}/${children.length}`
 }
 
-/** `Init 0.1s, Progressing 3.0s`: how long each phase took. */
+/** The duration of each phase: `Init 0.1s, Progressing 3.0s`. */
 export function phasesText(job: JobRecord | undefined, now: Date): string {
   if (job === undefined) return ''
   const { phases, finishedAt } = job
@@ -91,7 +95,7 @@ export function phasesText(job: JobRecord | undefined, now: Date): string {
       const isEnd = next === undefined && job.outcome !== null
       if (isEnd) return ''
       const until = next === undefined ? (finishedAt ?? now).getTime() : Date.parse(next.at)
-      return `${shown(phase, 60)} ${duration(until - Date.parse(at))}`
+      return `${singleLine(phase, 60)} ${formatDuration(until - Date.parse(at))}`
     })
     .filter((text) => text !== '')
     .join(', ')
@@ -99,20 +103,20 @@ export function phasesText(job: JobRecord | undefined, now: Date): string {
 
 function noteOf(node: JobNode, paint: Paint): string {
   const error = errorText(node.job?.lastError)
-  if (error !== undefined) return paint(hasFailed(node) ? 'red' : 'yellow', shown(error, 160))
+  if (error !== undefined) return paint(hasFailed(node) ? 'red' : 'yellow', singleLine(error, 160))
   if (!isOpen(node)) return ''
   const [first, ...rest] = node.awaited
   if (first === undefined) return ''
   return paint('yellow', `waits for ${nameOf(first)}${rest.length === 0 ? '' : ` and ${rest.length} more`}`)
 }
 
-/** For where there is no terminal: a line for each object that is new or stands elsewhere than before. */
+/** For output that is not a terminal: one line for each object that is new or whose phase changed. */
 export function changedLines(before: JobNode | undefined, after: JobNode, now: Date): readonly string[] {
   const old = new Map(before === undefined ? [] : nodesOf(before).map((node) => [node.object.uid, phaseOf(node)]))
   return nodesOf(after)
     .filter((node) => old.get(node.object.uid) !== phaseOf(node))
     .map((node) =>
-      `${now.toISOString()}  ${shown(nameOf(node.object))}  ${phaseOf(node)}  ${noteOf(node, (_colour, text) => text)}`.trimEnd(),
+      `${now.toISOString()}  ${singleLine(nameOf(node.object))}  ${phaseOf(node)}  ${noteOf(node, (_colour, text) => text)}`.trimEnd(),
     )
 }
 

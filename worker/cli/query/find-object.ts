@@ -1,22 +1,22 @@
-// The object that the words of a command line mean, and its job, as the journal has them.
+// Finds the object that a command line names, and its job, in the journal.
 
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
-import type { Asked } from './open-journal.ts'
+import type { JournalSession } from './open-journal.ts'
 import { objectNamed } from './object-name.ts'
 import { isOver } from './job-tree.ts'
 import { jobIDIn, nameOf } from './format.ts'
 
-/** All that had the name, first what lives. @throws with what was looked for. */
+/** All objects that had this name, existing objects first. @throws an Error that names the object. */
 export async function findObjects(
-  asked: Asked,
+  journal: JournalSession,
   words: readonly string[],
 ): Promise<readonly [ObjectRecord, ...ObjectRecord[]]> {
-  const { namespace, cluster } = asked
-  const { kind, name } = objectNamed(words, asked.kinds)
+  const { namespace, cluster } = journal
+  const { kind, name } = objectNamed(words, journal.kinds)
   const of = { group: kind.group, kind: kind.kind, name }
-  const near = await asked.objectsNamed({ ...of, namespace })
-  // Of a kind without namespaces all lie in none.
-  const [first, ...rest] = near.length > 0 ? near : await asked.objectsNamed({ ...of, namespace: '' })
+  const near = await journal.objectsNamed({ ...of, namespace })
+  // Objects of cluster-scoped kinds have no namespace.
+  const [first, ...rest] = near.length > 0 ? near : await journal.objectsNamed({ ...of, namespace: '' })
   if (first === undefined)
     throw new Error(
       `the journal has no ${nameOf({ kind: kind.kind, namespace, name })} in cluster ${cluster}; expected one that the bridge has seen (see pawl get ${kind.names[0] ?? ''} -A)`,
@@ -29,32 +29,36 @@ export interface FoundJob {
   readonly job: JobRecord | undefined
 }
 
-/** That which the object says it has: the newest run may have had no job, and the jobs of hosted items are not in the journal. */
+/**
+ * The job that the object's status names. The newest run may have had no job, and jobs of hosted items are not in the
+ * journal.
+ */
 async function current(
-  asked: Asked,
+  journal: JournalSession,
   object: ObjectRecord,
   newest: JobRecord | undefined,
 ): Promise<JobRecord | undefined> {
   if (newest === undefined || object.deleted || !isOver(object, newest)) return newest
   const jobID = jobIDIn(object.projection)
   if (jobID === undefined) return newest
-  const [job] = await asked.jobsOf(object.uid, { jobID })
+  const [job] = await journal.jobsOf(object.uid, { jobID })
   return job
 }
 
 /**
- * The newest job of what has the name, or the one with this ID: it may be of one that had the name before. An object may have no job yet.
+ * The newest job of the object, or the job with this ID, which may belong to an earlier object with the same name. An
+ * object may have no job.
  *
- * @throws when there is no job with the ID.
+ * @throws an Error if no job has the ID.
  */
-export async function findJob(asked: Asked, words: readonly string[], jobID?: string): Promise<FoundJob> {
-  const objects = await findObjects(asked, words)
+export async function findJob(journal: JournalSession, words: readonly string[], jobID?: string): Promise<FoundJob> {
+  const objects = await findObjects(journal, words)
   for (const object of jobID === undefined ? objects.slice(0, 1) : objects) {
-    const [job] = await asked.jobsOf(object.uid, { jobID })
-    if (jobID === undefined) return { object, job: await current(asked, object, job) }
+    const [job] = await journal.jobsOf(object.uid, { jobID })
+    if (jobID === undefined) return { object, job: await current(journal, object, job) }
     if (job !== undefined) return { object, job }
   }
-  const known = (await asked.jobsOf(objects[0].uid)).slice(0, 5).map((job) => job.jobID)
+  const known = (await journal.jobsOf(objects[0].uid)).slice(0, 5).map((job) => job.jobID)
   throw new Error(
     `${nameOf(objects[0])} has no job '${jobID ?? ''}' in the journal, expected one of ${known.join(', ') || 'none'}`,
   )

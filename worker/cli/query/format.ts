@@ -1,4 +1,5 @@
-// Words in which the commands that ask the journal tell what they found: times, durations, names, and colours where there is a terminal.
+// Formats times, durations, names, errors and tables for the commands that query the journal, with colours on a
+// terminal. Pure.
 
 import { type GroupKind, path, type Projection, textAt, valueAt } from '../../../workflows/kit/index.ts'
 
@@ -7,8 +8,8 @@ export type Paint = (colour: Colour, text: string) => string
 
 const CODES: Readonly<Record<Colour, number>> = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 }
 
-export const plain: Paint = (_colour, text) => text
-export const coloured: Paint = (colour, text) => (text === '' ? '' : `\x1b[${CODES[colour]}m${text}\x1b[0m`)
+export const plainPaint: Paint = (_colour, text) => text
+export const ansiPaint: Paint = (colour, text) => (text === '' ? '' : `\x1b[${CODES[colour]}m${text}\x1b[0m`)
 
 const ENDED_WELL: ReadonlySet<string> = new Set(['Succeeded', 'Deleted'])
 const ENDED_BADLY: ReadonlySet<string> = new Set(['Failed', 'DeleteFailed', 'lost'])
@@ -26,8 +27,8 @@ export function isGood(phase: string | undefined): boolean {
   return phase !== undefined && ENDED_WELL.has(phase)
 }
 
-/** What others have written, on one line and without what a terminal would obey. */
-export function shown(text: string, most = 1000): string {
+/** The text on one line, without control characters that a terminal would interpret. */
+export function singleLine(text: string, most = 1000): string {
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ').trim()
   return line.length > most ? `${line.slice(0, most)}...` : line
 }
@@ -37,33 +38,33 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 0) return '0ms'
   if (ms < SECOND) return `${Math.round(ms)}ms`
   if (ms < 10 * SECOND) return `${(Math.floor(ms / 100) / 10).toFixed(1)}s`
   if (ms < MINUTE) return `${Math.floor(ms / SECOND)}s`
-  if (ms < HOUR) return two(ms, [MINUTE, 'm'], [SECOND, 's'])
-  if (ms < DAY) return two(ms, [HOUR, 'h'], [MINUTE, 'm'])
-  return two(ms, [DAY, 'd'], [HOUR, 'h'])
+  if (ms < HOUR) return twoUnits(ms, [MINUTE, 'm'], [SECOND, 's'])
+  if (ms < DAY) return twoUnits(ms, [HOUR, 'h'], [MINUTE, 'm'])
+  return twoUnits(ms, [DAY, 'd'], [HOUR, 'h'])
 }
 
-/** Milliseconds of it, and its letter. */
+/** Its milliseconds and its letter. */
 type Unit = readonly [ms: number, name: string]
 
-function two(ms: number, [large, largeName]: Unit, [small, smallName]: Unit): string {
+function twoUnits(ms: number, [large, largeName]: Unit, [small, smallName]: Unit): string {
   const rest = Math.floor((ms % large) / small)
   return `${Math.floor(ms / large)}${largeName}${rest === 0 ? '' : `${rest}${smallName}`}`
 }
 
-export function between(from: Date, to: Date): string {
-  return duration(to.getTime() - from.getTime())
+export function formatSpan(from: Date, to: Date): string {
+  return formatDuration(to.getTime() - from.getTime())
 }
 
-export function nameOf({ kind, namespace, name }: Pick<GroupKind, 'kind'> & Place): string {
+export function nameOf({ kind, namespace, name }: Pick<GroupKind, 'kind'> & ObjectPlace): string {
   return `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`
 }
 
-interface Place {
+interface ObjectPlace {
   readonly namespace: string
   readonly name: string
 }
@@ -80,7 +81,7 @@ export function jobIDIn(projection: Projection): string | undefined {
   return textAt(projection, JOB_ID)
 }
 
-/** By its status the object has a job that did not end. */
+/** True if the status shows a job that has not ended. */
 export function isBusy(projection: Projection): boolean {
   return textAt(projection, JOB_ID) !== textAt(projection, JOB_ID_FINISHED)
 }
@@ -98,19 +99,19 @@ export function deletionIn(projection: Projection): Deletion | undefined {
   return { since, finalizers }
 }
 
-/** What an error says of itself: its message with its reason. */
+/** The reason and the message of an error. */
 export function errorText(error: Readonly<Record<string, unknown>> | null | undefined): string | undefined {
   if (error === null || error === undefined) return undefined
   const { message, reason } = error
   const text = [reason, message].filter((one): one is string => typeof one === 'string' && one !== '').join(': ')
-  return text === '' ? undefined : shown(text)
+  return text === '' ? undefined : singleLine(text)
 }
 
-// A table as kubectl prints it: columns as wide as their widest cell, three blanks between them. Pure.
+// A table cell.
 
 export type Cell = string | { readonly text: string; readonly colour: Colour }
 
-/** @param rows of as many cells as the header has. */
+/** Formats a table as kubectl does. @param rows each with as many cells as the header. */
 export function tableText(header: readonly string[], rows: readonly (readonly Cell[])[], paint: Paint): string {
   const texts = rows.map((row) => row.map(textOf))
   const widths = header.map((title, column) =>
@@ -129,5 +130,5 @@ export function tableText(header: readonly string[], rows: readonly (readonly Ce
 }
 
 function textOf(cell: Cell): string {
-  return shown(typeof cell === 'string' ? cell : cell.text, 200)
+  return singleLine(typeof cell === 'string' ? cell : cell.text, 200)
 }

@@ -1,4 +1,4 @@
-// The command `pawl get`: the objects of Pawl's kinds, their newest jobs, and what they wait for.
+// The command `pawl get`: lists objects with their newest jobs, and what each object waits for.
 
 import { Command } from 'commander'
 
@@ -6,41 +6,41 @@ import type { ObjectRecord, JobRecord, ObjectName } from '../../../activities/jo
 import { MOST_LISTED } from '../../../activities/journal/read/limits.ts'
 import { type GroupKind, valueAt, writeJson } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { ApiRefuses } from '../api-place.ts'
+import { ApiForbidden } from '../api-place.ts'
 import { parseOneOf } from '../usage.ts'
 import { yamlText } from '../yaml-text.ts'
 import { isOver } from './job-tree.ts'
 import { kindNamed } from './object-name.ts'
-import { type Asked, asking, type AskFlags, withAskFlags } from './open-journal.ts'
+import { type JournalSession, withJournal, type JournalFlags, addJournalFlags } from './open-journal.ts'
 import {
   isBusy,
   isGood,
   phaseIn,
   tableText,
   type Cell,
-  between,
+  formatSpan,
   colourOf,
   deletionIn,
   errorText,
   isBad,
   nameOf,
   type Paint,
-  shown,
+  singleLine,
 } from './format.ts'
-import { readTurns, turnText, pausedText } from './waiting.ts'
+import { readQueuePositions, queueText, pausedText } from './waiting.ts'
 import type { AwaitedObject } from '../../../activities/journal/read/event-queries.ts'
 import type { QueuePosition } from '../../../activities/journal/read/wake-queue.ts'
 
 const FORMATS = ['table', 'wide', 'json', 'yaml', 'name'] as const
 
-interface GetFlags extends AskFlags {
+interface GetFlags extends JournalFlags {
   readonly allNamespaces?: boolean
   readonly output: (typeof FORMATS)[number]
   readonly selector?: string
 }
 
 export function getCommand(): Command {
-  return withAskFlags(
+  return addJournalFlags(
     new Command('get')
       .summary('list objects with phase, job, and what they wait for')
       .description('list objects with phase, newest job, duration, and what they wait for')
@@ -51,48 +51,48 @@ export function getCommand(): Command {
   )
     .addHelpText('after', '\nExamples:\n  pawl get\n  pawl get inst -A\n  pawl get di -o json')
     .action(async (kind: string | undefined, flags: GetFlags) => {
-      process.stdout.write(await asking(flags, async (asked) => await get(asked, kind, flags)))
+      process.stdout.write(await withJournal(flags, async (journal) => await get(journal, kind, flags)))
     })
 }
 
-async function get(asked: Asked, kind: string | undefined, flags: GetFlags): Promise<string> {
-  const kinds = kind === undefined ? asked.ownKinds : [kindNamed(kind, asked.kinds)]
-  const place = flags.allNamespaces === true ? undefined : asked.namespace
-  const wanted = labelsOf(flags.selector)
-  // Names need nothing else, and there may be ten thousand.
-  if (flags.output === 'name' && wanted.size === 0)
+async function get(journal: JournalSession, kind: string | undefined, flags: GetFlags): Promise<string> {
+  const kinds = kind === undefined ? journal.ownKinds : [kindNamed(kind, journal.kinds)]
+  const place = flags.allNamespaces === true ? undefined : journal.namespace
+  const labels = labelsOf(flags.selector)
+  // Names need no jobs, and there may be 10,000 of them.
+  if (flags.output === 'name' && labels.size === 0)
     return getNames(
-      await listedOf(kinds, async (of) => (await asked.listNames(of, place)).map((one) => ({ ...of, ...one }))),
+      await listAll(kinds, async (of) => (await journal.listNames(of, place)).map((row) => ({ ...of, ...row }))),
     )
-  const all = await listedOf(kinds, async (of) => await asked.listObjects(of, place))
-  const listed = all.filter((object) => hasLabels(object, wanted))
-  const form: Form = {
+  const all = await listAll(kinds, async (of) => await journal.listObjects(of, place))
+  const listed = all.filter((object) => hasLabels(object, labels))
+  const form: TableOptions = {
     now: new Date(),
-    paint: asked.paint,
+    paint: journal.paint,
     wide: flags.output === 'wide',
     withNamespace: place === undefined,
     withKind: kinds.length > 1,
   }
   if (flags.output === 'name') return getNames(listed)
-  return await written(await withJobs(asked, listed), flags.output, form)
+  return await formatOutput(await withJobs(journal, listed), flags.output, form)
 }
 
-/** Of all the kinds; what `pawl api` refuses of some is told. @throws ApiRefuses where it refuses all. */
-async function listedOf<Row>(
+/** Lists all kinds. Kinds that `pawl api` refuses are reported on stderr. @throws ApiForbidden if it refuses all. */
+async function listAll<Row>(
   kinds: readonly GroupKind[],
   list: (of: GroupKind) => Promise<readonly Row[]>,
 ): Promise<readonly Row[]> {
   const listed: Row[] = []
-  const refused: ApiRefuses[] = []
+  const refused: ApiForbidden[] = []
   for (const { group, kind } of kinds) {
-    const found = await list({ group, kind }).catch((error: unknown) => {
-      if (!(error instanceof ApiRefuses)) throw error
+    const rows = await list({ group, kind }).catch((error: unknown) => {
+      if (!(error instanceof ApiForbidden)) throw error
       refused.push(error)
       return []
     })
-    if (found.length === MOST_LISTED)
+    if (rows.length === MOST_LISTED)
       process.stderr.write(`pawl: only the first ${MOST_LISTED} of kind ${kind} are listed; expected fewer, see -n\n`)
-    listed.push(...found)
+    listed.push(...rows)
   }
   const [first] = refused
   if (first !== undefined && refused.length === kinds.length) throw first
@@ -100,10 +100,10 @@ async function listedOf<Row>(
   return listed
 }
 
-async function withJobs(asked: Asked, objects: readonly ObjectRecord[]): Promise<readonly Found[]> {
+async function withJobs(journal: JournalSession, objects: readonly ObjectRecord[]): Promise<readonly ListedObject[]> {
   const uids = objects.map(({ uid }) => uid)
-  const newest = await asked.newestJobs(uids)
-  // Jobs of hosted items are not in the journal: what is there may be of an earlier one.
+  const newest = await journal.newestJobs(uids)
+  // Jobs of hosted items are not in the journal, so the newest row may belong to an earlier job.
   const jobs = new Map(
     objects.flatMap((object) => {
       const job = newest.get(object.uid)
@@ -112,36 +112,40 @@ async function withJobs(asked: Asked, objects: readonly ObjectRecord[]): Promise
   )
   const busy = objects.filter(({ projection }) => isBusy(projection))
   const controllers = [...new Set([...jobs.values()].map(({ controller }) => controller))]
-  const awaited = await asked.awaitedByAll(
+  const awaited = await journal.awaitedByAll(
     controllers,
     busy.map(({ uid }) => uid),
   )
-  const children = await asked.childrenOf(busy, new Date())
+  const children = await journal.childrenOf(busy, new Date())
   const unfinished = new Map<string, ObjectRecord[]>()
   for (const child of children) {
     const isThrough = child.deleted || (!isBusy(child.projection) && isGood(phaseIn(child.projection) ?? 'Succeeded'))
     if (!isThrough) unfinished.set(child.owner, [...(unfinished.get(child.owner) ?? []), child])
   }
-  const turns = await readTurns(
-    asked,
+  const queuePositions = await readQueuePositions(
+    journal,
     objects.map((object) => ({ object, job: jobs.get(object.uid) })),
   )
-  return objects.map((object) => ({
+  return objects.map((object): ListedObject => ({
     object,
     job: jobs.get(object.uid),
     awaited: awaited.get(object.uid) ?? [],
     unfinished: unfinished.get(object.uid) ?? [],
-    turn: turns.get(object.uid),
+    queuePosition: queuePositions.get(object.uid),
   }))
 }
 
-async function written(found: readonly Found[], output: GetFlags['output'], form: Form): Promise<string> {
-  if (output === 'json') return `${writeJson(getData(found), 2)}\n`
-  if (output === 'yaml') return await yamlText(getData(found))
-  return found.length === 0 ? 'none found\n' : getTable(found, form)
+async function formatOutput(
+  rows: readonly ListedObject[],
+  output: GetFlags['output'],
+  form: TableOptions,
+): Promise<string> {
+  if (output === 'json') return `${writeJson(getData(rows), 2)}\n`
+  if (output === 'yaml') return await yamlText(getData(rows))
+  return rows.length === 0 ? 'none found\n' : getTable(rows, form)
 }
 
-/** @throws UsageError for what is no list of `label=value`. */
+/** @throws UsageError for a selector that is not a list of `label=value`. */
 export function labelsOf(selector: string | undefined): ReadonlyMap<string, string> {
   if (selector === undefined) return new Map()
   return new Map(
@@ -155,33 +159,33 @@ export function labelsOf(selector: string | undefined): ReadonlyMap<string, stri
 
 export function hasLabels(
   { projection }: Pick<ObjectRecord, 'projection'>,
-  wanted: ReadonlyMap<string, string>,
+  labels: ReadonlyMap<string, string>,
 ): boolean {
-  return [...wanted].every(([name, value]) => valueAt(projection, ['metadata', 'labels', name]) === value)
+  return [...labels].every(([name, value]) => valueAt(projection, ['metadata', 'labels', name]) === value)
 }
 
-// Objects with their newest jobs as rows: for a table, for programs, and as names. Pure.
+// An object with its newest job.
 
-interface Found {
+interface ListedObject {
   readonly object: ObjectRecord
   readonly job: JobRecord | undefined
   readonly awaited: readonly AwaitedObject[]
-  /** Children that are not through, when the object is not. */
+  /** Children that have not finished, if the object has not finished. */
   readonly unfinished: readonly ObjectRecord[]
-  /** Its next job is asked for, and has not begun. */
-  readonly turn?: QueuePosition | undefined
+  /** Set if the object's next job has not started. */
+  readonly queuePosition?: QueuePosition | undefined
 }
 
-interface Form {
+interface TableOptions {
   readonly now: Date
   readonly paint: Paint
   readonly wide: boolean
   readonly withNamespace: boolean
-  /** Several kinds are listed. */
+  /** True if the rows have several kinds. */
   readonly withKind: boolean
 }
 
-function getTable(found: readonly Found[], form: Form): string {
+function getTable(rows: readonly ListedObject[], form: TableOptions): string {
   const header = [
     ...(form.withNamespace ? ['NAMESPACE'] : []),
     ...['NAME', 'PHASE', 'JOB', 'DURATION', 'WAITING-FOR'],
@@ -189,20 +193,20 @@ function getTable(found: readonly Found[], form: Form): string {
   ]
   return tableText(
     header,
-    found.map((one) => rowOf(one, form)),
+    rows.map((row) => rowOf(row, form)),
     form.paint,
   )
 }
 
-function rowOf(found: Found, { now, wide, withNamespace, withKind }: Form): readonly Cell[] {
-  const { object, job } = found
-  const phase = standing(found) ?? '-'
-  const length = job === undefined ? '-' : between(job.startedAt, job.finishedAt ?? now)
+function rowOf(row: ListedObject, { now, wide, withNamespace, withKind }: TableOptions): readonly Cell[] {
+  const { object, job } = row
+  const phase = phaseOfRow(row) ?? '-'
+  const length = job === undefined ? '-' : formatSpan(job.startedAt, job.finishedAt ?? now)
   return [
     ...(withNamespace ? [object.namespace] : []),
     withKind ? `${object.kind.toLowerCase()}/${object.name}` : object.name,
     { text: phase, colour: colourOf(phase) },
-    ...[job?.jobID ?? '-', length, shown(waitText(found), wide ? 200 : 80)],
+    ...[job?.jobID ?? '-', length, singleLine(waitText(row), wide ? 200 : 80)],
     ...(wide ? wideCells(job) : []),
   ]
 }
@@ -212,48 +216,52 @@ function wideCells(job: JobRecord | undefined): readonly Cell[] {
   return [job.startedAt.toISOString(), job.outcome ?? '-', job.cause, job.workflowID]
 }
 
-function standing({ object, job }: Pick<Found, 'object' | 'job'>): string | undefined {
+function phaseOfRow({ object, job }: Pick<ListedObject, 'object' | 'job'>): string | undefined {
   return phaseIn(object.projection) ?? job?.phase ?? undefined
 }
 
-/** What keeps an object from being ready, in a few words; empty when nothing does. */
-export function waitText(found: Found): string {
-  const { object, turn } = found
-  const texts = [pausedText(object), turn === undefined ? undefined : turnText(turn), restText(found)]
+/** Why an object is not ready, in a few words; empty if it is ready. */
+export function waitText(row: ListedObject): string {
+  const { object, queuePosition } = row
+  const texts = [
+    pausedText(object),
+    queuePosition === undefined ? undefined : queueText(queuePosition),
+    unfinishedText(row),
+  ]
   return texts.filter((text) => text !== undefined && text !== '').join('; ')
 }
 
-function restText(found: Found): string {
-  const { object, job, awaited, unfinished } = found
+function unfinishedText(row: ListedObject): string {
+  const { object, job, awaited, unfinished } = row
   const error = errorText(job?.lastError)
-  if (isBad(standing(found))) return error ?? 'see pawl why'
+  if (isBad(phaseOfRow(row))) return error ?? 'see pawl why'
   const named = [...awaited, ...unfinished].map(nameOf)
-  if (isBusy(object.projection) && named.length > 0) return few(named)
-  return goingText(object) ?? (job?.outcome === null ? error : undefined) ?? ''
+  if (isBusy(object.projection) && named.length > 0) return firstTwo(named)
+  return deletionText(object) ?? (job?.outcome === null ? error : undefined) ?? ''
 }
 
-function goingText({ projection }: ObjectRecord): string | undefined {
+function deletionText({ projection }: ObjectRecord): string | undefined {
   const deletion = deletionIn(projection)
   return deletion === undefined ? undefined : `to be gone: ${deletion.finalizers.join(', ') || 'no finalizers'}`
 }
 
-function few(names: readonly string[]): string {
+function firstTwo(names: readonly string[]): string {
   const more = names.length - 2
   return `${names.slice(0, 2).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** For programs. */
-function getData(found: readonly Found[]): readonly object[] {
-  return found.map((one) => ({
-    group: one.object.group,
-    kind: one.object.kind,
-    namespace: one.object.namespace,
-    name: one.object.name,
-    uid: one.object.uid,
-    resourceVersion: one.object.version,
-    phase: phaseIn(one.object.projection) ?? null,
-    waitingFor: waitText(one),
-    job: one.job === undefined ? null : jobData(one.job),
+/** The rows as JSON. */
+function getData(rows: readonly ListedObject[]): readonly object[] {
+  return rows.map((row) => ({
+    group: row.object.group,
+    kind: row.object.kind,
+    namespace: row.object.namespace,
+    name: row.object.name,
+    uid: row.object.uid,
+    resourceVersion: row.object.version,
+    phase: phaseIn(row.object.projection) ?? null,
+    waitingFor: waitText(row),
+    job: row.job === undefined ? null : jobData(row.job),
   }))
 }
 

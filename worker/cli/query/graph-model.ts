@@ -1,9 +1,9 @@
-// An object with what it consists of as a graph: who belongs to whom, and who among siblings goes before whom, by order or by data. Pure.
+// Builds a graph of an object and its parts: ownership, and the order and data flow between siblings. Pure.
 
 import { findCycle, type Flow, groupKindText, type Node, type Path, textAt } from '../../../workflows/kit/index.ts'
 import type { JobNode } from './job-tree.ts'
 
-/** How objects of a kind stand to their siblings (`JobModeController.siblings`). */
+/** The order and data flow between objects of a kind (`JobModeController.siblings`). */
 export interface SiblingRules {
   readonly name?: Path
   readonly after?: Path
@@ -12,20 +12,20 @@ export interface SiblingRules {
 
 export interface GraphNode {
   readonly id: string
-  readonly at: JobNode
-  /** Undefined: the object that was asked for. */
+  readonly jobNode: JobNode
+  /** Undefined for the root. */
   readonly parent: string | undefined
-  /** By which its siblings mean it, where that is not its own name. */
+  /** The name by which siblings refer to it, if other than its own name. */
   readonly alias: string | undefined
-  /** What it waits for that none of its siblings is or gives. */
+  /** Dependencies that no sibling satisfies. */
   readonly missing: readonly string[]
 }
 
-/** The one goes before the other. */
+/** `from` comes before `to`. */
 export interface GraphEdge {
   readonly from: string
   readonly to: string
-  /** The data that goes from the one to the other; none: an order alone. */
+  /** Names of the data that flows from `from` to `to`; empty for an order without data. */
   readonly data: readonly string[]
   readonly inCycle: boolean
 }
@@ -33,26 +33,31 @@ export interface GraphEdge {
 export interface Graph {
   readonly nodes: readonly GraphNode[]
   readonly edges: readonly GraphEdge[]
-  /** The first of each family, as closed paths of IDs. */
+  /** The first cycle of each family, as closed paths of IDs. */
   readonly cycles: readonly (readonly string[])[]
 }
 
-/** @param live by uid, the whole objects as far as they are known. */
+/** @param liveObjects by uid, the complete objects that could be read. */
 export function graphOf(
   root: JobNode,
   rules: ReadonlyMap<string, SiblingRules>,
-  live: ReadonlyMap<string, object>,
+  liveObjects: ReadonlyMap<string, object>,
 ): Graph {
   const nodes: GraphNode[] = []
   const edges: GraphEdge[] = []
   const cycles: (readonly string[])[] = []
   let count = 0
-  const add = (at: JobNode, parent: string | undefined, own: Omit<GraphNode, 'id' | 'at' | 'parent'>, id: string) => {
-    nodes.push({ id, at, parent, ...own })
+  const add = (
+    at: JobNode,
+    parent: string | undefined,
+    own: Omit<GraphNode, 'id' | 'jobNode' | 'parent'>,
+    id: string,
+  ) => {
+    nodes.push({ id, jobNode: at, parent, ...own })
     const families = familiesOf(at.children)
     for (const [kind, members] of families) {
       const named = members.map((member) => ({ member, id: `n${++count}` }))
-      const family = relate(named, rules.get(kind) ?? {}, live)
+      const family = relateSiblings(named, rules.get(kind) ?? {}, liveObjects)
       edges.push(...family.edges)
       if (family.cycle !== undefined) cycles.push(family.cycle)
       for (const { member, id: below } of named)
@@ -72,14 +77,18 @@ function familiesOf(children: readonly JobNode[]): ReadonlyMap<string, readonly 
   return families
 }
 
-interface Named {
+interface FamilyMember {
   readonly member: JobNode
   readonly id: string
 }
 
-function relate(family: readonly Named[], rules: SiblingRules, live: ReadonlyMap<string, object>) {
+function relateSiblings(
+  family: readonly FamilyMember[],
+  rules: SiblingRules,
+  liveObjects: ReadonlyMap<string, object>,
+) {
   const aliases = new Map(family.map((one) => [one.id, aliasOf(one, rules)]))
-  const flows = new Map(family.map(({ member: { object }, id }) => [id, flowOf(live.get(object.uid), rules)]))
+  const flows = new Map(family.map(({ member: { object }, id }) => [id, flowOf(liveObjects.get(object.uid), rules)]))
   const byName = grouped(family.map((one) => [aliases.get(one.id) ?? one.member.object.name, one.id]))
   const byData = grouped(family.flatMap(({ id }) => (flows.get(id)?.gives ?? []).map((name) => [name, id] as const)))
   const own = new Map<string, Pick<GraphNode, 'alias' | 'missing'>>()
@@ -110,14 +119,14 @@ function sourcesOf(names: readonly string[], known: ReadonlyMap<string, readonly
   return names.flatMap((name) => (known.get(name) ?? []).map((from) => [from, name] as const))
 }
 
-/** Whom one depends on, with the data that comes from there. */
+/** The dependencies of one sibling, each with the data that flows from it. */
 function dataBySource(order: readonly Source[], flow: readonly Source[]): ReadonlyMap<string, readonly string[]> {
   const data = new Map<string, string[]>(order.map(([from]) => [from, []]))
   for (const [from, name] of flow) data.set(from, [...(data.get(from) ?? []), name])
   return data
 }
 
-function aliasOf({ member }: Named, { name }: SiblingRules): string | undefined {
+function aliasOf({ member }: FamilyMember, { name }: SiblingRules): string | undefined {
   return name === undefined ? undefined : textAt(member.object.projection, name)
 }
 
@@ -137,18 +146,18 @@ function grouped(pairs: readonly (readonly [string, string])[]): ReadonlyMap<str
   return groups
 }
 
-/** The dependencies, as `from to`, that lie on a cycle: those on which what goes before is led to by what comes after. */
+/** The dependencies that lie on a cycle, as `from to`. */
 function cyclicEdges(nodes: readonly Node[]): ReadonlySet<string> {
-  const left = new Map(rest(nodes).map((node) => [node.name, node.dependsOn]))
+  const remaining = new Map(withoutAcyclicNodes(nodes).map((node) => [node.name, node.dependsOn]))
   const found = new Set<string>()
-  for (const from of left.keys()) {
-    const reached = reachedFrom(from, left)
-    for (const to of reached) if (left.get(to)?.includes(from) === true) found.add(`${from} ${to}`)
+  for (const from of remaining.keys()) {
+    const reached = reachableFrom(from, remaining)
+    for (const to of reached) if (remaining.get(to)?.includes(from) === true) found.add(`${from} ${to}`)
   }
   return found
 }
 
-function reachedFrom(start: string, edges: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
+function reachableFrom(start: string, edges: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
   const reached = new Set<string>()
   const open = [start]
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
@@ -159,12 +168,15 @@ function reachedFrom(start: string, edges: ReadonlyMap<string, readonly string[]
   return reached
 }
 
-/** What is left without those that lead to no cycle, and those that no cycle leads to: nothing, as a rule. */
-function rest(nodes: readonly Node[]): readonly Node[] {
+/**
+ * Removes nodes without dependencies, and nodes on which nothing depends, until all remaining nodes lie between cycles.
+ * Usually nothing remains.
+ */
+function withoutAcyclicNodes(nodes: readonly Node[]): readonly Node[] {
   const names = new Set(nodes.map(({ name }) => name))
   const needed = new Set(nodes.flatMap(({ dependsOn }) => dependsOn))
-  const left = nodes
+  const remaining = nodes
     .map(({ name, dependsOn }) => ({ name, dependsOn: dependsOn.filter((one) => names.has(one)) }))
     .filter(({ name, dependsOn }) => dependsOn.length > 0 && needed.has(name))
-  return left.length === nodes.length ? left : rest(left)
+  return remaining.length === nodes.length ? remaining : withoutAcyclicNodes(remaining)
 }

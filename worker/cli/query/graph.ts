@@ -1,4 +1,4 @@
-// The command `pawl graph`: what an object consists of, in which order that goes, and which data flows where.
+// The command `pawl graph`: draws the parts of an object, their order and their data flow.
 
 import type { Command } from 'commander'
 
@@ -6,16 +6,16 @@ import { groupKindOf, groupKindText, type JobModeController } from '../../../wor
 import { readConfig } from '../../server/config.ts'
 import { builtInRegistry } from '../../server/registry.ts'
 import { type LiveRead, readLive } from '../live-objects.ts'
-import type { PersonFlags } from '../user.ts'
+import type { UserFlags } from '../user.ts'
 import { nodesOf } from './draw-job-tree.ts'
 import { GRAPH_FORMATS, type GraphFormat, graphText } from './draw-graph.ts'
 import { findJob } from './find-object.ts'
 import { graphOf, type SiblingRules } from './graph-model.ts'
 import { type JobNode, readJobTree } from './job-tree.ts'
 import { objectCommand } from './object-command.ts'
-import type { Asked } from './open-journal.ts'
+import type { JournalSession } from './open-journal.ts'
 
-type GraphFlags = PersonFlags & { readonly output: GraphFormat }
+type GraphFlags = UserFlags & { readonly output: GraphFormat }
 
 export function graphCommand(): Command {
   return objectCommand<object, GraphFormat>({
@@ -27,30 +27,30 @@ export function graphCommand(): Command {
   })
 }
 
-async function graph(asked: Asked, words: readonly string[], flags: GraphFlags): Promise<string> {
-  const { object, job } = await findJob(asked, words)
-  const tree = living(await readJobTree(asked, object, job))
+async function graph(journal: JournalSession, words: readonly string[], flags: GraphFlags): Promise<string> {
+  const { object, job } = await findJob(journal, words)
+  const tree = withoutDeleted(await readJobTree(journal, object, job))
   const { rules, apis } = siblingRules()
-  const wanted = nodesOf(tree)
+  const reads = nodesOf(tree)
     .slice(1)
     .flatMap(({ object: { uid, namespace, name, ...of } }): readonly LiveRead[] => {
       const api = apis.get(groupKindText(of))
       return api === undefined ? [] : [{ ...api, uid, namespace, name }]
     })
-  const live = await readLive(wanted, flags, readConfig())
+  const live = await readLive(reads, flags, readConfig())
   for (const problem of live.problems) process.stderr.write(`pawl: some data flow is not drawn: ${problem}\n`)
   const drawn = graphOf(tree, rules, live.objects)
-  if (flags.output !== 'svg') return graphText(drawn, flags.output, asked.paint)
+  if (flags.output !== 'svg') return graphText(drawn, flags.output, journal.paint)
   const { svgText } = await import('./draw-graph.ts')
-  return await svgText(graphText(drawn, 'dot', asked.paint))
+  return await svgText(graphText(drawn, 'dot', journal.paint))
 }
 
-/** What a deletion has taken is no part any more. */
-function living(node: JobNode): JobNode {
-  return { ...node, children: node.children.filter(({ object }) => !object.deleted).map(living) }
+/** Deleted objects are no parts any more. */
+function withoutDeleted(node: JobNode): JobNode {
+  return { ...node, children: node.children.filter(({ object }) => !object.deleted).map(withoutDeleted) }
 }
 
-/** By kind: how objects of it stand to their siblings, and where those are read whose specs say it. */
+/** By kind: the rules between siblings, and the resource to read if the rules need the objects' specs. */
 function siblingRules() {
   const rules = new Map<string, SiblingRules>()
   const apis = new Map<string, { readonly apiVersion: string; readonly plural: string }>()

@@ -1,4 +1,4 @@
-// The command `pawl history`: the versions of an object that the journal knows.
+// The command `pawl history`: lists the versions of an object in the journal.
 
 import type { Command } from 'commander'
 
@@ -7,9 +7,9 @@ import { UsageError } from '../../server/usage-error.ts'
 import { yamlText } from '../yaml-text.ts'
 import { versionsIn } from './causes.ts'
 import { findObjects } from './find-object.ts'
-import { historyData, historyText, type Known, knownIn, versionAt } from './versions.ts'
+import { historyData, historyText, type VersionChange, versionChanges, versionAt } from './versions.ts'
 import { objectCommand } from './object-command.ts'
-import type { Asked } from './open-journal.ts'
+import type { JournalSession } from './open-journal.ts'
 import { nameOf } from './format.ts'
 
 interface HistoryFlags {
@@ -32,13 +32,17 @@ export function historyCommand(): Command {
   })
 }
 
-async function history(asked: Asked, words: readonly string[], { at, output }: HistoryFlags): Promise<string> {
+async function history(
+  journal: JournalSession,
+  words: readonly string[],
+  { at, output }: HistoryFlags,
+): Promise<string> {
   const time = at === undefined ? undefined : timeOf(at, new Date())
-  const found = await findObjects(asked, words)
-  const known: Known[] = []
-  for (const { uid } of found.toReversed()) known.push(...knownIn(versionsIn(await asked.eventsOf(uid))))
+  const found = await findObjects(journal, words)
+  const known: VersionChange[] = []
+  for (const { uid } of found.toReversed()) known.push(...versionChanges(versionsIn(await journal.eventsOf(uid))))
   if (time === undefined)
-    return output === 'json' ? `${writeJson(historyData(known), 2)}\n` : historyText(known, asked.paint)
+    return output === 'json' ? `${writeJson(historyData(known), 2)}\n` : historyText(known, journal.paint)
   const then = versionAt(known, time)
   if (then === undefined)
     throw new Error(`the journal has no version of ${nameOf(found[0])} at ${time.toISOString()}, expected a later time`)
@@ -46,12 +50,12 @@ async function history(asked: Asked, words: readonly string[], { at, output }: H
   return output === 'json' ? `${writeJson(data, 2)}\n` : await yamlText(data)
 }
 
-/** @throws UsageError for what is no time. */
+/** @throws UsageError if the text is not a time. */
 export function timeOf(text: string, now: Date): Date {
   const ms = parseDuration(text.replace(/^-/, ''))
   if (typeof ms === 'number') return new Date(now.getTime() - ms)
   const at = new Date(text)
-  // With its zone: all that is printed is UTC.
+  // A time needs its zone, because the output uses UTC.
   if (/^\d{4}-\d\d-\d\d(T.*(Z|[+-]\d\d:?\d\d))?$/.test(text) && !Number.isNaN(at.getTime())) return at
   throw new UsageError(`--at is '${text}', expected a time such as 2026-02-03T10:42:00Z, or a duration such as 15m`)
 }

@@ -1,20 +1,20 @@
-// Two jobs of an object side by side, as the journal has them. Pure.
+// Compares two jobs of an object and formats the differences. Pure.
 
 import type { WriteRecord } from '../../../activities/journal/read/event-queries.ts'
 import type { JobRecord } from '../../../activities/journal/read/object-queries.ts'
 import { groupKindText, type Projection } from '../../../workflows/kit/index.ts'
-import { changesBetween, type Known, historyData } from './versions.ts'
+import { changesBetween, type VersionChange, historyData } from './versions.ts'
 import { nodesOf, spanOf } from './draw-job-tree.ts'
 import { type JobNode, phaseOf } from './job-tree.ts'
 import {
   errorText,
   nameOf,
-  shown,
+  singleLine,
   type Cell,
   tableText,
-  between as lengthOf,
+  formatSpan as lengthOf,
   colourOf,
-  duration,
+  formatDuration,
   type Paint,
 } from './format.ts'
 import { MOST_WRITES } from '../../../activities/journal/read/limits.ts'
@@ -22,14 +22,14 @@ import { MOST_WRITES } from '../../../activities/journal/read/limits.ts'
 export interface JobSide {
   readonly tree: JobNode
   readonly job: JobRecord
-  /** By uid what the journal kept of the objects at their last event in the job. */
-  readonly kept: ReadonlyMap<string, Projection>
+  /** By uid: the stored fields at the object's last event in the job. */
+  readonly projections: ReadonlyMap<string, Projection>
   readonly writes: readonly WriteRecord[]
   readonly passes: number | undefined
 }
 
-/** Where one object stood at the end of a job, and how long that took in milliseconds. */
-interface Standing {
+/** The state of one object at the end of a job, and the duration in milliseconds. */
+interface ObjectState {
   readonly phase: string
   readonly tookMs: number | undefined
   readonly error: string | undefined
@@ -37,10 +37,10 @@ interface Standing {
 
 interface ObjectDiff {
   readonly name: string
-  /** Undefined: it had no part in that job. */
-  readonly before: Standing | undefined
-  readonly after: Standing | undefined
-  /** Fields beside the status, which the standing tells. */
+  /** Undefined if the object was no part of that job. */
+  readonly before: ObjectState | undefined
+  readonly after: ObjectState | undefined
+  /** Changed fields outside of the status, which the state shows. */
   readonly changes: readonly string[]
 }
 
@@ -53,38 +53,41 @@ interface WriteDiff {
 interface JobsDiff {
   readonly before: JobSide
   readonly after: JobSide
-  /** What others did to the object from the one beginning to the other. */
-  readonly between: readonly Known[]
-  /** All that had a part in one of them, as in the tree of the later one. */
+  /** Writes by other clients between the starts of both jobs. */
+  readonly between: readonly VersionChange[]
+  /** All parts of either job, in the order of the later tree. */
   readonly objects: readonly ObjectDiff[]
-  /** Those of which there are more in one than in the other. */
+  /** The writes whose numbers differ. */
   readonly writes: readonly WriteDiff[]
 }
 
-export function diffOf(before: JobSide, after: JobSide, between: readonly Known[]): JobsDiff {
+export function diffOf(before: JobSide, after: JobSide, between: readonly VersionChange[]): JobsDiff {
   const [old, now] = [partsOf(before), partsOf(after)]
   const keys = [...new Set([...now.keys(), ...old.keys()])]
   const objects = keys.map((key): ObjectDiff => {
     const [one, other] = [old.get(key), now.get(key)]
     return {
       name: nameOf((other ?? one ?? after.tree).object),
-      before: one && standingOf(one, before.job),
-      after: other && standingOf(other, after.job),
-      changes: keptChanges(one && before.kept.get(one.object.uid), other && after.kept.get(other.object.uid)),
+      before: one && stateOf(one, before.job),
+      after: other && stateOf(other, after.job),
+      changes: projectionChanges(
+        one && before.projections.get(one.object.uid),
+        other && after.projections.get(other.object.uid),
+      ),
     }
   })
   return { before, after, between, objects, writes: writesDiff(before.writes, after.writes) }
 }
 
-/** By kind, namespace and name: what was made anew is compared as well. */
-function partsOf({ tree, kept }: JobSide): ReadonlyMap<string, JobNode> {
+/** By kind, namespace and name, so that recreated objects are compared too. */
+function partsOf({ tree, projections: kept }: JobSide): ReadonlyMap<string, JobNode> {
   const parts = nodesOf(tree).filter(({ object, job }) => job !== undefined || kept.has(object.uid))
   return new Map(
     parts.map((node) => [`${groupKindText(node.object)} ${node.object.namespace}/${node.object.name}`, node]),
   )
 }
 
-function standingOf(node: JobNode, whole: JobRecord): Standing {
+function stateOf(node: JobNode, whole: JobRecord): ObjectState {
   const span = spanOf(node, whole, new Date())
   return {
     phase: phaseOf(node),
@@ -93,7 +96,7 @@ function standingOf(node: JobNode, whole: JobRecord): Standing {
   }
 }
 
-function keptChanges(before: Projection | undefined, after: Projection | undefined): readonly string[] {
+function projectionChanges(before: Projection | undefined, after: Projection | undefined): readonly string[] {
   if (before === undefined || after === undefined) return []
   return changesBetween(before, after).filter((change) => !change.startsWith('status.'))
 }
@@ -109,13 +112,13 @@ function writesDiff(before: readonly WriteRecord[], after: readonly WriteRecord[
 function counted(writes: readonly WriteRecord[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const { verb, object, error } of writes) {
-    const write = shown(`${verb} ${object}${error === null ? '' : ', refused'}`)
+    const write = singleLine(`${verb} ${object}${error === null ? '' : ', refused'}`)
     counts.set(write, (counts.get(write) ?? 0) + 1)
   }
   return counts
 }
 
-/** For programs. */
+/** The differences as JSON. */
 export function diffData({ before, after, between, objects, writes }: JobsDiff): object {
   const side = ({ job, writes: all, passes }: JobSide) => ({
     jobID: job.jobID,
@@ -133,8 +136,6 @@ export function diffData({ before, after, between, objects, writes }: JobsDiff):
   return { before: side(before), after: side(after), between: historyData(between), objects, writes }
 }
 
-// Two jobs side by side as text. Pure.
-
 const MOST_LINES = 50
 
 export function diffText(diff: JobsDiff, paint: Paint): string {
@@ -145,7 +146,7 @@ export function diffText(diff: JobsDiff, paint: Paint): string {
     ['ended', endOf(before), endOf(after)],
     ['writes', writesOf(before), writesOf(after)],
   ]
-  const others = objects.filter(isOther)
+  const others = objects.filter(isChanged)
   const rows = others.map((one): readonly Cell[] => [
     one.name,
     cellOf(one.before),
@@ -182,22 +183,22 @@ function writesOf({ writes, passes }: JobSide): string {
   return `${count}${passes === undefined ? '' : ` in ${passes} passes`}${refused === 0 ? '' : `, ${refused} refused`}`
 }
 
-/** It stands elsewhere, for another reason, or was no part of one of the jobs. */
-function isOther({ before, after }: ObjectDiff): boolean {
+/** True if phase or error differ, or if the object was a part of only one job. */
+function isChanged({ before, after }: ObjectDiff): boolean {
   return before?.phase !== after?.phase || before?.error !== after?.error
 }
 
-function cellOf(standing: Standing | undefined): Cell {
+function cellOf(standing: ObjectState | undefined): Cell {
   return standing === undefined ? '-' : { text: standing.phase, colour: colourOf(standing.phase) }
 }
 
-function lengthText(standing: Standing | undefined): string {
-  return standing?.tookMs === undefined ? '-' : duration(standing.tookMs)
+function lengthText(standing: ObjectState | undefined): string {
+  return standing?.tookMs === undefined ? '-' : formatDuration(standing.tookMs)
 }
 
 function noteOf({ before, after }: ObjectDiff): string {
   if (after === undefined) return 'no part of the later job'
-  const error = after.error === undefined ? '' : shown(after.error, 160)
+  const error = after.error === undefined ? '' : singleLine(after.error, 160)
   return [...(before === undefined ? ['new in the later job'] : []), ...(error === '' ? [] : [error])].join(': ')
 }
 
@@ -214,6 +215,6 @@ function changes(objects: readonly ObjectDiff[]): readonly string[] {
 function section(title: string, lines: readonly string[]): readonly string[] {
   if (lines.length === 0) return []
   const more = lines.length - MOST_LINES
-  const told = [...lines.slice(0, MOST_LINES), ...(more > 0 ? [`and ${more} more; -o json has all`] : [])]
-  return [`\n${title}\n`, ...told.map((line) => `  ${shown(line, 2000)}\n`)]
+  const shownLines = [...lines.slice(0, MOST_LINES), ...(more > 0 ? [`and ${more} more; -o json has all`] : [])]
+  return [`\n${title}\n`, ...shownLines.map((line) => `  ${singleLine(line, 2000)}\n`)]
 }

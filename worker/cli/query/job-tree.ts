@@ -1,12 +1,12 @@
-// A job with the jobs below it, as the journal has them: those of hosted children and those of children with runs of their own.
+// Reads a job with the jobs of its children from the journal: hosted children and children with their own runs.
 
 import type { AwaitedObject } from '../../../activities/journal/read/event-queries.ts'
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import type { JournalQueries } from '../../../activities/journal/read/queries.ts'
 import { groupKindOf, groupKindText } from '../../../workflows/kit/index.ts'
-import { isUnseen } from '../../api/unseen.ts'
+import { isRedacted } from '../../api/redaction.ts'
 import { builtInRegistry } from '../../server/registry.ts'
-import { isBad, isBusy, isGood, jobIDIn, phaseIn, shown } from './format.ts'
+import { isBad, isBusy, isGood, jobIDIn, phaseIn, singleLine } from './format.ts'
 
 export interface JobNode {
   readonly object: ObjectRecord
@@ -17,7 +17,7 @@ export interface JobNode {
 
 const LONGEST_PHASE = 60
 
-/** Deeper than any tree of Installations; rings of owners end here. */
+/** Deeper than any tree of Installations; also ends cycles of owners. */
 const DEEPEST = 24
 
 export async function readJobTree(
@@ -26,22 +26,24 @@ export async function readJobTree(
   job: JobRecord | undefined,
 ): Promise<JobNode> {
   const { jobs, below, seen } = await readBelow(journal, object, job)
-  const isPast = job !== undefined && isOver(object, job)
+  const isEnded = job !== undefined && isOver(object, job)
   const controllers = [...new Set([...jobs.values()].map(({ controller }) => controller))]
-  const awaited = isPast ? new Map<string, readonly AwaitedObject[]>() : await journal.awaitedByAll(controllers, seen)
+  const awaited = isEnded ? new Map<string, readonly AwaitedObject[]>() : await journal.awaitedByAll(controllers, seen)
   const jobless = seen.filter((uid) => !jobs.has(uid))
-  const then = isPast ? await journal.lastEventsIn(jobless, { jobID: job.jobID, since: job.startedAt }) : undefined
+  const lastEvents = isEnded
+    ? await journal.lastEventsIn(jobless, { jobID: job.jobID, since: job.startedAt })
+    : undefined
   const nodeOf = (one: ObjectRecord): JobNode => ({
-    object: then === undefined || jobs.has(one.uid) ? one : asOf(one, then.get(one.uid)),
+    object: lastEvents === undefined || jobs.has(one.uid) ? one : stateAtEnd(one, lastEvents.get(one.uid)),
     job: jobs.get(one.uid),
     awaited: awaited.get(one.uid) ?? [],
-    // Children with jobs of their own are what runs; others, such as data, only where they hold a deletion up.
+    // Children without jobs, such as data, are shown only if they block a deletion.
     children: (below.get(one.uid) ?? []).map(nodeOf).filter(isPart),
   })
   return nodeOf(object)
 }
 
-/** What lies below, and whose jobs began in the time of this one; each once. */
+/** The descendants whose jobs started during this job, each once. */
 async function readBelow(journal: JournalQueries, object: ObjectRecord, job: JobRecord | undefined) {
   const time = { from: job?.startedAt ?? object.updatedAt, to: job?.finishedAt ?? null }
   const jobs = new Map<string, JobRecord>(job === undefined ? [] : [[object.uid, job]])
@@ -55,7 +57,7 @@ async function readBelow(journal: JournalQueries, object: ObjectRecord, job: Job
       seen.add(child.uid)
       below.set(child.owner, [...(below.get(child.owner) ?? []), child])
     }
-    // At once: over `pawl api` the way takes longer than the answer.
+    // In parallel: over `pawl api` the round trip takes longer than the query.
     const [newest, next] = await Promise.all([
       journal.newestJobs(
         fresh.map(({ uid }) => uid),
@@ -69,27 +71,32 @@ async function readBelow(journal: JournalQueries, object: ObjectRecord, job: Job
   return { jobs, below, seen: [...seen] }
 }
 
-/** The object has had another job since, and what it and its children say is of that. */
+/** True if the object has had another job since, so that its status belongs to that job. */
 export function isOver({ projection }: Pick<ObjectRecord, 'projection'>, job: JobRecord): boolean {
   return job.outcome !== null && job.jobID !== '' && jobIDIn(projection) !== job.jobID
 }
 
-/** A child as it was at the end of a job that is over, as far as the journal has that. */
-export function asOf(
+/** A child as it was at the end of an ended job, if the journal still has that version. */
+export function stateAtEnd(
   child: ObjectRecord,
-  then: { readonly at: Date; readonly type: string; readonly projection: ObjectRecord['projection'] } | undefined,
+  lastEvents: { readonly at: Date; readonly type: string; readonly projection: ObjectRecord['projection'] } | undefined,
 ): ObjectRecord {
-  if (then !== undefined)
-    return { ...child, projection: then.projection, deleted: then.type === 'DELETED', updatedAt: then.at }
+  if (lastEvents !== undefined)
+    return {
+      ...child,
+      projection: lastEvents.projection,
+      deleted: lastEvents.type === 'DELETED',
+      updatedAt: lastEvents.at,
+    }
   const isNeverAsked = phaseIn(child.projection) === undefined
-  return { ...child, deleted: false, projection: isNeverAsked ? {} : { status: { phase: UNKNOWN } } }
+  return { ...child, deleted: false, projection: isNeverAsked ? {} : { status: { phase: UNKNOWN_PHASE } } }
 }
 
-/** In place of a phase that the journal does not have any more. */
-const UNKNOWN = 'unknown'
+/** Replaces a phase that the journal no longer has. */
+const UNKNOWN_PHASE = 'unknown'
 
-/** Those of which jobs are made; an item that waits for others has not even a phase. */
-const PARTS: ReadonlySet<string> = new Set(
+/** Kinds with jobs. An item that waits for others may have no phase yet. */
+const JOB_KINDS: ReadonlySet<string> = new Set(
   [...builtInRegistry.controllers.values()].flatMap(({ mode, target }) =>
     mode === 'job' ? [groupKindText(groupKindOf(target))] : [],
   ),
@@ -97,21 +104,21 @@ const PARTS: ReadonlySet<string> = new Set(
 
 function isPart({ object, job, children }: JobNode): boolean {
   return (
-    (PARTS.has(groupKindText(object)) && !object.deleted) ||
+    (JOB_KINDS.has(groupKindText(object)) && !object.deleted) ||
     job !== undefined ||
     children.length > 0 ||
-    isUnseen(object.name) ||
+    isRedacted(object.name) ||
     phaseIn(object.projection) !== undefined ||
     isBusy(object.projection)
   )
 }
 
-/** Where a job stands, or its object by its status where the journal has no job. */
+/** The phase of the job, or of the object's status if the journal has no job. */
 export function phaseOf({ object, job }: Pick<JobNode, 'object' | 'job'>): string {
   if (job?.outcome === 'Superseded' || job?.outcome === 'lost') return job.outcome
-  // Deployers of others write phases as they like.
-  if (job !== undefined) return shown(job.phase ?? job.outcome ?? 'Begun', LONGEST_PHASE)
-  return object.deleted ? 'Deleted' : shown(phaseIn(object.projection) ?? '-', LONGEST_PHASE)
+  // Phases of other deployers may be any text.
+  if (job !== undefined) return singleLine(job.phase ?? job.outcome ?? 'Begun', LONGEST_PHASE)
+  return object.deleted ? 'Deleted' : singleLine(phaseIn(object.projection) ?? '-', LONGEST_PHASE)
 }
 
 export function hasFailed(node: Pick<JobNode, 'object' | 'job'>): boolean {
@@ -122,7 +129,7 @@ export function isOpen({ object, job }: Pick<JobNode, 'object' | 'job'>): boolea
   return job === undefined ? !object.deleted && isBusy(object.projection) : job.outcome === null
 }
 
-/** Whether a job that is over ended as it should. */
+/** True if an ended job succeeded. */
 export function endedWell(job: JobRecord): boolean {
   return isGood(job.outcome ?? undefined) || (job.outcome === 'Finished' && !isBad(job.phase ?? undefined))
 }

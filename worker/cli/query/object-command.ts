@@ -1,37 +1,37 @@
-// What the commands that answer a question about one object have in common: its name, the form of the answer, and where that goes.
+// Creates the commands that answer a question about one object: arguments, output format and output.
 
 import { Command } from 'commander'
 
 import { parseOneOf } from '../usage.ts'
-import { type Asked, asking, type AskFlags, withAskFlags } from './open-journal.ts'
+import { type JournalSession, withJournal, type JournalFlags, addJournalFlags } from './open-journal.ts'
 
-interface ObjectQuestion<Flags, Format extends string> {
+interface ObjectCommandOptions<Flags, Format extends string> {
   readonly name: string
   readonly description: string
-  /** What stands behind the command, with its explanation. Default: an object. */
+  /** Name and description of the argument; default: an object. */
   readonly argument?: readonly [usage: string, text: string]
-  /** The flags that are the command's own. */
+  /** Adds the command's own flags. */
   readonly options?: (command: Command) => Command
-  /** The first is what is answered in unless `-o` says another one. */
+  /** The first one is the default of `-o`. */
   readonly formats: readonly [Format, ...Format[]]
   readonly examples: readonly string[]
   readonly answer: (
-    asked: Asked,
+    journal: JournalSession,
     words: readonly string[],
-    flags: AskFlags & Flags & { readonly output: Format },
+    flags: JournalFlags & Flags & { readonly output: Format },
   ) => Promise<string>
 }
 
 export const OBJECT_ARGUMENT = ['<object...>', 'the object, such as inst/shop'] as const
 export const JOB_OPTION = ['--job <id>', 'this job of it (default: the newest)'] as const
 
-export function objectCommand<Flags, Format extends string>(question: ObjectQuestion<Flags, Format>): Command {
+export function objectCommand<Flags, Format extends string>(question: ObjectCommandOptions<Flags, Format>): Command {
   const { name, description, argument = OBJECT_ARGUMENT, options, formats, examples, answer } = question
   const bare = new Command(name).description(description).argument(...argument)
   const own = options === undefined ? bare : options(bare)
-  return withAskFlags(own.option('-o, --output <format>', formats.join(', '), parseOneOf(formats), formats[0]))
+  return addJournalFlags(own.option('-o, --output <format>', formats.join(', '), parseOneOf(formats), formats[0]))
     .addHelpText('after', `\nExamples:\n${examples.map((example) => `  ${example}`).join('\n')}`)
-    .action(async (words: readonly string[], flags: AskFlags & Flags & { readonly output: Format }) => {
-      process.stdout.write(await asking(flags, async (asked) => await answer(asked, words, flags)))
+    .action(async (words: readonly string[], flags: JournalFlags & Flags & { readonly output: Format }) => {
+      process.stdout.write(await withJournal(flags, async (journal) => await answer(journal, words, flags)))
     })
 }

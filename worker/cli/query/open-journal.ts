@@ -1,5 +1,5 @@
-// How the commands that ask find the journal and the namespace: flags, variables, what `pawl dev` has written, what the cluster says. A database answers
-// them, or `pawl api`; they need not know which.
+// Finds and opens the journal for a query command: by flags, variables, a running `pawl dev`, or the cluster's
+// ConfigMap. Either the database or `pawl api` answers; the commands work with both.
 
 import type { Command } from 'commander'
 import { readFile } from 'node:fs/promises'
@@ -13,13 +13,13 @@ import { type Config, readConfig } from '../../server/config.ts'
 import { builtInRegistry } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { DATA_DIR_OPTION, devFolder, findDev } from '../dev-folder.ts'
-import { apiNamed, type ApiPlace, apiOfCluster, openApi, placeText } from '../api-place.ts'
+import { apiAddressOf, type ApiAddress, apiOfCluster, openApi, addressText } from '../api-place.ts'
 import { type ContextFlags, namespaceOf } from '../kubeconfig.ts'
-import { type AskableKind, askableKinds } from './object-name.ts'
-import { coloured, type Paint, plain } from './format.ts'
-import { answerIn, WIRES } from '../../api/wire.ts'
+import { type QueryableKind, queryableKinds } from './object-name.ts'
+import { ansiPaint, type Paint, plainPaint } from './format.ts'
+import { answerIn, WIRE_FORMATS } from '../../api/wire.ts'
 
-export interface AskFlags extends ContextFlags {
+export interface JournalFlags extends ContextFlags {
   readonly databaseUrl?: string
   readonly dataDir?: string
   readonly apiUrl?: string
@@ -27,16 +27,16 @@ export interface AskFlags extends ContextFlags {
   readonly cluster: string
 }
 
-/** What a command asks; its `db` is there only where a database answers. */
-export interface Asked extends Journal, JournalQueries {
+/** An open journal. `db` exists only if a database answers. */
+export interface JournalSession extends Journal, JournalQueries {
   readonly namespace: string
-  readonly kinds: readonly AskableKind[]
-  /** Those with a controller of Pawl's own. */
-  readonly ownKinds: readonly AskableKind[]
+  readonly kinds: readonly QueryableKind[]
+  /** The kinds with a controller of Pawl. */
+  readonly ownKinds: readonly QueryableKind[]
   readonly paint: Paint
 }
 
-export function withAskFlags(command: Command): Command {
+export function addJournalFlags(command: Command): Command {
   return command
     .option('-n, --namespace <name>', "the objects' namespace (default: that of the kubeconfig's context)")
     .option('--context <name>', 'context of the kubeconfig (default: its current one)')
@@ -48,42 +48,45 @@ export function withAskFlags(command: Command): Command {
     .option('--cluster <name>', 'name of the cluster in the journal', 'local')
 }
 
-/** Opens the journal for one question and closes it again. */
-export async function asking<Answer>(flags: AskFlags, ask: (asked: Asked) => Promise<Answer>): Promise<Answer> {
+/** Opens the journal, calls `use`, and closes the journal. */
+export async function withJournal<Answer>(
+  flags: JournalFlags,
+  use: (asked: JournalSession) => Promise<Answer>,
+): Promise<Answer> {
   const config = readConfig()
   const namespace = await namespaceOf(flags, config)
-  const opened = await openFound(await findJournal(flags, config), flags, config)
+  const session = await openFound(await findJournal(flags, config), flags, config)
   const own = findPlans(builtInRegistry).map(({ kind }) => kind)
   try {
-    const followed = await opened.firstAnswer(opened.questions.followedKinds())
-    return await ask({
-      ...opened.questions,
-      // Who needs it is told where it is not.
+    const followed = await session.firstAnswer(session.questions.followedKinds())
+    return await use({
+      ...session.questions,
+      // Throws for commands that need the database when `pawl api` answers.
       get db() {
-        return opened.db()
+        return session.db()
       },
       cluster: flags.cluster,
       namespace,
-      kinds: askableKinds(own, followed),
-      ownKinds: askableKinds(own, []),
-      paint: process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain,
+      kinds: queryableKinds(own, followed),
+      ownKinds: queryableKinds(own, []),
+      paint: process.stdout.isTTY && process.stdout.hasColors() ? ansiPaint : plainPaint,
     })
   } finally {
-    await opened.close()
+    await session.close()
   }
 }
 
 interface Opened {
   readonly questions: JournalQueries
-  /** @throws UsageError where no database answers. */
+  /** @throws UsageError if `pawl api` answers. */
   readonly db: () => Journal['db']
   readonly firstAnswer: <Answer>(answer: Promise<Answer>) => Promise<Answer>
   readonly close: () => Promise<void>
 }
 
-async function openFound(found: FoundJournal, flags: AskFlags, config: Config): Promise<Opened> {
+async function openFound(found: FoundJournal, flags: JournalFlags, config: Config): Promise<Opened> {
   if ('url' in found) {
-    // Who asks `pawl api` does without the client of a database.
+    // Commands that use `pawl api` do not load the database client.
     const [{ openReader }, { queriesOf }] = await Promise.all([
       import('../../../activities/journal/read/reader.ts'),
       import('../../../activities/journal/read/queries.ts'),
@@ -96,18 +99,18 @@ async function openFound(found: FoundJournal, flags: AskFlags, config: Config): 
       close: async () => await db.destroy(),
     }
   }
-  const { ask, close } = await openApi(found.api, flags, config)
+  const { ask: use, close } = await openApi(found.api, flags, config)
   return {
-    questions: questionsOver(ask),
+    questions: apiQuestions(use),
     db: () => {
-      throw new UsageError(`${placeText(found.api)} does not answer this command; expected --database-url`)
+      throw new UsageError(`${addressText(found.api)} does not answer this command; expected --database-url`)
     },
     firstAnswer: async (answer) => await answer,
     close,
   }
 }
 
-/** @throws with the place of the journal, never with its password, when nothing answers there. */
+/** @throws an Error with the journal's host, without its password, if it does not answer. */
 async function firstAnswer<Answer>(answer: Promise<Answer>, url: string): Promise<Answer> {
   return await answer.catch((error: unknown) => {
     throw new Error(
@@ -116,37 +119,40 @@ async function firstAnswer<Answer>(answer: Promise<Answer>, url: string): Promis
   })
 }
 
-/** What a failed question says of itself: several addresses that refuse have a code and no message. */
+/** The message, or the code for errors without a message, such as refused connections to several addresses. */
 export function failureText(error: unknown): string {
   const { message = '', code = '' } = error as { readonly message?: string; readonly code?: string }
   return message || code
 }
 
-type FoundJournal = { readonly url: string } | { readonly api: ApiPlace }
+type FoundJournal = { readonly url: string } | { readonly api: ApiAddress }
 
-/** A flag beats a variable, a variable what runs here, and that what the cluster says. @throws UsageError that says where a journal was looked for. */
-export async function findJournal(flags: AskFlags, config: Config): Promise<FoundJournal> {
-  const named = apiNamed(flags.apiUrl, flags.apiService, '--')
-  if (named !== undefined && flags.databaseUrl !== undefined)
+/**
+ * Order: flags, variables, a running `pawl dev`, the cluster's ConfigMap. @throws UsageError that lists the searched
+ * places.
+ */
+export async function findJournal(flags: JournalFlags, config: Config): Promise<FoundJournal> {
+  const flagAddress = apiAddressOf(flags.apiUrl, flags.apiService, '--')
+  if (flagAddress !== undefined && flags.databaseUrl !== undefined)
     throw new UsageError('found --database-url beside the address of pawl api; expected one of them')
-  if (named !== undefined) return { api: named }
+  if (flagAddress !== undefined) return { api: flagAddress }
   if (flags.databaseUrl !== undefined || flags.dataDir !== undefined || config.databaseUrl !== undefined)
     return { url: await journalURL(flags, config) }
-  const byVariable = apiNamed(config.apiUrl, config.apiService, '$')
+  const byVariable = apiAddressOf(config.apiUrl, config.apiService, '$')
   if (byVariable !== undefined) return { api: byVariable }
   if ((await findDev(flags, config)) !== undefined) return { url: await journalURL(flags, config) }
-  const vouched = await apiOfCluster(flags, config)
-  return vouched === undefined ? { url: await journalURL(flags, config) } : { api: vouched }
+  const clusterAddress = await apiOfCluster(flags, config)
+  return clusterAddress === undefined ? { url: await journalURL(flags, config) } : { api: clusterAddress }
 }
 
 const EXPECTED_JOURNAL =
   'expected a pawl dev that runs, by the $KUBECONFIG that it has written or by --data-dir; else --database-url or $PAWL_DATABASE_URL; or pawl api, see --api-url'
 
-/** @throws UsageError that says where a journal was looked for. */
-export async function journalURL(flags: AskFlags, config: Config): Promise<string> {
+/** @throws UsageError that lists the searched places. */
+export async function journalURL(flags: JournalFlags, config: Config): Promise<string> {
   const { databaseUrl, dataDir } = flags
-  const given = databaseUrl ?? (dataDir === undefined ? config.databaseUrl : undefined)
-  if (given !== undefined && given !== '') return given
+  const explicitURL = databaseUrl ?? (dataDir === undefined ? config.databaseUrl : undefined)
+  if (explicitURL !== undefined && explicitURL !== '') return explicitURL
   const folder = await devFolder(flags, config)
   const state = await readState(folder)
   const part = state?.parts.find(({ name }) => name === 'postgresql')
@@ -159,17 +165,15 @@ export async function journalURL(flags: AskFlags, config: Config): Promise<strin
   return url.href
 }
 
-// The questions, answered by `pawl api`.
+/** Sends the input of a question to `pawl api` and returns the body of the answer. */
+type ApiCall = (name: QueryName, input: unknown) => Promise<unknown>
 
-/** Sends the input of a question, and gives the body of the answer back. */
-type AskApi = (name: QueryName, input: unknown) => Promise<unknown>
-
-export function questionsOver(ask: AskApi): JournalQueries {
-  const names = Object.keys(WIRES) as QueryName[]
+export function apiQuestions(use: ApiCall): JournalQueries {
+  const names = Object.keys(WIRE_FORMATS) as QueryName[]
   const entries = names.map((name) => {
-    // The arguments are those of this question, as its type says.
-    const input = WIRES[name].input as (...args: readonly unknown[]) => unknown
-    return [name, async (...args: readonly unknown[]) => answerIn(name, await ask(name, input(...args)))]
+    // The arguments match the question's type.
+    const input = WIRE_FORMATS[name].input as (...args: readonly unknown[]) => unknown
+    return [name, async (...args: readonly unknown[]) => answerIn(name, await use(name, input(...args)))]
   })
   return Object.fromEntries(entries) as JournalQueries
 }

@@ -1,95 +1,98 @@
-// What a job waits for, from object to object down to the one at the bottom, in sentences. Pure.
+// Follows a job down its tree to the object that causes the wait or the failure, and explains it in sentences. Pure.
 
 import type { ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import { type GroupKind, groupKindText, path, textAt } from '../../../workflows/kit/index.ts'
-import { isUnseen } from '../../api/unseen.ts'
+import { isRedacted } from '../../api/redaction.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
-import { deletionIn, errorText, nameOf, shown } from './format.ts'
+import { deletionIn, errorText, nameOf, singleLine } from './format.ts'
 
-/** From the root down to where nothing below explains it: what has failed first, then what is open, then what cannot go. */
-export function pathToBottom(root: JobNode): readonly JobNode[] {
+/**
+ * The path from the root to the root cause: failed children first, then unfinished children, then children that cannot
+ * be deleted.
+ */
+export function pathToRootCause(root: JobNode): readonly JobNode[] {
   const next =
     root.children.find(hasFailed) ??
     root.children.find(isOpen) ??
     root.children.find(({ object }) => !object.deleted && deletionIn(object.projection) !== undefined)
   const needsOne =
     hasFailed(root) || isOpen(root) || (!root.object.deleted && deletionIn(root.object.projection) !== undefined)
-  return next === undefined || !needsOne ? [root] : [root, ...pathToBottom(next)]
+  return next === undefined || !needsOne ? [root] : [root, ...pathToRootCause(next)]
 }
 
-export interface Surroundings {
-  /** The awaited objects, by name, that the journal has and that live. */
-  readonly there: ReadonlySet<string>
+export interface RootCauseContext {
+  /** Names of the awaited objects that exist in the journal. */
+  readonly existing: ReadonlySet<string>
   readonly wake: string | undefined
   readonly attempt: number
-  /** What the nearest above says of it. */
-  readonly above: string | undefined
+  /** The error that the nearest ancestor reports. */
+  readonly parentError: string | undefined
 }
 
-/** The error of the nearest on the way down that has one: of items the journal keeps none. */
-export function errorAbove(way: readonly JobNode[]): string | undefined {
-  const teller = way.slice(0, -1).findLast(({ job }) => errorText(job?.lastError) !== undefined)
-  return teller && `${nameOf(teller.object)} says: ${errorText(teller.job?.lastError) ?? ''}.`
+/** The error of the nearest ancestor that has one. The journal stores no errors of items. */
+export function parentErrorIn(path: readonly JobNode[]): string | undefined {
+  const reporter = path.slice(0, -1).findLast(({ job }) => errorText(job?.lastError) !== undefined)
+  return reporter && `${nameOf(reporter.object)} says: ${errorText(reporter.job?.lastError) ?? ''}.`
 }
 
-/** Why the object at the bottom stands where it stands; one sentence each. */
-export function reasonsOf(node: JobNode, around: Surroundings): readonly string[] {
+/** One sentence for each reason of the object's state. */
+export function reasonsOf(node: JobNode, context: RootCauseContext): readonly string[] {
   return [
-    ...(hasFailed(node) ? failure(node, around) : []),
-    ...(isOpen(node) ? [...retries(node, around), ...waits(node, around), ...pickup(node)] : []),
-    ...blocked(node),
-    ...said(node.object),
-    ...(around.wake === undefined ? [] : [`The next look at ${nameOf(node.object)} is due: ${around.wake}.`]),
-  ].map((sentence) => shown(sentence, 2000))
+    ...(hasFailed(node) ? failure(node, context) : []),
+    ...(isOpen(node) ? [...retries(node, context), ...waits(node, context), ...deployerState(node)] : []),
+    ...deletionState(node),
+    ...statusMessage(node.object),
+    ...(context.wake === undefined ? [] : [`The next look at ${nameOf(node.object)} is due: ${context.wake}.`]),
+  ].map((sentence) => singleLine(sentence, 2000))
 }
 
-/** What the status of the object says, where its kind lets the journal keep it. */
-function said(object: ObjectRecord): readonly string[] {
+/** The status message, if the kind lets the journal store it. */
+function statusMessage(object: ObjectRecord): readonly string[] {
   const message = textAt(object.projection, MESSAGE)
   return message === undefined || message === '' ? [] : [`${nameOf(object)} says: ${message}.`]
 }
 
 const MESSAGE = path('status.message')
 
-function failure(node: JobNode, { above }: Surroundings): readonly string[] {
+function failure(node: JobNode, { parentError: above }: RootCauseContext): readonly string[] {
   const standing = `${nameOf(node.object)} is ${phaseOf(node)}`
   const error = errorText(node.job?.lastError)
   if (error !== undefined) return [`${standing}: ${error}.`]
   return [`${standing}.`, ...(above === undefined ? [] : [above])]
 }
 
-function retries(node: JobNode, { attempt }: Surroundings): readonly string[] {
+function retries(node: JobNode, { attempt }: RootCauseContext): readonly string[] {
   const error = errorText(node.job?.lastError)
   if (error === undefined) return []
   return [`${nameOf(node.object)} met an error and tries again${attempt > 0 ? ` (attempt ${attempt})` : ''}: ${error}.`]
 }
 
-/** Kinds of two groups may have one name. */
+/** With the group, because two groups may have a kind of the same name. */
 export function keyOf(one: GroupKind & { readonly namespace: string; readonly name: string }): string {
   return `${groupKindText(one)} ${one.namespace}/${one.name}`
 }
 
-function waits({ object, awaited }: JobNode, { there }: Surroundings): readonly string[] {
+function waits({ object, awaited }: JobNode, { existing: there }: RootCauseContext): readonly string[] {
   return awaited.map((one) => {
-    if (isUnseen(one.name)) return `${nameOf(object)} waits for ${nameOf(one)} since ${one.since.toISOString()}.`
+    if (isRedacted(one.name)) return `${nameOf(object)} waits for ${nameOf(one)} since ${one.since.toISOString()}.`
     const state = there.has(keyOf(one)) ? 'which is there' : 'which the journal does not have'
     return `${nameOf(object)} waits for ${nameOf(one)} since ${one.since.toISOString()}, ${state}.`
   })
 }
 
-function pickup({ object, job }: JobNode): readonly string[] {
+function deployerState({ object, job }: JobNode): readonly string[] {
   const type = textAt(object.projection, path('spec.type'))
   if (type === undefined || job !== undefined) return []
   const since = textAt(object.projection, path('status.jobIDGenerationTime'))
-  const picked = textAt(object.projection, path('status.lastReconcileTime'))
-  if (picked !== undefined && since !== undefined && Date.parse(picked) >= Date.parse(since))
-    return [`The deployer of type ${type} works on ${nameOf(object)} since ${picked}.`]
+  const pickedUpAt = textAt(object.projection, path('status.lastReconcileTime'))
+  if (pickedUpAt !== undefined && since !== undefined && Date.parse(pickedUpAt) >= Date.parse(since))
+    return [`The deployer of type ${type} works on ${nameOf(object)} since ${pickedUpAt}.`]
   return [
     `No deployer has picked ${nameOf(object)} up${since === undefined ? '' : ` since ${since}`}: see whether one that serves its type, ${type}, runs.`,
   ]
 }
 
-function blocked({ object }: JobNode): readonly string[] {
+function deletionState({ object }: JobNode): readonly string[] {
   const deletion = object.deleted ? undefined : deletionIn(object.projection)
   if (deletion === undefined) return []
   const { since, finalizers } = deletion

@@ -1,4 +1,4 @@
-// The command `pawl trace`: the tree of a job, once or as it goes.
+// The command `pawl trace`: draws the tree of a job, once or until the job ends.
 
 import { Command } from 'commander'
 import { setTimeout } from 'node:timers/promises'
@@ -9,20 +9,20 @@ import { findJob } from './find-object.ts'
 import { follow } from './follow.ts'
 import { endedWell, hasFailed, type JobNode, readJobTree } from './job-tree.ts'
 import { JOB_OPTION, OBJECT_ARGUMENT } from './object-command.ts'
-import { type Asked, asking, type AskFlags, withAskFlags } from './open-journal.ts'
+import { type JournalSession, withJournal, type JournalFlags, addJournalFlags } from './open-journal.ts'
 import { type PageFlags, runPage, UI_OPTION } from '../temporal-address.ts'
 import { isBusy, jobIDIn } from './format.ts'
 
-/** The exit code when the job that was followed did not end well. */
+/** Exit code when the followed job did not succeed. */
 const ENDED_BADLY = 3
 
-interface TraceFlags extends AskFlags, PageFlags {
+interface TraceFlags extends JournalFlags, PageFlags {
   readonly job?: string
   readonly watch?: boolean
 }
 
 export function traceCommand(): Command {
-  return withAskFlags(
+  return addJournalFlags(
     new Command('trace')
       .description('draw the tree of a job: phases, durations, what failed and what is waited for')
       .argument(...OBJECT_ARGUMENT)
@@ -32,77 +32,77 @@ export function traceCommand(): Command {
   )
     .addHelpText('after', '\nExamples:\n  pawl trace inst/shop\n  pawl trace inst/shop -w -n team-a')
     .action(async (words: readonly string[], flags: TraceFlags) => {
-      process.exitCode = await asking(flags, async (asked) => await trace(asked, words, flags))
+      process.exitCode = await withJournal(flags, async (journal) => await trace(journal, words, flags))
     })
 }
 
-async function trace(asked: Asked, words: readonly string[], flags: TraceFlags): Promise<number> {
+async function trace(journal: JournalSession, words: readonly string[], flags: TraceFlags): Promise<number> {
   const { job, watch = false } = flags
   if (!watch) {
-    const { tree, found } = await look(asked, words, job)
-    const page = found === undefined ? undefined : await runPage(flags, await asked.runOf(found.workflowID))
+    const { tree, found } = await look(journal, words, job)
+    const page = found === undefined ? undefined : await runPage(flags, await journal.runOf(found.workflowID))
     const where = page === undefined ? '' : `run: ${page}\n`
-    process.stdout.write(`${drawJobTree(tree, new Date(), asked.paint)}${where}`)
+    process.stdout.write(`${drawJobTree(tree, new Date(), journal.paint)}${where}`)
     return 0
   }
-  const screen = process.stdout.isTTY ? liveTree(asked) : plainLines()
+  const screen = process.stdout.isTTY ? redrawnTree(journal) : changedLinesOutput()
   let jobID = job
   return await follow({
-    look: async () => await look(asked, words, jobID),
+    readTree: async () => await look(journal, words, jobID),
     show: ({ tree, found }) => {
       screen.show(tree, new Date())
       const ended = endOf(tree, found, jobID)
       if (ended !== undefined) return ended === 'well' ? 0 : ENDED_BADLY
-      // The next job is another question.
+      // From now on only this job is followed, not the next one.
       if (found !== undefined && found.jobID !== '') jobID = found.jobID
       return undefined
     },
-    tell: (line) => {
+    report: (line) => {
       screen.leave()
       process.stderr.write(`pawl: ${line}\n`)
     },
     pause: async (ms) => await setTimeout(ms),
-    steady: () => performance.now(),
+    clockMs: () => performance.now(),
   })
 }
 
 /**
- * How what is followed ended; undefined: it goes on, or is still to begin.
+ * The result of the followed job; undefined while it has not ended or not started.
  *
- * @param wanted the job that is followed; undefined: none was named, and none was seen open.
+ * @param followedJobID undefined if the user named no job and none was open yet.
  */
 export function endOf(
   tree: Pick<JobNode, 'object' | 'job'>,
   found: JobRecord | undefined,
-  wanted: string | undefined,
+  followedJobID: string | undefined,
 ): 'well' | 'badly' | undefined {
   const { deleted, projection } = tree.object
-  const present = jobIDIn(projection)
+  const currentJobID = jobIDIn(projection)
   if (found === undefined) {
-    // What its owner's run does at once has no job of its own in the journal, nor has what was pruned.
-    const isOver = deleted || (present !== undefined && !isBusy(projection))
+    // The journal has no job for items that the run of their owner handles, nor for pruned jobs.
+    const isOver = deleted || (currentJobID !== undefined && !isBusy(projection))
     if (!isOver) return undefined
     return hasFailed(tree) ? 'badly' : 'well'
   }
   if (found.outcome === null) return undefined
-  // The object has the next job already, whose row is still to come.
-  if (wanted === undefined && !deleted && isBusy(projection) && present !== found.jobID) return undefined
+  // The object already has its next job, whose row is not written yet.
+  if (followedJobID === undefined && !deleted && isBusy(projection) && currentJobID !== found.jobID) return undefined
   return endedWell(found) ? 'well' : 'badly'
 }
 
-async function look(asked: Asked, words: readonly string[], jobID: string | undefined) {
-  const { object, job } = await findJob(asked, words, jobID)
-  return { found: job, tree: await readJobTree(asked, object, job) }
+async function look(journal: JournalSession, words: readonly string[], jobID: string | undefined) {
+  const { object, job } = await findJob(journal, words, jobID)
+  return { found: job, tree: await readJobTree(journal, object, job) }
 }
 
-interface Screen {
+interface TreeOutput {
   readonly show: (tree: JobNode, now: Date) => void
-  /** Something else is written below. */
+  /** Called before other output is printed below the tree. */
   readonly leave: () => void
 }
 
-/** Draws each time in the place of the time before. */
-function liveTree({ paint }: Asked): Screen {
+/** Overwrites the previously drawn tree. */
+function redrawnTree({ paint }: JournalSession): TreeOutput {
   let height = 0
   return {
     show: (tree, now) => {
@@ -114,7 +114,7 @@ function liveTree({ paint }: Asked): Screen {
   }
 }
 
-function plainLines(): Screen {
+function changedLinesOutput(): TreeOutput {
   let before: JobNode | undefined
   return {
     show: (tree, now) => {
@@ -125,10 +125,10 @@ function plainLines(): Screen {
   }
 }
 
-/** A line that is longer than the terminal takes several. */
+/** A line longer than the terminal takes several screen lines. */
 function linesOnScreen(text: string): number {
   const columns = Math.max(1, process.stdout.columns)
-  // Colours take no room.
+  // Colour codes have no width.
   const widths = text
     .trimEnd()
     .split('\n')

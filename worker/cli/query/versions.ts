@@ -1,31 +1,31 @@
-// The versions of an object as text and as data. Pure.
+// Formats the versions of an object in the journal, and the changes between them, as text and as JSON. Pure.
 
 import type { EventRecord } from '../../../activities/journal/read/event-queries.ts'
-import { type Paint, shown } from './format.ts'
+import { type Paint, singleLine } from './format.ts'
 import { writeJson, type Projection } from '../../../workflows/kit/index.ts'
 
-/** A version, and what it changed. */
-export interface Known {
+/** A version and the fields that it changed. */
+export interface VersionChange {
   readonly event: EventRecord
   readonly changes: readonly string[]
 }
 
 /** @param versions of one object, in the order of the journal. */
-export function knownIn(versions: readonly EventRecord[]): readonly Known[] {
-  return versions.map((event, index) => ({ event, changes: changesOf(versions[index - 1], event) }))
+export function versionChanges(versions: readonly EventRecord[]): readonly VersionChange[] {
+  return versions.map((event, index) => ({ event, changes: changesIn(versions[index - 1], event) }))
 }
 
-function changesOf(before: EventRecord | undefined, event: EventRecord): readonly string[] {
+function changesIn(before: EventRecord | undefined, event: EventRecord): readonly string[] {
   if (event.type === 'DELETED') return ['gone']
   return changesBetween(before?.projection, event.projection)
 }
 
-/** The version that was the newest at a time. */
-export function versionAt(known: readonly Known[], time: Date): Known | undefined {
+/** The newest version at a time. */
+export function versionAt(known: readonly VersionChange[], time: Date): VersionChange | undefined {
   return known.findLast(({ event }) => event.at <= time)
 }
 
-export function historyText(known: readonly Known[], paint: Paint): string {
+export function historyText(known: readonly VersionChange[], paint: Paint): string {
   if (known.length === 0) return 'the journal has no version of it any more\n'
   return known
     .flatMap(({ event, changes }) => [
@@ -41,10 +41,10 @@ function sourceText({ source }: EventRecord): string {
 }
 
 function writerText({ writer }: EventRecord): string {
-  return writer === null ? "by somebody beside Pawl's runs" : `by run ${shown(writer)}`
+  return writer === null ? "by somebody beside Pawl's runs" : `by run ${singleLine(writer)}`
 }
 
-export function historyData(known: readonly Known[]): readonly object[] {
+export function historyData(known: readonly VersionChange[]): readonly object[] {
   return known.map(({ event, changes }) => ({
     at: event.at,
     uid: event.uid,
@@ -57,9 +57,7 @@ export function historyData(known: readonly Known[]): readonly object[] {
   }))
 }
 
-// What is different between two states of an object as the journal keeps them. Pure.
-
-/** One line a field, such as `status.phase: Init -> Progressing`, in the order of their names. */
+/** One line per field, such as `status.phase: Init -> Progressing`, sorted by field. */
 export function changesBetween(before: Projection | undefined, after: Projection): readonly string[] {
   const [old, now] = [leaves(before ?? {}), leaves(after)]
   const fields = [...new Set([...old.keys(), ...now.keys()])].sort()
@@ -71,26 +69,27 @@ export function changesBetween(before: Projection | undefined, after: Projection
   })
 }
 
-// What names the object says nothing about a change, and every write of a spec raises the generation.
-const NAMES: ReadonlySet<string> = new Set(['metadata.name', 'metadata.namespace', 'metadata.uid'])
+// Fields that identify the object never change.
+const NAME_FIELDS: ReadonlySet<string> = new Set(['metadata.name', 'metadata.namespace', 'metadata.uid'])
 
 function leaves(projection: Projection): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   const walk = (value: unknown, at: string): void => {
     if (isRecord(value) && Object.keys(value).length > 0)
       for (const [key, below] of Object.entries(value)) walk(below, at === '' ? keyText(key) : `${at}.${keyText(key)}`)
-    else if (at !== '' && !NAMES.has(at) && !at.startsWith('metadata.ownerReferences')) found.set(at, valueText(value))
+    else if (at !== '' && !NAME_FIELDS.has(at) && !at.startsWith('metadata.ownerReferences'))
+      found.set(at, valueText(value))
   }
   walk(projection, '')
   return found
 }
 
 function keyText(key: string): string {
-  return /^[\w-]+$/.test(key) ? key : `"${shown(key)}"`
+  return /^[\w-]+$/.test(key) ? key : `"${singleLine(key)}"`
 }
 
 function valueText(value: unknown): string {
-  return shown(typeof value === 'string' ? value : writeJson(value), 200)
+  return singleLine(typeof value === 'string' ? value : writeJson(value), 200)
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,4 +1,4 @@
-// What holds objects back, as their status says, or as their annotation does where no run has said it yet; and which parts are left out.
+// Explains why an object does not proceed: it is paused or skipped, or its job is queued behind other jobs.
 
 import {
   annotation,
@@ -10,7 +10,7 @@ import {
   valueAt,
 } from '../../../workflows/kit/index.ts'
 import { builtInRegistry } from '../../server/registry.ts'
-import { nameOf, shown } from './format.ts'
+import { nameOf, singleLine } from './format.ts'
 import type { RunRecord } from '../../../activities/journal/read/event-queries.ts'
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import type { JournalQueries } from '../../../activities/journal/read/queries.ts'
@@ -24,31 +24,34 @@ const STEERING = new Map(
   }),
 )
 
-type Asked = Parameters<typeof nameOf>[0] & { readonly group: string; readonly projection: Projection }
+type PausableObject = Parameters<typeof nameOf>[0] & { readonly group: string; readonly projection: Projection }
 
-/** In a few words; undefined: nothing holds it back, as far as the journal knows. */
-export function pausedText({ group, kind, projection }: Asked): string | undefined {
+/**
+ * A few words; undefined if the object is not paused. The status counts, or the annotation if no run has handled it
+ * yet.
+ */
+export function pausedText({ group, kind, projection }: PausableObject): string | undefined {
   const { pause: pausing, skip } = STEERING.get(groupKindText({ group, kind })) ?? {}
   if (skip !== undefined) return skippedText(textAt(projection, annotation(skip)))
   if (pausing === undefined) return undefined
-  if (valueAt(projection, pausing.statusPath) !== undefined) return toldText(projection, pausing.statusPath)
+  if (valueAt(projection, pausing.statusPath) !== undefined) return statusPauseText(projection, pausing.statusPath)
   const value = textAt(projection, annotation(pausing.annotation)) ?? ''
-  return value === '' || value === 'false' ? undefined : `paused: ${shown(value, 200)}`
+  return value === '' || value === 'false' ? undefined : `paused: ${singleLine(value, 200)}`
 }
 
-function toldText(projection: Projection, at: Path): string {
+function statusPauseText(projection: Projection, at: Path): string {
   const [by, since, reason] = ['by', 'since', 'reason'].map((key) => textAt(projection, [...at, key]))
   const why = reason === undefined || reason === 'true' || reason.startsWith('parent:') ? '' : `: ${reason}`
-  return shown(`paused by ${by ?? 'somebody'}${since === undefined ? '' : ` since ${since}`}${why}`, 400)
+  return singleLine(`paused by ${by ?? 'somebody'}${since === undefined ? '' : ` since ${since}`}${why}`, 400)
 }
 
 function skippedText(value = ''): string | undefined {
   if (value.trim() === '' || value === 'false') return undefined
-  return `left out${value === 'true' ? '' : `: ${shown(value, 200)}`}`
+  return `left out${value === 'true' ? '' : `: ${singleLine(value, 200)}`}`
 }
 
-/** A sentence. */
-export function pauseTold(object: Asked): readonly string[] {
+/** As sentences. */
+export function pauseSentences(object: PausableObject): readonly string[] {
   const text = pausedText(object)
   if (text?.startsWith('left out') === true) return [`${nameOf(object)} is ${text} (pawl skip --undo).`]
   return text === undefined
@@ -56,15 +59,18 @@ export function pauseTold(object: Asked): readonly string[] {
     : [`${nameOf(object)} is ${text}; what it has not begun waits until it goes on (pawl resume).`]
 }
 
-// Whose turn has not come: what is asked for, and has not begun.
+// Objects with their newest jobs.
 
-type Asking = readonly { readonly object: ObjectRecord; readonly job: JobRecord | undefined }[]
+type ObjectsWithJobs = readonly { readonly object: ObjectRecord; readonly job: JobRecord | undefined }[]
 
 /** In level mode an object waits for its next pass, not for a job. */
 const JOB_CONTROLLERS = Object.entries(builtInRegistry.modes).flatMap(([name, mode]) => (mode === 'job' ? [name] : []))
 
-/** Of those that have no open job, which wait for their turn; by uid. */
-export async function readTurns(journal: JournalQueries, asking: Asking): Promise<ReadonlyMap<string, QueuePosition>> {
+/** The queue positions of objects without an open job, by uid. */
+export async function readQueuePositions(
+  journal: JournalQueries,
+  asking: ObjectsWithJobs,
+): Promise<ReadonlyMap<string, QueuePosition>> {
   const idle = asking.filter(({ object, job }) => !object.deleted && job?.outcome !== null)
   return await journal.waitingOf(
     JOB_CONTROLLERS,
@@ -72,12 +78,12 @@ export async function readTurns(journal: JournalQueries, asking: Asking): Promis
   )
 }
 
-/** In a few words. */
-export function turnText({ ahead }: QueuePosition): string {
+/** A few words. */
+export function queueText({ ahead }: QueuePosition): string {
   return ahead === 0 ? 'its turn' : `its turn, ${countOf(ahead)} before it`
 }
 
-export function turnTold(object: ObjectRecord, { due, ahead }: QueuePosition): string {
+export function queueSentence(object: ObjectRecord, { due, ahead }: QueuePosition): string {
   const before = `${ahead === 0 ? 'none' : countOf(ahead)} of its namespace ${ahead === 1 ? 'comes' : 'come'} before it`
   return `${nameOf(object)} waits for its turn since ${due.toISOString()}: ${before}, and namespaces take turns.`
 }
@@ -86,8 +92,12 @@ function countOf(ahead: number): string {
   return ahead >= MOST_AHEAD ? `${MOST_AHEAD} or more` : String(ahead)
 }
 
-/** Of a job's own run. */
-export function unbegunTold(object: ObjectRecord, job: JobRecord, run: RunRecord | undefined): readonly string[] {
+/** For a job with its own run that no worker has started. */
+export function notStartedSentences(
+  object: ObjectRecord,
+  job: JobRecord,
+  run: RunRecord | undefined,
+): readonly string[] {
   if (job.outcome !== null || run === undefined || run.passes > 0) return []
   return [
     `${nameOf(object)} waits for its turn: its run was started ${job.startedAt.toISOString()}, and no worker has begun it yet.`,

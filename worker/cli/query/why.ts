@@ -1,4 +1,4 @@
-// The command `pawl why`: what led to the job of an object, and what it waits for.
+// The command `pawl why`: explains what triggered the job of an object, what the job did, and what it waits for.
 
 import type { Command } from 'commander'
 
@@ -6,20 +6,20 @@ import type { ObjectRecord } from '../../../activities/journal/read/object-queri
 import { groupKindOf, groupKindText, writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { builtInRegistry } from '../../server/registry.ts'
-import { readLive, type HandWrite, handWriteAt } from '../live-objects.ts'
-import { asPerson, type PersonFlags } from '../user.ts'
+import { readLive, type ForeignWrite, foreignWriteAt } from '../live-objects.ts'
+import { withUserClient, type UserFlags } from '../user.ts'
 import { type PageFlags, runPage, UI_OPTION } from '../temporal-address.ts'
-import { errorAbove, keyOf, pathToBottom, reasonsOf, type Surroundings } from './root-cause.ts'
-import { pauseTold, readTurns, turnTold, unbegunTold } from './waiting.ts'
+import { parentErrorIn, keyOf, pathToRootCause, reasonsOf, type RootCauseContext } from './root-cause.ts'
+import { pauseSentences, readQueuePositions, queueSentence, notStartedSentences } from './waiting.ts'
 import { actionName, type Cause, readCauses } from './causes.ts'
 import { findJob } from './find-object.ts'
 import { isOpen, type JobNode, readJobTree } from './job-tree.ts'
 import { JOB_OPTION, objectCommand } from './object-command.ts'
-import type { Asked } from './open-journal.ts'
-import { storyText, tellWhy } from './why-text.ts'
+import type { JournalSession } from './open-journal.ts'
+import { explanationText, explainJob } from './why-text.ts'
 import { deletionIn, nameOf } from './format.ts'
 
-interface WhyFlags extends PersonFlags, PageFlags {
+interface WhyFlags extends UserFlags, PageFlags {
   readonly job?: string
   readonly output: 'text' | 'json'
 }
@@ -35,43 +35,43 @@ export function whyCommand(): Command {
   })
 }
 
-async function why(asked: Asked, words: readonly string[], flags: WhyFlags): Promise<string> {
+async function why(journal: JournalSession, words: readonly string[], flags: WhyFlags): Promise<string> {
   const { job: jobID, output } = flags
-  const { object, job } = await findJob(asked, words, jobID)
-  const path = pathToBottom(await readJobTree(asked, object, job))
-  const bottom = path.at(-1)
-  const events = await asked.eventsOf(object.uid, 1)
+  const { object, job } = await findJob(journal, words, jobID)
+  const path = pathToRootCause(await readJobTree(journal, object, job))
+  const cause = path.at(-1)
+  const events = await journal.eventsOf(object.uid, 1)
   const isHosted = job?.cause === 'hosted'
-  const run = job === undefined || isHosted ? undefined : await asked.runOf(job.workflowID)
-  const causes = await readCauses(asked, object, job)
-  const chapters = tellWhy({
+  const run = job === undefined || isHosted ? undefined : await journal.runOf(job.workflowID)
+  const causes = await readCauses(journal, object, job)
+  const chapters = explainJob({
     causes,
-    byHand: await handWrites(causes, flags),
-    // A run that hosts many writes for all of them: of a hosted object only what was written to it.
-    writes: job === undefined ? [] : await asked.writesOf(job.workflowID, isHosted ? actionName(object) : undefined),
+    byHand: await foreignWrites(causes, flags),
+    // A run writes for all objects that it hosts; for a hosted object only the writes to this object count.
+    writes: job === undefined ? [] : await journal.writesOf(job.workflowID, isHosted ? actionName(object) : undefined),
     passes: run?.passes,
     page: await runPage(flags, run),
     newest: events.at(-1),
     path,
     now: new Date(),
-    turns: [
-      ...path.flatMap((node) => pauseTold(node.object)),
-      ...(await turnsOf(asked, path)),
-      ...(job === undefined ? [] : unbegunTold(object, job, run)),
+    queueSentences: [
+      ...path.flatMap((node) => pauseSentences(node.object)),
+      ...(await queueSentences(journal, path)),
+      ...(job === undefined ? [] : notStartedSentences(object, job, run)),
     ],
     reasons:
-      bottom === undefined
+      cause === undefined
         ? []
         : [
-            ...reasonsOf(bottom, await around(asked, bottom, errorAbove(path))),
-            ...(await deletionEvents(bottom.object, flags)),
+            ...reasonsOf(cause, await rootCauseContext(journal, cause, parentErrorIn(path))),
+            ...(await deletionEvents(cause.object, flags)),
           ],
   })
-  return output === 'json' ? `${writeJson(chapters, 2)}\n` : storyText(chapters)
+  return output === 'json' ? `${writeJson(chapters, 2)}\n` : explanationText(chapters)
 }
 
-/** With the rights of the person: the journal has no field managers. */
-async function handWrites(causes: readonly Cause[], flags: PersonFlags): Promise<ReadonlyMap<string, HandWrite>> {
+/** Read from the API server with the user's permissions: the journal has no field managers. */
+async function foreignWrites(causes: readonly Cause[], flags: UserFlags): Promise<ReadonlyMap<string, ForeignWrite>> {
   const apis = new Map(
     [...builtInRegistry.controllers.values()].map(({ target }) => [groupKindText(groupKindOf(target)), target]),
   )
@@ -85,7 +85,7 @@ async function handWrites(causes: readonly Cause[], flags: PersonFlags): Promise
   return new Map(
     foreign.flatMap(({ uid, at }) => {
       const object = live.objects.get(uid)
-      const found = object && handWriteAt(object.metadata, at)
+      const found = object && foreignWriteAt(object.metadata, at)
       return found === undefined ? [] : [[uid, found]]
     }),
   )
@@ -93,13 +93,12 @@ async function handWrites(causes: readonly Cause[], flags: PersonFlags): Promise
 
 const MAX_EVENTS = 2
 
-/** The newest Events of an object that is being deleted: its controllers explain there what the deletion waits for. */
-async function deletionEvents(object: ObjectRecord, flags: PersonFlags): Promise<readonly string[]> {
+/** The newest Events of an object that is being deleted; controllers explain there what the deletion waits for. */
+async function deletionEvents(object: ObjectRecord, flags: UserFlags): Promise<readonly string[]> {
   if (object.deleted || deletionIn(object.projection) === undefined) return []
   try {
-    // Most answers need no Events.
     const { newestEvents } = await import('../live-objects.ts')
-    return await asPerson(flags, async (kube) => {
+    return await withUserClient(flags, async (kube) => {
       const events = await newestEvents(kube, object, MAX_EVENTS)
       return events.map((event) => `Event ${event}`)
     })
@@ -109,30 +108,34 @@ async function deletionEvents(object: ObjectRecord, flags: PersonFlags): Promise
   }
 }
 
-async function turnsOf(asked: Asked, path: readonly JobNode[]): Promise<readonly string[]> {
-  const turns = await readTurns(asked, path)
+async function queueSentences(journal: JournalSession, path: readonly JobNode[]): Promise<readonly string[]> {
+  const turns = await readQueuePositions(journal, path)
   return path.flatMap(({ object }) => {
     const turn = turns.get(object.uid)
-    return turn === undefined ? [] : [turnTold(object, turn)]
+    return turn === undefined ? [] : [queueSentence(object, turn)]
   })
 }
 
 const MOST_LOOKED_FOR = 20
 
-async function around(asked: Asked, node: JobNode, above: string | undefined): Promise<Surroundings> {
+async function rootCauseContext(
+  journal: JournalSession,
+  node: JobNode,
+  above: string | undefined,
+): Promise<RootCauseContext> {
   const { job, awaited, object } = node
-  const there = new Set<string>()
+  const existing = new Set<string>()
   for (const one of awaited.slice(0, MOST_LOOKED_FOR)) {
-    const [first] = await asked.objectsNamed(one)
-    if (first !== undefined && !first.deleted) there.add(keyOf(one))
+    const [first] = await journal.objectsNamed(one)
+    if (first !== undefined && !first.deleted) existing.add(keyOf(one))
   }
-  if (job === undefined || !isOpen(node)) return { there, wake: undefined, attempt: 0, above }
-  const wake = await asked.wakeOf(job.controller, object.uid)
-  const run = await asked.runOf(job.workflowID)
+  if (job === undefined || !isOpen(node)) return { existing: existing, wake: undefined, attempt: 0, parentError: above }
+  const wake = await journal.wakeOf(job.controller, object.uid)
+  const run = await journal.runOf(job.workflowID)
   return {
-    there,
+    existing: existing,
     wake: wake === undefined ? undefined : `${wake.due.toISOString()} (${wake.cause})`,
     attempt: run?.attempt ?? 0,
-    above,
+    parentError: above,
   }
 }

@@ -1,17 +1,18 @@
-// `pawl replay --against`: past runs once more with the workflows of this build and of another one, side by side.
+// `pawl replay --against`: replays past runs with this build and with another build, and compares them. Pure except for
+// the replays.
 
 import { compare, type Comparison, type Difference, type Change } from './compare-runs.ts'
 import type { RecordedRun } from './load.ts'
 import { type Recording, recordRuns } from './record.ts'
 import { writeJson } from '../../../workflows/kit/index.ts'
-import { type Paint, shown } from '../query/format.ts'
+import { type Paint, singleLine } from '../query/format.ts'
 
-/** A run to try; `name` is for people. */
+/** A run to replay; `name` is for display. */
 export interface PastJob extends RecordedRun {
   readonly name: string
 }
 
-/** What runs of an ID wrote, as far as the journal, or the file, still has it. */
+/** The writes of a run in the journal or in the exported file. */
 export type WritesOf = (workflowId: string) => Promise<readonly MadeWrite[]> | readonly MadeWrite[]
 
 export interface Trial {
@@ -19,40 +20,40 @@ export interface Trial {
   readonly comparison: Comparison
 }
 
-/** Gate of an upgrade. */
+/** The result for all runs. */
 export interface Verdict {
   readonly trials: readonly Trial[]
   readonly same: number
   readonly differ: number
-  /** The other build cannot go on with them. */
+  /** Runs that the other build cannot replay. */
   readonly part: number
-  /** This build cannot replay them itself. */
+  /** Runs that this build cannot replay. */
   readonly unknown: number
-  /** What differs, in how many jobs; what most have first. */
+  /** The differences by kind and number of jobs, the most frequent first. */
   readonly kinds: readonly { readonly what: string; readonly jobs: number }[]
 }
 
-/** The workflows to try them with. */
+/** The workflow bundles of both builds. */
 interface Builds {
   readonly base: string
   readonly other: string
   readonly payloadKeyPath: string | undefined
 }
 
-// Recordings of so many runs are in memory together.
+// Number of recordings in memory at a time.
 const MOST_TOGETHER = 50
 
-export async function tryRuns(
+export async function compareBuilds(
   { base, other, payloadKeyPath }: Builds,
   jobs: AsyncIterable<PastJob> | Iterable<PastJob>,
   writesOf: WritesOf,
 ): Promise<readonly Trial[]> {
   const trials: Trial[] = []
   for await (const some of inGroups(jobs)) {
-    const lefts = await recorded(base, payloadKeyPath, some)
-    const rights = await recorded(other, payloadKeyPath, some)
+    const baseRecordings = await replayAll(base, payloadKeyPath, some)
+    const otherRecordings = await replayAll(other, payloadKeyPath, some)
     for (const [index, { name }] of some.entries()) {
-      const [left, right] = [lefts[index], rights[index]]
+      const [left, right] = [baseRecordings[index], otherRecordings[index]]
       if (left !== undefined && right !== undefined)
         trials.push({ name, comparison: await withWrites(compare(left, right), writesOf) })
     }
@@ -64,14 +65,14 @@ async function withWrites(comparison: Comparison, writesOf: WritesOf): Promise<C
   const { workflowId, differences } = comparison
   if (!differences.some(({ kind }) => kind === 'write')) return comparison
   const writes = await writesOf(workflowId)
-  const told = differences.map((one) => {
-    const made = madeBy(one, writes)
+  const differing = differences.map((one) => {
+    const made = writesOfCall(one, writes)
     return made.length === 0 ? one : { ...one, made }
   })
-  return { ...comparison, differences: told }
+  return { ...comparison, differences: differing }
 }
 
-async function recorded(code: string, payloadKeyPath: string | undefined, runs: readonly PastJob[]) {
+async function replayAll(code: string, payloadKeyPath: string | undefined, runs: readonly PastJob[]) {
   const found: Recording[] = []
   for await (const recording of recordRuns({ code, payloadKeyPath }, runs)) found.push(recording)
   return found
@@ -102,30 +103,30 @@ function kindsOf(trials: readonly Trial[]): Verdict['kinds'] {
   return [...jobs].map(([what, count]) => ({ what, jobs: count })).toSorted((left, right) => right.jobs - left.jobs)
 }
 
-/** Without the job's own names and values. */
+/** The difference without names and values of the job. */
 function whatDiffers({ kind, name, how, changes }: Difference): readonly string[] {
   if (how === 'more') return [`${kind} ${name}: only the other build does it`]
   if (how === 'less') return [`${kind} ${name}: only this build does it`]
   return changes.map(({ field }) => `${kind} ${name}: another ${field.replaceAll(/\[\d+\]/g, '[]') || 'input'}`)
 }
 
-/** 0: nothing differs; 3: something does; 4: nothing was compared, or not all that should have been. */
+/** 0: no difference; 3: at least one difference; 4: nothing was compared, or not everything. */
 export function exitCodeOf({ trials, differ, part, unknown }: Verdict): number {
   if (differ + part > 0) return 3
   return unknown > 0 || trials.length === 0 ? 4 : 0
 }
 
-// What a trial of another build came to, for people. Pure.
+// Limits of the text output.
 
 const MOST_JOBS = 10
 const MOST_DIFFERENCES = 6
 const MOST_CHANGES = 5
 const MOST_KINDS = 15
 
-/** @param notes what is not compared, and which jobs there was no history of. */
+/** @param notes parts that are not compared, and jobs without a history. */
 export function verdictText(verdict: Verdict, notes: readonly string[], paint: Paint): string {
   const { trials, same, differ, part, unknown, kinds } = verdict
-  const told = trials.filter(({ comparison }) => comparison.verdict !== 'same')
+  const differing = trials.filter(({ comparison }) => comparison.verdict !== 'same')
   return [
     `${trials.length} ${trials.length === 1 ? 'run' : 'runs'} replayed with both builds\n`,
     ...[
@@ -136,28 +137,28 @@ export function verdictText(verdict: Verdict, notes: readonly string[], paint: P
     ]
       .filter(([count]) => count > 0)
       .map(([count, what, colour]) => `${String(count).padStart(6)} ${paint(colour, what)}\n`),
-    ...notes.map((note) => `${paint('yellow', 'note')} ${shown(note, 2000)}\n`),
+    ...notes.map((note) => `${paint('yellow', 'note')} ${singleLine(note, 2000)}\n`),
     ...(kinds.length === 0 ? [] : ['\nin how many runs what differs\n']),
-    ...kinds.slice(0, MOST_KINDS).map(({ what, jobs }) => `${String(jobs).padStart(6)} ${shown(what, 300)}\n`),
+    ...kinds.slice(0, MOST_KINDS).map(({ what, jobs }) => `${String(jobs).padStart(6)} ${singleLine(what, 300)}\n`),
     ...rest(kinds.length, MOST_KINDS),
-    ...told.slice(0, MOST_JOBS).map((trial) => trialText(trial, paint)),
-    ...rest(told.length, MOST_JOBS),
+    ...differing.slice(0, MOST_JOBS).map((trial) => trialText(trial, paint)),
+    ...rest(differing.length, MOST_JOBS),
   ].join('')
 }
 
-function rest(count: number, told: number, indent = ''): readonly string[] {
-  return count > told ? [`${indent}and ${count - told} more; -o json has all\n`] : []
+function rest(count: number, differing: number, indent = ''): readonly string[] {
+  return count > differing ? [`${indent}and ${count - differing} more; -o json has all\n`] : []
 }
 
 function trialText({ name, comparison }: Trial, paint: Paint): string {
   const { verdict, differences, error, workflowId } = comparison
   const words = { same: 'the same', differs: 'differs', parts: 'parts', unknown: 'not compared' }
   return [
-    `\n${paint('bold', shown(name))}: ${paint(verdict === 'unknown' ? 'yellow' : 'red', words[verdict])}\n`,
-    `  ${paint('dim', shown(workflowId))}\n`,
+    `\n${paint('bold', singleLine(name))}: ${paint(verdict === 'unknown' ? 'yellow' : 'red', words[verdict])}\n`,
+    `  ${paint('dim', singleLine(workflowId))}\n`,
     ...differences.slice(0, MOST_DIFFERENCES).map((one) => differenceText(one)),
     ...rest(differences.length, MOST_DIFFERENCES, '  '),
-    ...(error === undefined ? [] : [`  ${shown(errorText(verdict, error), 1000)}\n`]),
+    ...(error === undefined ? [] : [`  ${singleLine(errorText(verdict, error), 1000)}\n`]),
   ].join('')
 }
 
@@ -175,10 +176,10 @@ const HOW: Readonly<Record<Difference['how'], string>> = {
 
 function differenceText({ pass, kind, name, object, how, changes, made = [] }: Difference): string {
   const of = object === undefined ? '' : ` of ${object}`
-  const lines = changes.slice(0, MOST_CHANGES).map((change) => `    ${shown(changeText(change), 400)}\n`)
-  const then = made.slice(0, MOST_CHANGES).map((write) => `    wrote then: ${shown(write, 300)}\n`)
+  const lines = changes.slice(0, MOST_CHANGES).map((change) => `    ${singleLine(changeText(change), 400)}\n`)
+  const then = made.slice(0, MOST_CHANGES).map((write) => `    wrote then: ${singleLine(write, 300)}\n`)
   return [
-    `  pass ${pass}  ${kind.padEnd(8)}  ${shown(`${name}${of}${HOW[how]}`, 300)}\n`,
+    `  pass ${pass}  ${kind.padEnd(8)}  ${singleLine(`${name}${of}${HOW[how]}`, 300)}\n`,
     ...[...lines, ...rest(changes.length, MOST_CHANGES, '    ')],
     ...[...then, ...rest(made.length, MOST_CHANGES, '    ')],
   ].join('')
@@ -189,12 +190,10 @@ function changeText({ field, from, to }: Change): string {
 }
 
 function valueText(value: unknown): string {
-  return value === undefined ? '(none)' : shown(typeof value === 'string' ? value : writeJson(value), 160)
+  return value === undefined ? '(none)' : singleLine(typeof value === 'string' ? value : writeJson(value), 160)
 }
 
-// What the calls that differ wrote at the time, as the journal has it: the answer to whose writes an upgrade would change. Pure.
-
-/** A write of a run, as both the journal and the file of an export have it. */
+/** A write of a run, from the journal or from an exported file. */
 export interface MadeWrite {
   readonly pass: number
   readonly step: string
@@ -202,7 +201,7 @@ export interface MadeWrite {
   readonly verb: string
 }
 
-/** Calls whose writes have other names in the journal than they have. */
+/** Activities whose writes have other step names in the journal. */
 const STEPS: Readonly<Record<string, readonly string[]>> = {
   startInstallation: ['beginJob', 'adoptInstallation'],
   deployMockItems: ['deployMockItems', 'exportMockItems', 'endRefusedItems'],
@@ -210,8 +209,8 @@ const STEPS: Readonly<Record<string, readonly string[]>> = {
   writeLevelStatus: ['status'],
 }
 
-/** Of a call that writes, `patch Widget/default/one`; of what did not happen then, none. */
-export function madeBy({ kind, how, name, pass }: Difference, writes: readonly MadeWrite[]): readonly string[] {
+/** The writes of a call, as `patch Widget/default/one`; empty if the call did not happen in the recorded run. */
+export function writesOfCall({ kind, how, name, pass }: Difference, writes: readonly MadeWrite[]): readonly string[] {
   if (kind !== 'write' || how === 'more') return []
   const steps = STEPS[name] ?? [name, name.replace(/Level$/, '')]
   const own = writes.filter((write) => write.pass === pass && steps.includes(write.step))

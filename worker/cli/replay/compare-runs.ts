@@ -1,30 +1,36 @@
-// What two builds do over one history, side by side: which decisions of plans and which calls differ, pass by pass. Pure. Source: docs/adr/0050.
+// Compares what two builds do with one history: the decisions of plans and the activity calls, pass by pass. Pure.
+// Source: docs/adr/0050.
 //
-//   C1. Both builds hear the same answers: those of the history. After a difference the world would have answered otherwise, so the first one of a run
-//       counts, and what follows in the same pass may be its consequence. The next pass begins with what was seen.
-//   C2. Where the other build stops, it was given the answer to another question: what it did from its first other question on is nothing that it would do.
-//   C3. A call is compared with its whole input. What an activity makes of that, and of what it reads itself, is in no history.
-//   C4. A build that is older than the telling of passes is compared by its calls.
+//   C1. Both builds get the recorded answers. After a difference the real answers would differ, so the first difference
+//       of a run counts; later differences of the same pass may be its consequences. The next pass starts from the
+//       recorded observation.
+//   C2. When the other build stops with a nondeterminism error, its calls after the first different call are ignored,
+//       because they received answers to other calls.
+//   C3. A call is compared by its whole input. An activity's own reads and writes are in no history.
+//   C4. A build that does not record passes is compared by its calls only.
 
 import type { ReplayEntry } from '../../../workflows/kit/index.ts'
 import { nameOf } from '../query/format.ts'
 import { entriesOfPasses } from './passes.ts'
 import type { Recording } from './record.ts'
 
-/** `decision`: a step of a plan, or the phase it is in. `write`: a call that may write. `look`: one that only reads. */
+/** `decision`: a step of a plan, or its phase. `write`: a call that may write. `look`: a call that only reads. */
 type DifferenceKind = 'decision' | 'write' | 'look' | 'timer' | 'end'
 
 export interface Difference {
-  /** Counts from 1; 0: before the first. */
+  /** Starts at 1; 0 is before the first pass. */
   readonly pass: number
   readonly kind: DifferenceKind
-  /** `triggerDeployItems`, with the object whose plan or call it is. */
+  /** The step or call, such as `triggerDeployItems`; `object` is the object of its plan. */
   readonly name: string
   readonly object: string | undefined
-  /** `more`: only the other build does it; `less`: only this one does; `other`: both, with other words or another input. */
+  /**
+   * `more`: only the other build does it; `less`: only this build does it; `other`: both do it with different inputs or
+   * results.
+   */
   readonly how: 'more' | 'less' | 'other'
   readonly changes: readonly Change[]
-  /** What the call wrote then, as the journal has it; absent: it has nothing of it. */
+  /** What the call wrote in the recorded run, from the journal; absent without rows. */
   readonly made?: readonly string[]
 }
 
@@ -32,16 +38,16 @@ export interface Comparison {
   readonly workflowId: string
   readonly verdict: 'same' | 'differs' | 'parts' | 'unknown'
   readonly differences: readonly Difference[]
-  /** `parts`: why the other build cannot go on with the run. `unknown`: why this build cannot. */
+  /** `parts`: why the other build cannot replay the run. `unknown`: why this build cannot. */
   readonly error?: string | undefined
 }
 
-/** One thing that a run did. */
+/** One decision or call of a run. */
 interface Act {
   readonly kind: DifferenceKind
   readonly name: string
   readonly object: string | undefined
-  /** What has to be the same. */
+  /** Must be equal in both builds. */
   readonly content: unknown
 }
 
@@ -51,24 +57,24 @@ export function compare(base: Recording, other: Recording): Comparison {
   const tellsPasses = [base, other].every(({ entries }) => entries.some(({ told }) => told === 'pass'))
   const [left, right] = [passActs(base.entries, tellsPasses), passActs(other.entries, tellsPasses)]
   const count = Math.max(left.length, right.length)
-  const pairs = Array.from({ length: count }, (_, index) => aligned(left[index] ?? [], right[index] ?? []))
-  const told = pairs.flatMap((own, index) => own.map((pair) => ({ pass: index + 1, pair })))
+  const pairs = Array.from({ length: count }, (_, index) => alignActs(left[index] ?? [], right[index] ?? []))
+  const numbered = pairs.flatMap((own, index) => own.map((pair) => ({ pass: index + 1, pair })))
   if (other.error !== undefined)
-    return { workflowId, verdict: 'parts', differences: differencesIn(untilTheyPart(told)), error: other.error }
-  const differences = differencesIn(told)
+    return { workflowId, verdict: 'parts', differences: differencesIn(untilDivergence(numbered)), error: other.error }
+  const differences = differencesIn(numbered)
   return { workflowId, verdict: differences.length === 0 ? 'same' : 'differs', differences }
 }
 
-/** Of each pass what it did, in order; of builds of which one tells no passes (C4) the calls alone. */
+/** The acts of each pass, in order; only the calls if one build does not record passes (C4). */
 function passActs(entries: readonly ReplayEntry[], tellsPasses: boolean): readonly (readonly Act[])[] {
-  const toActs = actsOf()
+  const toActs = createActReader()
   return tellsPasses
     ? entriesOfPasses(entries).map((own) => own.flatMap(toActs))
-    : byTheirCalls(entries).map((own) => own.flatMap(toActs).filter(({ kind }) => kind !== 'decision'))
+    : groupByCalls(entries).map((own) => own.flatMap(toActs).filter(({ kind }) => kind !== 'decision'))
 }
 
-/** Each call says in its input of which pass it is; what does not is of the pass before. */
-function byTheirCalls(entries: readonly ReplayEntry[]): readonly (readonly ReplayEntry[])[] {
+/** The input of a call contains its pass; other entries belong to the previous pass. */
+function groupByCalls(entries: readonly ReplayEntry[]): readonly (readonly ReplayEntry[])[] {
   const passes: ReplayEntry[][] = []
   let current = 1
   for (const entry of entries) {
@@ -85,8 +91,8 @@ function byTheirCalls(entries: readonly ReplayEntry[]): readonly (readonly Repla
   return passes
 }
 
-/** A plan names its object when it begins. */
-function actsOf(): (entry: ReplayEntry) => readonly Act[] {
+/** Later entries refer to the object that the plan's first entry names. */
+function createActReader(): (entry: ReplayEntry) => readonly Act[] {
   const objects = new Map<number, string | undefined>()
   return (entry) => {
     switch (entry.told) {
@@ -103,7 +109,7 @@ function actsOf(): (entry: ReplayEntry) => readonly Act[] {
         const { name, input } = entry
         const { subject } = (input ?? {}) as { readonly subject?: Parameters<typeof nameOf>[0] }
         const object = subject && nameOf(subject)
-        return [{ kind: isLook(name) ? 'look' : 'write', name, object, content: input }]
+        return [{ kind: isRead(name) ? 'look' : 'write', name, object, content: input }]
       }
       case 'timer':
         return [{ kind: 'timer', name: 'timer', object: undefined, content: { ms: entry.ms } }]
@@ -119,18 +125,18 @@ function actsOf(): (entry: ReplayEntry) => readonly Act[] {
 
 const LOOKS = /^(?:observe|refresh|look|await|take[A-Z])/
 
-/** Calls that only read, by how they are named: whatever else there is may write. */
-function isLook(name: string): boolean {
+/** True for activities that only read, by their names; all other activities may write. */
+function isRead(name: string): boolean {
   return LOOKS.test(name)
 }
 
-interface Told {
+interface PassPair {
   readonly pass: number
   readonly pair: Pair
 }
 
-function differencesIn(told: readonly Told[]): readonly Difference[] {
-  return told.flatMap(({ pass, pair: [old, now] }): readonly Difference[] => {
+function differencesIn(pairs: readonly PassPair[]): readonly Difference[] {
+  return pairs.flatMap(({ pass, pair: [old, now] }): readonly Difference[] => {
     const { kind, name, object } = old ?? now ?? NOTHING
     const about = { pass, kind, name, object }
     if (old === undefined) return [{ ...about, how: 'more', changes: [] }]
@@ -142,14 +148,14 @@ function differencesIn(told: readonly Told[]): readonly Difference[] {
 
 const NOTHING: Act = { kind: 'end', name: '', object: undefined, content: undefined }
 
-/** C2: up to what the server was asked for otherwise, with what it was asked for in its place. */
-function untilTheyPart(told: readonly Told[]): readonly Told[] {
-  const first = told.findIndex(({ pair }) => isCommand(pair) && pair.includes(undefined))
-  // It threw before it came to ask for anything.
-  if (first < 0) return told.slice(0, told.findLastIndex(({ pair: [, now] }) => now !== undefined) + 1)
-  const side = told[first]?.pair[0] === undefined ? 1 : 0
-  const instead = told.slice(first + 1).find(({ pair }) => isCommand(pair) && pair[side] === undefined)
-  return [...told.slice(0, first + 1), ...(instead === undefined ? [] : [instead])]
+/** C2: the acts up to the first different call, and the call that takes its place. */
+function untilDivergence(pairs: readonly PassPair[]): readonly PassPair[] {
+  const first = pairs.findIndex(({ pair }) => isCommand(pair) && pair.includes(undefined))
+  // The build failed before it made another call.
+  if (first < 0) return pairs.slice(0, pairs.findLastIndex(({ pair: [, now] }) => now !== undefined) + 1)
+  const side = pairs[first]?.pair[0] === undefined ? 1 : 0
+  const instead = pairs.slice(first + 1).find(({ pair }) => isCommand(pair) && pair[side] === undefined)
+  return [...pairs.slice(0, first + 1), ...(instead === undefined ? [] : [instead])]
 }
 
 function isCommand([old, now]: Pair): boolean {
@@ -159,8 +165,8 @@ function isCommand([old, now]: Pair): boolean {
 
 type Pair = readonly [Act | undefined, Act | undefined]
 
-/** The longest common course of both, by what is done to which object; what one of them has more stands alone. */
-function aligned(left: readonly Act[], right: readonly Act[]): readonly Pair[] {
+/** The longest common subsequence of both lists, by kind, name and object; other acts stand alone. */
+function alignActs(left: readonly Act[], right: readonly Act[]): readonly Pair[] {
   const isSame = (one: Act | undefined, two: Act | undefined) =>
     one !== undefined &&
     two !== undefined &&
@@ -182,7 +188,7 @@ function aligned(left: readonly Act[], right: readonly Act[]): readonly Pair[] {
   return pairs
 }
 
-/** Of each pair of rests how long their longest common course is. */
+/** Lengths of the longest common subsequences of all suffixes. */
 function commonLengths<T>(left: readonly T[], right: readonly T[], isSame: (one: T, two: T) => boolean) {
   const lengths = Array.from({ length: left.length + 1 }, () => new Uint16Array(right.length + 1))
   for (let at = left.length - 1; at >= 0; at--)
@@ -195,17 +201,17 @@ function commonLengths<T>(left: readonly T[], right: readonly T[], isSame: (one:
   return lengths
 }
 
-// Which fields of two values of JSON differ. Pure.
+// A changed field of two JSON values.
 
 export interface Change {
-  /** `change.lastError.reason`; empty for the whole. */
+  /** `change.lastError.reason`; empty for the whole value. */
   readonly field: string
-  /** Undefined: it is not there. */
+  /** Undefined if the field is absent. */
   readonly from: unknown
   readonly to: unknown
 }
 
-/** In the order of their names; a list that differs in its length is told as a whole. */
+/** Sorted by name; lists of different lengths are one change. */
 export function changedFields(from: unknown, to: unknown, field = ''): readonly Change[] {
   if (Array.isArray(from) && Array.isArray(to)) {
     if (from.length !== to.length) return [{ field, from, to }]

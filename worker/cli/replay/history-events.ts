@@ -1,8 +1,9 @@
-// What a history says by itself, as JSON: whose it is, how it ends, and how much of it can be replayed. Pure.
+// Reads facts from a history in JSON: the run's IDs, its last event, its encryption keys, and its replayable part.
+// Pure.
 
 import type { ReplayEntry } from '../../../workflows/kit/index.ts'
 
-/** As `historyJson` gives it. */
+/** An event as `historyJson` returns it. */
 export type HistoryEvent = {
   readonly eventType?: string
 } & Readonly<Record<string, unknown>>
@@ -10,7 +11,7 @@ export type HistoryEvent = {
 const TASK = 'EVENT_TYPE_WORKFLOW_TASK_'
 const SIGNAL = 'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED'
 
-/** Without a last workflow task that has not ended: what the run does in it is not known yet. */
+/** The history without a last workflow task that has not completed, because its commands are not known yet. */
 export function replayable(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
   return events.slice(0, knownEnd(events))
 }
@@ -23,29 +24,29 @@ function knownEnd(events: readonly HistoryEvent[]): number {
 
 const SEALED_BY = /"encryption-key-id":"([\w+/=]*)"/g
 
-/** The names of the keys by which its payloads are sealed; none: anybody can read them. */
-export function sealedBy(events: readonly HistoryEvent[]): readonly string[] {
+/** The names of the keys that encrypt payloads; empty if no payload is encrypted. */
+export function encryptionKeysIn(events: readonly HistoryEvent[]): readonly string[] {
   const names = [...JSON.stringify(events).matchAll(SEALED_BY)].map(([, name]) => name ?? '')
   return [...new Set(names)].map((name) => Buffer.from(name, 'base64').toString())
 }
 
-/** How many signals have come since the last workflow task. */
+/** Number of signals since the last workflow task. */
 export function signalsAfter(events: readonly HistoryEvent[]): number {
   const done = events.findLastIndex(({ eventType }) => eventType === `${TASK}COMPLETED`)
   return events.slice(done + 1).filter(({ eventType }) => eventType === SIGNAL).length
 }
 
-/** `COMPLETED`, `FAILED`, `TERMINATED`, or what else the last event of a run is. */
+/** `COMPLETED`, `FAILED`, `TERMINATED`, or the type of the last event. */
 function lastEvent(events: readonly HistoryEvent[]): string {
   return (events.at(-1)?.eventType ?? '').replace('EVENT_TYPE_WORKFLOW_EXECUTION_', '')
 }
 
-/** Of the run, which its rows in the journal have, too; empty when the history does not say it. */
+/** The run ID, which rows of the journal contain too; empty if the history does not contain it. */
 export function runIDOf(events: readonly HistoryEvent[]): string {
   return startedWith(events, 'originalExecutionRunId')
 }
 
-/** Of the run that went on as this one; empty: none did. */
+/** The run ID before continue-as-new; empty if this is the first run. */
 export function runBefore(events: readonly HistoryEvent[]): string {
   return startedWith(events, 'continuedExecutionRunId')
 }
@@ -57,17 +58,17 @@ function startedWith(events: readonly HistoryEvent[], attribute: string): string
   return typeof value === 'string' ? value : ''
 }
 
-// How a job ended, in the word of its status: what its last pass wrote, or what the run's row in the journal was closed with. Pure.
+// Results of runs that an operator ended.
 
-const BY_HAND: Readonly<Record<string, string>> = {
+const ENDED_BY_OPERATOR: Readonly<Record<string, string>> = {
   TERMINATED: 'the run was terminated',
   CANCELED: 'the run was canceled',
   TIMED_OUT: 'the run timed out',
 }
 
-/** `Succeeded`, `Superseded`, `goes on`, or that the run was ended by others. */
+/** The phase of the job, such as `Succeeded` or `Superseded`, `goes on`, or how the run was ended. */
 export function howEnded(entries: readonly ReplayEntry[], events: readonly HistoryEvent[]): string {
-  const byHand = BY_HAND[lastEvent(events)]
+  const byHand = ENDED_BY_OPERATOR[lastEvent(events)]
   if (byHand !== undefined) return byHand
   const end = entries.findLast((entry) => entry.told === 'ended')
   if (end === undefined) return 'goes on'
@@ -75,7 +76,7 @@ export function howEnded(entries: readonly ReplayEntry[], events: readonly Histo
   return end.failure === undefined ? String(end.result) : (lastResult(entries) ?? end.failure.type)
 }
 
-/** What a run that failed was closed with. */
+/** The last status phase or run outcome that the run wrote. */
 function lastResult(entries: readonly ReplayEntry[]): string | undefined {
   const calls = entries.flatMap((entry) => (entry.told === 'call' ? [entry] : []))
   for (const { name, input } of calls.toReversed()) {

@@ -1,8 +1,9 @@
-// The replay of a run under a debugger: in a process of its own, which stops once the workflows' source is known and goes on when it is told to.
+// Replays a run under a debugger: a child process stops after the workflows are loaded, and continues when the debugger
+// resumes it.
 //
-//   I1. The inspector is open on a loopback address alone: whoever reaches it runs code as the user.
-//   I2. Nothing of the run is written to a file: history and code go through the channel of the process.
-//   I3. A run that is paused takes as long as it likes; no time-out of a workflow task ends it.
+//   I1. The inspector listens on a loopback address only, because a debugger can run code as the user.
+//   I2. History and code are sent over the IPC channel of the process and never written to files.
+//   I3. A paused run may take any time; no workflow task timeout ends it.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,25 +14,28 @@ import { modulePath } from '../../server/config.ts'
 import { onSignals } from '../../server/process.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { replayable } from './history-events.ts'
-import type { InspectorTold, RunsToInspect } from './inspected-process.ts'
+import type { InspectorMessage, RunsToInspect } from './inspected-process.ts'
 import { type CodeFlags, codeOf, type LoadedJob, type RecordedRun } from './load.ts'
-import { type RecordOptions, refuseSealed } from './record.ts'
+import { type RecordOptions, requireKeys } from './record.ts'
 
 const { History } = proto.temporal.api.history.v1
 
-export interface InspectAddress {
+interface InspectAddress {
   /** A loopback address. */
   readonly host: string
-  /** 0: a free one. */
+  /** 0 selects a free port. */
   readonly port: number
 }
 
 const HOST = '127.0.0.1'
-/** Where Chrome and VS Code look by themselves. */
+/** Chrome and VS Code use this port by default. */
 const PORT = 9229
 const LOOPBACK = [HOST, 'localhost', '[::1]', '::1']
 
-/** @param given the flag's value; `true` without one. @throws UsageError for what is no port, or no loopback address (I1). */
+/**
+ * @param given the flag's value; `true` without a value. @throws UsageError for an invalid port or another address
+ * (I1).
+ */
 export function parseInspectAddress(given: string | true): InspectAddress {
   if (given === true) return { host: HOST, port: PORT }
   const [, host = HOST, digits = ''] = /^(?:(.+):)?(\d{1,5})$/.exec(given) ?? []
@@ -45,7 +49,7 @@ export function parseInspectAddress(given: string | true): InspectAddress {
   return { host: host.replace(/[[\]]/g, ''), port }
 }
 
-/** `pawl replay --inspect`. @throws an Error when the job went another way than its history. */
+/** `pawl replay --inspect`. @throws an Error if the replay differs from the history. */
 export async function inspectJob(
   job: LoadedJob,
   flags: CodeFlags & { readonly inspect: string | true },
@@ -53,7 +57,7 @@ export async function inspectJob(
 ): Promise<void> {
   const address = parseInspectAddress(flags.inspect)
   const runs = [...job.earlier, job]
-  for (const run of runs) refuseSealed(run, payloadKeyPath)
+  for (const run of runs) requireKeys(run, payloadKeyPath)
   const code = await codeOf(flags)
   const problem = await replayInspected(runs, { code, payloadKeyPath }, address, (line) =>
     process.stdout.write(`${line}\n`),
@@ -63,17 +67,17 @@ export async function inspectJob(
 }
 
 /**
- * Replays the runs of a job under a debugger; resolves when all have been replayed, or one went wrong.
+ * Replays the runs of a job under a debugger; resolves after the last run or the first failure.
  *
- * @param tell is given what a person is to know, a line at a time.
- * @returns how the replay went wrong; undefined when it did not.
- * @throws when the inspector cannot be opened there, or the process ended before the replay did.
+ * @param print called with each line for the user.
+ * @returns the failure; undefined if all runs were replayed.
+ * @throws an Error if the inspector cannot listen, or the process ends before the replay does.
  */
 export async function replayInspected(
   runs: readonly RecordedRun[],
   { code, payloadKeyPath }: RecordOptions,
   address: InspectAddress,
-  tell: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<string | undefined> {
   const child = fork(modulePath('cli/replay/inspected-process.ts'), [], {
     serialization: 'advanced',
@@ -96,19 +100,19 @@ export async function replayInspected(
         else reject(error)
       })
     }),
-    endOf(child, (url) => howToAttach(url).forEach(tell)),
+    endOf(child, (url) => attachInstructions(url).forEach(print)),
   ])
   return end
 }
 
-/** How the replay went wrong, by what the process tells last. @throws what it failed with. */
+/** Returns the failure in the process's last message. @throws the error in that message. */
 async function endOf(child: ChildProcess, listening: (url: string) => void): Promise<string | undefined> {
-  let last: Exclude<InspectorTold, { told: 'listening' }> | undefined
-  child.on('message', (message: InspectorTold) => {
+  let last: Exclude<InspectorMessage, { told: 'listening' }> | undefined
+  child.on('message', (message: InspectorMessage) => {
     if (message.told === 'listening') listening(message.url)
     else last = message
   })
-  // A channel ends after the last that was told, which may come after the exit.
+  // The channel may deliver the last message after the exit event.
   const [exit] = await Promise.all([once(child, 'exit'), once(child, 'disconnect')])
   const [code, signal] = exit as [number | null, NodeJS.Signals | null]
   if (last === undefined) throw new Error(`the replay was ended by ${signal ?? `exit code ${code ?? 0}`}`)
@@ -116,10 +120,10 @@ async function endOf(child: ChildProcess, listening: (url: string) => void): Pro
   return last.problem
 }
 
-// Sources of workflows are TypeScript in a checkout; source maps are read by the debugger, not by Node.
+// Workflows are TypeScript in a checkout; the debugger reads the source maps.
 const EXEC_ARGV = ['--disable-warning=ExperimentalWarning']
 
-function howToAttach(url: string): string[] {
+function attachInstructions(url: string): string[] {
   const { host } = new URL(url)
   return [
     `The replay waits for a debugger at ${url}`,

@@ -1,22 +1,22 @@
-// The process in which a run is replayed under a debugger. Who starts it, and what it keeps to: inspect.ts.
+// The child process that replays runs under a debugger. inspect.ts starts it and lists its rules.
 
 import inspector from 'node:inspector'
 
 import { Worker } from '@temporalio/worker'
 import proto from '@temporalio/proto'
 
-import { quieten, type RecordOptions, replayError, replayOptions } from './record.ts'
+import { silenceSdkLogs, type RecordOptions, replayError, replayOptions } from './record.ts'
 
-/** What the process is given. */
+/** The input of the process. */
 export interface RunsToInspect extends RecordOptions {
-  /** Of one job, the earliest first; each history is a `History` of Temporal, encoded. */
+  /** The runs of one job, the earliest first; each history is an encoded `History` of Temporal. */
   readonly runs: readonly { readonly workflowId: string; readonly history: Uint8Array }[]
   readonly host: string
   readonly port: number
 }
 
-/** What it tells. */
-export type InspectorTold =
+/** The messages of the process. */
+export type InspectorMessage =
   | { readonly told: 'listening'; readonly url: string }
   | { readonly told: 'failed'; readonly why: string }
   | { readonly told: 'ended'; readonly problem: string | undefined }
@@ -27,51 +27,51 @@ process.title = 'pawl replay'
 process.once('message', (given: RunsToInspect) => {
   void main(given)
 })
-// Nobody is left to be told.
+// The parent process is gone.
 process.once('disconnect', () => process.exit(1))
 
 async function main(given: RunsToInspect): Promise<void> {
   try {
-    await open(given)
-    await tell({ told: 'ended', problem: await replay(given) })
+    await openInspector(given)
+    await sendMessage({ told: 'ended', problem: await replay(given) })
   } catch (error) {
-    await tell({ told: 'failed', why: error instanceof Error ? error.message : String(error) })
+    await sendMessage({ told: 'failed', why: error instanceof Error ? error.message : String(error) })
   }
-  // Else the process would wait until the debugger goes.
+  // Otherwise the process would wait until the debugger disconnects.
   inspector.close()
   process.exit()
 }
 
-/** Returns when a debugger has attached. */
-async function open({ host, port }: RunsToInspect): Promise<void> {
+/** Returns after a debugger has attached. */
+async function openInspector({ host, port }: RunsToInspect): Promise<void> {
   inspector.open(port, host)
   const url = inspector.url()
   if (url === undefined)
     throw new Error(`the debugger's port ${port} of ${host} cannot be opened; --inspect=0 takes one that is free`)
-  await tell({ told: 'listening', url })
+  await sendMessage({ told: 'listening', url })
   inspector.waitForDebugger()
 }
 
-/** @returns how the first that went wrong did. */
+/** @returns the error of the first run that failed. */
 async function replay(given: RunsToInspect): Promise<string | undefined> {
-  quieten()
+  silenceSdkLogs()
   const runs = given.runs.map(({ workflowId, history }) => ({ workflowId, history: History.decode(history) }))
-  for await (const { error } of Worker.runReplayHistories(replayOptions(given), stopped(runs)))
+  for await (const { error } of Worker.runReplayHistories(replayOptions(given), pausedBeforeFirst(runs)))
     if (error !== undefined) return replayError(error.message)
   return undefined
 }
 
 type Histories = readonly { readonly workflowId: string; readonly history: proto.temporal.api.history.v1.History }[]
 
-/** The replayer has compiled the workflows when it asks for a history, so that a debugger knows their sources. */
-function* stopped(histories: Histories): Iterable<Histories[number]> {
+/** The replayer requests a history after it compiled the workflows, so the debugger knows their sources. */
+function* pausedBeforeFirst(histories: Histories): Iterable<Histories[number]> {
   // Set breakpoints in the sources of workflows/, then resume.
   debugger
   yield* histories
 }
 
-/** Resolves when it is sent: nothing is while the process is paused. */
-async function tell(message: InspectorTold): Promise<void> {
+/** Resolves when the message is sent; a paused process sends nothing. */
+async function sendMessage(message: InspectorMessage): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     process.send?.(message, undefined, undefined, (error) => {
       if (error === null) resolve()

@@ -1,6 +1,6 @@
-// What the journal has of a job, as rows of its tables in JSON (`pawl journal export`): what a replay tells of them. Pure.
+// Converts the journal's rows of a job, as `pawl journal export` writes them, to typed values. Pure.
 
-export interface RowOfJob {
+interface RowOfJob {
   readonly controller: string
   readonly namespace: string
   readonly name: string
@@ -10,7 +10,7 @@ export interface RowOfJob {
   readonly finishedAt: Date | undefined
 }
 
-/** A write that a pass has made, and what the server answered. */
+/** A write of a pass, with the API server's answer. */
 export interface RowOfWrite {
   readonly runID: string
   readonly pass: number
@@ -19,7 +19,7 @@ export interface RowOfWrite {
   readonly verb: string
   readonly fieldManager: string
   readonly version: number | undefined
-  /** As the journal has it: `code` and `message`. */
+  /** `code` and `message` of the stored error. */
   readonly error: string | undefined
   readonly tookMs: number | undefined
 }
@@ -30,7 +30,7 @@ export interface RowOfEvent {
   readonly object: string
   readonly version: number
   readonly type: string
-  /** Workflow ID of the run that wrote it; undefined: somebody else. */
+  /** Workflow ID of the run that wrote the version; undefined for other clients. */
   readonly writer: string | undefined
   readonly phase: string | undefined
 }
@@ -39,15 +39,15 @@ export interface JobRows {
   readonly job: RowOfJob | undefined
   readonly writes: readonly RowOfWrite[]
   readonly events: readonly RowOfEvent[]
-  /** Tables that have more rows than were taken. */
+  /** Tables with more rows than the export contains. */
   readonly cut: readonly string[]
-  /** So many rows are about objects that the asker may not see. */
+  /** Number of rows about objects that the user may not see. */
   readonly unseen: number
 }
 
 type Cells = Readonly<Record<string, unknown>>
 
-/** @param given rows as the tables have them; times may be texts. */
+/** @param given rows of the tables; times may be texts. */
 export function jobRows(given: unknown): JobRows {
   const { job, writes, events, wokenBy, cut, unseen } = cellsOf(given)
   return {

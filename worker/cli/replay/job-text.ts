@@ -1,7 +1,7 @@
-// A replayed job for people: a head, and one page for each pass. Pure.
+// Formats a replayed job as text: a header, and one page per pass. Pure.
 
 import { describeTrace, type TracedStep } from '../../../workflows/kit/index.ts'
-import { between, colourOf, duration, type Paint, shown } from '../query/format.ts'
+import { formatSpan, colourOf, formatDuration, type Paint, singleLine } from '../query/format.ts'
 import type { RowOfWrite } from './job-rows.ts'
 import type { ReplayedCall, ReplayedPass, ReplayedPlan, SeenObject } from './passes.ts'
 import type { ReplayedJob } from './replayed-job.ts'
@@ -11,11 +11,11 @@ export function headText(
   paint: Paint,
 ): string {
   const count = `${passes.length} ${passes.length === 1 ? 'pass' : 'passes'}`
-  const job = jobID === '' ? '' : `, job ${shown(jobID)}`
+  const job = jobID === '' ? '' : `, job ${singleLine(jobID)}`
   return [
-    `${paint('bold', shown(object))}${job}: ${paint(colourOf(state), shown(state))}, ${count}\n`,
-    paint('dim', `run ${shown(workflowId)} (${shown(runID)})\n`),
-    ...notes.map((note) => `${paint('yellow', 'note')} ${shown(note, 2000)}\n`),
+    `${paint('bold', singleLine(object))}${job}: ${paint(colourOf(state), singleLine(state))}, ${count}\n`,
+    paint('dim', `run ${singleLine(workflowId)} (${singleLine(runID)})\n`),
+    ...notes.map((note) => `${paint('yellow', 'note')} ${singleLine(note, 2000)}\n`),
   ].join('')
 }
 
@@ -23,7 +23,7 @@ export function passText(one: ReplayedPass, last: number, paint: Paint): string 
   const { pass, at, until, wokenBy, plans, calls, writes, ended } = one
   const title = `pass ${pass} of ${last}`
   return [
-    `\n${paint('bold', title)}  ${at.toISOString()}, ${between(at, until)}\n`,
+    `\n${paint('bold', title)}  ${at.toISOString()}, ${formatSpan(at, until)}\n`,
     ...section('woken by', wokenBy),
     ...section('saw', seenBefore(calls).map(seenText)),
     ...plans.flatMap((plan) => planText(plan, paint)),
@@ -35,8 +35,8 @@ export function passText(one: ReplayedPass, last: number, paint: Paint): string 
       'writes',
       writes.map((write) => writeText(write, paint)),
     ),
-    ...section('came to', [cameTo(one)]),
-    ...(ended === undefined ? [] : section('ended', [paint(colourOf(ended), shown(ended))])),
+    ...section('came to', [resultText(one)]),
+    ...(ended === undefined ? [] : section('ended', [paint(colourOf(ended), singleLine(ended))])),
   ].join('')
 }
 
@@ -44,7 +44,7 @@ function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.map((line, index) => `${(index === 0 ? title : '').padEnd(9)} ${line}\n`)
 }
 
-/** What the pass saw by itself, before its plans decided. */
+/** The objects that the pass observed before its plans ran. */
 function seenBefore(calls: readonly ReplayedCall[]): readonly SeenObject[] {
   return calls
     .filter(({ action, name }) => action === undefined && !name.startsWith('settle'))
@@ -57,7 +57,7 @@ function seenText({ kind, name, version, phase }: SeenObject): string {
     ...(version === undefined ? [] : [`version ${version}`]),
     ...(phase === undefined ? [] : [`phase ${phase}`]),
   ]
-  return shown(`${what}${facts.length === 0 ? '' : `  ${facts.join(', ')}`}`, 300)
+  return singleLine(`${what}${facts.length === 0 ? '' : `  ${facts.join(', ')}`}`, 300)
 }
 
 function planText({ subject, phase, trace }: ReplayedPlan, paint: Paint): readonly string[] {
@@ -69,24 +69,28 @@ function planText({ subject, phase, trace }: ReplayedPlan, paint: Paint): readon
   const drawn =
     trace === undefined
       ? ['it did not end in the history']
-      : describeTrace(leavesSay(trace))
+      : describeTrace(withoutRepeatedTexts(trace))
           .split('\n')
-          .map((line) => litLine(line, paint))
-  return section('plan', [shown(title), ...drawn])
+          .map((line) => paintLine(line, paint))
+  return section('plan', [singleLine(title), ...drawn])
 }
 
-/** What leaves say their groups only repeat. */
-function leavesSay({ said, children, ...step }: TracedStep): TracedStep {
-  return { ...step, ...(said !== undefined && children.length === 0 && { said }), children: children.map(leavesSay) }
+/** Groups repeat the texts of their leaves, so only leaves keep theirs. */
+function withoutRepeatedTexts({ said, children, ...step }: TracedStep): TracedStep {
+  return {
+    ...step,
+    ...(said !== undefined && children.length === 0 && { said }),
+    children: children.map(withoutRepeatedTexts),
+  }
 }
 
-function litLine(line: string, paint: Paint): string {
-  const text = shown(line, 1000).replace(/^/, indentOf(line))
+function paintLine(line: string, paint: Paint): string {
+  const text = singleLine(line, 1000).replace(/^/, indentOf(line))
   if (line.includes('✗ ')) return paint('red', text)
   return line.includes('– ') ? paint('dim', text) : text
 }
 
-/** What `shown` takes off. */
+/** The indentation, which `singleLine` removes. */
 function indentOf(line: string): string {
   return /^ */.exec(line)?.[0] ?? ''
 }
@@ -95,15 +99,15 @@ function callText({ summary, action, isLocal, answer, saw }: ReplayedCall, paint
   const by = action === undefined ? '' : ` (by ${action})`
   const place = isLocal ? '' : ', a task of its own'
   const what = `${summary}${by}${place}`
-  if (answer === undefined) return `${shown(what)} -> ${paint('yellow', 'no answer in the history')}`
+  if (answer === undefined) return `${singleLine(what)} -> ${paint('yellow', 'no answer in the history')}`
   if (answer === 'done')
-    return `${shown(what)} -> ${saw.length === 0 ? 'done' : saw.slice(0, 3).map(seenText).join('; ')}${saw.length > 3 ? `; and ${saw.length - 3} more` : ''}`
+    return `${singleLine(what)} -> ${saw.length === 0 ? 'done' : saw.slice(0, 3).map(seenText).join('; ')}${saw.length > 3 ? `; and ${saw.length - 3} more` : ''}`
   const { type, message } = answer.failure
-  return `${shown(what)} -> ${paint('red', shown(`${type}: ${message}`, 500))}`
+  return `${singleLine(what)} -> ${paint('red', singleLine(`${type}: ${message}`, 500))}`
 }
 
 function writeText({ verb, object, step, version, error, tookMs }: RowOfWrite, paint: Paint): string {
-  const took = tookMs === undefined ? '' : `, ${duration(tookMs)}`
+  const took = tookMs === undefined ? '' : `, ${formatDuration(tookMs)}`
   const answer =
     error === undefined
       ? version === undefined
@@ -111,12 +115,12 @@ function writeText({ verb, object, step, version, error, tookMs }: RowOfWrite, p
           ? 'no answer'
           : 'done'
         : `version ${version}`
-      : paint('red', shown(error, 500))
-  return `${shown(`${verb} ${object} (${step})`, 400)} -> ${answer}${took}`
+      : paint('red', singleLine(error, 500))
+  return `${singleLine(`${verb} ${object} (${step})`, 400)} -> ${answer}${took}`
 }
 
-function cameTo({ calls, ended }: ReplayedPass): string {
+function resultText({ calls, ended }: ReplayedPass): string {
   const settle = calls.find(({ name }) => name === 'settle' || name === 'settleLevel')
-  if (settle !== undefined) return shown(settle.summary)
+  if (settle !== undefined) return singleLine(settle.summary)
   return ended === undefined ? 'nothing new' : 'nothing to write'
 }

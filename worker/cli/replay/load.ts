@@ -1,5 +1,4 @@
-// The job that a replay is of: what Temporal has of its run and what the journal has of it, or both from the file of `pawl journal export`. And the
-// workflows by which it is replayed.
+// Loads the job to replay from Temporal and the journal or from an exported file, and the workflows to replay it with.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,50 +10,56 @@ import { readConfig } from '../../server/config.ts'
 import { controllerFiles, loadControllers } from '../../server/load-controllers.ts'
 import type { TemporalTarget } from '../../server/temporal.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { asking, type AskFlags } from '../query/open-journal.ts'
+import { withJournal, type JournalFlags } from '../query/open-journal.ts'
 import { EXPECTED_TEMPORAL } from '../temporal-address.ts'
-import { exportedJob, jobNamed } from '../exported-job.ts'
+import { exportedJob, findNamedJob } from '../exported-job.ts'
 import { jobRows, type JobRows } from './job-rows.ts'
 import type { HistoryEvent } from './history-events.ts'
 
 export const NO_TEMPORAL = `no Temporal: its address is not known; expected ${EXPECTED_TEMPORAL}; or --file with what pawl journal export wrote`
 
-/** A run with its history, as JSON has it: bytes in base64, numbers of 64 bits as text. */
+/** A run with its history as JSON: bytes in base64, 64-bit numbers as texts. */
 export interface RecordedRun {
   readonly workflowId: string
   readonly events: readonly HistoryEvent[]
 }
 
 export interface LoadedJob extends RecordedRun {
-  /** Empty in level mode, and in a file that is no export. */
+  /** Empty in level mode, and in a file that is not an export. */
   readonly jobID: string
-  /** The runs before, where the job went on as new; the earliest first. */
+  /** The previous runs of the job (continue-as-new), the earliest first. */
   readonly earlier: readonly RecordedRun[]
-  /** What the journal has of it; undefined: nothing. */
+  /** The journal's rows; undefined if no rows exist. */
   readonly rows: JobRows | undefined
 }
 
-/** @throws an Error that says where the history was looked for. */
+/** @throws an Error that names the searched place. */
 export async function fetchJob(
   words: readonly string[],
-  flags: AskFlags,
+  flags: JournalFlags,
   target: TemporalTarget | undefined,
 ): Promise<LoadedJob> {
   if (target === undefined) throw new UsageError(NO_TEMPORAL)
-  const exported = await asking(flags, async (asked) => await exportedJob(asked, await jobNamed(asked, words), target))
+  const exported = await withJournal(
+    flags,
+    async (journal) => await exportedJob(journal, await findNamedJob(journal, words), target),
+  )
   return loadedJob(exported, `Temporal at ${target.address}`)
 }
 
-/** What `pawl journal export` has written, or another file with `workflowId` and `history`. @throws UsageError with the file and what was found. */
+/**
+ * Reads a file of `pawl journal export`, or another file with `workflowId` and `history`. @throws UsageError with the
+ * file and the problem.
+ */
 export async function readJob(file: string): Promise<LoadedJob> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     const found = error instanceof Error && 'code' in error ? String(error.code) : String(error)
     throw new UsageError(`--file ${file}: found ${found}, expected a file that can be read`)
   })
-  return loadedJob(parsed(text, file), `--file ${file}`)
+  return loadedJob(parseJson(text, file), `--file ${file}`)
 }
 
-function parsed(text: string, file: string): unknown {
+function parseJson(text: string, file: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -62,7 +67,7 @@ function parsed(text: string, file: string): unknown {
   }
 }
 
-/** @param where it is from, for people. */
+/** @param where the source for messages. */
 function loadedJob(given: unknown, where: string): LoadedJob {
   const { workflowId, jobID, history, earlier = [], journal } = (given ?? {}) as Readonly<Record<string, unknown>>
   if (typeof workflowId !== 'string')
@@ -86,17 +91,22 @@ export interface CodeFlags {
   readonly workflowBundle?: string
 }
 
-/** The workflows of this Pawl, with the controllers of a user, or a bundle that was made before. */
+/** Bundles this build's workflows with the user's controllers, or reads a bundle. */
 export async function codeOf({ controllers, workflowBundle }: CodeFlags): Promise<string> {
   const files = controllerFiles(controllers)
   const names = (await loadControllers(files)).map(({ name }) => name)
-  const source = { workflowBundle, controllerFiles: files, payloadKeyPath: undefined, bundleCacheDir: bundlesKept() }
+  const source = {
+    workflowBundle,
+    controllerFiles: files,
+    payloadKeyPath: undefined,
+    bundleCacheDir: bundleCacheFolder(),
+  }
   const { code } = await buildOf(source, names, new DefaultLogger('ERROR'))
   return code
 }
 
-/** Where commands keep bundles: beside what else of this user is kept for the next time. */
-export function bundlesKept(): string {
+/** The folder where commands cache bundles. */
+export function bundleCacheFolder(): string {
   const { bundleCacheDir, cacheDir } = readConfig()
   return bundleCacheDir ?? join(cacheDir, 'bundles')
 }

@@ -1,5 +1,5 @@
-// The build that `--against` names: a folder with the sources or the package of another Pawl, or a bundle of workflows. What of its activities is other than
-// here is told, because no replay sees what they do.
+// Loads the build that `--against` names: a folder of another Pawl, or a workflow bundle. Lists changed activities,
+// because a replay does not run them.
 
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
@@ -13,29 +13,29 @@ import { buildName, bundleControllers, bundleEntry, type BundleSource } from '..
 import { modulePath } from '../../server/config.ts'
 import { controllerFiles, loadControllers } from '../../server/load-controllers.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { bundlesKept } from './load.ts'
+import { bundleCacheFolder } from './load.ts'
 
-export interface OtherBuild {
+interface OtherBuild {
   readonly code: string
-  /** By which workers know it. */
+  /** The build's name as workers report it. */
   readonly name: string
-  /** What of it is not compared, in sentences. */
+  /** Sentences about parts that are not compared. */
   readonly notes: readonly string[]
 }
 
-export interface OtherFlags {
-  /** Modules of controllers of this build. */
+interface OtherFlags {
+  /** Controller modules of this build. */
   readonly controllers: string | undefined
-  /** Those of the other one, where they are others. */
+  /** Controller modules of the other build, if they differ. */
   readonly againstControllers: string | undefined
 }
 
 const RECORDING = 'workflows/kit/run/loop/recording'
 const LOGGER = new DefaultLogger('ERROR')
-export const INPUTS_ONLY =
+const INPUTS_ONLY =
   'compared are decisions of plans and the inputs of calls; what activities make of an input, and of what they read, is in no history'
 
-/** @throws UsageError for what is neither. */
+/** @throws UsageError if the path is neither. */
 export async function otherBuild(path: string, flags: OtherFlags): Promise<OtherBuild> {
   const root = resolve(path)
   if (!existsSync(root))
@@ -51,11 +51,11 @@ async function folderAt(root: string, path: string, flags: OtherFlags): Promise<
       `--against ${path}: found no workflows/index.ts or .js in it, expected a folder of Pawl or a bundle`,
     )
   const recording = moduleIn(root, RECORDING)
-  // Ours knows no plan of theirs, and all calls.
+  // Our recording module knows no plans of that build, but all calls.
   const source: BundleSource = { workflows, loop, recording: recording ?? modulePath(`../${RECORDING}.ts`) }
   const files = controllerFiles(againstControllers)
   const names = (await loadControllers(files)).map(({ name }) => name)
-  const cacheDir = bundlesKept()
+  const cacheDir = bundleCacheFolder()
   const { code } =
     files.length > 0
       ? await bundleControllers(files, names, LOGGER, { source, cacheDir })
@@ -65,7 +65,7 @@ async function folderAt(root: string, path: string, flags: OtherFlags): Promise<
   return { code, name: buildName(code), notes: [INPUTS_ONLY, ...notes] }
 }
 
-/** Its workflows run on its own SDK, in a worker of this one. */
+/** The other build's workflows run on its own SDK, in a worker of this build's SDK. */
 function sdkNotes(root: string): readonly string[] {
   const own = versionOf(createRequire(import.meta.url).resolve('@temporalio/workflow/package.json'))
   const theirs = versionOf(join(root, 'node_modules/@temporalio/workflow/package.json'))
@@ -110,7 +110,7 @@ async function activityNotes(root: string): Promise<readonly string[]> {
   return [`its activities are other ones in ${named}${more}: what these write of the same input was not tried`]
 }
 
-/** Of the modules below `activities/` by their paths without an ending. */
+/** Hashes of the modules in `activities/`, by path without extension. */
 async function hashesIn(root: string): Promise<ReadonlyMap<string, string>> {
   const folder = join(root, 'activities')
   const entries = existsSync(folder) ? await readdir(folder, { recursive: true, withFileTypes: true }) : []

@@ -1,7 +1,9 @@
-// A run as its passes: what woke each, what it saw, what its plans decided, whom it called, what it wrote and what it came to. Pure.
+// Splits a recorded run into passes: what woke each pass, what it observed, its plans, calls, writes and result. Pure.
 //
-//   P1. What is told before the first pass belongs to it; answers that come between two passes belong to the later one, which they woke.
-//   P2. Writes are rows of the journal: what is not there any more is not shown, and the pass says nothing of it.
+//   P1. Entries before the first pass belong to the first pass. Answers between two passes belong to the later pass,
+//       which they woke.
+//   P2. Writes are rows of the journal. Writes that the journal no longer has are not shown, without a note in the
+//       pass.
 
 import type { ReplayEntry, ReplayCall, ReplayFailure, Subject, TracedStep } from '../../../workflows/kit/index.ts'
 import type { JobRows, RowOfWrite, RowOfEvent } from './job-rows.ts'
@@ -9,24 +11,24 @@ import type { JobRows, RowOfWrite, RowOfEvent } from './job-rows.ts'
 export interface ReplayedPlan {
   readonly subject: Pick<Subject, 'kind' | 'namespace' | 'name'> | undefined
   readonly phase: string | undefined
-  /** Undefined: it did not end in the history. */
+  /** Undefined if the plan did not end in the history. */
   readonly trace: TracedStep | undefined
 }
 
 export interface ReplayedCall {
   readonly name: string
-  /** As Temporal's pages show it. */
+  /** As shown in Temporal's UI. */
   readonly summary: string
   readonly action: string | undefined
-  /** It runs inside the workflow task. */
+  /** True for local activities. */
   readonly isLocal: boolean
-  /** Undefined: nothing came in the history. */
+  /** Undefined if the history has no answer. */
   readonly answer: 'done' | { readonly failure: ReplayFailure } | undefined
   readonly saw: readonly SeenObject[]
 }
 
 export interface ReplayedPass {
-  /** Counts from 1 in the job; a run that goes on as new counts anew. */
+  /** Starts at 1 in the job; `passOfRun` starts again after continue-as-new. */
   readonly pass: number
   readonly passOfRun: number
   readonly at: Date
@@ -35,11 +37,11 @@ export interface ReplayedPass {
   readonly plans: readonly ReplayedPlan[]
   readonly calls: readonly ReplayedCall[]
   readonly writes: readonly RowOfWrite[]
-  /** How the run ended with it; undefined: it went on. */
+  /** How the run ended in this pass; undefined if it continued. */
   readonly ended: string | undefined
 }
 
-/** The entries of each pass, in their order. */
+/** The entries of each pass, in order. */
 export function entriesOfPasses(entries: readonly ReplayEntry[]): readonly (readonly ReplayEntry[])[] {
   const passes: ReplayEntry[][] = []
   let next: ReplayEntry[] = []
@@ -64,7 +66,7 @@ export function entriesOfPasses(entries: readonly ReplayEntry[]): readonly (read
 const SETTLES: ReadonlySet<string> = new Set(['settle', 'settleLevel'])
 const ENDS: ReadonlySet<string> = new Set(['endRun', 'endLevel'])
 
-/** The answer to what settles a pass. */
+/** True for the answer of the call that settles the pass. */
 function isSettle(entry: ReplayEntry, current: readonly ReplayEntry[]): boolean {
   if (entry.told !== 'answer') return false
   return current.some((one) => one.told === 'call' && one.call === entry.call && SETTLES.has(one.name))
@@ -74,7 +76,7 @@ function isEnd(entry: ReplayEntry): boolean {
   return entry.told === 'call' && ENDS.has(entry.name)
 }
 
-/** @param runID of the run; rows of other runs of its ID are not its own. */
+/** @param runID rows of other runs with the same workflow ID are ignored. */
 export function passesOf(
   entries: readonly ReplayEntry[],
   rows: JobRows | undefined,
@@ -82,15 +84,15 @@ export function passesOf(
 ): readonly ReplayedPass[] {
   const answers = new Map(entries.flatMap((entry) => (entry.told === 'answer' ? [[entry.call, entry] as const] : [])))
   return entriesOfPasses(entries).map((own, index, all) => {
-    const begun = own.find((entry) => entry.told === 'pass')
-    const pass = begun?.pass ?? index + 1
+    const start = own.find((entry) => entry.told === 'pass')
+    const pass = start?.pass ?? index + 1
     const end = own.findLast((entry) => entry.told === 'ended')
     return {
       pass,
       passOfRun: pass,
-      at: new Date(begun?.atMs ?? 0),
+      at: new Date(start?.atMs ?? 0),
       until: new Date(own.at(-1)?.atMs ?? 0),
-      wokenBy: tellWakes(own, { rows, before: all[index - 1] }),
+      wokenBy: wakeTexts(own, { rows, before: all[index - 1] }),
       plans: plansOf(own),
       calls: own.flatMap((entry) => (entry.told === 'call' ? [callOf(entry, answers)] : [])),
       writes: (rows?.writes ?? []).filter((row) => row.pass === pass && row.runID === runID),
@@ -120,7 +122,7 @@ function callOf(
     action,
     isLocal,
     answer: answer === undefined ? undefined : answer.failure === undefined ? 'done' : { failure: answer.failure },
-    saw: seenIn(answer?.result, subject),
+    saw: objectsIn(answer?.result, subject),
   }
 }
 
@@ -129,11 +131,11 @@ function endOf({ result, failure, isContinued }: Told<'ended'>): string {
   return failure === undefined ? String(result) : `${failure.type}: ${failure.message}`
 }
 
-// Which objects an answer of an activity is about: names, versions and phases, wherever they stand in it. Nothing else of an answer is shown: what a
-// history may hold of objects is not for every screen. Pure.
+// An object in an activity's answer. Only names, versions and phases are shown, because a history may contain data that
+// users must not see.
 
 export interface SeenObject {
-  /** Undefined where the answer names none: that of the call is meant. */
+  /** Undefined if the answer does not name the object; then it is the object of the call. */
   readonly kind: string | undefined
   readonly name: string
   readonly version: string | undefined
@@ -142,8 +144,8 @@ export interface SeenObject {
 
 const MOST_SEEN = 500
 
-/** @param about the object that the call is about, which answers do not name. */
-export function seenIn(answer: unknown, about: { readonly kind: string; readonly name: string } | undefined) {
+/** @param about the object of the call, which answers do not repeat. */
+export function objectsIn(answer: unknown, about: { readonly kind: string; readonly name: string } | undefined) {
   const found: SeenObject[] = []
   walk(answer, '', (value, key) => {
     const seen = objectOf(value, key, about)
@@ -155,7 +157,7 @@ export function seenIn(answer: unknown, about: { readonly kind: string; readonly
 
 type Cells = Readonly<Record<string, unknown>>
 
-/** @param visit says whether what is in a value is not looked at. */
+/** @param visit returns true to skip the contents of the value. */
 function walk(value: unknown, key: string, visit: (value: Cells, key: string) => boolean): void {
   if (Array.isArray(value)) {
     for (const one of value) walk(one, key, visit)
@@ -166,7 +168,7 @@ function walk(value: unknown, key: string, visit: (value: Cells, key: string) =>
   for (const [name, one] of Object.entries(value)) walk(one, name, visit)
 }
 
-function objectOf(value: Cells, key: string, about: Parameters<typeof seenIn>[1]): SeenObject | undefined {
+function objectOf(value: Cells, key: string, about: Parameters<typeof objectsIn>[1]): SeenObject | undefined {
   if (isKubernetes(value)) {
     const { metadata, kind, status } = value as { metadata: Cells; kind?: unknown; status?: unknown }
     const phase = (status as Cells | undefined)?.['phase']
@@ -181,7 +183,7 @@ function objectOf(value: Cells, key: string, about: Parameters<typeof seenIn>[1]
   if (version === undefined) return undefined
   const isTarget = key === 'target'
   const name = text(value['name']) ?? (isTarget ? about?.name : undefined)
-  const kind = isTarget ? about?.kind : wordOf(key)
+  const kind = isTarget ? about?.kind : kindOfField(key)
   return { kind, name: name ?? '', version, phase: text(value['phase']) }
 }
 
@@ -189,8 +191,8 @@ function isKubernetes({ metadata }: Cells): boolean {
   return typeof metadata === 'object' && metadata !== null && typeof (metadata as Cells)['resourceVersion'] === 'string'
 }
 
-/** Of the field that it stands in, where that says what it is: `deployItems` are of a kind `deployItem`. */
-function wordOf(key: string): string | undefined {
+/** Derives the kind from the name of the field: `deployItems` contain objects of kind `deployItem`. */
+function kindOfField(key: string): string | undefined {
   return /^(?:execution|(?:deployI|i)tems|installations?)$/i.test(key) ? key.replace(/s$/, '') : undefined
 }
 
@@ -198,16 +200,16 @@ function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-// What woke a pass, in words: what began the job, signals with the journal's events behind them, what the run itself had under way. Pure.
+// Data for the texts that explain what woke a pass.
 
-interface Around {
+interface WakeContext {
   readonly rows: JobRows | undefined
-  /** The pass before. */
+  /** The previous pass. */
   readonly before: readonly ReplayEntry[] | undefined
 }
 
-/** @param own the entries of the pass, with what came before it. */
-function tellWakes(own: readonly ReplayEntry[], around: Around): readonly string[] {
+/** @param own the entries of the pass, including those before its start. */
+function wakeTexts(own: readonly ReplayEntry[], around: WakeContext): readonly string[] {
   const begin = own.findIndex((entry) => entry.told === 'pass')
   const told = own.slice(0, begin).flatMap((entry): readonly string[] => {
     switch (entry.told) {
@@ -250,7 +252,7 @@ function eventText({ object, type, version, phase, writer, at }: RowOfEvent): st
   return `${object} ${type}, version ${version}${phase === undefined ? '' : `, phase ${phase}`}, by ${by}, seen ${at.toISOString()}`
 }
 
-/** What the settle of the pass before has heard. */
+/** Wakes that the previous pass's settle returned. */
 function settleTexts(before: readonly ReplayEntry[], rows: JobRows | undefined): readonly string[] {
   const answer = before.findLast((entry) => entry.told === 'answer')
   const { woken, wokenBy, result } = (answer?.result ?? {}) as {

@@ -1,8 +1,8 @@
-// Replays runs with the workflows of a build, on no server at all, and keeps what they tell of themselves. Nothing is called: what activities answered stands
-// in the history. Source: docs/adr/0050.
+// Replays runs with the workflows of a build, without a server, and records their decisions and calls. No activity is
+// called: the history contains their answers. Source: docs/adr/0050.
 //
-//   R1. A run is replayed under its own ID: what is decided by it is decided as then.
-//   R2. What a run told before it went another way than its history is kept: that is where the two part.
+//   R1. A run is replayed under its own workflow ID, because decisions may depend on it.
+//   R2. Entries before a nondeterminism error are kept, because they show where the build diverges.
 
 import proto from '@temporalio/proto'
 import { DefaultLogger, type InjectedSinks, type ReplayWorkerOptions, Runtime, Worker } from '@temporalio/worker'
@@ -11,23 +11,23 @@ import { REPLAY_QUEUE, type ReplayEntry, type ReplaySinks, type RunSinks } from 
 import { nondeterminismIn } from '../../../activities/run/failure-reports.ts'
 import { EXACT_PAYLOADS, dataConverterOptions, readPayloadKeys } from '../../reconciler/temporal/payload-codec.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { replayable, sealedBy } from './history-events.ts'
+import { replayable, encryptionKeysIn } from './history-events.ts'
 import type { RecordedRun } from './load.ts'
 
 const { History } = proto.temporal.api.history.v1
 
-/** What one build does over a history. */
+/** The entries of one build for one history. */
 export interface Recording {
   readonly workflowId: string
   readonly entries: readonly ReplayEntry[]
-  /** Why it could not be replayed to its end. */
+  /** Why the replay did not reach the end of the history. */
   readonly error?: string | undefined
 }
 
 export interface RecordOptions {
-  /** The bundle of the workflows, with what tells of them. */
+  /** The workflow bundle, including the recording module. */
   readonly code: string
-  /** File of the keys by which payloads are sealed. */
+  /** File with the encryption keys of payloads. */
   readonly payloadKeyPath: string | undefined
 }
 
@@ -36,26 +36,26 @@ export async function* recordRuns(
   { code, payloadKeyPath }: RecordOptions,
   runs: AsyncIterable<RecordedRun> | Iterable<RecordedRun>,
 ): AsyncGenerator<Recording> {
-  quieten()
+  silenceSdkLogs()
   let entries: ReplayEntry[] = []
   const options: ReplayWorkerOptions = {
     ...replayOptions({ code, payloadKeyPath }),
     replayName: REPLAY_QUEUE,
-    sinks: listening((entry) => {
+    sinks: recordingSinks((entry) => {
       entries.push(entry)
     }),
   }
-  const pushed = histories(runs, payloadKeyPath)
-  for await (const { workflowId, error } of Worker.runReplayHistories(options, pushed)) {
+  const runHistories = histories(runs, payloadKeyPath)
+  for await (const { workflowId, error } of Worker.runReplayHistories(options, runHistories)) {
     yield { workflowId, entries, ...(error !== undefined && { error: replayError(error.message) }) }
     entries = []
   }
 }
 
-/** What every replay is made with. */
+/** Options of every replay. */
 export function replayOptions({ code, payloadKeyPath }: RecordOptions): ReplayWorkerOptions {
   return {
-    // Without what seals failures: those of the replay itself are to be read.
+    // Failures of the replay itself are not encrypted.
     dataConverter: {
       payloadConverterPath: EXACT_PAYLOADS,
       payloadCodecs: dataConverterOptions(payloadKeyPath).dataConverter.payloadCodecs ?? [],
@@ -70,15 +70,15 @@ async function* histories(
   payloadKeyPath: string | undefined,
 ) {
   for await (const { workflowId, events } of runs) {
-    refuseSealed({ workflowId, events }, payloadKeyPath)
+    requireKeys({ workflowId, events }, payloadKeyPath)
     yield { workflowId, history: History.fromObject({ events: replayable(events) }) }
   }
 }
 
-/** @throws UsageError that names the key which is missing. */
-export function refuseSealed({ workflowId, events }: RecordedRun, payloadKeyPath: string | undefined): void {
+/** @throws UsageError that names the missing key. */
+export function requireKeys({ workflowId, events }: RecordedRun, payloadKeyPath: string | undefined): void {
   const known = payloadKeyPath === undefined ? [] : [...readPayloadKeys(payloadKeyPath).keys.keys()]
-  const missing = sealedBy(events).find((name) => !known.includes(name))
+  const missing = encryptionKeysIn(events).find((name) => !known.includes(name))
   if (missing === undefined) return
   const found = payloadKeyPath === undefined ? 'no file of keys' : `${known.join(', ')} in ${payloadKeyPath}`
   throw new UsageError(
@@ -86,25 +86,25 @@ export function refuseSealed({ workflowId, events }: RecordedRun, payloadKeyPath
   )
 }
 
-function listening(heard: (entry: ReplayEntry) => void): InjectedSinks<ReplaySinks & RunSinks> {
+function recordingSinks(onEntry: (entry: ReplayEntry) => void): InjectedSinks<ReplaySinks & RunSinks> {
   return {
-    replay: { told: { fn: (_info, entry) => heard(JSON.parse(entry) as ReplayEntry), callDuringReplay: true } },
-    // What a run tells its worker of a bug is in its recording, too.
+    replay: { told: { fn: (_info, entry) => onEntry(JSON.parse(entry) as ReplayEntry), callDuringReplay: true } },
+    // Bugs that a run reports are in its recording as well.
     runs: { threw: { fn: () => undefined, callDuringReplay: true } },
   }
 }
 
 const FAILURE = /message: "((?:[^"\\]|\\.)+)"/
 
-/** The sentence in what the SDK says. */
+/** The sentence inside the SDK's error message. */
 export function replayError(message: string): string {
   return nondeterminismIn(message.includes('[TMPRL1100]') ? message : (FAILURE.exec(message)?.[1] ?? message))
 }
 
 let isQuiet = false
 
-/** The SDK's own lines are no answer; what went wrong comes back as the error of a replay. */
-export function quieten(): void {
+/** Replay errors are returned, so the SDK's log lines are suppressed. */
+export function silenceSdkLogs(): void {
   if (isQuiet) return
   isQuiet = true
   Runtime.install({

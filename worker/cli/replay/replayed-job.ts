@@ -1,4 +1,4 @@
-// A job replayed: its passes, and how its run stands at their end. Pure.
+// Combines the passes and the state of a replayed job. Pure.
 
 import { UsageError } from '../../server/usage-error.ts'
 import { nameOf } from '../query/format.ts'
@@ -12,13 +12,13 @@ export interface ReplayedJob {
   readonly runID: string
   readonly jobID: string
   readonly object: string
-  /** How the job stands: `Succeeded`, or `goes on`. */
+  /** The state of the job: `Succeeded`, or `goes on`. */
   readonly state: string
   readonly passes: readonly ReplayedPass[]
   readonly notes: readonly string[]
 }
 
-/** @param recordings of the job's runs, those that went on as new first. */
+/** @param recordings of the job's runs, the earliest first. */
 export function replayedJob(job: LoadedJob, recordings: readonly Recording[]): ReplayedJob {
   const { workflowId, events, rows, earlier } = job
   const runs = [...earlier, job]
@@ -67,7 +67,7 @@ function notesOf({ events, rows, earlier }: LoadedJob): readonly string[] {
   ]
 }
 
-/** The passes up to this one. @throws UsageError for what is no pass of the job. */
+/** The passes up to this one. @throws UsageError if the job has no such pass. */
 export function upTo({ passes, object }: ReplayedJob, to: string): readonly ReplayedPass[] {
   const last = passes.findIndex(({ pass }) => String(pass) === to)
   if (last < 0)

@@ -1,9 +1,9 @@
-// One job, replayed and shown: page by page on a terminal, else all pages or JSON.
+// Replays one job and prints it: page by page on a terminal, otherwise all pages or JSON.
 
 import { emitKeypressEvents, type Key } from 'node:readline'
 
 import { writeJson } from '../../../workflows/kit/index.ts'
-import { coloured, plain } from '../query/format.ts'
+import { ansiPaint, plainPaint } from '../query/format.ts'
 import { type CodeFlags, codeOf, type LoadedJob } from './load.ts'
 import { type Recording, recordRuns } from './record.ts'
 import { replayedJob, upTo } from './replayed-job.ts'
@@ -24,7 +24,7 @@ export async function showJob(job: LoadedJob, flags: ShowFlags, payloadKeyPath: 
     process.stdout.write(`${writeJson({ ...replayed, passes }, 2)}\n`)
     return
   }
-  const paint = process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain
+  const paint = process.stdout.isTTY && process.stdout.hasColors() ? ansiPaint : plainPaint
   const pages = passes.map((one) => passText(one, replayed.passes.length, paint))
   process.stdout.write(headText(replayed, paint))
   if (pages.length > 1 && process.stdin.isTTY && process.stdout.isTTY)
@@ -35,11 +35,9 @@ export async function showJob(job: LoadedJob, flags: ShowFlags, payloadKeyPath: 
   else process.stdout.write(pages.join(''))
 }
 
-// Stepping through the passes of a job on a terminal: one page at a time, forwards and backwards.
-
-/** Where a key leads from a place in the list; undefined: the end of it all. */
-export interface Steps {
-  /** What stands before the next key: digits that were typed. */
+/** The state of the pager on a terminal. */
+export interface StepperState {
+  /** Digits typed since the last key. */
   readonly typed: string
   readonly at: number
 }
@@ -54,11 +52,11 @@ const MOVES = new Map<string, (at: number, last: number) => number>([
   ...['G', 'end'].map((name) => [name, (_: number, last: number) => last] as const),
 ])
 const ENDS: readonly string[] = ['q', 'escape']
-/** Ctrl-C and Ctrl-D, which a terminal in raw mode hands over as they are. */
+/** Ctrl-C and Ctrl-D; a terminal in raw mode sends them as characters. */
 const END_CODES: readonly string[] = ['\u0003', '\u0004']
 
-/** Pure. @param numbers of the passes, in their order. @returns undefined when it is over. */
-export function stepped({ at, typed }: Steps, key: Key, numbers: readonly number[]): Steps | undefined {
+/** Handles one key. Pure. @param numbers of the passes, in order. @returns undefined to quit. */
+export function nextState({ at, typed }: StepperState, key: Key, numbers: readonly number[]): StepperState | undefined {
   const { name = '', sequence = '' } = key
   if (ENDS.includes(name) || END_CODES.includes(sequence)) return undefined
   if (/^\d$/.test(sequence)) return { at, typed: `${typed}${sequence}` }
@@ -69,16 +67,16 @@ export function stepped({ at, typed }: Steps, key: Key, numbers: readonly number
   return moved === undefined ? { at, typed } : { at: Math.max(0, Math.min(last, moved)), typed: '' }
 }
 
-/** What is no pass leads nowhere. */
+/** Returns the present position if the job has no such pass. */
 function placeOf(pass: number, numbers: readonly number[], at: number): number {
   const found = numbers.indexOf(pass)
   return found < 0 ? at : found
 }
 
-/** Shows pages until somebody has seen enough. */
+/** Shows pages until the user quits. */
 async function stepThrough(numbers: readonly number[], page: (index: number) => string): Promise<void> {
   const { stdin, stdout } = process
-  let steps: Steps = { at: 0, typed: '' }
+  let steps: StepperState = { at: 0, typed: '' }
   const show = () => stdout.write(`${page(steps.at)}\n`)
   const ask = () => stdout.write(`\r\x1b[K${KEYS} > ${steps.typed}`)
   emitKeypressEvents(stdin)
@@ -90,7 +88,7 @@ async function stepThrough(numbers: readonly number[], page: (index: number) => 
     await new Promise<void>((done) => {
       stdin.on('end', done)
       stdin.on('keypress', (_text: string | undefined, key: Key) => {
-        const next = stepped(steps, key, numbers)
+        const next = nextState(steps, key, numbers)
         if (next === undefined) {
           done()
           return

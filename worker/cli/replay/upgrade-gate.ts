@@ -1,4 +1,5 @@
-// The gate of an upgrade: the runs of the last days, or those of files, with this build and with another one.
+// Replays the jobs of the last days, or those in files, with this build and with another build, to decide whether an
+// upgrade is safe.
 
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,13 +8,13 @@ import { writeJson } from '../../../workflows/kit/index.ts'
 import { pastRuns, MOST_PAST_RUNS } from '../../../activities/journal/read/job-queries.ts'
 import type { TemporalTarget } from '../../server/temporal.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { type Asked, asking, type AskFlags } from '../query/open-journal.ts'
-import { coloured, plain } from '../query/format.ts'
+import { type JournalSession, withJournal, type JournalFlags } from '../query/open-journal.ts'
+import { ansiPaint, plainPaint } from '../query/format.ts'
 import { durationMs } from '../journal.ts'
 import {
   exitCodeOf,
   type PastJob,
-  tryRuns,
+  compareBuilds,
   type Verdict,
   verdictOf,
   type WritesOf,
@@ -23,7 +24,7 @@ import {
 import { type CodeFlags, codeOf, NO_TEMPORAL, readJob } from './load.ts'
 import { otherBuild } from './other-build.ts'
 
-interface GateFlags extends AskFlags, CodeFlags {
+interface GateFlags extends JournalFlags, CodeFlags {
   readonly against: string
   readonly againstControllers?: string
   readonly since?: string
@@ -32,10 +33,10 @@ interface GateFlags extends AskFlags, CodeFlags {
   readonly output: 'text' | 'json'
 }
 
-interface Found {
+interface PastJobs {
   readonly jobs: AsyncIterable<PastJob>
   readonly writesOf: WritesOf
-  /** Filled while the jobs are taken. */
+  /** Grows while the jobs are read. */
   readonly notes: string[]
 }
 
@@ -48,21 +49,21 @@ export async function gate(
   const { against, againstControllers, controllers, file } = flags
   const other = await otherBuild(against, { controllers, againstControllers })
   const builds = { base: await codeOf(flags), other: other.code, payloadKeyPath }
-  const tried = async ({ jobs, writesOf, notes }: Found) => {
-    const verdict = verdictOf(await tryRuns(builds, jobs, writesOf))
-    return tell(verdict, [...notes, ...other.notes], flags.output)
+  const tried = async ({ jobs, writesOf, notes }: PastJobs) => {
+    const verdict = verdictOf(await compareBuilds(builds, jobs, writesOf))
+    return printVerdict(verdict, [...notes, ...other.notes], flags.output)
   }
   if (file !== undefined) return await tried(jobsOfFiles(file))
   if (target === undefined) throw new UsageError(NO_TEMPORAL)
   const since = sinceOf(flags.since)
-  return await asking(flags, async (asked) => await tried(await pastJobs(asked, { ...flags, since, target })))
+  return await withJournal(flags, async (journal) => await tried(await pastJobs(journal, { ...flags, since, target })))
 }
 
 /** @returns the exit code. */
-function tell(verdict: Verdict, notes: readonly string[], output: GateFlags['output']): number {
+function printVerdict(verdict: Verdict, notes: readonly string[], output: GateFlags['output']): number {
   const exitCode = exitCodeOf(verdict)
   const trials = verdict.trials.map(({ name, comparison }) => ({ name, ...comparison }))
-  const paint = process.stdout.isTTY && process.stdout.hasColors() ? coloured : plain
+  const paint = process.stdout.isTTY && process.stdout.hasColors() ? ansiPaint : plainPaint
   process.stdout.write(
     output === 'json'
       ? `${writeJson({ ...verdict, trials, notes, exitCode }, 2)}\n`
@@ -71,18 +72,18 @@ function tell(verdict: Verdict, notes: readonly string[], output: GateFlags['out
   return exitCode
 }
 
-interface Wanted extends Pick<GateFlags, 'allNamespaces'> {
+interface PastJobsOptions extends Pick<GateFlags, 'allNamespaces'> {
   readonly since: Date
   readonly target: TemporalTarget
 }
 
-async function pastJobs(asked: Asked, { since, allNamespaces, target }: Wanted): Promise<Found> {
-  const runs = await pastRuns(asked, since, allNamespaces === true ? undefined : asked.namespace)
+async function pastJobs(journal: JournalSession, { since, allNamespaces, target }: PastJobsOptions): Promise<PastJobs> {
+  const runs = await pastRuns(journal, since, allNamespaces === true ? undefined : journal.namespace)
   const notes =
     runs.length < MOST_PAST_RUNS
       ? []
       : [`there are more runs since ${since.toISOString()}: the newest ${MOST_PAST_RUNS} were taken`]
-  const writesOf: WritesOf = async (workflowId) => await asked.writesOf(workflowId)
+  const writesOf: WritesOf = async (workflowId) => await journal.writesOf(workflowId)
   return { jobs: withHistories(target, runs, notes), writesOf, notes }
 }
 
@@ -96,23 +97,23 @@ async function* withHistories(target: TemporalTarget, runs: Runs, notes: string[
       `${controller} ${namespace === '' ? '' : `${namespace}/`}${name}`,
     ]),
   )
-  let gone = 0
+  let missing = 0
   for await (const { workflowId, runs: found } of fetchRuns(target, [...names.keys()])) {
-    if (found.length === 0) gone += 1
+    if (found.length === 0) missing += 1
     for (const { history } of found)
       yield { workflowId, name: names.get(workflowId) ?? workflowId, events: historyJson(history) }
   }
-  if (gone > 0) notes.push(`of ${gone} ${gone === 1 ? 'run' : 'runs'} Temporal has no history any more`)
+  if (missing > 0) notes.push(`of ${missing} ${missing === 1 ? 'run' : 'runs'} Temporal has no history any more`)
 }
 
-/** @throws UsageError for what is no duration. */
+/** @throws UsageError if the text is not a duration. */
 function sinceOf(text: string | undefined): Date {
   if (text === undefined) throw new UsageError('found --against alone, expected --since such as 7d, or --file')
   return new Date(Date.now() - durationMs('--since', text))
 }
 
-/** Of one file, or of all that lie in a folder. */
-function jobsOfFiles(path: string): Found {
+/** The jobs in a file, or in all files of a folder. */
+function jobsOfFiles(path: string): PastJobs {
   const writes = new Map<string, readonly MadeWrite[]>()
   return { jobs: readFiles(filesAt(path), writes), writesOf: (workflowId) => writes.get(workflowId) ?? [], notes: [] }
 }
@@ -128,7 +129,7 @@ async function* readFiles(
   }
 }
 
-/** @throws UsageError for a folder without any. */
+/** @throws UsageError for a folder without JSON files. */
 function filesAt(path: string): readonly string[] {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [path]
   const files = readdirSync(path)

@@ -1,33 +1,33 @@
-// What holds a deletion up, down to the finalizer and whose that is, and what the person can do. Pure.
+// Explains what blocks a deletion, down to the finalizer and its owner, and what the user can do. Pure.
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { path, textAt, valueAt } from '../../../workflows/kit/index.ts'
-import { errorText, isBad, nameOf, phaseIn, shown } from '../query/format.ts'
+import { errorText, isBad, nameOf, phaseIn, singleLine } from '../query/format.ts'
 import type { LiveNode } from './live-tree.ts'
 
-interface HeldFinalizer {
+interface BlockingFinalizer {
   readonly finalizer: string
-  /** The manager of the field, as the API server has it; null: it does not say. */
+  /** The field manager that set the finalizer; null if the API server does not know it. */
   readonly setBy: string | null
-  /** It goes with the job of the deletion. */
+  /** True if the deletion job removes it. */
   readonly isOurs: boolean
 }
 
-/** An object below which nothing is left, and which is still there. */
+/** An object without remaining children that still exists. */
 interface Blocker {
   readonly object: string
-  /** Null: it is not being deleted. */
+  /** Null if the object is not being deleted. */
   readonly since: string | null
   readonly phase: string | null
   readonly error: string | null
-  /** What its conditions say that it waits for. */
+  /** Messages of conditions that report a wait. */
   readonly waits: readonly string[]
-  readonly finalizers: readonly HeldFinalizer[]
-  /** Nothing will move it but a person. */
+  readonly finalizers: readonly BlockingFinalizer[]
+  /** True if only a user can continue the deletion. */
   readonly isStuck: boolean
 }
 
-/** The lowest, and above them those that somebody else's finalizer would hold as well. */
+/** The lowest objects of the tree, and the objects above them that foreign finalizers block as well. */
 export function blockersOf(node: LiveNode): readonly Blocker[] {
   const below = node.children.flatMap(blockersOf)
   const own = blockerOf(node)
@@ -66,7 +66,7 @@ function managerOf({ metadata }: KubeObject, finalizer: string): string | undefi
   return owner?.manager
 }
 
-/** As its status says. */
+/** True if the status says that the object is paused. */
 function isPaused({ kind: { steering }, object }: LiveNode): boolean {
   return steering.pause !== undefined && valueAt(object, steering.pause.statusPath) !== undefined
 }
@@ -78,32 +78,32 @@ function waitsIn(object: KubeObject): readonly string[] {
     const message = textAt(one, ['message']) ?? ''
     const type = textAt(one, ['type']) ?? ''
     const isWait = textAt(one, ['status']) === 'True' && (type.startsWith('Waits') || type === 'Paused')
-    return isWait && message !== '' ? [shown(message, 500)] : []
+    return isWait && message !== '' ? [singleLine(message, 500)] : []
   })
 }
 
-/** One sentence for each thing that is to go. */
+/** One sentence per blocker. */
 export function blockerLines(blocker: Blocker): readonly string[] {
   const { object, since, phase, error, waits, finalizers } = blocker
-  const standing = phase === null ? '' : `, in phase ${shown(phase, 60)}`
-  const told = error === null ? '' : `: ${error}`
+  const phaseSuffix = phase === null ? '' : `, in phase ${singleLine(phase, 60)}`
+  const errorSuffix = error === null ? '' : `: ${error}`
   if (since === null)
-    return [`${object} is not being deleted yet${standing}${told}; what is above it does that in its turn`]
+    return [`${object} is not being deleted yet${phaseSuffix}${errorSuffix}; what is above it does that in its turn`]
   return [
-    `${object} is being deleted since ${since}${standing}${told}`,
+    `${object} is being deleted since ${since}${phaseSuffix}${errorSuffix}`,
     ...waits.map((wait) => `  it waits: ${wait}`),
     ...finalizers.map(({ finalizer, setBy, isOurs }) => {
-      const by = setBy === null ? '' : ` (set by ${shown(setBy, 100)})`
-      const goes = isOurs
+      const by = setBy === null ? '' : ` (set by ${singleLine(setBy, 100)})`
+      const consequence = isOurs
         ? 'goes when the job of its deletion has ended well'
         : 'is for whoever it belongs to to take off'
-      return `  finalizer ${shown(finalizer, 200)}${by} ${goes}`
+      return `  finalizer ${singleLine(finalizer, 200)}${by} ${consequence}`
     }),
   ]
 }
 
-/** Commands that get it out, with what they do. @param words the object and the flags of the person. */
-export function waysOut(root: LiveNode, blockers: readonly Blocker[], words: string): readonly string[] {
+/** Commands that continue the deletion, with their effects. @param words the object and the user's flags. */
+export function remedies(root: LiveNode, blockers: readonly Blocker[], words: string): readonly string[] {
   if (!blockers.some(({ isStuck }) => isStuck)) return []
   const { steering } = root.kind
   const isFailed = isBad(phaseIn(root.object))

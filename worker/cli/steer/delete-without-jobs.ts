@@ -10,8 +10,8 @@ import { builtInRegistry } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { nameOf } from '../query/format.ts'
 import { newestEvents } from '../live-objects.ts'
-import { asPerson, personName } from '../user.ts'
-import { type SteerFlags, written } from './open-object.ts'
+import { withUserClient, userName } from '../user.ts'
+import { type SteerFlags, formatResults } from './open-object.ts'
 
 interface Flags extends SteerFlags {
   readonly withoutUninstall?: boolean
@@ -30,7 +30,7 @@ export async function deleteWithoutJobs(kind: NamedKind, name: string, flags: Fl
   ] as const)
     if (isGiven === true)
       throw new UsageError(`${option}: ${kind.kind} has no jobs; expected a kind with jobs, such as Installation`)
-  await asPerson(flags, async (kube, namespace) => {
+  await withUserClient(flags, async (kube, namespace) => {
     const place = targetOf(kind).withoutNamespace === true ? '' : namespace
     const path = resourcePath(kind, place, name)
     const read = async () =>
@@ -44,7 +44,7 @@ export async function deleteWithoutJobs(kind: NamedKind, name: string, flags: Fl
       throw new Error(`${title} does not exist; expected an existing object (see -n and --context)`)
     const { uid } = object.metadata
     const isNew = object.metadata.deletionTimestamp === undefined
-    const by = await personName(kube)
+    const by = await userName(kube)
     if (isNew)
       await kube.request('DELETE', path, { body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } } })
     const present = await read()
@@ -62,7 +62,9 @@ export async function deleteWithoutJobs(kind: NamedKind, name: string, flags: Fl
           ...events.map((event) => `  ${event}`),
         ]
     const data = { kind: groupKindText(kind), namespace: place, name, uid, by, gone: isGone, finalizers, events }
-    process.stdout.write(await written([{ steered: { kind, name }, done: { lines, data } }], flags.output, false))
+    process.stdout.write(
+      await formatResults([{ target: { kind, name }, result: { lines, data } }], flags.output, false),
+    )
   })
 }
 

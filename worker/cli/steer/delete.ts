@@ -1,4 +1,5 @@
-// The command `pawl delete`: deletes an object, tells what holds its deletion up, and takes the last way out where somebody says why.
+// The command `pawl delete`: deletes an object, reports what blocks the deletion, and removes all finalizers with
+// `--force` and a reason.
 
 import { Command } from 'commander'
 
@@ -7,23 +8,23 @@ import { isNotFound } from '../../../activities/kube/kube-error.ts'
 import { groupKindText, isSameGroupKind } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { isBad, nameOf, phaseIn } from '../query/format.ts'
-import { blockerLines, blockersOf, waysOut } from './blockers.ts'
+import { blockerLines, blockersOf, remedies } from './blockers.ts'
 import { deleteWithoutJobs } from './delete-without-jobs.ts'
-import { forceOff } from './force.ts'
+import { forceDeletion } from './force.ts'
 import { type LiveNode, readTree } from './live-tree.ts'
 import {
-  controlledNamed,
-  type Done,
+  findControlledKind,
+  type CommandResult,
   readObject,
-  steer,
-  type Steered,
+  runOnObject,
+  type TargetObject,
   steeredKinds,
   type SteerFlags,
   withSteerFlags,
 } from './open-object.ts'
-import { annotate, tryToTell } from './record.ts'
+import { annotate, tryEmitEvent } from './record.ts'
 
-/** The exit code when a deletion is held up by what only a person can move. */
+/** Exit code when only a user can continue the deletion. */
 const HELD_UP = 3
 
 interface DeleteFlags extends SteerFlags {
@@ -42,47 +43,50 @@ export function deleteCommand(): Command {
     .action(async (words: readonly string[], flags: DeleteFlags) => {
       if (flags.force === true && flags.reason === undefined)
         throw new UsageError('--force is given without --reason, expected why nothing else helps')
-      const { kind, name } = controlledNamed(words)
+      const { kind, name } = findControlledKind(words)
       const hasJobs = steeredKinds().some((one) => isSameGroupKind(one, kind))
-      if (hasJobs) await steer(words, flags, async (steered) => await remove(steered, flags))
+      if (hasJobs) await runOnObject(words, flags, async (target) => await deleteObject(target, flags))
       else await deleteWithoutJobs(kind, name, flags)
     })
 }
 
-async function remove(steered: Steered, { withoutUninstall = false, force = false }: DeleteFlags): Promise<Done> {
-  if (withoutUninstall) await leaveDeployed(steered)
-  const { kube, kind, kinds, namespace, name, object } = steered
+async function deleteObject(
+  target: TargetObject,
+  { withoutUninstall = false, force = false }: DeleteFlags,
+): Promise<CommandResult> {
+  if (withoutUninstall) await leaveDeployed(target)
+  const { kube, kind, kinds, namespace, name, object } = target
   const isNew = object.metadata.deletionTimestamp === undefined
-  const forced = force ? await forceOff(steered) : []
-  if (!force && isNew) await askForDeletion(steered)
+  const forced = force ? await forceDeletion(target) : []
+  if (!force && isNew) await requestDeletion(target)
   const present = await readObject(kube, kind, namespace, name)
   const isThere = present !== undefined && present.metadata.uid === object.metadata.uid
   const tree = isThere ? await readTree(kube, { kind, object: present }, kinds) : undefined
-  return told(steered, tree, { forced, isNew: isNew && !force })
+  return deletionResult(target, tree, { forced, isNew: isNew && !force })
 }
 
-function told(
-  { kind, namespace, name, object, who, why }: Steered,
+function deletionResult(
+  { kind, namespace, name, object, user: user, reason: reason }: TargetObject,
   tree: LiveNode | undefined,
   { forced, isNew }: { readonly forced: readonly string[]; readonly isNew: boolean },
-): Done {
+): CommandResult {
   const title = nameOf({ kind: kind.kind, namespace, name })
   const blockers = tree === undefined ? [] : blockersOf(tree)
-  const going = `${title} is being deleted${isNew ? `, by ${who}` : ''}${blockers.length === 0 ? '' : '; it waits for:'}`
+  const going = `${title} is being deleted${isNew ? `, by ${user}` : ''}${blockers.length === 0 ? '' : '; it waits for:'}`
   return {
     lines: [
       ...forced,
       tree === undefined ? `${title} is gone` : going,
       ...blockers.flatMap(blockerLines).map((line) => `  ${line}`),
-      ...(tree === undefined ? [] : waysOut(tree, blockers, `${kind.kind.toLowerCase()}/${name} -n ${namespace}`)),
+      ...(tree === undefined ? [] : remedies(tree, blockers, `${kind.kind.toLowerCase()}/${name} -n ${namespace}`)),
     ],
     data: {
       kind: groupKindText(kind),
       namespace,
       name,
       uid: object.metadata.uid,
-      by: who,
-      why: why ?? null,
+      by: user,
+      why: reason ?? null,
       gone: tree === undefined,
       blockers,
       forced,
@@ -91,25 +95,25 @@ function told(
   }
 }
 
-async function askForDeletion(steered: Steered): Promise<void> {
-  const { kube, kind, namespace, name, object } = steered
+async function requestDeletion(target: TargetObject): Promise<void> {
+  const { kube, kind, namespace, name, object } = target
   const { uid } = object.metadata
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid }, propagationPolicy: 'Background' }
   await kube.request('DELETE', resourcePath(kind.api, namespace, name), { body }).catch((error: unknown) => {
     if (!isNotFound(error)) throw error
   })
-  await tryToTell(steered, 'DeletionAskedFor', 'asked for the deletion')
+  await tryEmitEvent(target, 'DeletionAskedFor', 'asked for the deletion')
 }
 
-/** What was deployed stays; a deletion that has failed begins again. */
-async function leaveDeployed(steered: Steered): Promise<void> {
-  const { orphan: leave, reconcile = {} } = steered.kind.steering
-  if (leave === undefined)
+/** Keeps what the object deployed; restarts a deletion that failed. */
+async function leaveDeployed(target: TargetObject): Promise<void> {
+  const { orphan, reconcile = {} } = target.kind.steering
+  if (orphan === undefined)
     throw new UsageError(
-      `--without-uninstall is for roots, found a ${steered.kind.kind}; expected that of which it is a part`,
+      `--without-uninstall is for roots, found a ${target.kind.kind}; expected that of which it is a part`,
     )
-  await annotate(steered, 'delete without uninstalling', (present) => {
+  await annotate(target, 'delete without uninstalling', (present) => {
     const hasFailed = present.metadata.deletionTimestamp !== undefined && isBad(phaseIn(present))
-    return { ...leave, ...(hasFailed ? reconcile : {}) }
+    return { ...orphan, ...(hasFailed ? reconcile : {}) }
   })
 }

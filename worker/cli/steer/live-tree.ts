@@ -1,10 +1,10 @@
-// An object with what it controls, all the way down, as the API server has it now: what a deletion waits for.
+// Reads an object with its descendants and its ancestors from the API server.
 
 import type { KubeClient, KubeObject } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { readAll } from '../../../activities/kube/pages.ts'
 import { isChildOf, groupKindOf, isSameGroupKind, ownerReferenceOf } from '../../../workflows/kit/index.ts'
-import { type SteeredKind, readObject, type Steered } from './open-object.ts'
+import { type SteeredKind, readObject, type TargetObject } from './open-object.ts'
 import { KubeError } from '../../../activities/kube/kube-error.ts'
 import { nameOf } from '../query/format.ts'
 
@@ -17,7 +17,7 @@ export interface LiveNode {
 const PAGE = 500
 const DEEPEST = 24
 
-/** One list of each kind in the namespace. */
+/** Lists each kind of the namespace once. */
 export async function readTree(
   kube: Pick<KubeClient, 'request'>,
   root: { readonly kind: SteeredKind; readonly object: KubeObject },
@@ -32,7 +32,7 @@ export async function readTree(
   return treeOf(root, all)
 }
 
-/** @param all that may be below. */
+/** @param all candidates for descendants. */
 export function treeOf(
   root: { readonly kind: SteeredKind; readonly object: KubeObject },
   all: readonly { readonly kind: SteeredKind; readonly object: KubeObject }[],
@@ -56,29 +56,31 @@ export function treeOf(
 }
 
 /** Children before parents. */
-export function upwards(node: LiveNode): readonly LiveNode[] {
-  return [...node.children.flatMap(upwards), node]
+export function childrenFirst(node: LiveNode): readonly LiveNode[] {
+  return [...node.children.flatMap(childrenFirst), node]
 }
 
-// What an object is a part of, all the way up, as the API server has it now: whose job brings all below it up to date.
+// An ancestor of an object; the job of the root updates all objects below it.
 
-type Above = Pick<Steered, 'kind' | 'namespace' | 'name'>
+type AncestorObject = Pick<TargetObject, 'kind' | 'namespace' | 'name'>
 
 const HIGHEST = 24
 
-/** The topmost that is there and may be seen; undefined: it is a part of nothing. */
-export async function topOf(
-  steered: Pick<Steered, 'kinds' | 'namespace' | 'object'> & { readonly kube: Pick<Steered['kube'], 'request'> },
-): Promise<Above | undefined> {
-  const { kube, kinds, namespace } = steered
-  let top: Above | undefined
-  let { object } = steered
+/** The topmost ancestor that the user may read; undefined if the object has no owner. */
+export async function findRoot(
+  target: Pick<TargetObject, 'kinds' | 'namespace' | 'object'> & {
+    readonly kube: Pick<TargetObject['kube'], 'request'>
+  },
+): Promise<AncestorObject | undefined> {
+  const { kube, kinds, namespace } = target
+  let top: AncestorObject | undefined
+  let { object } = target
   for (let height = 0; height < HIGHEST; height++) {
     const owner = ownerReferenceOf(object)
     const kind = owner && kinds.find((one) => isSameGroupKind(one, groupKindOf(owner)))
     if (owner === undefined || kind === undefined) break
     const found = await readObject(kube, kind, namespace, owner.name).catch((error: unknown) => {
-      // The hint is shorter then; what was asked for needs no right to see what is above.
+      // Without permission for the ancestor the hint is shorter; the command itself needs no such permission.
       if (error instanceof KubeError && error.status === 403) return undefined
       throw error
     })
@@ -89,8 +91,8 @@ export async function topOf(
   return top
 }
 
-/** How to have the next job of all that the object is a part of. */
-export function nextJobText(top: Above | undefined): string {
+/** How to start the next job of the root. */
+export function nextJobText(top: AncestorObject | undefined): string {
   if (top === undefined) return 'the next job of what it is a part of'
   const { kind, namespace, name } = top
   const title = nameOf({ kind: kind.kind, namespace, name })

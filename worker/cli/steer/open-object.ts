@@ -1,4 +1,5 @@
-// What the commands that steer have in common: the object that is meant, at the API server, and the person that asks, with his own rights.
+// Common parts of the commands that steer objects: they find the object at the API server, with the user's own
+// permissions, run the command and print the result.
 
 import type { Command } from 'commander'
 
@@ -16,10 +17,10 @@ import {
 import { findPlans, type NamedKind } from '../../plans/find-plans.ts'
 import { builtInRegistry } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { askableKinds, objectNamed } from '../query/object-name.ts'
-import { nameOf, shown } from '../query/format.ts'
-import { linesText, withActFlags, withReason } from '../options.ts'
-import { asPerson, personName, type PersonFlags } from '../user.ts'
+import { queryableKinds, objectNamed } from '../query/object-name.ts'
+import { nameOf, singleLine } from '../query/format.ts'
+import { linesText, withWriteFlags, withReason } from '../options.ts'
+import { withUserClient, userName, type UserFlags } from '../user.ts'
 import { yamlText } from '../yaml-text.ts'
 
 export type Steering = NonNullable<JobModeController['steering']>
@@ -29,30 +30,30 @@ export interface SteeredKind extends GroupKind {
   readonly steering: Steering
 }
 
-/** One object of the cluster, and who asks something of it. */
-export interface Steered {
+/** The object of a command, and the user with the reason. */
+export interface TargetObject {
   readonly kube: KubeClient
   readonly kind: SteeredKind
-  /** Its kind and those that go with it. */
+  /** The object's kind and the other kinds of its group. */
   readonly kinds: readonly SteeredKind[]
   readonly namespace: string
   readonly name: string
   readonly object: KubeObject
-  readonly who: string
-  readonly why: string | undefined
+  readonly user: string
+  readonly reason: string | undefined
 }
 
 const FORMATS = ['text', 'json', 'yaml', 'name'] as const
 
-export interface SteerFlags extends PersonFlags {
+export interface SteerFlags extends UserFlags {
   readonly reason?: string
   readonly output: (typeof FORMATS)[number]
 }
 
-/** What was done, for people and for programs. */
-export interface Done {
+/** The result as text and as data. */
+export interface CommandResult {
   readonly lines: readonly string[]
-  /** What to do then. Of several objects each is told once, behind all lines. */
+  /** Next steps; for several objects each is printed once at the end. */
   readonly hints?: readonly string[]
   readonly data: object
   readonly exitCode?: number
@@ -62,63 +63,68 @@ export function withSteerFlags(command: Command): Command {
   return withFlags(command.argument('<object...>', 'the object, such as inst/shop'))
 }
 
-/** The flags alone. */
+/** Adds the flags without the argument. */
 export function withFlags(command: Command): Command {
-  return withActFlags(withReason(command), FORMATS, "the object's namespace")
+  return withWriteFlags(withReason(command), FORMATS, "the object's namespace")
 }
 
 /**
- * Does one thing to the object that the words mean, and tells it.
+ * Runs the command on the object and prints the result.
  *
- * @param partsOf which of its parts are meant in its place: to all of them it is done, in turn. What was done is told also where a later one fails.
+ * @param partsOf selects parts of the object; the command then runs on each of them in turn. Results are printed even
+ * if a later part fails.
  */
-export async function steer(
+export async function runOnObject(
   words: readonly string[],
   flags: SteerFlags,
-  act: (steered: Steered) => Promise<Done>,
-  partsOf?: (steered: Steered) => Promise<readonly Steered[]>,
+  act: (target: TargetObject) => Promise<CommandResult>,
+  partsOf?: (target: TargetObject) => Promise<readonly TargetObject[]>,
 ): Promise<void> {
-  const why = reasonIn(flags.reason)
-  const { kind, name } = steeredNamed(words)
-  await asPerson(flags, async (kube, namespace) => {
+  const reason = reasonIn(flags.reason)
+  const { kind, name } = findSteeredKind(words)
+  await withUserClient(flags, async (kube, namespace) => {
     const object = await readObject(kube, kind, namespace, name)
     if (object === undefined)
       throw new Error(
         `the cluster has no ${nameOf({ kind: kind.kind, namespace, name })}, expected one that is there (see -n and --context)`,
       )
     const kinds = steeredKinds().filter(({ group }) => group === kind.group)
-    const who = await personName(kube)
-    const steered = { kube, kind, kinds, namespace, name, object, who, why }
-    await doAll(partsOf === undefined ? [steered] : await partsOf(steered), act, flags.output)
+    const user = await userName(kube)
+    const target = { kube, kind, kinds, namespace, name, object, user, reason }
+    await runOnAll(partsOf === undefined ? [target] : await partsOf(target), act, flags.output)
   })
 }
 
-async function doAll(
-  all: readonly Steered[],
-  act: (steered: Steered) => Promise<Done>,
+async function runOnAll(
+  all: readonly TargetObject[],
+  act: (target: TargetObject) => Promise<CommandResult>,
   output: SteerFlags['output'],
 ): Promise<void> {
-  const told: Told[] = []
+  const results: ObjectResult[] = []
   try {
-    for (const steered of all) told.push({ steered, done: await act(steered) })
-    process.exitCode = Math.max(0, ...told.map(({ done }) => done.exitCode ?? 0))
+    for (const target of all) results.push({ target: target, result: await act(target) })
+    process.exitCode = Math.max(0, ...results.map(({ result }) => result.exitCode ?? 0))
   } finally {
-    if (told.length > 0) process.stdout.write(await written(told, output, all.length > 1))
+    if (results.length > 0) process.stdout.write(await formatResults(results, output, all.length > 1))
   }
 }
 
-interface Told {
-  readonly steered: { readonly kind: Pick<SteeredKind, 'kind' | 'group'>; readonly name: string }
-  readonly done: Done
+interface ObjectResult {
+  readonly target: { readonly kind: Pick<SteeredKind, 'kind' | 'group'>; readonly name: string }
+  readonly result: CommandResult
 }
 
-/** @param isList several were meant: to programs it is a list, of however many. */
-export async function written(told: readonly Told[], output: SteerFlags['output'], isList: boolean): Promise<string> {
-  const data = isList ? told.map(({ done }) => done.data) : told[0]?.done.data
+/** @param isList true to print a list, even for one result. */
+export async function formatResults(
+  results: readonly ObjectResult[],
+  output: SteerFlags['output'],
+  isList: boolean,
+): Promise<string> {
+  const data = isList ? results.map(({ result }) => result.data) : results[0]?.result.data
   switch (output) {
     case 'text': {
-      const hints = new Set(told.flatMap(({ done }) => done.hints ?? []))
-      const lines = [...told.flatMap(({ done }) => done.lines), ...hints]
+      const hints = new Set(results.flatMap(({ result }) => result.hints ?? []))
+      const lines = [...results.flatMap(({ result }) => result.lines), ...hints]
       return linesText(lines)
     }
     case 'json':
@@ -126,11 +132,11 @@ export async function written(told: readonly Told[], output: SteerFlags['output'
     case 'yaml':
       return await yamlText(data)
     case 'name':
-      return told.map(({ steered: { kind, name } }) => `${kind.kind.toLowerCase()}.${kind.group}/${name}\n`).join('')
+      return results.map(({ target: { kind, name } }) => `${kind.kind.toLowerCase()}.${kind.group}/${name}\n`).join('')
   }
 }
 
-/** The kinds whose objects can be steered: those with jobs. */
+/** The kinds with jobs; their objects can be steered. */
 export function steeredKinds(): readonly SteeredKind[] {
   return [...builtInRegistry.controllers.values()].flatMap((controller): readonly SteeredKind[] => {
     if (controller.mode !== 'job' || controller.steering === undefined) return []
@@ -140,21 +146,21 @@ export function steeredKinds(): readonly SteeredKind[] {
 }
 
 /** Finds a kind of Pawl's controllers, with or without jobs. @throws UsageError if the words do not name an object of such a kind. */
-export function controlledNamed(words: readonly string[]): { readonly kind: NamedKind; readonly name: string } {
+export function findControlledKind(words: readonly string[]): { readonly kind: NamedKind; readonly name: string } {
   const controlled = findPlans(builtInRegistry).map(({ kind }) => kind)
-  const { kind, name } = objectNamed(words, askableKinds(controlled, []))
+  const { kind, name } = objectNamed(words, queryableKinds(controlled, []))
   const found = controlled.find((one) => isSameGroupKind(one, kind))
   if (found === undefined) throw new Error(`kind ${groupKindText(kind)} has no controller`)
   return { kind: found, name }
 }
 
 /** @throws UsageError if the words do not name an object of a kind with jobs. */
-export function steeredNamed(words: readonly string[]): { readonly kind: SteeredKind; readonly name: string } {
-  const { kind, name } = controlledNamed(words)
-  const steered = steeredKinds()
-  const found = steered.find((one) => one.group === kind.group && one.kind === kind.kind)
+export function findSteeredKind(words: readonly string[]): { readonly kind: SteeredKind; readonly name: string } {
+  const { kind, name } = findControlledKind(words)
+  const target = steeredKinds()
+  const found = target.find((one) => one.group === kind.group && one.kind === kind.kind)
   if (found === undefined)
-    throw new UsageError(`${kind.kind} has no jobs, expected one of ${steered.map((one) => one.kind).join(', ')}`)
+    throw new UsageError(`${kind.kind} has no jobs, expected one of ${target.map((one) => one.kind).join(', ')}`)
   return { kind: found, name }
 }
 
@@ -174,11 +180,11 @@ export async function readObject(
 
 const LONGEST_REASON = 256
 
-/** @throws UsageError for one that does not fit in a line. */
+/** @throws UsageError unless the reason is one line. */
 export function reasonIn(text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   const reason = text.trim()
-  if (reason === '' || reason.length > LONGEST_REASON || shown(reason) !== reason)
+  if (reason === '' || reason.length > LONGEST_REASON || singleLine(reason) !== reason)
     throw new UsageError(`--reason has ${reason.length} characters, expected one line of 1 to ${LONGEST_REASON}`)
   return reason
 }

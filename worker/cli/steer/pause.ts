@@ -1,4 +1,5 @@
-// The commands `pawl pause` and `pawl resume`: hold back what an object has not begun, and let it go on, as the annotation does, with who and why.
+// The commands `pawl pause` and `pawl resume`: they set or remove the annotation that pauses an object, and record user
+// and reason.
 
 import { Command } from 'commander'
 
@@ -6,8 +7,15 @@ import type { KubeObject } from '../../../activities/kube/client.ts'
 import { groupKindText } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { isBusy, nameOf } from '../query/format.ts'
-import { type Done, steer, type Steered, steeredKinds, type SteerFlags, withSteerFlags } from './open-object.ts'
-import { annotate, tryToTell } from './record.ts'
+import {
+  type CommandResult,
+  runOnObject,
+  type TargetObject,
+  steeredKinds,
+  type SteerFlags,
+  withSteerFlags,
+} from './open-object.ts'
+import { annotate, tryEmitEvent } from './record.ts'
 
 export function pauseCommand(): Command {
   return withSteerFlags(
@@ -18,7 +26,7 @@ export function pauseCommand(): Command {
       "\nExamples:\n  pawl pause inst/shop\n  pawl pause inst/shop --reason 'the freeze of the sale'\nUndo it with pawl resume.",
     )
     .action(async (words: readonly string[], flags: SteerFlags) => {
-      await steer(words, flags, pause)
+      await runOnObject(words, flags, pause)
     })
 }
 
@@ -26,45 +34,49 @@ export function resumeCommand(): Command {
   return withSteerFlags(new Command('resume').description('let an object go on that was paused'))
     .addHelpText('after', "\nExamples:\n  pawl resume inst/shop\n  pawl resume inst/shop --reason 'the sale is over'")
     .action(async (words: readonly string[], flags: SteerFlags) => {
-      await steer(words, flags, resume)
+      await runOnObject(words, flags, resume)
     })
 }
 
-/** The value where nobody says why. */
+/** Value of the annotation without a reason. */
 const NO_REASON = 'true'
 
-async function pause(steered: Steered): Promise<Done> {
-  const { object, why, who } = steered
-  const { annotation, title } = pausable(steered)
-  const asked = await annotate(steered, 'pause', (present) =>
-    valueIn(present, annotation) === undefined ? { [annotation]: why ?? NO_REASON } : undefined,
+async function pause(target: TargetObject): Promise<CommandResult> {
+  const { object, reason: reason, user: user } = target
+  const { annotation, title } = pausable(target)
+  const asked = await annotate(target, 'pause', (present) =>
+    valueIn(present, annotation) === undefined ? { [annotation]: reason ?? NO_REASON } : undefined,
   )
-  if (asked === 'asked') await tryToTell(steered, 'Paused', 'paused it')
-  const rest = isBusy(object) ? 'what runs goes on to its end, and nothing more begins' : 'no job of it begins'
-  return done(steered, asked, [
+  if (asked === 'asked') await tryEmitEvent(target, 'Paused', 'paused it')
+  const effect = isBusy(object) ? 'what runs goes on to its end, and nothing more begins' : 'no job of it begins'
+  return done(target, asked, [
     asked === 'asked'
-      ? `${title} is paused by ${who}: ${rest}`
+      ? `${title} is paused by ${user}: ${effect}`
       : `${title} was paused before: ${before(object, annotation)}`,
-    `let it go on: pawl resume ${words(steered)}`,
+    `let it go on: pawl resume ${words(target)}`,
   ])
 }
 
-async function resume(steered: Steered): Promise<Done> {
-  const { who } = steered
-  const { annotation, title } = pausable(steered)
-  const asked = await annotate(steered, 'resume', (present) =>
+async function resume(target: TargetObject): Promise<CommandResult> {
+  const { user: user } = target
+  const { annotation, title } = pausable(target)
+  const asked = await annotate(target, 'resume', (present) =>
     present.metadata.annotations?.[annotation] === undefined ? undefined : { [annotation]: null },
   )
-  if (asked === 'asked') await tryToTell(steered, 'Resumed', 'let it go on')
-  return done(steered, asked, [asked === 'asked' ? `${title} goes on, by ${who}` : `${title} is not paused`])
+  if (asked === 'asked') await tryEmitEvent(target, 'Resumed', 'let it go on')
+  return done(target, asked, [asked === 'asked' ? `${title} goes on, by ${user}` : `${title} is not paused`])
 }
 
-function done({ kind, namespace, name, object, who, why }: Steered, asked: string, lines: readonly string[]): Done {
+function done(
+  { kind, namespace, name, object, user: user, reason: reason }: TargetObject,
+  asked: string,
+  lines: readonly string[],
+): CommandResult {
   const { uid } = object.metadata
-  return { lines, data: { kind: groupKindText(kind), namespace, name, uid, asked, by: who, why: why ?? null } }
+  return { lines, data: { kind: groupKindText(kind), namespace, name, uid, asked, by: user, why: reason ?? null } }
 }
 
-function pausable({ kind, namespace, name }: Steered): { readonly annotation: string; readonly title: string } {
+function pausable({ kind, namespace, name }: TargetObject): { readonly annotation: string; readonly title: string } {
   const title = nameOf({ kind: kind.kind, namespace, name })
   const { pause: pausing } = kind.steering
   if (pausing !== undefined) return { annotation: pausing.annotation, title }
@@ -84,6 +96,6 @@ function before(object: KubeObject, annotation: string): string {
   return value === NO_REASON ? 'nobody said why' : value
 }
 
-function words({ kind, namespace, name }: Steered): string {
+function words({ kind, namespace, name }: TargetObject): string {
   return `${kind.kind.toLowerCase()}/${name} -n ${namespace}`
 }

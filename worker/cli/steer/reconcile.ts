@@ -1,4 +1,5 @@
-// The command `pawl reconcile`: asks for a job, as the annotation does, with who and why.
+// The commands `pawl reconcile` and `pawl interrupt`: they set the annotations that start a job or end the running job,
+// and record user and reason.
 
 import { Command } from 'commander'
 
@@ -7,15 +8,15 @@ import { groupKindText, ownerOfKind } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { isBusy, nameOf, phaseIn } from '../query/format.ts'
 import {
-  type Done,
+  type CommandResult,
   readObject,
-  steer,
-  type Steered,
+  runOnObject,
+  type TargetObject,
   steeredKinds,
   type SteerFlags,
   withSteerFlags,
 } from './open-object.ts'
-import { annotate, tryToTell } from './record.ts'
+import { annotate, tryEmitEvent } from './record.ts'
 
 export function reconcileCommand(): Command {
   return withSteerFlags(
@@ -26,32 +27,41 @@ export function reconcileCommand(): Command {
       "\nExamples:\n  pawl reconcile inst/shop\n  pawl reconcile inst/shop --reason 'new certificate'",
     )
     .action(async (words: readonly string[], flags: SteerFlags) => {
-      await steer(words, flags, reconcile)
+      await runOnObject(words, flags, reconcile)
     })
 }
 
-async function reconcile(steered: Steered): Promise<Done> {
-  const { kind, namespace, name, object, who, why } = steered
-  const { reconcile: wanted, reason } = kind.steering
+async function reconcile(target: TargetObject): Promise<CommandResult> {
+  const { kind, namespace, name, object, user: user, reason: reason } = target
+  const { reconcile: annotations, reason: reasonAnnotation } = kind.steering
   const title = nameOf({ kind: kind.kind, namespace, name })
-  if (wanted === undefined) throw new UsageError(`${kind.kind} gets its jobs from above, expected ${reconcilable()}`)
-  await refuseParts(steered, title)
-  const says = reason === undefined ? {} : { [reason]: reasonText(who, why) }
-  const asked = await annotate(steered, 'reconcile', (present) => {
-    const standing = otherThan(present, wanted)
-    if (standing !== undefined)
+  if (annotations === undefined)
+    throw new UsageError(`${kind.kind} gets its jobs from above, expected ${reconcilable()}`)
+  await refuseParts(target, title)
+  const says = reasonAnnotation === undefined ? {} : { [reasonAnnotation]: reasonText(user, reason) }
+  const asked = await annotate(target, 'reconcile', (present) => {
+    const otherValue = otherThan(present, annotations)
+    if (otherValue !== undefined)
       throw new Error(
-        `${title} has the annotation ${standing}, which is to be served first; expected none, try again when it is gone`,
+        `${title} has the annotation ${otherValue}, which is to be served first; expected none, try again when it is gone`,
       )
-    return has(present, wanted) ? undefined : { ...wanted, ...says }
+    return has(present, annotations) ? undefined : { ...annotations, ...says }
   })
   const when = isBusy(object) ? 'begins after the one that runs' : 'begins'
   return {
     lines: [
-      asked === 'asked' ? `a job of ${title} ${when}, asked for by ${who}` : `a job of ${title} is asked for already`,
+      asked === 'asked' ? `a job of ${title} ${when}, asked for by ${user}` : `a job of ${title} is asked for already`,
       `follow it: pawl trace ${kind.kind.toLowerCase()}/${name} -n ${namespace} -w`,
     ],
-    data: { kind: groupKindText(kind), namespace, name, uid: object.metadata.uid, asked, by: who, why: why ?? null },
+    data: {
+      kind: groupKindText(kind),
+      namespace,
+      name,
+      uid: object.metadata.uid,
+      asked,
+      by: user,
+      why: reason ?? null,
+    },
   }
 }
 
@@ -60,8 +70,8 @@ function reconcilable(): string {
   return `one of ${kinds.map(({ kind }) => kind).join(', ')}`
 }
 
-/** The jobs of a part come from its parent, as long as that is there. */
-async function refuseParts({ kube, kind, kinds, namespace, object }: Steered, title: string): Promise<void> {
+/** Refuses a part whose parent exists, because the parent's job includes it. */
+async function refuseParts({ kube, kind, kinds, namespace, object }: TargetObject, title: string): Promise<void> {
   const { parent } = kind.steering
   const owner = parent === undefined ? undefined : ownerOfKind(object, parent)
   const ofParent = kinds.find((one) => one.kind === owner?.kind)
@@ -73,39 +83,37 @@ async function refuseParts({ kube, kind, kinds, namespace, object }: Steered, ti
   )
 }
 
-/** What stands in one of the annotations in place of what is wanted. */
-export function otherThan(object: KubeObject, wanted: Readonly<Record<string, string>>): string | undefined {
-  const [found] = Object.entries(wanted).flatMap(([key, value]) => {
+/** The first of these annotations that has another value. */
+export function otherThan(object: KubeObject, annotations: Readonly<Record<string, string>>): string | undefined {
+  const [found] = Object.entries(annotations).flatMap(([key, value]) => {
     const present = object.metadata.annotations?.[key]
     return present === undefined || present === value ? [] : [`${key}=${present}`]
   })
   return found
 }
 
-export function has(object: KubeObject, wanted: Readonly<Record<string, string>>): boolean {
-  return Object.entries(wanted).every(([key, value]) => object.metadata.annotations?.[key] === value)
+export function has(object: KubeObject, annotations: Readonly<Record<string, string>>): boolean {
+  return Object.entries(annotations).every(([key, value]) => object.metadata.annotations?.[key] === value)
 }
 
-/** Of the person, so that nobody takes it for a reason of Pawl's own. */
-function reasonText(who: string, why: string | undefined): string {
-  return `by ${who}${why === undefined ? '' : `: ${why}`}`
+/** Contains the user's name, to distinguish it from Pawl's own reasons. */
+function reasonText(user: string, reason: string | undefined): string {
+  return `by ${user}${reason === undefined ? '' : `: ${reason}`}`
 }
-
-// The command `pawl interrupt`: ends the running job of an object, as the annotation does, with who and why.
 
 export function interruptCommand(): Command {
   return withSteerFlags(new Command('interrupt').description('end the running job of an object and of all below it'))
     .addHelpText('after', "\nExamples:\n  pawl interrupt inst/shop\n  pawl interrupt inst/shop --reason 'wrong image'")
     .action(async (words: readonly string[], flags: SteerFlags) => {
-      await steer(words, flags, interrupt)
+      await runOnObject(words, flags, interrupt)
     })
 }
 
-async function interrupt(steered: Steered): Promise<Done> {
-  const { kind, namespace, name, object, who, why } = steered
-  const wanted = kind.steering.interrupt
+async function interrupt(target: TargetObject): Promise<CommandResult> {
+  const { kind, namespace, name, object, user: user, reason: reason } = target
+  const annotations = kind.steering.interrupt
   const title = nameOf({ kind: kind.kind, namespace, name })
-  if (wanted === undefined) {
+  if (annotations === undefined) {
     const kinds = steeredKinds().filter(({ steering }) => steering.interrupt !== undefined)
     throw new UsageError(
       `${kind.kind} cannot be interrupted alone, expected one of ${kinds.map((one) => one.kind).join(', ')}`,
@@ -114,14 +122,16 @@ async function interrupt(steered: Steered): Promise<Done> {
   if (!isBusy(object))
     throw new Error(`${title} has no job that runs (phase ${phaseIn(object) ?? '-'}), expected one to interrupt`)
   let replaced: string | undefined
-  const asked = await annotate(steered, 'interrupt', (present) => {
-    replaced = otherThan(present, wanted)
-    return has(present, wanted) ? undefined : wanted
+  const asked = await annotate(target, 'interrupt', (present) => {
+    replaced = otherThan(present, annotations)
+    return has(present, annotations) ? undefined : annotations
   })
-  if (asked === 'asked') await tryToTell(steered, 'Interrupted', 'interrupted the job')
+  if (asked === 'asked') await tryEmitEvent(target, 'Interrupted', 'interrupted the job')
   return {
     lines: [
-      asked === 'asked' ? `the job of ${title} is interrupted by ${who}` : `the job of ${title} is interrupted already`,
+      asked === 'asked'
+        ? `the job of ${title} is interrupted by ${user}`
+        : `the job of ${title} is interrupted already`,
       ...(replaced === undefined ? [] : [`${replaced} was to come after it, and does not any more: ask for it again`]),
     ],
     data: {
@@ -130,8 +140,8 @@ async function interrupt(steered: Steered): Promise<Done> {
       name,
       uid: object.metadata.uid,
       asked,
-      by: who,
-      why: why ?? null,
+      by: user,
+      why: reason ?? null,
       replaced: replaced ?? null,
     },
   }

@@ -1,59 +1,64 @@
-// Who asked for what, and why, where others see it: an annotation of the object, and an Event on it. Both are written with the rights of the person,
-// and whoever has such rights could write the same; what the API server knows of it is in its audit log.
+// Records who requested what and why: in an annotation of the object and in an Event. Both are written with the user's
+// permissions, so other users with these permissions could forge them; the API server's audit log cannot be forged.
 
 import { randomBytes } from 'node:crypto'
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { isConflict, KubeError } from '../../../activities/kube/kube-error.ts'
-import { PERSON_AGENT } from '../user.ts'
-import { readObject, type Steered } from './open-object.ts'
+import { CLI_USER_AGENT } from '../user.ts'
+import { readObject, type TargetObject } from './open-object.ts'
 
-/** What the annotation says. */
-export function recordText({ who, why }: Pick<Steered, 'who' | 'why'>, what: string, now: Date): string {
-  return JSON.stringify({ what, by: who, at: now.toISOString(), ...(why !== undefined && { why }) })
+/** The value of the annotation. */
+export function recordText(
+  { user: user, reason: reason }: Pick<TargetObject, 'user' | 'reason'>,
+  what: string,
+  now: Date,
+): string {
+  return JSON.stringify({ what, by: user, at: now.toISOString(), ...(reason !== undefined && { why: reason }) })
 }
 
 const MOST_TRIES = 5
 
 /**
- * Sets annotations of the object and those that say who and why, on the version that was looked at.
+ * Sets annotations on the version of the object that was read, together with the record of user and reason.
  *
- * @param annotationsOf what to set (null: to take off), by the object as it is; thrown errors end it. Undefined: nothing is to be done.
+ * @param annotationsOf returns the annotations for the current object (null removes one), or undefined if nothing needs
+ * to change; its errors are thrown.
  */
 export async function annotate(
-  steered: Steered,
+  target: TargetObject,
   what: string,
   annotationsOf: (object: KubeObject) => Readonly<Record<string, string | null>> | undefined,
 ): Promise<'asked' | 'asked before'> {
-  const { kube, kind, namespace, name } = steered
-  for (let tries = 1, object: KubeObject | undefined = steered.object; object !== undefined; tries++) {
-    const wanted = annotationsOf(object)
-    if (wanted === undefined) return 'asked before'
+  const { kube, kind, namespace, name } = target
+  for (let tries = 1, object: KubeObject | undefined = target.object; object !== undefined; tries++) {
+    const values = annotationsOf(object)
+    if (values === undefined) return 'asked before'
     const { uid, resourceVersion } = object.metadata
-    const annotations = { ...wanted, [kind.steering.auditAnnotation]: recordText(steered, what, new Date()) }
+    const annotations = { ...values, [kind.steering.auditAnnotation]: recordText(target, what, new Date()) }
     try {
       await kube.request('PATCH', resourcePath(kind.api, namespace, name), {
         body: { metadata: { uid, resourceVersion, annotations } },
         contentType: 'application/merge-patch+json',
-        query: { fieldManager: PERSON_AGENT },
+        query: { fieldManager: CLI_USER_AGENT },
       })
       return 'asked'
     } catch (error) {
       if (!isConflict(error) || tries === MOST_TRIES) throw error
     }
     object = await readObject(kube, kind, namespace, name)
-    if (object?.metadata.uid !== steered.object.metadata.uid) break
+    if (object?.metadata.uid !== target.object.metadata.uid) break
   }
   throw new Error(`${kind.kind} ${namespace}/${name} is gone meanwhile, expected one that is there`)
 }
 
 const MESSAGE_LIMIT = 1024
 
-/** An Event on the object. @throws where the person may not write it. */
-export async function tellEvent(
-  { kube, kind, namespace, name, object, who, why }: Steered,
-  reason: string,
+/** Writes an Event on the object. @throws KubeError if the user may not write Events. */
+export async function emitEvent(
+  { kube, kind, namespace, name, object, user: user, reason: reason }: TargetObject,
+  eventReason: string,
   what: string,
 ): Promise<void> {
   const at = new Date().toISOString()
@@ -64,21 +69,21 @@ export async function tellEvent(
       apiVersion: 'v1',
       kind: 'Event',
       type: 'Normal',
-      reason,
+      reason: eventReason,
       count: 1,
       firstTimestamp: at,
       lastTimestamp: at,
       metadata: { name: `${begin}.${randomBytes(8).toString('hex')}`, namespace },
       involvedObject: { apiVersion: kind.api.apiVersion, kind: kind.kind, namespace, name, uid },
-      message: `${who} ${what}${why === undefined ? '' : `: ${why}`}`.slice(0, MESSAGE_LIMIT),
-      source: { component: PERSON_AGENT },
+      message: `${user} ${what}${reason === undefined ? '' : `: ${reason}`}`.slice(0, MESSAGE_LIMIT),
+      source: { component: CLI_USER_AGENT },
     },
   })
 }
 
-/** The same, where what is done needs no witness: that it could not be written is told. */
-export async function tryToTell(steered: Steered, reason: string, what: string): Promise<void> {
-  await tellEvent(steered, reason, what).catch((error: unknown) => {
+/** Writes an Event where the command does not require one; a failure is printed as a warning. */
+export async function tryEmitEvent(target: TargetObject, eventReason: string, what: string): Promise<void> {
+  await emitEvent(target, eventReason, what).catch((error: unknown) => {
     if (!(error instanceof KubeError)) throw error
     process.stderr.write(`pawl: no Event says so: ${error.message}\n`)
   })

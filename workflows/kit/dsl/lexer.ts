@@ -158,8 +158,7 @@ class Scanner {
       const sign = this.#at(this.#offset)
       if (sign === '}') break
       if (isLineEnd(sign) || isBlank(sign) || sign === '{' || sign === delimiter) {
-        const found = isLineEnd(sign) ? 'the end of the line' : isBlank(sign) ? 'a blank' : quote(sign)
-        this.#report('CM002', this.#since(start), `the reference is not closed: found ${found}, expected '}'`)
+        this.#report('CM002', this.#since(start), `the reference is not closed: found ${describe(sign)}, expected '}'`)
         return { reference: this.#text.slice(from, this.#offset), at: this.#since(start) }
       }
       this.#offset++
@@ -202,4 +201,9 @@ function isBlank(sign: string): boolean {
 
 function isLineEnd(sign: string): boolean {
   return sign === '' || sign === '\n' || sign === '\r'
+}
+
+function describe(sign: string): string {
+  if (isLineEnd(sign)) return 'the end of the line'
+  return isBlank(sign) ? 'a blank' : quote(sign)
 }

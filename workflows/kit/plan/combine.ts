@@ -7,7 +7,7 @@
 //   B4. An empty group does nothing; a group of one stays a group. The plan is the tree that its author wrote.
 
 import { done, interrupts, joinOutcomes, type Outcome, retryLater } from './outcome.ts'
-import { action, runStep, type Runtime, type Step, type StepHooks } from './step.ts'
+import { hooksOf, type LastAction, lastStep, type Runtime, runStep, type Step, type StepHooks } from './step.ts'
 
 /** Runs the steps in order until one interrupts the pass, and joins the outcomes. RFC: Sequential. */
 export function sequential<Pass>(...steps: readonly Step<Pass>[]): Step<Pass> {
@@ -174,40 +174,4 @@ function mayRetry({ faults, againMs, stopped }: Outcome): boolean {
 
 function requireDuration(combinator: string, ms: number): void {
   if (!Number.isFinite(ms) || ms < 0) throw new Error(`${combinator} has ${ms} ms; expected a number of at least 0`)
-}
-
-export interface LastAction<Pass> {
-  readonly name: string
-  runAfter(pass: Pass, outcome: Outcome, runtime: Runtime): Promise<Outcome>
-}
-
-/**
- * A leaf for `always(body, last)` that gets the outcome of the body; its own outcome is joined. Errors are handled like those of `action`. It is not
- * a
- * step, because elsewhere in a plan there is no outcome to give it.
- */
-export function lastAction<Pass>(
-  name: string,
-  body: (pass: Pass, outcome: Outcome) => Promise<Outcome> | Outcome,
-): LastAction<Pass> {
-  return {
-    name,
-    runAfter: (pass, outcome, runtime) => action<Pass>(name, (one) => body(one, outcome)).run(pass, runtime),
-  }
-}
-
-/** Converts it to a step with this outcome; drawings use any outcome. */
-export function lastStep<Pass>(last: Step<Pass> | LastAction<Pass>, outcome: Outcome): Step<Pass> {
-  if (!('runAfter' in last)) return last
-  const { name } = last
-  return { name, children: [], run: (pass, runtime) => last.runAfter(pass, outcome, runtime) }
-}
-
-/** Hooks identify steps by object identity: calls them with the drawn step. */
-export function hooksOf<Pass>(drawn: Step<Pass>, hooks: StepHooks<Pass> | undefined): StepHooks<Pass> | undefined {
-  if (hooks === undefined) return undefined
-  return {
-    before: (_, pass) => hooks.before?.(drawn, pass),
-    after: (_, result, pass) => hooks.after?.(drawn, result, pass),
-  }
 }

@@ -56,7 +56,8 @@ function classify<One extends Node>(
   }
   for (const node of nodes) {
     const state = stateOf(node)
-    classes[state !== 'waiting' ? state : mayBegin(node) ? 'ready' : 'blocked'].push(node)
+    const waiting = mayBegin(node) ? 'ready' : 'blocked'
+    classes[state === 'waiting' ? waiting : state].push(node)
   }
   return classes
 }
@@ -72,7 +73,9 @@ export function nodeDefects(nodes: readonly Node[]): readonly (readonly NodeDefe
   const known = new Set(nodes.map(({ name }) => name))
   const seen = new Set<string>()
   return nodes.map(({ name, dependsOn }): readonly NodeDefect[] => {
-    const own: NodeDefect[] = name === '' ? [{ defect: 'unnamed' }] : seen.has(name) ? [{ defect: 'named twice' }] : []
+    const own: NodeDefect[] = []
+    if (name === '') own.push({ defect: 'unnamed' })
+    else if (seen.has(name)) own.push({ defect: 'named twice' })
     seen.add(name)
     const unknown = new Set(dependsOn.filter((one) => !known.has(one)))
     return [...own, ...[...unknown].map((one) => ({ defect: 'unknown dependency' as const, name: one }))]

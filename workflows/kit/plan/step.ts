@@ -96,3 +96,39 @@ export function checkedPlan<Pass>(plan: Step<Pass>): Step<Pass> {
 export function leaves<Pass>(plan: Step<Pass>): readonly Step<Pass>[] {
   return plan.children.length === 0 ? [plan] : plan.children.flatMap((child) => leaves(child))
 }
+
+export interface LastAction<Pass> {
+  readonly name: string
+  runAfter(pass: Pass, outcome: Outcome, runtime: Runtime): Promise<Outcome>
+}
+
+/**
+ * A leaf for `always(body, last)` that gets the outcome of the body; its own outcome is joined. Errors are handled like those of `action`. It is not
+ * a
+ * step, because elsewhere in a plan there is no outcome to give it.
+ */
+export function lastAction<Pass>(
+  name: string,
+  body: (pass: Pass, outcome: Outcome) => Promise<Outcome> | Outcome,
+): LastAction<Pass> {
+  return {
+    name,
+    runAfter: (pass, outcome, runtime) => action<Pass>(name, (one) => body(one, outcome)).run(pass, runtime),
+  }
+}
+
+/** Converts it to a step with this outcome; drawings use any outcome. */
+export function lastStep<Pass>(last: Step<Pass> | LastAction<Pass>, outcome: Outcome): Step<Pass> {
+  if (!('runAfter' in last)) return last
+  const { name } = last
+  return { name, children: [], run: (pass, runtime) => last.runAfter(pass, outcome, runtime) }
+}
+
+/** Hooks identify steps by object identity: calls them with the drawn step. */
+export function hooksOf<Pass>(drawn: Step<Pass>, hooks: StepHooks<Pass> | undefined): StepHooks<Pass> | undefined {
+  if (hooks === undefined) return undefined
+  return {
+    before: (_, pass) => hooks.before?.(drawn, pass),
+    after: (_, result, pass) => hooks.after?.(drawn, result, pass),
+  }
+}

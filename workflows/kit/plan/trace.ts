@@ -101,8 +101,13 @@ const STYLES = [
 
 function lineOf({ name, mark, said, runs }: TracedStep): string {
   const often = runs === undefined ? '' : ` (${runs} runs)`
-  const what = mark === 'thrown' ? `threw ${said ?? ''}` : mark === 'unended' ? 'did not end' : said
-  return `${name}${often}${what === undefined ? '' : `: ${what}`}`
+  const result = resultText(mark, said)
+  return `${name}${often}${result === undefined ? '' : `: ${result}`}`
+}
+
+function resultText(mark: StepMark, said: string | undefined): string | undefined {
+  if (mark === 'thrown') return `threw ${said ?? ''}`
+  return mark === 'unended' ? 'did not end' : said
 }
 
 function labelled(step: TracedStep, label: (step: TracedStep) => string): DrawnStep {

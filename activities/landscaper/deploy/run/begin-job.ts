@@ -3,7 +3,7 @@
 
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { isIdle } from '../../../../workflows/kit/index.ts'
-import type { Patch } from '../../../kube/write.ts'
+import type { Patch } from '../../../kube/merge-patch.ts'
 
 /** The additional fields of the first status write of a job. */
 export interface FirstWrite {

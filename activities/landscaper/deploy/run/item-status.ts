@@ -4,7 +4,7 @@ import { type Condition, nextError, setCondition } from '../../../../workflows/l
 import { type DeployItem, SKIPPED_CONDITION } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { type JobStage, nextConditions } from '../../../../workflows/landscaper/job-status.ts'
 import { canonicalJson, type ErrorReport, isIdle, parseDuration } from '../../../../workflows/kit/index.ts'
-import type { Patch } from '../../../kube/write.ts'
+import type { Patch } from '../../../kube/merge-patch.ts'
 import type { FirstWrite } from './begin-job.ts'
 import type { DeployStep, ProviderStatus } from './deployer.ts'
 

@@ -11,7 +11,8 @@ import type { LandscaperDeps } from '../../deps.ts'
 import { isFinal, KubeError, toApplicationFailure } from '../../../kube/errors.ts'
 import { isDeletedWithoutFinalizers } from '../../../kube/object-views.ts'
 import { readObject } from '../../../kube/read-family.ts'
-import { type Patch, writeAll } from '../../../kube/write.ts'
+import type { Patch } from '../../../kube/merge-patch.ts'
+import { writeAll } from '../../../kube/write.ts'
 import {
   type Deployer,
   DeployError,

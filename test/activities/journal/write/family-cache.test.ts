@@ -30,13 +30,13 @@ const family = async (uid: string, { run = by(), isNew = false } = {}) =>
   await families.get(object(uid), run, () => isNew)
 
 describe('a pass', () => {
-  it('asks once for each object after its look', async () => {
+  it('reads each object once', async () => {
     families.startPass(by())
     for (const uid of ['u1', 'u2', 'u1', 'u2']) expect((await family(uid)).self?.uid).toBe(uid)
     expect(asked).toEqual(['u1', 'u2'])
   })
 
-  it('asks anew after each look, also one that begins in the tick in which it asks', async () => {
+  it('reads again after each start of a pass, also in the same tick', async () => {
     families.startPass(by())
     await family('u1')
     const asking = family('u1')
@@ -45,7 +45,7 @@ describe('a pass', () => {
     expect(asked).toEqual(['u1', 'u1'])
   })
 
-  it('asks anew when what it wrote was journaled, and each time before its first look', async () => {
+  it('reads again after its writes were journaled, and before the start of its first pass', async () => {
     await family('u1')
     await family('u1')
     families.startPass(by())
@@ -55,7 +55,7 @@ describe('a pass', () => {
     expect(asked).toEqual(['u1', 'u1', 'u1', 'u1'])
   })
 
-  it('asks each time when it looked elsewhere: what is remembered here is of an earlier pass', async () => {
+  it('reads every time if it began in another process', async () => {
     families.startPass(by(1))
     await family('u1')
     await family('u1', { run: by(2) })
@@ -63,7 +63,7 @@ describe('a pass', () => {
     expect(asked).toEqual(['u1', 'u1', 'u1'])
   })
 
-  it('does not profit from what another run was told', async () => {
+  it('does not use the entries of another run', async () => {
     families.startPass(by())
     families.startPass(by(1, 'other'))
     await family('u1')
@@ -71,7 +71,7 @@ describe('a pass', () => {
     expect(asked).toEqual(['u1', 'u1'])
   })
 
-  it('does not ask for what it has made itself: nobody else knew of it', async () => {
+  it('does not read objects that it has created itself', async () => {
     families.startPass(by())
     // Which kinds were listed is not known yet.
     await family('u2', { isNew: true })

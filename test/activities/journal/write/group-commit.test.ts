@@ -14,8 +14,8 @@ function recorder() {
 }
 const turn = async () => await new Promise((resolve) => setImmediate(resolve))
 
-describe('items that are written together', () => {
-  it('sends a lone item at once, and what comes meanwhile as the next group', async () => {
+describe('a group commit', () => {
+  it('processes a single item immediately, and items that arrive meanwhile as the next group', async () => {
     const { groups, run, end } = recorder()
     const add = createGroupCommit(10, run)
     const done: string[] = []
@@ -35,7 +35,7 @@ describe('items that are written together', () => {
     expect(done).toEqual(['A', 'B', 'C'])
   })
 
-  it('keeps to its limit', async () => {
+  it('never exceeds the limit of a group', async () => {
     const groups: number[] = []
     const add = createGroupCommit(2, async (items: readonly number[]) => {
       groups.push(items.length)
@@ -46,7 +46,7 @@ describe('items that are written together', () => {
     expect(groups).toEqual([2, 2, 1])
   })
 
-  it('tries the items of a failed group one by one, so that one does not take others with it', async () => {
+  it('retries the items of a failed group one by one', async () => {
     const add = createGroupCommit(10, async (items: readonly string[]) => {
       await turn()
       if (items.includes('bad')) throw new Error('refused')

@@ -8,7 +8,7 @@ describe('the delay of a subject whose passes fail', () => {
     ])
   })
 
-  it('begins and ends where the controller says', () => {
+  it('uses the limits of the controller', () => {
     const limits = { firstMs: 300, mostMs: 1000, perSecond: 10, burst: 100 }
     expect([1, 2, 3, 4, 5000].map((attempt) => retryDelayMs(attempt, limits))).toEqual([300, 600, 1000, 1000, 1000])
   })

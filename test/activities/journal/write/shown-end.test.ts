@@ -8,15 +8,15 @@ describe('the end of a job that an object shows', () => {
     expect(shown({ jobID: 'a', jobIDFinished: 'a', phase: 'Succeeded' })).toEqual({ jobID: 'a', outcome: 'Succeeded' })
   })
 
-  it('is not told by the phase of the next job', () => {
+  it('does not use the phase of the next job', () => {
     expect(shown({ jobID: 'b', jobIDFinished: 'a', phase: 'Progressing' })).toEqual({ jobID: 'a', outcome: 'Finished' })
   })
 
-  it('is not there before a job has ended', () => {
+  it('is undefined before a job has ended', () => {
     expect(shown({ jobID: 'a', phase: 'Progressing' })).toBeUndefined()
   })
 
-  it('is the deletion where the object is gone', () => {
+  it('is Deleted when the object is deleted', () => {
     expect(shown({ jobID: 'b', jobIDFinished: 'a', phase: 'Deleting' }, true)).toEqual({
       jobID: 'a',
       outcome: 'Deleted',

@@ -49,8 +49,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('what a run has written', () => {
-  it('is journaled in one go when the run asks for it, and then no more', async () => {
+describe("a run's answers", () => {
+  it('are journaled together by a flush, once', async () => {
     const { ledgers, written } = journal()
     ledgers.add('run', told('a', 1))
     ledgers.add('run', told('a', 2))
@@ -62,7 +62,7 @@ describe('what a run has written', () => {
     expect(written).toHaveLength(1)
   })
 
-  it('is journaled soon, when nobody asks for it', async () => {
+  it('are journaled within 200 ms without a flush', async () => {
     const { ledgers, written } = journal()
     ledgers.add('run', told('a', 1))
     await vi.advanceTimersByTimeAsync(FLUSH_MS - 1)
@@ -72,7 +72,7 @@ describe('what a run has written', () => {
     expect(written).toEqual([['a@1', 'a@2']])
   })
 
-  it('that comes during a flush is journaled before the flush has ended', async () => {
+  it('that arrive during a flush are journaled before the flush ends', async () => {
     const { ledgers, written, state } = journal()
     let release: () => void = () => undefined
     state.hold = new Promise((resolve) => {
@@ -88,7 +88,7 @@ describe('what a run has written', () => {
     expect(ledgers.unflushedStates(at('a'))).toEqual([])
   })
 
-  it('stays when the journal is away; whoever asked is told, and the next flush has all of it', async () => {
+  it('stay buffered when the journal fails; the flush throws, and the next flush contains all of them', async () => {
     const { ledgers, written, state } = journal()
     ledgers.add('run', told('a', 1))
     state.refuse = 1
@@ -99,7 +99,7 @@ describe('what a run has written', () => {
     expect(written).toEqual([['a@1', 'a@2']])
   })
 
-  it('is tried again when nobody asks for it, and the trouble is reported', async () => {
+  it('are retried without a flush, and the error is reported', async () => {
     const { ledgers, written, reported, state } = journal()
     ledgers.add('run', told('a', 1))
     state.refuse = 2
@@ -110,7 +110,7 @@ describe('what a run has written', () => {
     expect(written).toEqual([['a@1']])
   })
 
-  it('is journaled before the process ends, whoever wrote it', async () => {
+  it('are journaled for all runs before the process ends', async () => {
     const { ledgers, written } = journal()
     ledgers.add('run', told('a', 1))
     ledgers.add('other', told('b', 1))
@@ -118,7 +118,7 @@ describe('what a run has written', () => {
     expect(written).toEqual([['a@1'], ['b@1']])
   })
 
-  it('is known by its own uid and by its owner’s', () => {
+  it("are found by the object's uid and by its owner's uid", () => {
     const { ledgers } = journal()
     ledgers.add('run', told('a', 1))
     ledgers.add('other', told('b', 2, 'DELETED'))

@@ -27,28 +27,28 @@ function begin(row: NewAction, ms = 0): boolean {
   return needed.length > 0
 }
 
-describe('a write needs a row of its own', () => {
-  it('while no other one of its run holds the object', () => {
+describe('a write needs its own intent row', () => {
+  it('while no other write of its run holds the object', () => {
     expect(begin(action('first'))).toBe(true)
     expect(begin(action('of another object', { object: 'Task/ns/b' }))).toBe(true)
     expect(begin(action('of another run', { run_id: 'r2' }))).toBe(true)
     expect(begin(action('second'))).toBe(false)
   })
 
-  it('when the hold of the other one is half over', () => {
+  it('after half of the hold time of the other write', () => {
     begin(action('first'))
     expect(begin(action('second', { started_at: later(499) }), 499)).toBe(false)
     expect(begin(action('third', { started_at: later(500) }), 500)).toBe(true)
   })
 
-  it('when the journal does not know the other one yet, or nothing came of it', () => {
+  it('when the intent of the other write is not stored yet, or was removed', () => {
     holds.begin([action('on its way')], NOW)
     expect(holds.begin([action('beside it')], NOW)).toHaveLength(1)
     holds.remove([action('on its way'), action('beside it')])
     expect(begin(action('after it'))).toBe(true)
   })
 
-  it('when a flush has taken the end of the other one', () => {
+  it('when a flush has taken the end of the other write', () => {
     begin(action('first'))
     begin(action('covered'))
     expect(holds.takeUnstored([action('first')]).map(({ step }) => step)).toEqual(['covered'])

@@ -21,7 +21,7 @@ const raw = async (deployItemsCompressed: string) => await decoded({ deployItems
 const packed = async (content: string | Buffer) => await raw(gzipSync(content).toString('base64'))
 
 describe('the items of an execution', () => {
-  it('are read in both forms; the packed one wins', async () => {
+  it('are read in both forms; the compressed one wins', async () => {
     expect(await decoded({ deployItems: ITEMS })).toEqual({ items: ITEMS })
     expect(await packed(JSON.stringify(ITEMS))).toEqual({ items: ITEMS })
     const both = { deployItems: [], deployItemsCompressed: gzipSync(JSON.stringify(ITEMS)).toString('base64') }
@@ -65,7 +65,7 @@ describe('the items of an execution', () => {
 })
 
 describe('very many items', () => {
-  it('are read while the event loop turns', async () => {
+  it('are decoded without blocking the event loop', async () => {
     const many = Array.from({ length: 20_000 }, (_, index) => ({
       name: `item-${index}`,
       type: 'mock',
@@ -79,7 +79,7 @@ describe('very many items', () => {
 })
 
 describe('the name of a deploy item', () => {
-  it('is the same in every try of a job, and another one for another item, job or execution', () => {
+  it('is the same in every attempt of a job, and different for another item, job or execution', () => {
     const name = deployItemName(execution({}), 'a', 'job-1')
     expect(name).toMatch(/^exec-a-[0-9a-f]{5}$/)
     expect(deployItemName(execution({}), 'a', 'job-1')).toBe(name)
@@ -91,7 +91,7 @@ describe('the name of a deploy item', () => {
     expect(new Set([name, ...others]).size).toBe(4)
   })
 
-  it('has at most 63 characters, and a longer hash where it was cut', () => {
+  it('has at most 63 characters, and a longer hash if it is shortened', () => {
     expect(deployItemName(execution({}), 'x'.repeat(80), 'job')).toMatch(/^exec-x{47}-[0-9a-f]{10}$/)
   })
 

@@ -89,7 +89,7 @@ const told = () =>
   )
 
 describe('an item whose Shoot', () => {
-  it('is not there is let go, and an Event says why', async () => {
+  it('does not exist is released, and an Event has the reason', async () => {
     put(garden, `${SHOOTS}/cherry`, {})
     const result = await release(item('a', 'berry'), item('b', 'cherry'), item('c', 'berry'))
     expect(result).toMatchObject({ there: ['b'], failures: [], left: [] })
@@ -105,7 +105,7 @@ describe('an item whose Shoot', () => {
     })
   })
 
-  it('is not there is let go once: a try after a crash finds that it has gone, or lets it go', async () => {
+  it('does not exist is released once: an attempt after a crash finds it released, or releases it', async () => {
     const items = [item('a', 'berry'), item('b', 'berry')]
     own.intercept = ({ method, path }: Request) =>
       method === 'PATCH' && path === `${ITEMS}/b` ? refusal(503, 'ServiceUnavailable') : undefined
@@ -115,7 +115,7 @@ describe('an item whose Shoot', () => {
     expect(told().map(({ involvedObject }) => (involvedObject as { name: string }).name)).toEqual(['a', 'b'])
   })
 
-  it('is there under the name of its Target is not let go', async () => {
+  it('exists under the name of its Target is not released', async () => {
     put(garden, `${SHOOTS}/plum`, {})
     expect(await release(item('a', 'shop', 'plum.kubeconfig'), item('b', 'shop', 'plum'))).toMatchObject({
       there: ['a', 'b'],
@@ -123,14 +123,14 @@ describe('an item whose Shoot', () => {
     expect(['a', 'b'].map(isLeft)).toEqual([true, true])
   })
 
-  it('is none, because its Target is that of the source, is not let go', async () => {
+  it('belongs to the Target of the source is not released', async () => {
     const spec = { sourceNamespace: 'garden-x', secretRef: { name: 'access' }, createTargetToSource: true }
     put(own, `${SYNCS}/sync`, { spec })
     expect(await release(item('a', 'live', 'garden-x'))).toMatchObject({ there: ['a'] })
     expect(isLeft('a')).toBe(true)
   })
 
-  it('is asked for by what the item says when it is let go', async () => {
+  it('is checked by the annotation at the time of the release', async () => {
     const asked = item('a', 'berry')
     put(own, `${ITEMS}/a`, { spec: { type: 'example.com/any', target: { name: 'x' } } }, { finalizers: [FINALIZER] })
     await release(asked)
@@ -138,7 +138,7 @@ describe('an item whose Shoot', () => {
   })
 })
 
-describe('a cluster of which nobody knows', () => {
+describe('a cluster whose state is unknown', () => {
   const Page = { status: 404, body: { message: 'page not found' } }
   const unanswered: Readonly<Record<string, [intercept: TinyApi['intercept'], told: string]>> = {
     'because its project refuses': [() => refusal(403, 'Forbidden'), '403 Forbidden'],
@@ -162,7 +162,7 @@ describe('a cluster of which nobody knows', () => {
     expect(['a', 'b'].map(isLeft)).toEqual([true, true])
   })
 
-  it('is not waited for without end', async () => {
+  it('is waited for with a time limit', async () => {
     garden.intercept = () => 'silence'
     const activities = removedClusterActivities(deps, 100)
     const input = { by, subject, jobID: 'job', items: [item('a', 'berry')] }
@@ -200,7 +200,7 @@ describe('a cluster of which nobody knows', () => {
   })
 })
 
-describe('the name of a cluster', () => {
+describe('the annotation with the name of a cluster', () => {
   const execution = storedAs(executionKind, { metadata: { name: 'exec', namespace: 'n', uid: 'uid-exec' }, spec: {} })
   const nameOn = async (target: string | undefined, onDelete: object = SKIPS.onDelete) => {
     const place = target === undefined ? {} : { target: { name: target } }
@@ -219,14 +219,14 @@ describe('the name of a cluster', () => {
     put(own, `${TARGETS}/synced`, { spec }, { labels })
   }
 
-  it('is what the server of a Target that a TargetSync has made is called', async () => {
+  it('comes from the server of a Target that a TargetSync created', async () => {
     target('https://api.berry.project.example.org')
     expect(await nameOn('synced')).toBe('berry')
     expect(await nameOn('synced', { skipUninstallIfClusterRemoved: false })).toBeUndefined()
     expect(garden.requests).toEqual([])
   })
 
-  it('is none where the Target is another, or leads elsewhere', async () => {
+  it('is missing for other Targets and for servers that are no Shoots', async () => {
     target('https://api.berry.project.example.org', {})
     expect(await nameOn('synced')).toBeUndefined()
     target('https://127.0.0.1:6443')
@@ -234,7 +234,7 @@ describe('the name of a cluster', () => {
     expect(await nameOn(undefined)).toBeUndefined()
   })
 
-  it('stays as it is where the Target cannot be read, and is taken off where the item says nothing any more', async () => {
+  it('is unchanged if the Target cannot be read, and is removed if the item no longer requests it', async () => {
     const items = [
       { name: 'a', type: 't', config: CONFIG, target: { name: 'gone' }, ...SKIPS },
       { name: 'b', type: 't', config: CONFIG, target: { name: 'gone' } },
@@ -247,7 +247,7 @@ describe('the name of a cluster', () => {
     expect((await readClusters(deps, subject, [other]))(other)).toEqual({})
   })
 
-  it('is asked for again where the server does not answer', async () => {
+  it('is requested again if the server does not answer', async () => {
     own.intercept = ({ path }) => (path.startsWith(TARGETS) ? refusal(503, 'ServiceUnavailable') : undefined)
     await expect(nameOn('synced')).rejects.toMatchObject({ type: 'ServiceUnavailable', nonRetryable: false })
   })

@@ -76,7 +76,7 @@ function refuse(method: string, path: string): void {
     request.method === method && request.path.startsWith(path) ? refusal(403, 'Forbidden') : undefined
 }
 
-describe('of a source with more than is wanted', () => {
+describe('of a source with more entries than selected', () => {
   /** Pages for a client that reads as they come. */
   function sourceOf(count: number, bytes: number, nameOf: (index: number) => string) {
     const kubeconfig = 'a'.repeat(bytes)
@@ -92,7 +92,7 @@ describe('of a source with more than is wanted', () => {
     return { cluster: { kube: { request } }, signal: new AbortController().signal } as never
   }
 
-  it('only what matches counts, and no more than 32 MiB', async () => {
+  it('only matching ones count, up to 32 MiB', async () => {
     const spec = { ...secretsOf, secretNameExpression: '^c0$' }
     const oneOf = sourceOf(100, 1024 * 1024, (index) => `c${index}`)
     expect(await sourceEntries(deps, { namespace: 'n', spec }, oneOf)).toMatchObject([{ name: 'c0' }])
@@ -100,7 +100,7 @@ describe('of a source with more than is wanted', () => {
     await expect(all).rejects.toThrow('spec.secretNameExpression: found more than 32 MiB of kubeconfigs')
   })
 
-  it('no more than 1000 are taken', async () => {
+  it('at most 1000 are accepted', async () => {
     const spec = { ...secretsOf, secretNameExpression: '*' }
     const many = sourceEntries(
       deps,
@@ -112,7 +112,7 @@ describe('of a source with more than is wanted', () => {
 })
 
 describe('an expression', () => {
-  it('is told as wrong when it is, and as what it is when it takes too long', async () => {
+  it('is reported as invalid, or as too slow', async () => {
     offer('c1')
     expect(await sync({ secretNameExpression: '(' })).toContain('found "(", expected a regular expression (RE2), or *')
     const render = () => Promise.reject(new TemplateError('TemplateTimeout', 'not rendered within 1 ms'))
@@ -137,7 +137,7 @@ describe('credentials', () => {
     expect([names(TARGETS), names(SECRETS)]).toEqual([[], ['access']])
   })
 
-  it('go with the TargetSync, likewise', async () => {
+  it('are removed with the TargetSync', async () => {
     offer('c1')
     await sync()
     refuse('DELETE', SECRETS)
@@ -147,7 +147,7 @@ describe('credentials', () => {
     expect([names(TARGETS), names(SECRETS)]).toEqual([[], ['access']])
   })
 
-  it('do not stay where their Target could not be made, or is somebody else’s', async () => {
+  it('are removed if their Target could not be created, or belongs to another owner', async () => {
     offer('c1')
     offer('c2')
     put(own, `${TARGETS}/c2`, {})
@@ -158,7 +158,7 @@ describe('credentials', () => {
     expect(names(SECRETS)).toEqual(['access'])
   })
 
-  it('do not stay behind a Target that leads to the source now', async () => {
+  it('are removed if their Target now references the source', async () => {
     offer('c1')
     await sync()
     source.objects.delete(`${OFFERED}/c1`)
@@ -166,7 +166,7 @@ describe('credentials', () => {
     expect([names(TARGETS), names(SECRETS)]).toEqual([['c1'], ['access']])
   })
 
-  it('are refused where the Target for the source has their name', async () => {
+  it('are rejected if the Target for the source has their name', async () => {
     offer('c1')
     const told = await sync({ createTargetToSource: true, targetToSourceName: 'c1' })
     expect(told).toContain('target c1: found the name of the Target for the source')
@@ -191,7 +191,7 @@ describe('of a Shoot', () => {
     }
   })
 
-  it('a date to come does not stop the renewal, and goes, even if the same is issued', async () => {
+  it('with a future date are renewed, and the date is replaced, even by the same kubeconfig', async () => {
     await sync(spec)
     const target = own.objects.get(`${TARGETS}/berry`) as KubeObject
     const [annotation = ''] = Object.keys(annotationsOf(`${TARGETS}/berry`))
@@ -224,14 +224,14 @@ describe('of a Shoot', () => {
     expect(asked).toBe(2)
   })
 
-  it('a kubeconfig that has expired when it comes is asked for in each look', async () => {
+  it('that have expired when they are issued are requested in each synchronization', async () => {
     until = () => new Date(nowMs - HOUR_MS).toISOString()
     await sync(spec)
     await sync(spec)
     expect(asked).toBe(2)
   })
 
-  it('a kubeconfig that is too large is refused', async () => {
+  it('that are too large are rejected', async () => {
     kubeconfig = inBase64('a'.repeat(64 * 1024 + 1))
     expect(await sync(spec)).toContain('found a kubeconfig of 65537 bytes, expected at most 65536')
     expect(names(SECRETS)).toEqual(['access'])

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import type { Patch } from '../../../../activities/kube/write.ts'
+import type { Patch } from '../../../../activities/kube/merge-patch.ts'
 import { containsAll, mergePatchTo } from '../../../../activities/run/level/merge-patch.ts'
 
 describe('the patch to what is wanted', () => {

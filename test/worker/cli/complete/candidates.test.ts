@@ -2,15 +2,15 @@ import { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 
 import { SCRIPTS, SHELLS } from '../../../../worker/cli/completion.ts'
-import { offered, shapeOf, wishOf } from '../../../../worker/cli/complete/candidates.ts'
+import { withoutQuoting, commandShape, candidatesFor } from '../../../../worker/cli/complete/candidates.ts'
 import { getCommand } from '../../../../worker/cli/query/get.ts'
 import { whyCommand } from '../../../../worker/cli/query/why.ts'
 import { retryCommand } from '../../../../worker/cli/steer/items.ts'
 
 const KINDS = ['di', 'exec', 'inst']
-const why = (...words: readonly string[]) => wishOf(shapeOf(whyCommand()), words, KINDS)
+const why = (...words: readonly string[]) => candidatesFor(commandShape(whyCommand()), words, KINDS)
 
-describe('the end of a command line', () => {
+describe('completion', () => {
   it.each([
     [[''], ['di/', 'exec/', 'inst/']],
     [['in'], ['inst/']],
@@ -26,7 +26,7 @@ describe('the end of a command line', () => {
     [['-n', ''], []],
     [['inst/shop', ''], []],
     [['-n', 'team-a', 'e'], ['exec/']],
-  ])('%j may be %j', (words, expected) => {
+  ])('of %j gives %j', (words, expected) => {
     expect(why(...words).words).toEqual(expected)
   })
 
@@ -35,7 +35,7 @@ describe('the end of a command line', () => {
     [['inst/sh'], { kind: 'inst', before: 'inst/' }],
     [['inst', ''], { kind: 'inst', before: '' }],
     [['inst', 'shop', ''], undefined],
-  ])('%j may be an object: %j', (words, expected) => {
+  ])('of %j requests object names: %j', (words, expected) => {
     expect(why(...words).objects).toEqual(expected)
   })
 
@@ -45,28 +45,28 @@ describe('the end of a command line', () => {
     [['-n', 'x', 'inst/shop', 'db', 'w'], { of: ['inst/shop'], command: 'retry', but: ['db'] }],
     [['inst', ''], undefined],
     [['inst/'], undefined],
-  ])('%j may be an item of an object: %j', (words, expected) => {
-    expect(wishOf(shapeOf(retryCommand()), words, KINDS).items).toEqual(expected)
+  ])('of %j requests item names: %j', (words, expected) => {
+    expect(candidatesFor(commandShape(retryCommand()), words, KINDS).items).toEqual(expected)
     expect(why(...words).items).toBeUndefined()
   })
 
-  it('knows the flags before it, by their long names', () => {
+  it('reads the flags before the cursor by their long names', () => {
     expect(why('-n', 'team-a', '--cluster=c', 'inst/').flags).toEqual({ '--namespace': 'team-a', '--cluster': 'c' })
   })
 
-  it('is a kind alone where no object is meant, and a command where there are some', () => {
-    expect(wishOf(shapeOf(getCommand()), [''], KINDS).words).toEqual(KINDS)
+  it('gives kinds for commands with a kind, and subcommands for commands that have them', () => {
+    expect(candidatesFor(commandShape(getCommand()), [''], KINDS).words).toEqual(KINDS)
     const group = new Command('dev').addCommand(new Command('stop')).addCommand(new Command('status'))
-    expect(wishOf(shapeOf(group), ['sto'], KINDS).words).toEqual(['stop'])
+    expect(candidatesFor(commandShape(group), ['sto'], KINDS).words).toEqual(['stop'])
   })
 
-  it('is never what a shell would expand', () => {
-    expect(offered(['b', 'a', 'b', '$(x)', 'a b', '*', 'x;y', 'inst/shop'])).toEqual(['a', 'b', 'inst/shop'])
+  it('gives no words that a shell would expand', () => {
+    expect(withoutQuoting(['b', 'a', 'b', '$(x)', 'a b', '*', 'x;y', 'inst/shop'])).toEqual(['a', 'b', 'inst/shop'])
   })
 })
 
-describe('the scripts', () => {
-  it.each(SHELLS)('of %s ask pawl itself', (shell) => {
+describe('a completion script', () => {
+  it.each(SHELLS)('for %s calls pawl __complete', (shell) => {
     expect(SCRIPTS[shell]).toContain('pawl __complete -- ')
   })
 })

@@ -6,8 +6,8 @@ import { PAWL_VERSION } from '../../../../worker/server/version.ts'
 const PLACE = { namespace: 'pawl', name: 'pawl-api' }
 const KINDS = [{ group: '', kind: 'ConfigMap' }]
 
-describe('what the doctor finds of pawl api', () => {
-  it('is well when it answers, is this version and this cluster, and its journal answers', async () => {
+describe('the findings about pawl api', () => {
+  it('are ok if it answers with the same version, the same cluster and a journal', async () => {
     expect(await verdicts({})).toEqual({
       api: ['ok', `pawl api by Service pawl/pawl-api answers: Pawl ${PAWL_VERSION}`],
       clocks: ['ok', expect.stringContaining('of pawl api')],
@@ -17,7 +17,7 @@ describe('what the doctor finds of pawl api', () => {
     })
   })
 
-  it('is to be known when it is of another version, of another cluster, or late', async () => {
+  it('warn about another version, another cluster, or a clock that differs', async () => {
     const at = new Date(Date.now() - 3_600_000).toISOString()
     expect(await verdicts({ version: '9.9.9', cluster: 'prod', at, groups: [] })).toMatchObject({
       api: ['warn', expect.stringContaining(`answers: Pawl 9.9.9, and this is ${PAWL_VERSION}; expected the same`)],
@@ -27,7 +27,7 @@ describe('what the doctor finds of pawl api', () => {
     })
   })
 
-  it('is bad when it has nothing to tell, or does not tell', async () => {
+  it('are bad if the journal has no kinds, or if it does not answer', async () => {
     expect(await verdicts({}, [])).toMatchObject({ journal: ['bad', expect.stringContaining('expected those that')] })
     expect(await verdicts({}, new Error('it is away'))).toMatchObject({
       journal: ['bad', 'it is away; expected a pawl api that takes you'],
@@ -38,7 +38,10 @@ describe('what the doctor finds of pawl api', () => {
   })
 })
 
-/** By part. @param of the answer about itself. @param kinds that it follows, or why it does not say. */
+/**
+ * The verdicts by part. @param about the answer to about. @param kinds the watched kinds, or the error of that
+ * question.
+ */
 async function verdicts(about: object, kinds: readonly object[] | Error = KINDS) {
   const itself = {
     version: PAWL_VERSION,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { plain } from '../../../../worker/cli/query/format.ts'
+import { plainPaint } from '../../../../worker/cli/query/format.ts'
 import {
   clockFinding,
   exitCodeOf,
@@ -11,7 +11,7 @@ import {
 
 const NOW = new Date('2026-02-03T04:05:06Z')
 
-describe('what the doctor finds', () => {
+describe('a finding', () => {
   it.each([
     ['clocks that go together', clockFinding('of x', 4000, 0), 'ok', "that of x is 4.0s behind this machine's"],
     ['a clock that is ahead', clockFinding('of x', -9000, 0), 'warn', "that of x is 9.0s ahead of this machine's, exp"],
@@ -31,12 +31,12 @@ describe('what the doctor finds', () => {
       'warn',
       'expected none',
     ],
-  ])('of %s is told', (_what, finding, verdict, text) => {
+  ])('about %s states the problem', (_what, finding, verdict, text) => {
     expect(finding.verdict).toBe(verdict)
     expect(finding.text).toContain(text)
   })
 
-  it('of rights says which are lacking, and what for', () => {
+  it('about permissions lists the missing ones and the commands that need them', () => {
     const right = { verb: 'patch', resource: 'installations', serves: 'reconcile', isAllowed: true }
     expect(rightsFinding([right], 'alice', 'ns').verdict).toBe('ok')
     expect(rightsFinding([{ ...right, isAllowed: false }], 'alice', 'ns')).toMatchObject({
@@ -45,10 +45,10 @@ describe('what the doctor finds', () => {
     })
   })
 
-  it('is a table, and fails only for what will not work', () => {
+  it('is a row of a table, and only "bad" sets the exit code', () => {
     const warn = { part: 'rights', verdict: 'warn', text: 'x' } as const
     const bad = { part: 'journal', verdict: 'bad', text: 'y' } as const
-    expect(findingsText([warn, bad], plain)).toBe(
+    expect(findingsText([warn, bad], plainPaint)).toBe(
       'PART      VERDICT   FOUND\nrights    warn      x\njournal   bad       y\n',
     )
     expect([exitCodeOf([warn]), exitCodeOf([warn, bad])]).toEqual([0, 1])

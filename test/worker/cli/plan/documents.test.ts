@@ -10,8 +10,8 @@ const read = (content: string) => {
   }
 }
 
-describe('manifests that a plan is asked for', () => {
-  it('are all documents and all items of lists, with their places', () => {
+describe('the manifests of a plan', () => {
+  it('contain all documents and all items of lists, with their positions', () => {
     const list = '{kind: List, items: [{apiVersion: v1, kind: X, metadata: {name: b}}]}'
     expect(read(`apiVersion: v1\nkind: X\nmetadata: {name: a}\n---\n---\n${list}\n`)).toEqual({
       found: ['shop.yaml, document 1: a', 'shop.yaml, document 3, items[0]: b'],
@@ -20,7 +20,7 @@ describe('manifests that a plan is asked for', () => {
     expect(read('')).toEqual({ found: [], problems: [] })
   })
 
-  it('are refused with their place, and without what they hold', () => {
+  it('are refused with position and reason, without their values', () => {
     expect(read('kind: X\n').problems).toEqual([
       'shop.yaml: found no apiVersion, no metadata.name; expected an object of Kubernetes',
     ])

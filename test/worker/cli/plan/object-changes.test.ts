@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 
-import { changesOf, masked, secretTexts } from '../../../../worker/cli/plan/object-changes.ts'
+import { changesOf, maskSecrets, secretTexts } from '../../../../worker/cli/plan/object-changes.ts'
 
 const PASSWORD = 'correct horse'
 const secret = { kind: 'Secret', metadata: { name: 's' }, data: { password: Buffer.from(PASSWORD).toString('base64') } }
@@ -16,8 +16,8 @@ const object = (spec: unknown, metadata: object = {}, kind = 'Thing') => ({
   metadata: { name: 'a', ...metadata },
 })
 
-describe('what a write would change', () => {
-  it('is each field with its values, and none of the bookkeeping', () => {
+describe('the changes of an object', () => {
+  it('list each field with its values, without fields that the API server maintains', () => {
     const before = object({ size: 1, list: ['a'] }, { resourceVersion: '1', labels: { 'example.org/job': 'x' } })
     const after = object({ size: 2, list: ['a', 'b'] }, { resourceVersion: '2', labels: { 'example.org/job': 'y' } })
     expect(changesOf({ before, after }, showing)).toEqual([
@@ -27,7 +27,7 @@ describe('what a write would change', () => {
     expect(changesOf({ before, after: { ...before, status: { phase: 'Failed' } } }, showing)).toEqual([])
   })
 
-  it('shows no value of a Secret, wherever it stands', () => {
+  it('show no value of a Secret, in any object', () => {
     const manifest = { kind: 'Secret', stringData: { other: 'rendered otherwise' } }
     const after = object({ text: `login: ${PASSWORD}`, encoded: Buffer.from(PASSWORD).toString('base64'), manifest })
     const shown = JSON.stringify(changesOf({ before: undefined, after }, showing))
@@ -40,11 +40,11 @@ describe('what a write would change', () => {
     ).toContain('***')
   })
 
-  it('shows nothing of what stands in a value that is YAML, and short values only where they are not the whole', () => {
+  it('mask scalars inside YAML values; short values only if they are the whole text', () => {
     const data = { conf: Buffer.from('token: "abcd-efgh"\npin: 42\n').toString('base64') }
     const secrets = secretTexts([{ metadata: { name: 's' }, data }], parse)
-    expect(masked('the abcd-efgh', { secrets })).toBe('the ***')
-    expect(masked('"42"', { secrets })).toBe('***')
-    expect(masked('version 1.42', { secrets })).toBe('version 1.42')
+    expect(maskSecrets('the abcd-efgh', { secrets })).toBe('the ***')
+    expect(maskSecrets('"42"', { secrets })).toBe('***')
+    expect(maskSecrets('version 1.42', { secrets })).toBe('version 1.42')
   })
 })

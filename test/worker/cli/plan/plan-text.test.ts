@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 
-import { plain } from '../../../../worker/cli/query/format.ts'
-import { drawnPlan, exitCodeOf, toldPlan } from '../../../../worker/cli/plan/plan-text.ts'
-import { middle } from '../../../../worker/cli/plan/plan-files.ts'
+import { plainPaint } from '../../../../worker/cli/query/format.ts'
+import { planText, exitCodeOf, createPlan } from '../../../../worker/cli/plan/plan-text.ts'
+import { median } from '../../../../worker/cli/plan/plan-files.ts'
 
 const subject = { group: 'example.org', kind: 'Root', uid: 'u', namespace: 'n', name: 'shop' }
 const object = (name: string, spec: object = {}, metadata: object = {}) => ({
@@ -19,17 +19,17 @@ const item = (name: string, level: number, uninstalls = false) => ({
 })
 const NOTHING = { applied: [], writes: [], jobs: [], works: [], secrets: [], incidental: [], concealed: {} }
 
-describe('a plan that was rehearsed', () => {
-  it('tells the order of items, what becomes of each, and how long it may take', () => {
+describe('a plan', () => {
+  it('shows the order and state of items, and the expected duration', () => {
     const items = [item('db', 1), item('web', 2), item('old', 1, true)]
     const writes = [{ before: undefined, after: object('shop-db', { size: 1 }) }]
     const works = [{ name: 'shop-web', namespace: 'n', problem: 'no such image', writes: [] }]
-    const plan = toldPlan(
+    const plan = createPlan(
       { ...NOTHING, writes, works, jobs: [{ subject, end: 'succeeds', items, jobs: [] }] },
       [],
       new Map([['n/shop', 61_000]]),
     )
-    expect(drawnPlan(plan, { paint: plain, hasJournal: true })).toBe(
+    expect(planText(plan, { paint: plainPaint, hasJournal: true })).toBe(
       [
         'Root n/shop (about 1m1s)',
         '  1 + db mock',
@@ -49,18 +49,18 @@ describe('a plan that was rehearsed', () => {
     expect(exitCodeOf(plan)).toBe(1)
   })
 
-  it('says by its exit code whether something would change', () => {
+  it('sets the exit code by whether something would change', () => {
     const same = { before: object('a'), after: object('a') }
     const leaving = { before: object('a'), after: object('a', {}, { deletionTimestamp: 'now' }) }
     const codeOf = (
       writes: readonly { readonly before: ReturnType<typeof object>; readonly after: ReturnType<typeof object> }[],
-    ) => exitCodeOf(toldPlan({ ...NOTHING, writes }, [], new Map()))
+    ) => exitCodeOf(createPlan({ ...NOTHING, writes }, [], new Map()))
     expect([codeOf([]), codeOf([same]), codeOf([leaving])]).toEqual([0, 0, 3])
   })
 })
 
-describe('how long a job may take', () => {
-  it('is the middle of the latest that ended well', () => {
-    expect([middle([5, 1, 9]), middle([4, 2]), middle([])]).toEqual([5, 2, undefined])
+describe('the expected duration of a job', () => {
+  it('is the median of the latest successful jobs', () => {
+    expect([median([5, 1, 9]), median([4, 2]), median([])]).toEqual([5, 2, undefined])
   })
 })

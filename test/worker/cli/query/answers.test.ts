@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 
 import type { EventRecord } from '../../../../activities/journal/read/event-queries.ts'
-import { errorAbove, keyOf, pathToBottom, reasonsOf } from '../../../../worker/cli/query/root-cause.ts'
+import { parentErrorIn, keyOf, pathToRootCause, reasonsOf } from '../../../../worker/cli/query/root-cause.ts'
 import { triggerOf } from '../../../../worker/cli/query/causes.ts'
 import { changedLines, drawJobTree } from '../../../../worker/cli/query/draw-job-tree.ts'
 import { waitText } from '../../../../worker/cli/query/get.ts'
-import { historyText, knownIn, versionAt } from '../../../../worker/cli/query/versions.ts'
-import { asOf, endedWell, isOver } from '../../../../worker/cli/query/job-tree.ts'
-import { tellWhy } from '../../../../worker/cli/query/why-text.ts'
+import { historyText, versionChanges, versionAt } from '../../../../worker/cli/query/versions.ts'
+import { stateAtEnd, endedWell, isOver } from '../../../../worker/cli/query/job-tree.ts'
+import { explainJob } from '../../../../worker/cli/query/why-text.ts'
 import { endOf } from '../../../../worker/cli/query/trace.ts'
-import { turnTold, unbegunTold } from '../../../../worker/cli/query/waiting.ts'
-import { plain } from '../../../../worker/cli/query/format.ts'
+import { queueSentence, notStartedSentences } from '../../../../worker/cli/query/waiting.ts'
+import { plainPaint } from '../../../../worker/cli/query/format.ts'
 import { after, BEGIN, job, node, object } from './build-node.ts'
 
 const end = (ms: number, phase: string) => ({ phase, outcome: phase, finishedAt: after(ms) })
@@ -22,12 +22,12 @@ const tree = node(object('Installation', 'shop'), {
   job: job('shop', { ...end(4000, 'Failed'), cause: 'reconcile' }),
   children: [good, failed],
 })
-const quiet = { there: new Set<string>(), wake: undefined, attempt: 0, above: undefined }
+const quiet = { existing: new Set<string>(), wake: undefined, attempt: 0, parentError: undefined }
 
 describe('the tree of a job', () => {
-  it('has a line for each object, with a bar over the time of the whole', () => {
+  it('has a line for each object, with a bar on the time line of the whole job', () => {
     expect(
-      drawJobTree(tree, after(9000), plain)
+      drawJobTree(tree, after(9000), plainPaint)
         .split('\n')
         .map((line) => line.replace(/ {2,}/g, ' | ')),
     ).toEqual([
@@ -39,7 +39,7 @@ describe('the tree of a job', () => {
     ])
   })
 
-  it('is told as the lines that changed where there is no terminal', () => {
+  it('is printed as changed lines without a terminal', () => {
     expect(changedLines(undefined, tree, BEGIN)).toHaveLength(3)
     expect(changedLines({ ...tree, children: [good] }, tree, BEGIN)).toEqual([
       '2026-02-03T04:05:06.000Z  DeployItem ns/db  Failed  no such image',
@@ -55,32 +55,32 @@ describe('the tree of a job', () => {
     ['Failed', 'Failed', false],
     ['Superseded', 'Progressing', false],
     ['lost', 'Init', false],
-  ])('with outcome %s in phase %s ended well: %s', (outcome, phase, well) => {
+  ])('with outcome %s in phase %s succeeded: %s', (outcome, phase, well) => {
     expect(endedWell(job('x', { outcome, phase }))).toBe(well)
   })
 })
 
-describe('a job after which others came', () => {
+describe('an earlier job', () => {
   const present = object('DeployItem', 'db', { status: { phase: 'Failed', jobID: 'j2' } })
 
-  it('is told from that which the object has now', () => {
+  it("is recognized by the job ID of the object's status", () => {
     expect(isOver(present, job('db', end(5, 'Succeeded')))).toBe(true)
     expect(isOver(present, job('db'))).toBe(false)
     expect(isOver(present, job('db', { ...end(5, 'Succeeded'), jobID: 'j2' }))).toBe(false)
     expect(isOver(present, job('db', { ...end(5, 'Succeeded'), jobID: '' }))).toBe(false)
   })
 
-  it('has its children as they were then, or says that this is not known', () => {
+  it('shows its children as they were then, or as unknown', () => {
     const then = { at: after(3), type: 'MODIFIED', projection: { status: { phase: 'Succeeded', jobID: 'j1' } } }
-    const lines = (child: typeof present) => drawJobTree(node(child), BEGIN, plain)
-    expect(lines(asOf(present, then))).toContain('DeployItem ns/db  Succeeded')
-    expect(lines(asOf(present, { ...then, type: 'DELETED' }))).toContain('DeployItem ns/db  Deleted')
-    expect(lines(asOf(present, undefined))).toContain('DeployItem ns/db  unknown')
-    expect(asOf(object('DataObject', 'size', {}), undefined).projection).toEqual({})
+    const lines = (child: typeof present) => drawJobTree(node(child), BEGIN, plainPaint)
+    expect(lines(stateAtEnd(present, then))).toContain('DeployItem ns/db  Succeeded')
+    expect(lines(stateAtEnd(present, { ...then, type: 'DELETED' }))).toContain('DeployItem ns/db  Deleted')
+    expect(lines(stateAtEnd(present, undefined))).toContain('DeployItem ns/db  unknown')
+    expect(stateAtEnd(object('DataObject', 'size', {}), undefined).projection).toEqual({})
   })
 })
 
-describe('a job that is followed', () => {
+describe('a followed job', () => {
   const at = (phase: string, jobID: string, jobIDFinished: string) => ({ status: { phase, jobID, jobIDFinished } })
   const over = job('x', { ...end(5, 'Succeeded') })
   const gone = { ...object('Execution', 'x', at('Deleting', 'j2', 'j1')), deleted: true }
@@ -112,33 +112,33 @@ describe('a job that is followed', () => {
   })
 })
 
-describe('what a deployer of somebody else writes', () => {
-  it('is shown without what steers terminals', () => {
+describe('the phase of another deployer', () => {
+  it('is shown without control characters', () => {
     const phase = '\u001b[31mSucceeded\u0007'
-    expect(drawJobTree(node(object('DeployItem', 'x', { status: { phase } })), BEGIN, plain)).not.toMatch(
+    expect(drawJobTree(node(object('DeployItem', 'x', { status: { phase } })), BEGIN, plainPaint)).not.toMatch(
       /[\u001b\u0007]/,
     )
   })
 })
 
-describe('what is at the bottom', () => {
-  it('is the failed one, with its error', () => {
-    const path = pathToBottom(tree)
+describe('the root cause', () => {
+  it('is the failed object with its error', () => {
+    const path = pathToRootCause(tree)
     expect(path.map((one) => one.object.name)).toEqual(['shop', 'db'])
     expect(reasonsOf(failed, quiet)).toEqual(['DeployItem ns/db is Failed: no such image.'])
   })
 
-  it('is told by the nearest above where the journal has no error of it', () => {
+  it('has the error of the nearest ancestor if the journal has no error of the object', () => {
     const mute = node(object('DeployItem', 'db', { status: { phase: 'Failed' } }))
-    const above = errorAbove([
+    const above = parentErrorIn([
       node(tree.object, { job: job('shop', { lastError: { message: 'db: no such image' } }) }),
       mute,
     ])
-    expect(reasonsOf(mute, { ...quiet, above })).toEqual([
+    expect(reasonsOf(mute, { ...quiet, parentError: above })).toEqual([
       'DeployItem ns/db is Failed.',
       'Installation ns/shop says: db: no such image.',
     ])
-    expect(errorAbove([mute])).toBeUndefined()
+    expect(parentErrorIn([mute])).toBeUndefined()
   })
 
   it('is the object that an open job waits for', () => {
@@ -149,14 +149,14 @@ describe('what is at the bottom', () => {
       'Installation ns/shop waits for Secret ns/password since 2026-02-03T04:05:06.000Z, which the journal does not have.',
       'The next look at Installation ns/shop is due: 2026-02-03T05:00:00.000Z (retry).',
     ])
-    expect(reasonsOf(open, { ...quiet, there: new Set(awaited.map(keyOf)) })[0]).toContain('which is there')
+    expect(reasonsOf(open, { ...quiet, existing: new Set(awaited.map(keyOf)) })[0]).toContain('which is there')
   })
 
-  it('is an item that no deployer takes up', () => {
+  it('is an item that no deployer has picked up', () => {
     const status = { jobID: 'j1', jobIDGenerationTime: BEGIN.toISOString() }
     const item = node(object('DeployItem', 'x', { spec: { type: 'foreign' }, status }))
     const root = node(object('Installation', 'shop'), { job: job('shop'), children: [good, item] })
-    expect(pathToBottom(root).at(-1)).toBe(item)
+    expect(pathToRootCause(root).at(-1)).toBe(item)
     expect(reasonsOf(item, quiet)[0]).toMatch(
       /^No deployer has picked DeployItem ns\/x up since .*: see whether one that serves its type, foreign, runs/,
     )
@@ -167,10 +167,12 @@ describe('what is at the bottom', () => {
     expect(reasonsOf(node(taken), quiet)[0]).toMatch(/^The deployer of type foreign works on DeployItem ns\/x since/)
   })
 
-  it('is what finalizers hold', () => {
+  it('is an object with finalizers', () => {
     const metadata = { deletionTimestamp: BEGIN.toISOString(), finalizers: ['a.example.com/keep'] }
     const held = node(object('DeployItem', 'x', { metadata }))
-    expect(pathToBottom(node(object('Installation', 'shop'), { job: job('shop'), children: [held] })).at(-1)).toBe(held)
+    expect(pathToRootCause(node(object('Installation', 'shop'), { job: job('shop'), children: [held] })).at(-1)).toBe(
+      held,
+    )
     expect(reasonsOf(held, quiet)).toEqual([
       `DeployItem ns/x is being deleted since ${BEGIN.toISOString()}; it goes when these finalizers are gone: a.example.com/keep.`,
     ])
@@ -179,17 +181,17 @@ describe('what is at the bottom', () => {
   })
 })
 
-describe('a job that waits for its turn', () => {
+describe('a queued job', () => {
   const { object: shop } = tree
   const told = (...turns: readonly string[]) =>
-    tellWhy({
+    explainJob({
       causes: [],
       writes: [],
       passes: undefined,
       newest: undefined,
       path: [node(shop)],
       reasons: [],
-      turns,
+      queueSentences: turns,
       now: BEGIN,
       byHand: new Map(),
     }).now
@@ -199,30 +201,30 @@ describe('a job that waits for its turn', () => {
     [1, 'its turn, 1 before it', '1 of its namespace comes before it'],
     [37, 'its turn, 37 before it', '37 of its namespace come before it'],
     [1000, 'its turn, 1000 or more before it', '1000 or more of its namespace come before it'],
-  ])('says so, with %i before it', (ahead, short, long) => {
+  ])('states that %i jobs are before it', (ahead, short, long) => {
     const turn = { due: BEGIN, ahead }
-    expect(waitText({ object: shop, job: undefined, awaited: [], unfinished: [], turn })).toBe(short)
-    expect(told(turnTold(shop, turn))).toEqual([
+    expect(waitText({ object: shop, job: undefined, awaited: [], unfinished: [], queuePosition: turn })).toBe(short)
+    expect(told(queueSentence(shop, turn))).toEqual([
       `Installation ns/shop waits for its turn since ${BEGIN.toISOString()}: ${long}, and namespaces take turns.`,
     ])
-    expect(told()).not.toEqual(told(turnTold(shop, turn)))
+    expect(told()).not.toEqual(told(queueSentence(shop, turn)))
   })
 
-  it('says so beside how the job before has ended', () => {
+  it('states that in addition to the state of the previous job', () => {
     const failing = object('Installation', 'shop', { status: { phase: 'Failed' } })
     const lastError = { message: 'no such image' }
     const found = { object: failing, job: job('shop', { lastError }), awaited: [], unfinished: [] }
-    expect(waitText({ ...found, turn: { due: BEGIN, ahead: 0 } })).toBe('its turn; no such image')
+    expect(waitText({ ...found, queuePosition: { due: BEGIN, ahead: 0 } })).toBe('its turn; no such image')
   })
 
-  it('says so, too, once its run was started, until that begins', () => {
+  it('states that no worker has started its run', () => {
     const run = { workflowID: 'r', controller: 'c', uid: 'u', namespace: 'ns', name: 'shop', jobID: 'j1', cause: 'x' }
     const since = { startedAt: BEGIN, attempt: 0, runID: null }
-    expect(unbegunTold(shop, job('shop'), { ...run, ...since, passes: 0 })).toEqual([
+    expect(notStartedSentences(shop, job('shop'), { ...run, ...since, passes: 0 })).toEqual([
       `Installation ns/shop waits for its turn: its run was started ${BEGIN.toISOString()}, and no worker has begun it yet.`,
     ])
-    expect(unbegunTold(shop, job('shop'), { ...run, ...since, passes: 1 })).toEqual([])
-    expect(unbegunTold(shop, job('shop', end(1, 'Failed')), { ...run, ...since, passes: 0 })).toEqual([])
+    expect(notStartedSentences(shop, job('shop'), { ...run, ...since, passes: 1 })).toEqual([])
+    expect(notStartedSentences(shop, job('shop', end(1, 'Failed')), { ...run, ...since, passes: 0 })).toEqual([])
   })
 })
 
@@ -241,7 +243,7 @@ const event = (seq: number, more: Partial<EventRecord> = {}): EventRecord => ({
 })
 const handing = { projection: { status: { jobID: 'j1' } } }
 
-describe('what began a job', () => {
+describe('the trigger of a job', () => {
   const byHand = event(1)
   it.each([
     ['the edit before the job ID that its own run hands out', event(2, { ...handing, writer: 'run/a' }), 'cause', 1],
@@ -251,7 +253,7 @@ describe('what began a job', () => {
     expect(triggerOf([byHand, second, event(3, handing)], job('a', { cause }))?.seq).toBe(seq)
   })
 
-  it('is the last wake before a job without ID, and unknown when the journal has forgotten it', () => {
+  it('is the last wake before a job without ID, and unknown if the journal no longer has it', () => {
     const level = job('a', { jobID: '', startedAt: after(2), cause: 'changed' })
     expect(triggerOf([byHand, event(2, { outcome: 'ignored' }), event(3)], level)?.seq).toBe(1)
     expect(triggerOf([], level)).toBeUndefined()
@@ -259,27 +261,27 @@ describe('what began a job', () => {
 })
 
 describe('a history', () => {
-  const known = knownIn([
+  const known = versionChanges([
     event(1, { type: 'ADDED' }),
     event(2, { ...handing, writer: 'run/a', source: 'write' }),
     event(3, { type: 'DELETED' }),
   ])
 
-  it('tells of each version when, from where, by whom, and what changed', () => {
-    const lines = historyText(known, plain).split('\n')
+  it('shows time, source, writer and changes of each version', () => {
+    const lines = historyText(known, plainPaint).split('\n')
     expect(lines[0]).toBe("2026-02-03T04:05:06.001Z  version 1  ADDED, seen by watch, by somebody beside Pawl's runs")
     expect(lines).toContain('2026-02-03T04:05:06.002Z  version 2  MODIFIED, answer to a write, by run run/a')
     expect(lines).toContain('  status.phase: Init -> (gone)')
     expect(lines).toContain('  gone')
   })
 
-  it('knows which version was the newest at a time', () => {
+  it('finds the newest version at a time', () => {
     expect(versionAt(known, after(2))?.event.version).toBe(2)
     expect(versionAt(known, after(-1))).toBeUndefined()
   })
 })
 
-describe('a job that a hand began', () => {
+describe('a job that another client triggered', () => {
   const { object: shop, job: begun } = tree
   const trigger = {
     seq: 1,
@@ -294,19 +296,19 @@ describe('a job that a hand began', () => {
     projection: { metadata: { generation: 2 } },
   }
   const told = (byHand: ReadonlyMap<string, { manager: string; fields: readonly string[] }>) =>
-    tellWhy({
+    explainJob({
       causes: [{ object: shop, job: begun, trigger, before: undefined, run: undefined, write: undefined }],
       writes: [],
       passes: undefined,
       newest: undefined,
       path: [node(shop)],
       reasons: [],
-      turns: [],
+      queueSentences: [],
       now: BEGIN,
       byHand,
     }).happened[0]
 
-  it('names whoever the API server knows it by, and what that one holds', () => {
+  it("shows the client's field manager and its fields", () => {
     const byHand = new Map([[shop.uid, { manager: 'kubectl-edit', fields: ['spec.blueprint'] }]])
     expect(told(byHand)).toMatch(
       / kubectl-edit \(as it calls itself\) changed Installation ns\/shop \(version 7\): .*\. kubectl-edit holds spec\.blueprint\.$/,

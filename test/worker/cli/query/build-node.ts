@@ -1,4 +1,4 @@
-// Objects and jobs as the journal answers, for tests of what is told of them.
+// Builds objects and jobs as the journal returns them, for tests of their output.
 
 import type { JobRecord, ObjectRecord } from '../../../../activities/journal/read/object-queries.ts'
 import type { JobNode } from '../../../../worker/cli/query/job-tree.ts'

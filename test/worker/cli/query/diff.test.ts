@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 
 import type { WriteRecord } from '../../../../activities/journal/read/event-queries.ts'
 import { objectAndJobs } from '../../../../worker/cli/query/diff.ts'
-import type { Known } from '../../../../worker/cli/query/versions.ts'
+import type { VersionChange } from '../../../../worker/cli/query/versions.ts'
 import { diffData, diffOf, type JobSide, diffText } from '../../../../worker/cli/query/job-diff.ts'
-import { plain } from '../../../../worker/cli/query/format.ts'
+import { plainPaint } from '../../../../worker/cli/query/format.ts'
 import { after, job, node, object } from './build-node.ts'
 
 const write = (verb: string, name: string, error: WriteRecord['error'] = null): WriteRecord => ({
@@ -30,20 +30,20 @@ function side(jobID: string, phase: string, more: Partial<JobSide> & { children:
   const { children, ...rest } = more
   const own = job('shop', { ...end(phase, 4000), jobID, workflowID: `run/${jobID}`, cause: 'operation reconcile' })
   const tree = node(object('Installation', 'shop'), { job: own, children })
-  return { tree, job: own, kept: new Map(), writes: [], passes: 2, ...rest } satisfies JobSide
+  return { tree, job: own, projections: new Map(), writes: [], passes: 2, ...rest } satisfies JobSide
 }
 
 const before = side('j1', 'Succeeded', {
   children: [item('same', 'Succeeded', 900), item('db', 'Succeeded', 1000), item('old', 'Succeeded', 2000)],
-  kept: new Map([['uid-db', { metadata: { generation: 1 }, spec: { type: 'a' }, status: { jobID: 'j1' } }]]),
+  projections: new Map([['uid-db', { metadata: { generation: 1 }, spec: { type: 'a' }, status: { jobID: 'j1' } }]]),
   writes: [write('create', 'db'), write('patch', 'db')],
 })
 const later = side('j2', 'Failed', {
   children: [item('same', 'Succeeded', 950), item('db', 'Failed', 3000, 'no such image'), item('new', 'Succeeded', 10)],
-  kept: new Map([['uid-db', { metadata: { generation: 2 }, spec: { type: 'b' }, status: { jobID: 'j2' } }]]),
+  projections: new Map([['uid-db', { metadata: { generation: 2 }, spec: { type: 'b' }, status: { jobID: 'j2' } }]]),
   writes: [write('patch', 'db'), write('patch', 'db'), write('patch', 'db', { message: 'no' })],
 })
-const edit: Known = {
+const edit: VersionChange = {
   event: {
     seq: 1,
     at: after(100),
@@ -60,9 +60,9 @@ const edit: Known = {
 }
 const diff = diffOf(before, later, [edit])
 
-describe('two jobs of an object', () => {
-  it('are told apart by edits, parts, phases, durations and writes', () => {
-    const lines = diffText(diff, plain).split('\n')
+describe('the comparison of two jobs', () => {
+  it('shows edits, parts, phases, durations and writes', () => {
+    const lines = diffText(diff, plainPaint).split('\n')
     expect(lines.map((line) => line.replace(/ {2,}/g, ' | ').replace(/^ \| /, '  '))).toEqual([
       'Installation ns/shop | j1 | j2',
       'began | 2026-02-03T04:05:06.000Z | 2026-02-03T04:05:06.000Z',
@@ -92,7 +92,7 @@ describe('two jobs of an object', () => {
     ])
   })
 
-  it('are data for programs', () => {
+  it('has a JSON form', () => {
     expect(diffData(diff)).toMatchObject({
       before: { jobID: 'j1', writes: 2, refused: 0 },
       after: { jobID: 'j2', outcome: 'Failed', refused: 1, passes: 2 },
@@ -100,8 +100,8 @@ describe('two jobs of an object', () => {
     })
   })
 
-  it('that did the same have nothing to tell', () => {
-    const none = diffText(diffOf(before, before, []), plain)
+  it('is empty for equal jobs', () => {
+    const none = diffText(diffOf(before, before, []), plainPaint)
     expect(none).toMatch(/\n\n4 parts ended as before\.\n$/)
   })
 
@@ -109,11 +109,11 @@ describe('two jobs of an object', () => {
     [['inst/shop'], ['inst/shop'], []],
     [['inst', 'shop', 'j1'], ['inst', 'shop'], ['j1']],
     [['inst/shop', 'j1', 'j2'], ['inst/shop'], ['j1', 'j2']],
-  ])('are meant by %j', (words, of, jobs) => {
+  ])('parses %j', (words, of, jobs) => {
     expect(objectAndJobs(words)).toEqual([of, jobs])
   })
 
-  it('are two at most', () => {
+  it('refuses more than two jobs', () => {
     expect(() => objectAndJobs(['inst/shop', 'a', 'b', 'c'])).toThrow('found 3 jobs (a, b, c), expected an object')
   })
 })

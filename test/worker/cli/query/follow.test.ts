@@ -1,38 +1,38 @@
 import { describe, expect, it } from 'vitest'
 
-import { follow, isAway, pauseAfter } from '../../../../worker/cli/query/follow.ts'
+import { follow, isUnavailable, pauseAfter } from '../../../../worker/cli/query/follow.ts'
 
 const refused = Object.assign(new Error(''), { code: 'ECONNREFUSED' })
 
-/** Follows what these looks answer, or fail with; a look takes so long. */
+/** Follows a job whose reads return these values or errors and take this long. */
 async function following(looks: readonly (number | Error | 'on')[], tookMs = 0) {
   const [told, pauses]: [string[], number[]] = [[], []]
   let [next, now] = [0, 0]
   const end = await follow({
-    look: () => {
+    readTree: () => {
       now += tookMs
       const one = looks[next++]
       return one instanceof Error ? Promise.reject(one) : Promise.resolve(one)
     },
     show: (seen) => (typeof seen === 'number' ? seen : undefined),
-    tell: (line) => told.push(line),
+    report: (line) => told.push(line),
     pause: (ms) => Promise.resolve(pauses.push(ms)),
-    steady: () => now,
+    clockMs: () => now,
   })
   return { end, told, pauses }
 }
 
-describe('a job that is followed', () => {
-  it('is looked at until it ends', async () => {
+describe('following a job', () => {
+  it('reads its state until it ends', async () => {
     expect(await following(['on', 'on', 3])).toEqual({ end: 3, told: [], pauses: [100, 100] })
   })
 
-  it('is looked at the more rarely the longer a look takes', async () => {
+  it('reads less often the longer a read takes', async () => {
     expect((await following(['on', 0], 300)).pauses).toEqual([1200])
     expect([0, 24, 26, 60_000].map(pauseAfter)).toEqual([100, 100, 104, 5000])
   })
 
-  it('is taken up again when the journal is back, which is said once', async () => {
+  it('continues when the journal answers again, and reports that once', async () => {
     const away = Array.from({ length: 7 }, () => refused)
     expect(await following(['on', ...away, 'on', 0])).toEqual({
       end: 0,
@@ -41,12 +41,12 @@ describe('a job that is followed', () => {
     })
   })
 
-  it('is not waited for where something else is wrong', async () => {
+  it('ends with any other error', async () => {
     await expect(following(['on', new Error('the journal has no Installation a/b')])).rejects.toThrow('has no')
   })
 })
 
-describe('a journal is away', () => {
+describe('the journal', () => {
   it.each([
     [refused, true],
     [Object.assign(new Error('shut down'), { code: '57P01' }), true],
@@ -56,7 +56,7 @@ describe('a journal is away', () => {
     [Object.assign(new Error('relation "object" does not exist'), { code: '42P01' }), false],
     [new TypeError('x is not a function'), false],
     ['text', false],
-  ])('when %s is thrown: %s', (error, away) => {
-    expect(isAway(error)).toBe(away)
+  ])('is unavailable after %s: %s', (error, away) => {
+    expect(isUnavailable(error)).toBe(away)
   })
 })

@@ -4,8 +4,15 @@ import { changesBetween } from '../../../../worker/cli/query/versions.ts'
 import { hasLabels, labelsOf } from '../../../../worker/cli/query/get.ts'
 import { timeOf } from '../../../../worker/cli/query/history.ts'
 import { namespaceIn } from '../../../../worker/cli/kubeconfig.ts'
-import { askableKinds, objectNamed } from '../../../../worker/cli/query/object-name.ts'
-import { tableText, coloured, duration, errorText, plain, shown } from '../../../../worker/cli/query/format.ts'
+import { queryableKinds, objectNamed } from '../../../../worker/cli/query/object-name.ts'
+import {
+  tableText,
+  ansiPaint,
+  formatDuration,
+  errorText,
+  plainPaint,
+  singleLine,
+} from '../../../../worker/cli/query/format.ts'
 
 describe('a duration', () => {
   it.each([
@@ -21,14 +28,14 @@ describe('a duration', () => {
     [7_980_000, '2h13m'],
     [90_000_000, '1d1h'],
   ])('of %d ms is %s', (ms, text) => {
-    expect(duration(ms)).toBe(text)
+    expect(formatDuration(ms)).toBe(text)
   })
 })
 
-describe('what others have written', () => {
-  it('is shown without what a terminal would obey, and cut', () => {
-    expect(shown('a\x1b[31mb\nc\u202ed')).toBe('a [31mb c d')
-    expect(shown('x'.repeat(20), 5)).toBe('xxxxx...')
+describe('a text of another program', () => {
+  it('is printed on one line without control characters, and truncated', () => {
+    expect(singleLine('a\x1b[31mb\nc\u202ed')).toBe('a [31mb c d')
+    expect(singleLine('x'.repeat(20), 5)).toBe('xxxxx...')
   })
 
   it.each([
@@ -37,13 +44,13 @@ describe('what others have written', () => {
     [{ message: 'no such image' }, 'no such image'],
     [{ reason: 'Apply', message: 'no such\nimage' }, 'Apply: no such image'],
     [{ message: 7 }, undefined],
-  ])('as the error %j says %s', (error, text) => {
+  ])('in the error %j is %s', (error, text) => {
     expect(errorText(error)).toBe(text)
   })
 })
 
-describe('changes', () => {
-  it('are a line for each field, without what only names the object', () => {
+describe('changes between versions', () => {
+  it('have one line per field, without the fields that identify the object', () => {
     const before = { metadata: { name: 'a', annotations: { 'x.y/z': 'on' } }, status: { phase: 'Init', jobID: '1' } }
     const after = { metadata: { name: 'a', generation: 2 }, status: { phase: 'Progressing', jobID: '1' } }
     expect(changesBetween(before, after)).toEqual([
@@ -57,22 +64,22 @@ describe('changes', () => {
 })
 
 describe('a table', () => {
-  it('has columns as wide as their widest cell, whatever their colour', () => {
+  it('has columns as wide as their widest cell, also with colours', () => {
     const rows = [
       ['a', { text: 'Failed', colour: 'red' }, 'x'],
       ['longer', { text: 'Ok', colour: 'green' }, ''],
     ] as const
-    expect(tableText(['NAME', 'PHASE', 'WHY'], rows, plain)).toBe(
+    expect(tableText(['NAME', 'PHASE', 'WHY'], rows, plainPaint)).toBe(
       'NAME     PHASE    WHY\na        Failed   x\nlonger   Ok\n',
     )
-    expect(tableText(['NAME', 'PHASE', 'WHY'], rows, coloured)).toContain('\x1b[31mFailed\x1b[0m   x')
+    expect(tableText(['NAME', 'PHASE', 'WHY'], rows, ansiPaint)).toContain('\x1b[31mFailed\x1b[0m   x')
   })
 })
 
-describe('an object', () => {
+describe('the name of an object', () => {
   const installation = { group: 'landscaper.gardener.cloud', kind: 'Installation' }
   const names = { apiVersion: 'landscaper.gardener.cloud/v1alpha1', plural: 'installations', singular: 'installation' }
-  const kinds = askableKinds(
+  const kinds = queryableKinds(
     [{ ...installation, ...names, shortNames: ['inst'] }],
     [installation, { group: 'example.com', kind: 'Widget' }, { group: 'other.com', kind: 'Widget' }],
   )
@@ -82,7 +89,7 @@ describe('an object', () => {
     [['Installation', 'shop'], 'Installation', 'shop'],
     [['installations.landscaper.gardener.cloud/shop'], 'Installation', 'shop'],
     [['widget.other.com/one'], 'Widget', 'one'],
-  ])('is meant by %j', (words, kind, name) => {
+  ])('may be %j', (words, kind, name) => {
     expect(objectNamed(words, kinds)).toMatchObject({ kind: { kind }, name })
   })
 
@@ -92,7 +99,7 @@ describe('an object', () => {
     [['a', 'b', 'c'], 'expected an object'],
     [['pod/x'], "no kind is called 'pod', expected one of Installation, Widget"],
     [['widget/x'], "'widget' is the name of 2 kinds, expected one of Widget.example.com, Widget.other.com"],
-  ])('is not meant by %j', (words, message) => {
+  ])('may not be %j', (words, message) => {
     expect(() => objectNamed(words, kinds)).toThrow(message)
   })
 })
@@ -113,12 +120,12 @@ describe('the namespace', () => {
     expect(namespaceIn(files, context)).toBe(namespace)
   })
 
-  it('of a context that is not there is refused', () => {
+  it('of an unknown context is an error', () => {
     expect(() => namespaceIn([file], 'd')).toThrow("no context is called 'd', expected one of a, b, c")
   })
 })
 
-describe('flags', () => {
+describe('the flag', () => {
   const now = new Date('2026-02-03T04:05:06Z')
 
   it.each([
@@ -129,12 +136,12 @@ describe('flags', () => {
     expect(timeOf(text, now).toISOString()).toBe(at)
   })
 
-  it('that say no time and no labels are refused', () => {
+  it('with an invalid time or label is refused', () => {
     expect(() => timeOf('yesterday', now)).toThrow("--at is 'yesterday', expected a time such as")
     expect(() => labelsOf('a=b,c')).toThrow("--selector has 'c', expected label=value")
   })
 
-  it('select objects by the labels that the journal keeps', () => {
+  it('--selector selects objects by stored labels', () => {
     const object = { projection: { metadata: { labels: { a: 'b', c: '' } } } }
     expect(hasLabels(object, labelsOf('a=b,c='))).toBe(true)
     expect(hasLabels(object, labelsOf('a==c'))).toBe(false)

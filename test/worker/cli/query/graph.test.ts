@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Flow } from '../../../../workflows/kit/index.ts'
 import { graphText, svgText } from '../../../../worker/cli/query/draw-graph.ts'
 import { graphOf, type SiblingRules } from '../../../../worker/cli/query/graph-model.ts'
-import { plain } from '../../../../worker/cli/query/format.ts'
+import { plainPaint } from '../../../../worker/cli/query/format.ts'
 import { job, node, object } from './build-node.ts'
 
 const rules = new Map<string, SiblingRules>([
@@ -30,8 +30,8 @@ const live = new Map([
 const graph = graphOf(tree, rules, live)
 
 describe('the graph of an object', () => {
-  it('is drawn as a tree with what goes before, the data that flows, and what comes from elsewhere', () => {
-    expect(graphText(graph, 'text', plain).split('\n')).toEqual([
+  it('is a text tree with order, data flow, and data from other objects', () => {
+    expect(graphText(graph, 'text', plainPaint).split('\n')).toEqual([
       'Installation ns/shop  Init',
       '├─ Execution ns/shop  Init',
       '│  ├─ DeployItem ns/x-db (db)  Succeeded',
@@ -46,19 +46,19 @@ describe('the graph of an object', () => {
     ])
   })
 
-  it('is drawn for Mermaid and for Graphviz, each edge once, cycles in red', () => {
-    const mermaid = graphText(graph, 'mermaid', plain)
+  it('has each edge once in Mermaid and in Graphviz, and cycles in red', () => {
+    const mermaid = graphText(graph, 'mermaid', plainPaint)
     expect(mermaid).toMatch(/^flowchart TD\n {2}n0\["Installation ns\/shop Init"\]:::yellow\n/)
     expect(mermaid).toContain('  n7 -->|"data size"| n8\n')
     expect(mermaid).toMatch(/-->\|"cycle"\|/)
     expect(mermaid).toMatch(/ {2}linkStyle (\d+,){2}\d+ stroke:red\n/)
-    const dot = graphText(graph, 'dot', plain)
+    const dot = graphText(graph, 'dot', plainPaint)
     expect(dot.match(/ -> /g)).toHaveLength(graph.nodes.length - 1 + graph.edges.length)
     expect(dot.match(/\[color=red\]/g)).toHaveLength(3)
   })
 
-  it('is drawn as SVG that stands alone: each object, each edge, circles in red, and nothing to load or run', async () => {
-    const svg = await svgText(graphText(graph, 'dot', plain))
+  it('is a self-contained SVG with each object and edge, cycles in red, and no references or scripts', async () => {
+    const svg = await svgText(graphText(graph, 'dot', plainPaint))
     expect(svg).toMatch(/^<svg [^>]* xmlns="http:\/\/www.w3.org\/2000\/svg"[^]*<\/svg>\n$/)
     expect(svg.match(/<g id="node\d+"/g)).toHaveLength(graph.nodes.length)
     expect(svg.match(/<g id="edge\d+"/g)).toHaveLength(graph.nodes.length - 1 + graph.edges.length)
@@ -68,7 +68,7 @@ describe('the graph of an object', () => {
     expect(addressesIn(svg)).toEqual([])
   })
 
-  it('lets nobody who writes a phase or a name of data write SVG', async () => {
+  it('escapes phases and names of data in SVG', async () => {
     const texts = [
       '</text><script>x()</script>',
       '<img src=x onerror=y>',
@@ -78,7 +78,7 @@ describe('the graph of an object', () => {
     ]
     for (const phase of texts) {
       const hostile = node(object('DeployItem', 'x', { status: { phase } }))
-      const svg = await svgText(graphText(graphOf(hostile, rules, new Map()), 'dot', plain))
+      const svg = await svgText(graphText(graphOf(hostile, rules, new Map()), 'dot', plainPaint))
       const [, label = ''] = [...svg.matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, text = '']) => unescaped(text))
       expect(label).toBe(phase)
       expect([...new Set(svg.match(/<\w+/g))].sort()).toEqual(['<g', '<polygon', '<svg', '<text', '<title'])
@@ -86,23 +86,27 @@ describe('the graph of an object', () => {
     }
   })
 
-  it('lets nobody who writes a phase write a drawing', () => {
+  it('escapes phases in DOT and Mermaid', () => {
     const hostile = node(object('DeployItem', 'x', { status: { phase: 'a"]\\ --> x;click\u001b[1m' } }))
     const drawn = graphOf(hostile, rules, new Map())
-    expect(graphText(drawn, 'mermaid', plain).split('\n')[1]).toMatch(/^ {2}n0\["[\w\s./:()#;-]*"\]:::yellow$/)
-    expect(graphText(drawn, 'dot', plain)).toContain('label="DeployItem ns/x\na\\"]\\\\ --> x;click [1m"')
-    expect(graphText(drawn, 'text', plain)).not.toContain('\u001b')
+    expect(graphText(drawn, 'mermaid', plainPaint).split('\n')[1]).toMatch(/^ {2}n0\["[\w\s./:()#;-]*"\]:::yellow$/)
+    expect(graphText(drawn, 'dot', plainPaint)).toContain('label="DeployItem ns/x\na\\"]\\\\ --> x;click [1m"')
+    expect(graphText(drawn, 'text', plainPaint)).not.toContain('\u001b')
   })
 
-  it('is data for programs', () => {
-    const data = JSON.parse(graphText(graph, 'json', plain)) as { nodes: object[]; edges: object[]; cycles: object[] }
+  it('has a JSON form', () => {
+    const data = JSON.parse(graphText(graph, 'json', plainPaint)) as {
+      nodes: object[]
+      edges: object[]
+      cycles: object[]
+    }
     expect(data.nodes).toHaveLength(9)
     expect(data.nodes[3]).toMatchObject({ alias: 'app', phase: 'Failed', missing: ['cache'] })
     expect(data.cycles).toHaveLength(1)
   })
 })
 
-/** What a viewer would load, follow or run: in the tags, where names of namespaces are no addresses. */
+/** Everything that a viewer would load, follow or run; namespace names are not addresses. */
 function addressesIn(svg: string): readonly string[] {
   const tags = (svg.match(/<[^>]*>/g) ?? []).join('\n').replaceAll(/ xmlns(:\w+)?="[^"]*"/g, '')
   return tags.match(/<(?:script|image|a|style|use|!DOCTYPE)\b|href=|src=| on\w+=|url\(|:\/\//gi) ?? []

@@ -33,8 +33,8 @@ async function devFolder(part: Partial<PartState>): Promise<string> {
   return dataDir
 }
 
-describe('the journal', () => {
-  it('is that of the flag, else of a data folder that is named, else of the variable, else of pawl dev', async () => {
+describe('the journal of a command', () => {
+  it('is the one of the flag, else of --data-dir, else of the variable, else of pawl dev', async () => {
     const dataDir = await devFolder({})
     const ofDev = 'postgresql://pawl:secret@127.0.0.1:5433/pawl'
     expect(await journalURL({ ...given, dataDir }, config)).toBe(given.databaseUrl)
@@ -43,7 +43,7 @@ describe('the journal', () => {
     expect(await journalURL({ cluster: 'local' }, { ...config, dataDir, databaseUrl: undefined })).toBe(ofDev)
   })
 
-  it('is asked for by name where none is found', async () => {
+  it('is missing with an error that lists the searched places', async () => {
     const nothing = await scratchFolder()
     await expect(journalURL({ cluster: 'local', dataDir: nothing }, config)).rejects.toThrow(
       `no journal: no pawl dev runs for ${nothing}; expected a pawl dev that runs, by the $KUBECONFIG`,
@@ -53,7 +53,7 @@ describe('the journal', () => {
   })
 })
 
-describe('the commands that ask', () => {
+describe('a query command', () => {
   it.each([
     [
       ['get', '--data-dir', '/nonexistent/pawl'],
@@ -68,7 +68,7 @@ describe('the commands that ask', () => {
     ],
     [['why'], 2, "missing required argument 'object'"],
     [['get', '--database-url', 'postgresql://u:geheim@127.0.0.1:1/j'], 1, 'the journal at 127.0.0.1:1 does not answer'],
-  ])('end %j with exit code %d', (args, code, message) => {
+  ])('%j ends with exit code %d', (args, code, message) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [PAWL, ...args], { encoding: 'utf8' })
     expect({ status, stdout }).toEqual({ status: code, stdout: '' })
     expect(stderr).toContain(message)

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 
 import type { ReplayEntry, Subject } from '../../../../workflows/kit/index.ts'
 import { changedFields, compare } from '../../../../worker/cli/replay/compare-runs.ts'
-import { madeBy } from '../../../../worker/cli/replay/compare-builds.ts'
+import { writesOfCall } from '../../../../worker/cli/replay/compare-builds.ts'
 import type { Recording } from '../../../../worker/cli/replay/record.ts'
 
-describe('two builds over one history', () => {
-  it('are the same when they decide and call the same', () => {
+describe('the comparison of two builds', () => {
+  it('finds no difference for equal decisions and calls', () => {
     expect(
       compare(
         ran(pass(1, observe(), step('send'), settle('Done'))),
@@ -15,7 +15,7 @@ describe('two builds over one history', () => {
     ).toEqual({ workflowId: 'w', verdict: 'same', differences: [] })
   })
 
-  it('differ in a decision that leads to no other call', () => {
+  it('finds a different decision that leads to the same calls', () => {
     const { verdict, differences } = compare(
       ran(pass(1, step('send'), step('wait'), settle('Done'))),
       ran(pass(1, step('send', 'stops: waits'), settle('Done'))),
@@ -34,7 +34,7 @@ describe('two builds over one history', () => {
     ])
   })
 
-  it('differ in what is asked to be written, field by field', () => {
+  it('finds different inputs of a write, field by field', () => {
     const { differences } = compare(ran(pass(1, settle('Done'))), ran(pass(1, settle('Failed'))))
     expect(differences).toEqual([
       {
@@ -48,7 +48,7 @@ describe('two builds over one history', () => {
     ])
   })
 
-  it('are compared pass by pass: one that one of them alone has is told as a whole', () => {
+  it('compares pass by pass, and reports a pass of one build as a whole', () => {
     const { differences } = compare(
       ran([...pass(1, observe(), settle('Wait')), ...pass(2, observe(), settle('Done'))]),
       ran(pass(1, observe(), settle('Wait'))),
@@ -60,7 +60,7 @@ describe('two builds over one history', () => {
     ])
   })
 
-  it('find each other again behind a step that only one of them takes', () => {
+  it('aligns both builds again after a step of one build', () => {
     const { differences } = compare(
       ran(pass(1, step('a'), step('b'), step('c'))),
       ran(pass(1, step('x'), step('b'), step('c'))),
@@ -71,7 +71,7 @@ describe('two builds over one history', () => {
     ])
   })
 
-  it('part at the first call that was not made then; what came after it heard the wrong answers', () => {
+  it('stops at the first different call, because later calls got wrong answers', () => {
     const { verdict, differences, error } = compare(
       ran(pass(1, observe(), step('begin'), call('guardWidget'), step('guard'), settle('Done'))),
       ran(pass(1, observe(), observe(), call('endRun'), step('none')), 'another marker'),
@@ -83,7 +83,7 @@ describe('two builds over one history', () => {
     ])
   })
 
-  it('part where the other one throws, before what this one calls next', () => {
+  it('stops where the other build throws, before the next call of this build', () => {
     const { differences } = compare(
       ran(pass(1, observe(), step('begin'), call('guardWidget'), settle('Done'))),
       ran(pass(1, observe(), step('begin', 'threw TypeError: x is not there')), 'x is not there'),
@@ -94,7 +94,7 @@ describe('two builds over one history', () => {
     ])
   })
 
-  it('cannot be compared where this build itself comes to something else', () => {
+  it('is not possible if this build cannot replay the run', () => {
     expect(compare(ran(pass(1), 'another marker'), ran(pass(1)))).toEqual({
       workflowId: 'w',
       verdict: 'unknown',
@@ -103,7 +103,7 @@ describe('two builds over one history', () => {
     })
   })
 
-  it('are compared by their calls where one of them is too old to tell of passes and plans', () => {
+  it('uses calls only if one build does not record passes and plans', () => {
     const old = pass(1, observe(), settle('Failed')).filter(({ told }) => told !== 'pass')
     const { verdict, differences } = compare(ran(pass(1, observe(), step('send'), settle('Done'))), ran(old))
     expect(verdict).toBe('differs')
@@ -111,7 +111,7 @@ describe('two builds over one history', () => {
   })
 })
 
-describe('the fields of two inputs', () => {
+describe('the changed fields of two inputs', () => {
   it.each([
     [{ a: 1, b: { c: [1, { d: 2 }] } }, { a: 1, b: { c: [1, { d: 3 }] } }, [{ field: 'b.c[1].d', from: 2, to: 3 }]],
     [
@@ -130,19 +130,21 @@ describe('the fields of two inputs', () => {
   })
 })
 
-describe('what a call that differs wrote then', () => {
+describe('the recorded writes of a different call', () => {
   const write = { pass: 2, step: 'settle', object: 'Widget/default/one', verb: 'patchStatus' }
   const differs = { pass: 2, kind: 'write', name: 'settle', object: undefined, how: 'other', changes: [] } as const
 
-  it('is found by its pass and its name', () => {
-    expect(madeBy(differs, [write, { ...write, pass: 1 }, { ...write, step: 'other' }])).toEqual([
+  it('are found by pass and step name', () => {
+    expect(writesOfCall(differs, [write, { ...write, pass: 1 }, { ...write, step: 'other' }])).toEqual([
       'patchStatus Widget/default/one',
     ])
-    expect(madeBy({ ...differs, name: 'applyLevel' }, [{ ...write, step: 'apply', verb: 'apply' }])).toHaveLength(1)
+    expect(writesOfCall({ ...differs, name: 'applyLevel' }, [{ ...write, step: 'apply', verb: 'apply' }])).toHaveLength(
+      1,
+    )
   })
 
-  it('is nothing when only the other build calls it', () => {
-    expect(madeBy({ ...differs, how: 'more' }, [write])).toEqual([])
+  it('are empty if only the other build makes the call', () => {
+    expect(writesOfCall({ ...differs, how: 'more' }, [write])).toEqual([])
   })
 })
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ReplayEntry } from '../../../../workflows/kit/index.ts'
 import { replayable, runIDOf, signalsAfter, howEnded } from '../../../../worker/cli/replay/history-events.ts'
 import { jobRows } from '../../../../worker/cli/replay/job-rows.ts'
-import { passesOf, seenIn } from '../../../../worker/cli/replay/passes.ts'
+import { passesOf, objectsIn } from '../../../../worker/cli/replay/passes.ts'
 
 const SUBJECT = { kind: 'Widget', uid: 'u', namespace: 'default', name: 'one' }
 const EVENT = {
@@ -34,7 +34,7 @@ describe('the passes of a run', () => {
   const rows = jobRows({ job: null, writes: [WRITE, { ...WRITE, run_id: 'other' }], events: [EVENT], cut: [] })
   const passes = passesOf(course(), rows, 'r')
 
-  it('each have what woke them', () => {
+  it('show what woke each of them', () => {
     expect(passes.map(({ wokenBy }) => wokenBy)).toEqual([
       ['the job begins: first seen'],
       [
@@ -45,7 +45,7 @@ describe('the passes of a run', () => {
     ])
   })
 
-  it('are woken by what came while the one before went on: its settle names the events', () => {
+  it('show events during the previous pass, which its settle returned', () => {
     const entries = course().map((entry) =>
       entry.told === 'answer' && entry.call === 3
         ? { ...entry, result: { result: 'settled', woken: true, wokenBy: [7, 9] } }
@@ -58,7 +58,7 @@ describe('the passes of a run', () => {
     ])
   })
 
-  it('each have their calls with what those saw, and what they were answered', () => {
+  it('show calls with their answers and the observed objects', () => {
     const [first] = passes
     expect(first?.calls).toEqual([
       {
@@ -75,17 +75,17 @@ describe('the passes of a run', () => {
     expect(passes[3]?.calls[0]?.answer).toEqual({ failure: { type: 'Forbidden', message: 'no' } })
   })
 
-  it('have the writes of their run that the journal has, and of no other', () => {
+  it("show the journal's writes of this run only", () => {
     expect(passes.map(({ writes }) => writes.length)).toEqual([0, 1, 0, 0])
     expect(passes[1]?.writes[0]).toMatchObject({ verb: 'patchStatus', version: 13, error: undefined, tookMs: 4 })
   })
 
-  it('say with the last one how the run ended', () => {
+  it('show the end of the run in the last pass', () => {
     expect(passes.map(({ ended }) => ended)).toEqual([undefined, undefined, undefined, 'Done'])
   })
 })
 
-describe('how a job stands', () => {
+describe('the state of a job', () => {
   it.each([
     ['its result', [{ told: 'ended', result: 'Succeeded' }], [], 'Succeeded'],
     ['that it goes on', [], [], 'goes on'],
@@ -133,20 +133,20 @@ describe('a history', () => {
     task('COMPLETED'),
   ]
 
-  it('is replayed up to its last workflow task that has ended', () => {
+  it('is replayed up to its last completed workflow task', () => {
     expect(replayable(whole)).toEqual(whole)
     expect(replayable([...whole, signal, task('SCHEDULED'), task('STARTED')])).toEqual([...whole, signal])
     expect(signalsAfter([...whole, signal, task('SCHEDULED'), signal])).toBe(2)
   })
 
-  it('names its run', () => {
+  it('contains its run ID', () => {
     expect(runIDOf([{ workflowExecutionStartedEventAttributes: { originalExecutionRunId: 'r' } }])).toBe('r')
     expect(runIDOf([])).toBe('')
   })
 })
 
-describe('what is shown of an answer', () => {
-  it('is names, versions and phases, wherever they stand, and nothing else', () => {
+describe("an activity's answer", () => {
+  it('is shown as names, versions and phases only', () => {
     const answer = {
       target: { version: '1', phase: 'Wait', secret: 'opensesame' },
       deployItems: [{ name: 'a', version: '2', config: { password: 'opensesame' } }],
@@ -158,7 +158,7 @@ describe('what is shown of an answer', () => {
         },
       },
     }
-    const seen = seenIn(answer, SUBJECT)
+    const seen = objectsIn(answer, SUBJECT)
     expect(seen).toEqual([
       { kind: 'Widget', name: 'one', version: '1', phase: 'Wait' },
       { kind: 'deployItem', name: 'a', version: '2', phase: undefined },

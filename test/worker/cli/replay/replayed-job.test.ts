@@ -7,7 +7,7 @@ import { replayedJob } from '../../../../worker/cli/replay/replayed-job.ts'
 
 const JOB = { workflowId: 'w', jobID: 'j', rows: undefined } as const
 
-/** A run of these passes, that another one went on as. */
+/** A run with these passes that continued another run. */
 const run = (originalExecutionRunId: string, continuedExecutionRunId: string): { events: readonly HistoryEvent[] } => ({
   events: [
     {
@@ -26,8 +26,8 @@ const of = (...runs: readonly ReturnType<typeof run>[]): LoadedJob => ({
   earlier: runs.slice(0, -1).map(({ events }) => ({ workflowId: 'w', events })),
 })
 
-describe('a job whose run went on as new ones', () => {
-  it('is one row of passes, of the last run', () => {
+describe('a job with continue-as-new', () => {
+  it("is one list of passes with the last run's ID", () => {
     const { passes, runID, notes } = replayedJob(of(run('a', ''), run('b', 'a'), run('c', 'b')), [
       recording(1, 2),
       recording(1),
@@ -44,7 +44,7 @@ describe('a job whose run went on as new ones', () => {
     expect(notes).toEqual(['the journal has nothing of this job: writes and events are not shown'])
   })
 
-  it('says that it began in a run of which there is no history any more', () => {
+  it('states that an earlier history is missing', () => {
     const { notes } = replayedJob(of(run('b', 'a'), run('c', 'b')), [recording(1), recording(1)])
     expect(notes[0]).toMatch(/^the job began before these passes: of its run a, /)
     expect(replayedJob(of(run('c', 'b')), [recording(1)]).notes[0]).toMatch(/: of its run b, /)

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 
-import { stepped, type Steps } from '../../../../worker/cli/replay/show-job.ts'
+import { nextState, type StepperState } from '../../../../worker/cli/replay/show-job.ts'
 
-describe('the keys of a replay', () => {
+describe('the pager', () => {
   it.each([
     ['n', 1],
     ['nn', 2],
@@ -17,27 +17,27 @@ describe('the keys of a replay', () => {
     ['n9\r', 1],
     ['n\r', 2],
     ['nx', 1],
-  ])('%j leads to page %d', (keys, at) => {
+  ])('shows with key %j page %d', (keys, at) => {
     expect(after(keys)).toEqual({ at, typed: '' })
   })
 
-  it('takes digits until enter, and takes them back', () => {
+  it('collects digits until enter, and deletes them with backspace', () => {
     expect(after('1')).toEqual({ at: 0, typed: '1' })
     expect(after('12\u007f')).toEqual({ at: 0, typed: '1' })
   })
 
-  it.each(['q', 'nq', '\u0003', '\u0004'])('%j is the end', (keys) => {
+  it.each(['q', 'nq', '\u0003', '\u0004'])('quits with key %j', (keys) => {
     expect(after(keys)).toBeUndefined()
   })
 })
 
-/** Of three passes. */
-function after(keys: string): Steps | undefined {
+/** The state after the keys, for three passes. */
+function after(keys: string): StepperState | undefined {
   const names: Readonly<Record<string, string>> = { '\r': 'return', '\u007f': 'backspace' }
-  let steps: Steps | undefined = { at: 0, typed: '' }
+  let steps: StepperState | undefined = { at: 0, typed: '' }
   for (const sequence of keys) {
     const name = names[sequence] ?? sequence.toLowerCase()
-    steps = steps && stepped(steps, { name, sequence }, [1, 2, 3])
+    steps = steps && nextState(steps, { name, sequence }, [1, 2, 3])
   }
   return steps
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { exitCodeOf, type Trial, verdictOf, verdictText } from '../../../../worker/cli/replay/compare-builds.ts'
 import type { Comparison, Difference } from '../../../../worker/cli/replay/compare-runs.ts'
-import { plain } from '../../../../worker/cli/query/format.ts'
+import { plainPaint } from '../../../../worker/cli/query/format.ts'
 
 const SETTLE: Difference = {
   pass: 1,
@@ -22,11 +22,11 @@ describe('the verdict about another build', () => {
     [3, [trial('parts', LOOK)]],
     [4, [trial('same'), trial('unknown')]],
     [4, []],
-  ])('is exit code %d for %j', (code, trials) => {
+  ])('has exit code %d for %j', (code, trials) => {
     expect(exitCodeOf(verdictOf(trials))).toBe(code)
   })
 
-  it('counts in how many runs which field of which call is another one', () => {
+  it('counts the runs in which a field of a call differs', () => {
     const trials = [trial('differs', SETTLE, SETTLE), trial('differs', SETTLE), trial('parts', LOOK)]
     expect(verdictOf(trials).kinds).toEqual([
       { what: 'write settle: another children[].phase', jobs: 2 },
@@ -34,11 +34,11 @@ describe('the verdict about another build', () => {
     ])
   })
 
-  it('is told with the objects, the fields and what was written then', () => {
+  it('shows objects, fields and recorded writes', () => {
     const text = verdictText(
       verdictOf([trial('same'), trial('differs', SETTLE), trial('parts', LOOK)]),
       ['a note'],
-      plain,
+      plainPaint,
     )
     expect(text).toBe(`3 runs replayed with both builds
      1 the same

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 
 import type { KubeObject } from '../../../../activities/kube/client.ts'
 import { KubeError } from '../../../../activities/kube/errors.ts'
-import { treeOf, nextJobText, topOf } from '../../../../worker/cli/steer/live-tree.ts'
-import { type Done, steeredKinds, written } from '../../../../worker/cli/steer/open-object.ts'
-import { expected, partsBelow, partsNamed } from '../../../../worker/cli/steer/item-names.ts'
+import { treeOf, nextJobText, findRoot } from '../../../../worker/cli/steer/live-tree.ts'
+import { type CommandResult, steeredKinds, formatResults } from '../../../../worker/cli/steer/open-object.ts'
+import { expectedItems, itemsBelow, findItems } from '../../../../worker/cli/steer/item-names.ts'
 
 const API = 'landscaper.gardener.cloud/v1alpha1'
 const kindOf = (name: string) => steeredKinds().find(({ kind }) => kind === name)!
@@ -46,55 +46,55 @@ const all = [
   sub('deep-1', 'shop-back-1', 'deep'),
   at('Execution', 'deep-1', 'Installation/deep-1'),
   item('deep-1-db', 'deep-1', 'db'),
-  // Of others.
+  // Objects of another tree.
   at('Installation', 'other'),
   at('Execution', 'other', 'Installation/other'),
   item('other-x', 'other', 'x'),
 ]
-const parts = partsBelow(treeOf(shop, all), 'retry')
+const parts = itemsBelow(treeOf(shop, all), 'retry')
 const namesOf = (found: readonly { readonly object: KubeObject }[]) => found.map(({ object }) => object.metadata.name)
 
 describe('the items of an object', () => {
-  it('are called as in its blueprint, those of sub-installations with their names before', () => {
-    expect(parts.map(({ called, object }) => [called, object.metadata.name])).toEqual([
+  it('have their blueprint names, with the names of sub-installations as prefix', () => {
+    expect(parts.map(({ path: called, object }) => [called, object.metadata.name])).toEqual([
       ['db', 'shop-db-1'],
       ['shop-plain', 'shop-plain'],
       ['web', 'shop-web-1'],
       ['back/db', 'shop-back-1-db'],
       ['back/deep/db', 'deep-1-db'],
     ])
-    const below = partsBelow(treeOf(execution, all), 'skip')
-    expect(below.map(({ called }) => called)).toEqual(['db', 'shop-plain', 'web'])
+    const below = itemsBelow(treeOf(execution, all), 'skip')
+    expect(below.map(({ path: called }) => called)).toEqual(['db', 'shop-plain', 'web'])
   })
 
-  it('are found by these names, each once and in the order in which they are named', () => {
-    expect(namesOf(partsNamed('it', parts, ['web', 'back/db', 'web']))).toEqual(['shop-web-1', 'shop-back-1-db'])
-    expect(namesOf(partsNamed('it', parts, ['db']))).toEqual(['shop-db-1'])
+  it('are found by these names, each once and in the given order', () => {
+    expect(namesOf(findItems('it', parts, ['web', 'back/db', 'web']))).toEqual(['shop-web-1', 'shop-back-1-db'])
+    expect(namesOf(findItems('it', parts, ['db']))).toEqual(['shop-db-1'])
   })
 
   it.each([
     ['deep', "Installation ns/shop has no item 'deep', expected one of back/deep/db, db, shop-plain, web, back/db"],
     ['deep/db', 'expected one of db, back/deep/db, shop-plain, web, back/db'],
     ['', "has no item '', expected one of db, "],
-  ])('are listed where none is called %j', (name, message) => {
-    expect(() => partsNamed('Installation ns/shop', parts, [name])).toThrow(message)
+  ])('are listed in the error for the unknown name %j', (name, message) => {
+    expect(() => findItems('Installation ns/shop', parts, [name])).toThrow(message)
   })
 
-  it('are told apart where several have one name, and not all listed where there are many', () => {
-    const twice = partsBelow(treeOf(execution, [...all, item('shop-db-2', 'shop', 'db')]), 'retry')
-    expect(() => partsNamed('it', twice, ['db'])).toThrow(
+  it('are listed with their objects if several have one name; long lists are truncated', () => {
+    const twice = itemsBelow(treeOf(execution, [...all, item('shop-db-2', 'shop', 'db')]), 'retry')
+    expect(() => findItems('it', twice, ['db'])).toThrow(
       "several items of it are called 'db', expected one of them: deployitem/shop-db-1, deployitem/shop-db-2",
     )
     const many = Array.from({ length: 23 }, (_, index) => item(`i-${index}`, 'shop', `i-${index}`))
-    expect(expected(partsBelow(treeOf(execution, [execution, ...many]), 'retry'))).toMatch(/, \S+ and 3 more$/)
-    expect(expected([])).toBe('one that is there: it has none yet')
+    expect(expectedItems(itemsBelow(treeOf(execution, [execution, ...many]), 'retry'))).toMatch(/, \S+ and 3 more$/)
+    expect(expectedItems([])).toBe('one that is there: it has none yet')
   })
 })
 
 type At = ReturnType<typeof at>
 
-describe('what an item is a part of', () => {
-  /** A cluster that has these, and refuses to show the others with the status. */
+describe('the root of an item', () => {
+  /** A cluster with these objects that answers other reads with the status. */
   const topIn = async (there: readonly At[], { object }: At, status = 404) => {
     const request = async <Answer>(_method: string, path: string): Promise<Answer> => {
       const found = there.find(({ kind, object: { metadata } }) =>
@@ -103,28 +103,28 @@ describe('what an item is a part of', () => {
       if (found === undefined) throw new KubeError(path, { status, reason: status === 403 ? 'Forbidden' : 'NotFound' })
       return await Promise.resolve(found.object as Answer)
     }
-    return await topOf({ kube: { request }, kinds: steeredKinds(), namespace: 'ns', object })
+    return await findRoot({ kube: { request }, kinds: steeredKinds(), namespace: 'ns', object })
   }
   const deepest = item('deep-1-db', 'deep-1', 'db')
 
-  it('is the root, whose job brings it up to date', async () => {
+  it('is the object whose job updates the item', async () => {
     const text = 'the next job of Installation ns/shop: pawl reconcile installation/shop -n ns'
     expect(nextJobText(await topIn([shop, ...all], deepest))).toBe(text)
   })
 
-  it('is an Execution that nobody owns, whose jobs others start', async () => {
+  it('is an Execution without an owner', async () => {
     const text = 'the next job of Execution ns/alone'
     expect(nextJobText(await topIn([at('Execution', 'alone')], item('x', 'alone')))).toBe(text)
   })
 
-  it('is nothing, of an item by itself and of one whose owner is gone', async () => {
+  it('is missing for an item without an owner, or whose owner is gone', async () => {
     expect(await topIn([shop], at('DeployItem', 'loose'))).toBeUndefined()
     const anew = at('Execution', 'shop', undefined, { uid: 'another' })
     expect(await topIn([anew], item('x', 'shop'))).toBeUndefined()
     expect(nextJobText(await topIn([], item('x', 'shop')))).toBe('the next job of what it is a part of')
   })
 
-  it('is as much as may be seen, and a failure where that cannot be said', async () => {
+  it('is the topmost readable ancestor; other errors are thrown', async () => {
     const seen = all.filter(({ kind }) => kind.kind === 'Execution')
     const text = 'the next job of Execution ns/deep-1'
     expect(nextJobText(await topIn(seen, deepest, 403))).toBe(text)
@@ -132,19 +132,19 @@ describe('what an item is a part of', () => {
   })
 })
 
-describe('what was done to several', () => {
-  const done = (name: string): Done => ({ lines: [`${name} is done`], hints: ['go on'], data: { name } })
-  const told = ['a', 'b'].map((name) => ({ steered: { kind: kindOf('DeployItem'), name }, done: done(name) }))
+describe('the output for several items', () => {
+  const done = (name: string): CommandResult => ({ lines: [`${name} is done`], hints: ['go on'], data: { name } })
+  const told = ['a', 'b'].map((name) => ({ target: { kind: kindOf('DeployItem'), name }, result: done(name) }))
 
-  it('is told of each, with what comes then once', async () => {
-    expect(await written(told, 'text', true)).toBe('a is done\nb is done\ngo on\n')
-    expect(await written(told, 'name', true)).toBe(
+  it('shows the result of each item, and each hint once', async () => {
+    expect(await formatResults(told, 'text', true)).toBe('a is done\nb is done\ngo on\n')
+    expect(await formatResults(told, 'name', true)).toBe(
       'deployitem.landscaper.gardener.cloud/a\ndeployitem.landscaper.gardener.cloud/b\n',
     )
   })
 
-  it('is a list for programs, also where only one got so far; of one alone it is that', async () => {
-    expect(JSON.parse(await written(told.slice(0, 1), 'json', true))).toEqual([{ name: 'a' }])
-    expect(JSON.parse(await written(told.slice(0, 1), 'json', false))).toEqual({ name: 'a' })
+  it('is a JSON list, also for one result; for one item it is an object', async () => {
+    expect(JSON.parse(await formatResults(told.slice(0, 1), 'json', true))).toEqual([{ name: 'a' }])
+    expect(JSON.parse(await formatResults(told.slice(0, 1), 'json', false))).toEqual({ name: 'a' })
   })
 })

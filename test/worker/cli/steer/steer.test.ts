@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../../activities/kube/client.ts'
 import { kubeconfigText } from '../../../../worker/cli/kubeconfig.ts'
-import { blockerLines, blockersOf, waysOut } from '../../../../worker/cli/steer/blockers.ts'
-import { treeOf, upwards } from '../../../../worker/cli/steer/live-tree.ts'
-import { reasonIn, steeredKinds, steeredNamed } from '../../../../worker/cli/steer/open-object.ts'
+import { blockerLines, blockersOf, remedies } from '../../../../worker/cli/steer/blockers.ts'
+import { treeOf, childrenFirst } from '../../../../worker/cli/steer/live-tree.ts'
+import { reasonIn, steeredKinds, findSteeredKind } from '../../../../worker/cli/steer/open-object.ts'
 import { has, otherThan } from '../../../../worker/cli/steer/reconcile.ts'
 import { recordText } from '../../../../worker/cli/steer/record.ts'
 
@@ -28,52 +28,52 @@ function ownedBy(text: string) {
   return { apiVersion: API, kind, name, uid: `uid-${name}`, controller: true }
 }
 
-describe('what is steered', () => {
+describe('the object of a steering command', () => {
   it.each([
     [['inst/shop'], 'Installation', 'shop'],
     [['di', 'x'], 'DeployItem', 'x'],
-  ])('is meant by %j', (words, kind, name) => {
-    expect(steeredNamed(words)).toMatchObject({ kind: { kind }, name })
+  ])('is parsed from %j', (words, kind, name) => {
+    expect(findSteeredKind(words)).toMatchObject({ kind: { kind }, name })
   })
 
-  it('has jobs', () => {
-    expect(() => steeredNamed(['pod/x'])).toThrow(/^no kind is called 'pod', expected one of .*Installation/)
+  it('must have a kind with jobs', () => {
+    expect(() => findSteeredKind(['pod/x'])).toThrow(/^no kind is called 'pod', expected one of .*Installation/)
   })
 })
 
-describe('a reason', () => {
-  it('is one line, and not longer than others will read', () => {
+describe('the reason', () => {
+  it('is one line of limited length', () => {
     expect(reasonIn(' new certificate ')).toBe('new certificate')
     expect(reasonIn(undefined)).toBeUndefined()
     for (const text of ['', 'a\nb', '\u001b[31m', 'x'.repeat(257)])
       expect(() => reasonIn(text)).toThrow('expected one line of 1 to 256')
   })
 
-  it('stands beside who asked for what, and when', () => {
+  it('is recorded with user, operation and time', () => {
     const now = new Date(SINCE)
-    expect(JSON.parse(recordText({ who: 'alice', why: 'x "y"' }, 'reconcile', now))).toEqual({
+    expect(JSON.parse(recordText({ user: 'alice', reason: 'x "y"' }, 'reconcile', now))).toEqual({
       what: 'reconcile',
       by: 'alice',
       at: now.toISOString(),
       why: 'x "y"',
     })
-    expect(recordText({ who: 'alice', why: undefined }, 'reconcile', now)).not.toContain('why')
+    expect(recordText({ user: 'alice', reason: undefined }, 'reconcile', now)).not.toContain('why')
   })
 })
 
-describe('an operation', () => {
+describe('an operation annotation', () => {
   const wanted = { 'a/operation': 'reconcile' }
   it.each([
     [{}, false, undefined],
     [wanted, true, undefined],
     [{ 'a/operation': 'interrupt' }, false, 'a/operation=interrupt'],
-  ])('that stands as %j is found', (annotations, isThere, other) => {
+  ])('with the value %j is found', (annotations, isThere, other) => {
     const of = object('x', undefined, { annotations })
     expect([has(of, wanted), otherThan(of, wanted)]).toEqual([isThere, other])
   })
 })
 
-describe('a deletion', () => {
+describe('a blocked deletion', () => {
   const deleting = { deletionTimestamp: SINCE, finalizers: [OURS] }
   const failed = { phase: 'DeleteFailed', lastError: { reason: 'Uninstall', message: 'no such cluster' } }
   const root = { kind: kindOf('Installation'), object: object('shop', undefined, deleting, failed) }
@@ -87,15 +87,15 @@ describe('a deletion', () => {
       kind: kindOf('DeployItem'),
       object: object('kept', 'Execution/shop', { ...deleting, finalizers: ['a.example/keep'], managedFields }),
     },
-    // Owner references are anybody's to write.
+    // Any user can write an owner reference.
     { kind: kindOf('DeployItem'), object: object('strange', 'Execution/shop', { namespace: 'other' }) },
     { kind: kindOf('DeployItem'), object: object('loose', undefined) },
   ]
   const tree = treeOf(root, all)
   const blockers = blockersOf(tree)
 
-  it('is held up by the lowest that are there, down to the finalizer and whose it is', () => {
-    expect(upwards(tree).map((node) => node.object.metadata.name)).toEqual(['db', 'kept', 'shop', 'shop'])
+  it('shows the lowest remaining objects, their finalizers and the managers of these', () => {
+    expect(childrenFirst(tree).map((node) => node.object.metadata.name)).toEqual(['db', 'kept', 'shop', 'shop'])
     expect(blockers.flatMap(blockerLines)).toEqual([
       `DeployItem ns/db is being deleted since ${SINCE}, in phase DeleteFailed: Uninstall: no such cluster`,
       `  finalizer ${OURS} goes when the job of its deletion has ended well`,
@@ -105,26 +105,26 @@ describe('a deletion', () => {
     expect(blockers.map(({ isStuck }) => isStuck)).toEqual([true, true])
   })
 
-  it('is held up by what it waits for beside its children', () => {
+  it('shows the waits in its conditions as well', () => {
     const conditions = [{ type: 'WaitsForSiblings', status: 'True', message: 'waits for Installation b' }]
     const waiting = treeOf({ ...root, object: object('shop', undefined, deleting, { conditions }) }, all.slice(0, 1))
     expect(blockersOf(waiting).flatMap(blockerLines)).toContain('  it waits: waits for Installation b')
     expect(blockersOf(waiting).flatMap(blockerLines)[0]).toContain('Execution ns/shop')
   })
 
-  it('has ways out where only a person can move it', () => {
-    expect(waysOut(tree, blockers, 'inst/shop -n ns').map((line) => line.replace(/:.*/, ''))).toEqual([
+  it('shows remedies if only a user can continue it', () => {
+    expect(remedies(tree, blockers, 'inst/shop -n ns').map((line) => line.replace(/:.*/, ''))).toEqual([
       'ways out, when what is wrong above is mended, or shall not be',
       '  pawl reconcile inst/shop -n ns',
       '  pawl delete inst/shop -n ns --without-uninstall',
       '  pawl delete inst/shop -n ns --force --reason TEXT',
     ])
     const young = treeOf({ ...root, object: object('shop', undefined, deleting) }, [])
-    expect(waysOut(young, blockersOf(young), 'x')).toEqual([])
+    expect(remedies(young, blockersOf(young), 'x')).toEqual([])
   })
 })
 
-describe('the kubeconfig of a person', () => {
+describe("the user's kubeconfig", () => {
   const file = {
     'current-context': 'a',
     contexts: [{ name: 'a', context: { cluster: 'c', user: 'u' } }],
@@ -132,7 +132,7 @@ describe('the kubeconfig of a person', () => {
     users: [{ name: 'u', user: { 'client-key': '/abs/key.pem', token: 't' } }],
   }
 
-  it('is one of several files with the context that is meant, and files named from where they lie', () => {
+  it('is merged from several files with the selected context and absolute file paths', () => {
     const other = { contexts: [{ name: 'b', context: { cluster: 'c', user: 'u' } }] }
     const files = [
       { path: '/home/x/.kube/config', content: file },
@@ -143,7 +143,7 @@ describe('the kubeconfig of a person', () => {
     expect(JSON.stringify(text['clusters'])).toContain('/home/x/.kube/ca.pem')
   })
 
-  it('is asked for where there is none, and where it has no such context', () => {
+  it('is required, and must have the selected context', () => {
     expect(() => kubeconfigText([], undefined)).toThrow('found no kubeconfig; expected one with a current context')
     expect(() => kubeconfigText([{ path: '/a', content: {} }], undefined)).toThrow('found none in /a')
     expect(() => kubeconfigText([{ path: '/a', content: file }], 'z')).toThrow("no context is called 'z'")

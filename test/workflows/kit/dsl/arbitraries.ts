@@ -1,4 +1,4 @@
-// Documents made at random for properties: any that the grammar has, and only those that the checks accept.
+// Random documents for properties: any document of the grammar, and documents that the checks accept.
 
 import fc from 'fast-check'
 

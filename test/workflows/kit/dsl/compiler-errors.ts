@@ -1,4 +1,4 @@
-// Asks TypeScript's compiler, with the project's flags, about files that are not on the disk.
+// Compiles files in memory with TypeScript's compiler and the project's flags.
 
 import { join } from 'node:path'
 

@@ -5,17 +5,20 @@ import { OPTIONS, problems } from './documents.ts'
 import { CASES, decl, HEAD, selector } from './wrong-documents.ts'
 
 describe('a document with a mistake', () => {
-  it.each(CASES.map(([text, ...expected]) => ({ text, expected })))('is told $expected.0', ({ text, expected }) => {
-    const found = problems(text)
-    expect(found.map((problem, index) => problem.slice(0, expected[index]?.length))).toEqual(expected)
-  })
+  it.each(CASES.map(([text, ...expected]) => ({ text, expected })))(
+    'gets the diagnostic $expected.0',
+    ({ text, expected }) => {
+      const found = problems(text)
+      expect(found.map((problem, index) => problem.slice(0, expected[index]?.length))).toEqual(expected)
+    },
+  )
 
   it('may have any mistake that has a code', () => {
     const shown = new Set(CASES.flatMap(([, ...expected]) => expected.flatMap((text) => /CM\d{3}/.exec(text) ?? [])))
     expect([...shown].sort()).toEqual(Object.keys(CODES).sort())
   })
 
-  it('yields no code when it is wrong, and code when it is only odd', () => {
+  it('produces no code for an error, and code for a warning', () => {
     const codes = (text: string) => compile(text, OPTIONS)
     expect(codes(selector('name')).code).toBeUndefined()
     expect(codes(decl('    pods []Pod { }')).code).toContain('pods: { kind:')
@@ -31,7 +34,7 @@ describe('a reference to a label', () => {
 })
 
 describe('names', () => {
-  it('are free where the mode does not take them', () => {
+  it('are not reserved in modes that do not use them', () => {
     expect(problems(`${HEAD}alias XObservation v1/Pod\nalias Pass v1/Pod\ndecl X for Cron { action { A() } }`)).toEqual(
       [],
     )
@@ -56,7 +59,7 @@ decl X for Cron {
     B b()
   }
 `
-  it('is told all of them in the order of the text', () => {
+  it('gets all diagnostics in the order of the text', () => {
     expect(problems(text).map((problem) => problem.split(' ').slice(0, 2).join(' '))).toEqual([
       '2:6 CM020',
       '2:8 CM003',
@@ -75,7 +78,7 @@ describe('a diagnostic as text', () => {
   const format = (text: string) =>
     compile(text, OPTIONS).diagnostics.map((found) => formatDiagnostic('x.cm', text, found))
 
-  it('shows the line with carets below what is meant, tabs as they are', () => {
+  it('shows the line with carets below the range and keeps tabs', () => {
     expect(format('bind v1 ./core.ts\n\talias\tPod\tv1/pod // ok')).toEqual([
       "x.cm:2:12: error CM021: found 'v1/pod', expected group, version and kind, such as batch/v1/Job\n" +
         '  \talias\tPod\tv1/pod // ok\n' +
@@ -87,7 +90,7 @@ describe('a diagnostic as text', () => {
     expect(format(`${HEAD}decl X for Cron { }`)[0]).toMatch(/^x\.cm:6:6: warning CM052: /)
   })
 
-  it('shows the place in a long line, not the line', () => {
+  it('shows the part of a long line around the range', () => {
     const [shown = ''] = format(`bind v1 ./${'x'.repeat(5000)}`)
     expect(Math.max(...shown.split('\n').map((line) => line.length))).toBeLessThan(200)
     const [late = ''] = format(`bind v1 ./${'x'.repeat(5000)}.ts more`)
@@ -95,13 +98,13 @@ describe('a diagnostic as text', () => {
     expect(line.slice(caret.indexOf('^'), caret.length)).toBe('more')
   })
 
-  it('hands no control signs to the terminal', () => {
+  it('contains no control characters', () => {
     const [shown = ''] = format('bind v1 ./a\u001b[31m')
     expect(shown).not.toContain('\u001b')
     expect(shown).toContain('\ufffd[31m')
   })
 
-  it('counts lines by any line end', () => {
+  it('counts lines for all kinds of line ends', () => {
     expect(problems('bind v1 ./a.ts\r\nbind v2 ./b.ts\rbind v3 ./c.ts').map((found) => found.slice(0, 9))).toEqual([
       '2:6 CM021',
       '3:6 CM021',

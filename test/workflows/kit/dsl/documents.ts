@@ -1,4 +1,4 @@
-// Documents that the tests of the DSL share.
+// Documents shared by the tests of the DSL.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

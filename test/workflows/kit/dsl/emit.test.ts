@@ -26,7 +26,7 @@ const prettier = (code: string) =>
   format(code, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 120 })
 
 describe('the code of the golden documents', () => {
-  it.each(GOLDEN_FILES)('%s is what it was', async (name) => {
+  it.each(GOLDEN_FILES)('%s is unchanged', async (name) => {
     const code = codeOf(golden(`${name}.cm`), { ...GOLDEN, source: `${name}.cm` })
     await expect(code).toMatchFileSnapshot(`golden/${name}.gen.ts`)
   })
@@ -36,7 +36,7 @@ describe('the code of the golden documents', () => {
     expect(compilerErrors(new Map(files))).toEqual([])
   })
 
-  it('refuses a pass that does not remember what the document says', { timeout: 60_000 }, () => {
+  it('requires that the pass contains the states of the document', { timeout: 60_000 }, () => {
     const use = (state: string) =>
       `import { type Outcome, done } from '../../../../../workflows/kit/index.ts'
 import { crewSteps } from './modes.gen.ts'
@@ -49,14 +49,14 @@ export const steps = crewSteps({ call: (_pass: Pass, _members: readonly Pod[]): 
     expect(errors('{ readonly member: readonly Pod[] }')).toHaveLength(1)
   })
 
-  it('is refused by the compiler when it is wrong', { timeout: 60_000 }, () => {
+  it('is rejected by the compiler when a state has another type', { timeout: 60_000 }, () => {
     const code = golden('rfc.gen.ts').replace("kind: 'batch/v1/Job'", 'kind: 7')
     expect(compilerErrors(new Map([[`${HERE}/rfc.gen.ts`, code]]))).toHaveLength(1)
   })
 })
 
 describe('generated code', () => {
-  it('looks as prettier would have it, however long names and values are', { timeout: 60_000 }, async () => {
+  it('has the format of prettier for names and values of any length', { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(rightDocument, async (document) => {
         const code = codeOf(print(document))
@@ -67,7 +67,7 @@ describe('generated code', () => {
     )
   })
 
-  it('compiles, whatever names and comments are', { timeout: 60_000 }, () => {
+  it('compiles for all names and comments', { timeout: 60_000 }, () => {
     const codes = fc
       .sample(rightDocument, 40)
       .map((document) => codeOf(print(document), { ...GOLDEN, specifier: () => './kinds.ts' }))
@@ -78,14 +78,14 @@ describe('generated code', () => {
     expect(compilerErrors(new Map([[`${HERE}/kinds.ts`, kinds], ...files]))).toEqual([])
   })
 
-  it('is the same for the same document, in any form', () => {
+  it('is equal for equal documents in any form', () => {
     const text = golden('everything.cm')
     expect(codeOf(print(compile(text, GOLDEN).document), GOLDEN)).toBe(codeOf(text, GOLDEN))
   })
 })
 
 describe('generated steps', () => {
-  it('hand states to their actions, fresh ones read again', async () => {
+  it('pass states to their actions and read fresh ones again', async () => {
     const calls: unknown[] = []
     const record =
       (name: string) =>
@@ -109,7 +109,7 @@ describe('generated steps', () => {
     ])
   })
 
-  it('take passes of any type in mode job, and actions that do not wait', async () => {
+  it('accept passes of any type in mode job, and synchronous actions', async () => {
     interface Pass {
       readonly state: BackupObservation & { readonly tries: number }
     }
@@ -151,7 +151,7 @@ describe('the head of generated code', () => {
     expect(code).toBe(await prettier(code))
   })
 
-  it('stays a comment whatever the file is called', () => {
+  it('is a comment for any file name', () => {
     const code = codeOf(small, { ...OPTIONS, source: 'a\nevil().cm' })
     expect(code.split('\n')[0]).toBe('// Generated from a?evil().cm. Do not edit; run `npx pawl gen`.')
   })

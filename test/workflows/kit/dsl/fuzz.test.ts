@@ -1,4 +1,4 @@
-// Whatever the text: no exception, an end, and diagnostics that point into the text.
+// Compiles random texts: no exception, an end in time, and diagnostics with positions inside of the text.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -81,16 +81,16 @@ function expectSound(text: string): void {
   expect(code === undefined).toBe(diagnostics.some(({ severity }) => severity === 'error'))
 }
 
-describe('a text that nobody meant to write', () => {
-  it('is diagnosed where it was a document that was mutated', () => {
+describe('random text', () => {
+  it('gets diagnostics when it is a mutated document', () => {
     fc.assert(fc.property(mutated, expectSound), { numRuns: 2000 })
   })
 
-  it('is diagnosed when it is made of pieces of documents', () => {
+  it('gets diagnostics when it consists of parts of documents', () => {
     fc.assert(fc.property(fragments, expectSound), { numRuns: 1000 })
   })
 
-  it('is diagnosed when it is random bytes', () => {
+  it('gets diagnostics when it consists of random bytes', () => {
     fc.assert(fc.property(bytes, expectSound), { numRuns: 1000 })
   })
 

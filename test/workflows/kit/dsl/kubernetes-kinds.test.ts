@@ -13,8 +13,8 @@ function compiled(text: string) {
   return { code: code ?? '', said: diagnostics.map(({ code: said, message }) => `${said} ${message}`) }
 }
 
-describe('the kinds that documents know without being told', () => {
-  it('are those of which the kit has types', async () => {
+describe('the kinds that documents use without an alias', () => {
+  it('are the kinds for which the kit has types', async () => {
     const files = await readdir(MODULES, { recursive: true })
     const found = files
       .filter((file) => file.endsWith('.ts'))
@@ -26,7 +26,7 @@ describe('the kinds that documents know without being told', () => {
     expect(Object.fromEntries(await Promise.all(found))).toEqual(KUBERNETES_KINDS)
   })
 
-  it('go by their names, with the types of the kit, or of the module that is bound', () => {
+  it('use the types of the kit, or of a bound module', () => {
     const controller =
       'decl Shop for Deployment { state { pods []Pod { owned } jobs []Work { owned } } action { A(pods, jobs) } }'
     const { code, said } = compiled(`alias Work batch/v1/Job\n${controller}`)
@@ -40,7 +40,7 @@ describe('the kinds that documents know without being told', () => {
     )
   })
 
-  it('are what an alias of their name says, and no others', () => {
+  it('can be replaced by an alias of their name', () => {
     const controller = 'decl Shop for Pod { action { A() } }'
     expect(compiled(`bind example.com/v1 ./kind.ts\nalias Pod example.com/v1/Pod\n${controller}`).code).toContain(
       "import type { Pod } from './kind.ts'",
@@ -52,7 +52,7 @@ describe('the kinds that documents know without being told', () => {
 })
 
 describe('a name among other selectors', () => {
-  it('may select a list, stand beside labels, and be looked for in all namespaces', () => {
+  it('can select a list, can be combined with labels, and can select in all namespaces', () => {
     const states = 'all []Pod { name=a namespace=* } one Pod { name=a labels/b=c }'
     const { code, said } = compiled(`decl Shop for Deployment { state { ${states} } action { A(all, one) } }`)
     expect(said).toEqual([])

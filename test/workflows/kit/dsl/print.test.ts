@@ -7,8 +7,8 @@ import { parse } from '../../../../workflows/kit/dsl/parser.ts'
 import { anyDocument, withoutPlaces } from './arbitraries.ts'
 import { FULL_DOCUMENT, MODES_DOCUMENT, RFC_DOCUMENT } from './documents.ts'
 
-describe('a document that is printed', () => {
-  it('reads as the same document, whatever it says', () => {
+describe('a printed document', () => {
+  it('parses to the same document', () => {
     fc.assert(
       fc.property(anyDocument, (document) => {
         const { report, diagnostics } = collector()

@@ -23,18 +23,18 @@ function codeFor(states: string, actions: string): string {
 }
 
 describe('the document of the RFC', () => {
-  it('is right once its modules are those of TypeScript', () => {
+  it('compiles when its modules are TypeScript modules', () => {
     expect(problems(RFC_DOCUMENT)).toEqual([])
   })
 
-  it('is right but for its modules as it stands in the RFC', () => {
+  it('has only diagnostics for its Go modules', () => {
     const original = RFC_DOCUMENT.replace('./core.ts', 'k8s.io/api/core/v1')
       .replace('./batch.ts', 'k8s.io/api/batch/v1')
       .replace('./cron-job.ts', 'controller-kit-demo/api/v1')
     expect(problems(original).map((problem) => problem.slice(0, 10))).toEqual(['1:9 CM023 ', '2:15 CM023'])
   })
 
-  it('may be written without line ends where no comment needs one', () => {
+  it('compiles without line ends where no comment needs one', () => {
     const oneLine = RFC_DOCUMENT.replace(/^ *\/\/.*\n/gm, '').replace(/(decl[\s\S]*)$/, (body) =>
       body.replace(/\s+/g, ' '),
     )
@@ -42,35 +42,35 @@ describe('the document of the RFC', () => {
   })
 })
 
-describe('what the first implementation got wrong', () => {
-  it('is right: a literal between two references', () => {
+describe('a case that the first implementation got wrong', () => {
+  it('compiles: a literal between two references', () => {
     const code = codeFor('a Pod { name=${target.Name}-x-${target.Namespace} }', 'A(a)')
     expect(code).toContain("name: '${target.metadata.name}-x-${target.metadata.namespace}'")
   })
 
-  it('is right: a list without selectors is all of its kind', () => {
+  it('compiles: a list without selectors selects all objects of its kind', () => {
     expect(codeFor('a []Pod {\n}', 'A(a)')).toContain("a: { kind: 'v1/Pod', many: true },")
   })
 
-  it('is right: a list that need not be owned', () => {
+  it('compiles: a list of objects that are not owned', () => {
     expect(codeFor('a []Pod { labels/b=c }', 'A(a)')).toContain(
       "a: { kind: 'v1/Pod', many: true, labels: { b: 'c' } },",
     )
   })
 
-  it('is right: quotes in values', () => {
+  it('compiles: quotes in values', () => {
     const code = codeFor(`a []Pod { fields/metadata.name="it's \\"so\\"" }`, 'A(a)')
     expect(code).toContain(`fields: { 'metadata.name': 'it\\'s "so"' }`)
     expect(codeFor(`a []Pod { fields/metadata.name=it's }`, 'A(a)')).toContain(`'metadata.name': "it's"`)
   })
 
-  it('is told: a name or a label without a value', () => {
+  it('gets a diagnostic: a name or a label without a value', () => {
     expect(problems(`${HEAD}decl X for Cron { state { a Pod { name= } } action { A(a) } }`)).toEqual([
       `5:35 CM031 'name' has no value; expected one after '=' (an empty one is "")`,
     ])
   })
 
-  it('is told: a block without end, a second state, an unknown selector', () => {
+  it('gets a diagnostic: an unclosed block, a second state, an unknown selector', () => {
     const text = `${HEAD}decl X for Cron {\n  state {\n    a []Pod { owned }\n    a []Pod { ownd }\n`
     expect(problems(text).map((problem) => problem.split(' ').slice(0, 2).join(' '))).toEqual([
       '5:6 CM052',
@@ -81,7 +81,7 @@ describe('what the first implementation got wrong', () => {
     ])
   })
 
-  it('is right: two aliases of kinds with one name, from modules with one name', () => {
+  it('compiles: two aliases of kinds with one name, from modules with one name', () => {
     const text = `bind a/v1 ./a/v1.ts
 bind b/v1 ./b/v1.ts
 alias A a/v1/Thing
@@ -92,34 +92,34 @@ decl X for A { state { b []B { } } action { Act(b) } }`
     )
   })
 
-  it('is right: a module of one word', () => {
+  it('compiles: a module of one word', () => {
     expect(compile('bind a/v1 things\nalias A a/v1/Thing\ndecl X for A { action { Act() } }', OPTIONS).code).toContain(
       "import type { Thing as A } from 'things'\n",
     )
   })
 
-  it('is right: braces without blanks, comments behind statements, actions before states', () => {
+  it('compiles: braces without blanks, comments behind statements, actions before states', () => {
     const text = `${HEAD}decl X for Cron{action{A(a)}// one\nstate{a []Pod{owned}}} // two`
     expect(problems(text)).toEqual([])
   })
 
-  it('is right: a line that is longer than 64 KiB', () => {
+  it('compiles: a line that is longer than 64 KiB', () => {
     expect(problems(`// ${'x'.repeat(70_000)}\n${RFC_DOCUMENT}`)).toEqual([])
   })
 
-  it('is right: comments of states become documentation', () => {
+  it('compiles: comments of states become documentation', () => {
     const code = codeFor('// Old.\n\n// The pods,\n// all.\n\na []Pod { }', 'A(a)')
     expect(code).toContain('  /**\n   * The pods,\n   * all.\n   */\n  readonly a: readonly Pod[]\n')
     expect(code).not.toContain('Old.')
   })
 
-  it('is right: fields are selected by, and the controller is compared', () => {
+  it('compiles: a field selector and a comparison of the controller', () => {
     const code = codeFor('a []Pod { fields/.status.phase=Failed fields/.metadata.controller=${target.Name} }', 'A(a)')
     expect(code).toContain("fields: { 'status.phase': 'Failed' }")
     expect(code).toContain("controller: '${target.metadata.name}'")
   })
 
-  it('is right: several controllers of one kind in a document', () => {
+  it('compiles: several controllers of one kind in a document', () => {
     const decl = (name: string) => `decl ${name} for Cron { state { a []Pod { } } action { Act(a) } }`
     const { code = '' } = compile(`${HEAD}${decl('One')}\n${decl('Other')}`, OPTIONS)
     const exported = [...code.matchAll(/^export \w+ (\w+)/gm)].map(([, name]) => name)
@@ -127,7 +127,7 @@ decl X for A { state { b []B { } } action { Act(b) } }`
     expect(new Set(exported).size).toBe(exported.length)
   })
 
-  it('is right: what a single state did not find is undefined', () => {
+  it('compiles: a single state without an object is undefined', () => {
     expect(codeFor('a Pod { name=a }', 'A(a)')).toContain('a: Pod | undefined')
   })
 })

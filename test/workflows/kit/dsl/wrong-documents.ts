@@ -1,4 +1,4 @@
-// Documents with a mistake, one for each that has a code, and what is said about them.
+// One document per diagnostic code, with the expected diagnostic.
 
 export const HEAD = `bind v1 ./core.ts
 bind demo/v1 ./cron-job.ts

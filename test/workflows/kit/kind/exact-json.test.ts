@@ -25,7 +25,7 @@ const texts = fc.letrec<{ value: string }>((tie) => ({
 })).value
 
 describe('JSON of user data', () => {
-  it('has every digit of every number after it was read and written', () => {
+  it('keeps every digit of every number when it is read and written', () => {
     fc.assert(
       fc.property(texts, (text) => {
         expect(writeJson(readJson(text))).toBe(text)
@@ -85,22 +85,22 @@ describe('JSON of user data', () => {
     expect(() => readJson(text)).toThrow(SyntaxError)
   })
 
-  it('is read however deep it is', () => {
+  it('is read at any depth', () => {
     const levels = 100_000
     expect(readJson(`[9007199254740993,${'['.repeat(levels)}${']'.repeat(levels)}]`)).toHaveLength(2)
   })
 
-  it('refuses a number that no double holds, with the path of its field', () => {
+  it('rejects a number outside of the range of doubles, with the path of its field', () => {
     const read = () => readJson('{"spec":{"limits":[1,{"most":1e400}]}}')
     expect(read).toThrow(NumberRangeError)
     expect(read).toThrow('field "spec.limits[1].most": the number is too large')
   })
 
-  it('makes JSON.stringify fail where code does not write all digits', () => {
+  it('makes JSON.stringify fail in code that would lose digits', () => {
     expect(() => JSON.stringify(readJson('[9007199254740993]'))).toThrow(TypeError)
   })
 
-  it('has the same canonical text as before unless an integer would lose a digit', () => {
+  it('has the same canonical text as JSON.stringify unless an integer would lose a digit', () => {
     expect(canonicalJson(readJson('{"b":1.0,"a":9007199254740993}'))).toBe('{"a":9007199254740993,"b":1}')
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { groupKindOf, groupKindText, isSameGroupKind } from '../../../../workflows/kit/index.ts'
 
 describe('a kind by group and name', () => {
-  it('is written as Kubernetes does: the core has its name alone', () => {
+  it('is written like in kubectl: a core kind is its name alone', () => {
     expect(groupKindText(groupKindOf({ apiVersion: 'v1', kind: 'Service' }))).toBe('Service')
     expect(groupKindText(groupKindOf({ apiVersion: 'apps/v1', kind: 'Deployment' }))).toBe('Deployment.apps')
     expect(groupKindText(groupKindOf({ apiVersion: 'serving.example.com/v1', kind: 'Service' }))).toBe(
@@ -11,7 +11,7 @@ describe('a kind by group and name', () => {
     )
   })
 
-  it('is the same in every version, and another in another group', () => {
+  it('is equal in every version, and differs between groups', () => {
     const of = (apiVersion: string, kind = 'Service') => groupKindOf({ apiVersion, kind })
     expect(isSameGroupKind(of('example.com/v1'), of('example.com/v2'))).toBe(true)
     expect(isSameGroupKind(of('example.com/v1'), of('v1'))).toBe(false)

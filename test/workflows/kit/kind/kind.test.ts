@@ -47,7 +47,7 @@ const definition = {
 describe('a kind', () => {
   const kind = defineKind(definition)
 
-  it('knows its apiVersion and that it hashes nothing unless told', () => {
+  it('has an apiVersion, and no hashed paths by default', () => {
     expect(kind).toMatchObject({ apiVersion: 'example.test/v1', hashed: [] })
   })
 
@@ -102,17 +102,17 @@ describe('a kind', () => {
     [[path('spec.moed')], 'projects spec.moed'],
     [[path('status')], 'projects status'],
     [[path('spec.labels.x')], 'projects spec.labels.x'],
-  ])('refuses a projected path that its schema does not have (%j)', (projection, message) => {
+  ])('rejects a projected path outside of its schema (%j)', (projection, message) => {
     expect(() => defineKind({ ...definition, projection })).toThrow(message)
   })
 
-  it('refuses a hashed path that its schema does not have', () => {
+  it('rejects a hashed path outside of its schema', () => {
     expect(() => defineKind({ ...definition, hashed: [path('data')] })).toThrow('kind Widget projects data')
   })
 })
 
 describe('a field', () => {
-  it('cannot be without a description', () => {
+  it('must have a description', () => {
     expect(() => text(' ')).toThrow('a field has no description')
   })
 })

@@ -1,4 +1,4 @@
-// Which words and keys are taken for misspelt ones.
+// Suggestions for misspelt words and keys.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { nearest, nearMisses } from '../../../../workflows/kit/kind/near-words.t
 
 const KNOWN = ['kind', 'imports', 'exports', 'deployExecutions', 'jsonSchemaVersion', 'manifests']
 
-describe('a key that is not known', () => {
+describe('an unknown key', () => {
   it.each([
     ['deployExecution', 'deployExecutions'],
     ['DeployExecutions', 'deployExecutions'],
@@ -15,7 +15,7 @@ describe('a key that is not known', () => {
     ['manifest', 'manifests'],
     ['import', 'imports'],
     ['knid', 'kind'],
-  ])('%s is taken for %s', (found, meant) => {
+  ])('%s suggests %s', (found, meant) => {
     expect(nearMisses({ [found]: [] }, KNOWN)).toEqual([{ found, meant }])
   })
 
@@ -26,7 +26,7 @@ describe('a key that is not known', () => {
     },
   )
 
-  it('does not mean a key that is there, unless that says nothing', () => {
+  it('does not suggest a key that is present, unless its value is null', () => {
     expect(nearMisses({ imports: [], import: [] }, KNOWN)).toEqual([])
     expect(nearMisses({ imports: null, import: [] }, KNOWN)).toEqual([{ found: 'import', meant: 'imports' }])
   })
@@ -38,7 +38,7 @@ describe('the nearest word', () => {
     expect(nearest('cat', ['bat', 'hat'])).toBe('bat')
   })
 
-  it('is none when every letter would be another one', () => {
+  it('is undefined when every letter differs', () => {
     expect(nearest('x', ['a', 'b'])).toBeUndefined()
   })
 
@@ -46,7 +46,7 @@ describe('the nearest word', () => {
   const how = fc.constantFrom('drop', 'add', 'change', 'swap')
   const letter = fc.constantFrom('a', 'b', 'x')
 
-  it('is the one of which one letter is gone, new, another one, or in the place of its neighbour', () => {
+  it('differs by one missing, added, changed or transposed letter', () => {
     const isFound = (known: string, edit: string, at: number, other: string) => {
       expect(nearest(edited(known, edit, at % known.length, other), [known])).toBe(known)
     }

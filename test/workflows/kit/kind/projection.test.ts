@@ -42,7 +42,7 @@ describe('a projected object', () => {
     annotation('landscaper.gardener.cloud/operation'),
   ]
 
-  it('keeps its own shape, its identity, its controller and the declared paths, and nothing else', () => {
+  it('contains its identity, its controller and the declared paths only, in the structure of the object', () => {
     expect(projectObject(object, paths)).toEqual({
       metadata: {
         name: 'e',
@@ -57,14 +57,14 @@ describe('a projected object', () => {
     })
   })
 
-  it('is the same text whatever the order of keys and paths', () => {
+  it('has the same text for any order of keys and paths', () => {
     const reversed = reverseKeys(object) as object
     expect(JSON.stringify(projectObject(reversed, paths.toReversed()))).toBe(
       JSON.stringify(projectObject(object, paths)),
     )
   })
 
-  it('takes both a value and a path inside it without changing the object', () => {
+  it('includes a value and a path inside of it without changing the object', () => {
     const before = structuredClone(object)
     const both = projectObject(object, [path('status.exportRef'), path('status.exportRef.name')])
     expect(both).toMatchObject({ status: { exportRef: { name: 'x', namespace: 'n' } } })
@@ -88,20 +88,20 @@ describe('a projected object', () => {
 })
 
 describe('a value at a path', () => {
-  it('is undefined where the object ends earlier, and inherits nothing', () => {
+  it('is undefined where the object ends earlier, and ignores inherited properties', () => {
     expect(valueAt(object, path('status.phase'))).toBe('Init')
     expect(valueAt(object, path('status.phase.length'))).toBeUndefined()
     expect(valueAt(object, path('status.constructor'))).toBeUndefined()
     expect(valueAt(object, path('spec.deployItems.0'))).toBeUndefined()
   })
 
-  it('is text or nothing when text is asked for', () => {
+  it('is undefined unless it is a text, when a text is requested', () => {
     expect(textAt(object, path('status.jobID'))).toBe('j')
     expect(textAt(object, path('metadata.generation'))).toBeUndefined()
   })
 })
 
-describe('content to be hashed', () => {
+describe('the content of hashed paths', () => {
   it('differs exactly when the content differs', () => {
     const content = (data: unknown, other: unknown) => hashedContent({ data, other }, [['data']])
     expect(content({ a: 1, b: 2 }, 1)).toBe(content({ b: 2, a: 1 }, 2))
@@ -109,12 +109,12 @@ describe('content to be hashed', () => {
     expect(content([1, 2], 1)).not.toBe(content([2, 1], 1))
   })
 
-  it('tells which of two paths holds a value', () => {
+  it('distinguishes which of two paths has a value', () => {
     const paths = [['a'], ['b']]
     expect(hashedContent({ a: 1 }, paths)).not.toBe(hashedContent({ b: 1 }, paths))
   })
 
-  it('is undefined when there is none', () => {
+  it('is undefined when the object has none of the paths', () => {
     expect(hashedContent(object, [['data']])).toBeUndefined()
     expect(hashedContent(object, [])).toBeUndefined()
   })

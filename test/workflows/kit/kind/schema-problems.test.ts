@@ -22,7 +22,7 @@ const rest = { statusSubresource: true, printerColumns: [], description: 'Shop.'
 const shopWith = (field: Field, versions: readonly KindVersion[] = []) =>
   defineKind({ ...names, ...rest, schema: { spec: required(record('Spec.', { field })) }, versions })
 
-describe('a kind that contradicts itself', () => {
+describe('a contradiction in the definition of a kind', () => {
   it.each<readonly [Field, string]>([
     [integer('F.', { minimum: 5, maximum: 3 }), 'has minimum 5 and maximum 3; expected minimum not to be above'],
     [integer('F.', { minimum: 0.5 }), 'has minimum 0.5; expected a whole number'],
@@ -51,12 +51,12 @@ describe('a kind that contradicts itself', () => {
     [text('F.', { default: '', minLength: 1 }), 'has the default ""; expected at least 1 characters'],
     [list('F.', integer('I.', { maximum: 2 }), { default: [1, 3] }), 'has the default [1,3]; expected at most 2'],
     [record('F.', { a: required(text('A.')) }, { default: {} }), 'has the default {}; expected a, which is required'],
-  ])('is refused, with the path of the field: %#', (field, message) => {
+  ])('is reported with the path of the field: %#', (field, message) => {
     expect(() => shopWith(field)).toThrow('kind Shop: spec.field ')
     expect(() => shopWith(field)).toThrow(message)
   })
 
-  it('names what is deeper, too', () => {
+  it('is found in nested fields', () => {
     const inner = record('F.', { all: mapOf('M.', integer('I.', { default: -1, minimum: 0 })) })
     expect(() => shopWith(list('L.', inner))).toThrow('kind Shop: spec.field[].all.* has the default -1')
   })
@@ -76,11 +76,11 @@ describe('a kind that contradicts itself', () => {
       { version: 'v1beta1', storage: true, schema: {} },
       'it serves spec in v1 and has no such field in v1beta1, in which it is stored; expected the same',
     ],
-  ])('in its versions is refused: %j', (version, message) => {
+  ])('is found in versions: %j', (version, message) => {
     expect(() => shopWith(text('F.'), [version])).toThrow(`kind Shop: ${message}`)
   })
 
-  it('is stored in one version', () => {
+  it('is reported when no version or several versions are stored', () => {
     const stored = (version: string) => ({ version, storage: true })
     expect(() => shopWith(text('F.'), [stored('v2'), stored('v3')])).toThrow('it is stored in v2 and v3; expected one')
   })
@@ -107,7 +107,7 @@ describe('a kind with limits, defaults and versions', () => {
     expect(alpha).toMatchObject({ served: false, schema: { properties: { metadata: {} } } })
   })
 
-  it('leaves fields with a default out of what users have to write', () => {
+  it('makes fields with a default optional for users', () => {
     expect(versionsOf(kind)[0]?.schema.properties?.['spec']).not.toHaveProperty('required')
   })
 })

@@ -1,4 +1,4 @@
-// What breaks if X comes before Y? Orders of completion that the happy tests do not have.
+// Parallel steps and time-outs with unusual orders of completion.
 
 import { describe, expect, it } from 'vitest'
 
@@ -16,7 +16,7 @@ import {
 import { Cancelled, deferred, fakeRuntime, WorldFailure } from './fake-runtime.ts'
 
 describe('steps that run in parallel', () => {
-  it('are all awaited when one of them throws early', async () => {
+  it('are all awaited when one throws early', async () => {
     const slow = gate()
     const plan = parallelJoin(slow.step('slow'), throwing('bug', new TypeError('a bug')))
     const running = settled(runStep(plan, undefined, fakeRuntime()))
@@ -55,7 +55,7 @@ describe('steps that run in parallel', () => {
     expect(await running).toEqual(done)
   })
 
-  it('report faults in declared order, whoever finishes first', async () => {
+  it('report faults in declared order, not in the order of their end', async () => {
     const first = gate(fail('First', 'x'))
     const second = gate(fail('Second', 'x'))
     const running = runStep(parallelJoin(first.step('first'), second.step('second')), undefined, fakeRuntime())
@@ -65,7 +65,7 @@ describe('steps that run in parallel', () => {
     expect((await running).faults.map(({ code }) => code)).toEqual(['First', 'Second'])
   })
 
-  it('pass on the throw that is first in declared order, not in time', async () => {
+  it('rethrow the first error in declared order, not in time', async () => {
     const late = gate(new Cancelled('late'))
     const plan = parallelJoin(late.step('late'), throwing('early', new TypeError('a bug')))
     const running = runStep(plan, undefined, fakeRuntime())
@@ -74,7 +74,7 @@ describe('steps that run in parallel', () => {
     await expect(running).rejects.toBeInstanceOf(Cancelled)
   })
 
-  it('do not lose the fault of one beside the throw of another activity failure', async () => {
+  it('keep the fault of one step when an activity fails in another one', async () => {
     const plan = parallelJoin(
       throwing('world', new WorldFailure('gone')),
       action('again', () => again(4)),
@@ -85,7 +85,7 @@ describe('steps that run in parallel', () => {
 })
 
 describe('a time-out', () => {
-  it('inside a time-out expires alone', async () => {
+  it('expires alone inside of another time-out', async () => {
     const runtime = fakeRuntime()
     const plan = timeout(
       100,
@@ -100,7 +100,7 @@ describe('a time-out', () => {
     expect(faults.map(({ message }) => message)).toEqual(['hang took longer than 10 ms'])
   })
 
-  it('does not turn a bug in its step into an expiry', async () => {
+  it('rethrows a bug of its step', async () => {
     const bug = new TypeError('a bug')
     await expect(runStep(timeout(10, throwing('bug', bug)), undefined, fakeRuntime())).rejects.toBe(bug)
   })

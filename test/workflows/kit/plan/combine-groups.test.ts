@@ -1,4 +1,4 @@
-// Sequences and groups: which of their steps run, in which order, and what comes of what they report.
+// Sequences and groups: the steps that run, their order, and the joined outcome.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -21,7 +21,7 @@ import {
 import { leaf, leavesOf, outcomes, type Pass, runAll } from './noting-steps.ts'
 
 describe('a sequence', () => {
-  it('ends with the first outcome that interrupts, and comes to the join of all up to there', async () => {
+  it('ends with the first outcome that interrupts, and joins all outcomes so far', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(outcomes), async (all) => {
         const { outcome, ran } = await runAll(sequential(...leavesOf(all)))
@@ -33,7 +33,7 @@ describe('a sequence', () => {
     )
   })
 
-  it('comes to the same however it is nested', async () => {
+  it('has the same outcome for any nesting', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(outcomes), fc.array(outcomes), async (left, right) => {
         const [inner, flat] = [
@@ -46,7 +46,7 @@ describe('a sequence', () => {
     )
   })
 
-  it('goes on behind a wish for later, which is kept', async () => {
+  it('continues after `later` and keeps the request', async () => {
     const { outcome, ran } = await runAll(
       sequential(leaf('first', later(500)), leaf('second'), leaf('third', stop('x'))),
     )
@@ -60,7 +60,7 @@ describe.each([
   ['joinOrdered', joinOrdered],
   ['parallelJoin', parallelJoin],
 ])('%s', (_name, group) => {
-  it('runs every step in declared order and joins what they report', async () => {
+  it('runs every step in declared order and joins the outcomes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(outcomes), async (all) => {
         const { outcome, ran } = await runAll(group(...leavesOf(all)))
@@ -72,7 +72,7 @@ describe.each([
 })
 
 describe('join', () => {
-  it('comes to the same in any order, but for the order of faults and the reason that is kept', async () => {
+  it('has the same outcome in any order, except for the order of faults and the reason of the stop', async () => {
     const permuted = fc.array(outcomes).chain((all) => {
       const shuffled = fc.shuffledSubarray(all, { minLength: all.length })
       return fc.tuple(fc.constant(all), shuffled)
@@ -88,7 +88,7 @@ describe('join', () => {
     )
   })
 
-  it('keeps the order that it was given, in every pass and in the drawing', async () => {
+  it('keeps the given order in every pass and in the drawing', async () => {
     const steps = Object.freeze(leavesOf(Array.from({ length: 20 }, () => done)))
     const plan = join(...steps)
     const [first, second] = [await runAll(plan), await runAll(plan)]
@@ -97,7 +97,7 @@ describe('join', () => {
     expect(first.ran).toEqual(steps.map(({ name }) => name))
   })
 
-  it('runs its other steps after one that wants another pass at once, has stopped, or has failed', async () => {
+  it('runs its other steps after one that requests a pass, stops or fails', async () => {
     const { outcome, ran } = await runAll(
       sequential(
         join(
@@ -115,7 +115,7 @@ describe('join', () => {
 })
 
 describe('a step', () => {
-  it('sees what an earlier step of the pass has put into it', async () => {
+  it('gets the state that an earlier step of the pass has changed', async () => {
     const reading = action<Pass>('read', ({ ready }) => stop(String(ready)))
     const writing = action<Pass>('write', (pass) => {
       pass.ready = true

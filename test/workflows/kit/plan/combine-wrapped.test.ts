@@ -1,4 +1,4 @@
-// What is put around one step: a condition, a time-out, retries, a fallback, what is always run; and a leaf, around which nothing is.
+// Combinators around one step: condition, time-out, retries, fallback, always; and leaves.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -28,7 +28,7 @@ import { Cancelled, fakeRuntime, WorldFailure } from './fake-runtime.ts'
 import { leaf, outcomes, type Pass, runAll, throwing } from './noting-steps.ts'
 
 describe('when', () => {
-  it('asks again on the next pass', async () => {
+  it('evaluates its condition in every pass', async () => {
     const plan = when<Pass>(({ ready }) => ready === true, leaf('work'))
     const pass: Pass = { ran: [], ready: false }
     await runStep(plan, pass, fakeRuntime())
@@ -37,12 +37,12 @@ describe('when', () => {
     expect(pass.ran).toEqual(['work'])
   })
 
-  it('runs the other step when the condition does not hold', async () => {
+  it('runs the alternative when the condition is false', async () => {
     const { ran } = await runAll(when(() => false, leaf('work'), leaf('other')))
     expect(ran).toEqual(['other'])
   })
 
-  it('reports what its condition meets in the world, and runs neither step', async () => {
+  it('reports an activity failure of its condition as a fault and runs neither step', async () => {
     const asks = () => {
       throw new WorldFailure('no right')
     }
@@ -51,39 +51,39 @@ describe('when', () => {
     expect(ran).toEqual(['beside'])
   })
 
-  it('passes on what is a bug of its condition', async () => {
+  it('rethrows a bug of its condition', async () => {
     const asks = () => {
       throw new TypeError('a bug')
     }
     await expect(runAll(when(asks, leaf('work')))).rejects.toThrow('a bug')
   })
 
-  it('is named after its condition', () => {
+  it('has the name of its condition', () => {
     const isReady = ({ ready }: Pass) => ready === true
     expect(when(isReady, leaf('work')).name).toBe('when isReady')
   })
 })
 
 describe('a step with a time-out', () => {
-  it('tells its own expiry by a retryable fault', async () => {
+  it('reports its expiry as a retryable fault', async () => {
     const runtime = fakeRuntime()
     const running = runStep(timeout(50, hanging('slow')), { ran: [] }, runtime)
     runtime.expire()
     expect(await running).toEqual(retryLater('Timeout', 'slow took longer than 50 ms'))
   })
 
-  it('passes an outer cancellation on', async () => {
+  it('rethrows an outer cancellation', async () => {
     const runtime = fakeRuntime()
     const running = runStep(timeout(50, hanging('slow')), { ran: [] }, runtime)
     runtime.cancel()
     await expect(running).rejects.toBeInstanceOf(Cancelled)
   })
 
-  it('reports what the step reports when it ends in time', async () => {
+  it('has the outcome of the step when it ends in time', async () => {
     expect((await runAll(timeout(50, leaf('quick', again(7))))).outcome).toEqual(again(7))
   })
 
-  it.each([-1, Number.NaN, Infinity])('cannot be built with %d ms', (ms) => {
+  it.each([-1, Number.NaN, Infinity])('rejects a duration of %d ms', (ms) => {
     expect(() => timeout(ms, nop)).toThrow('expected a number of at least 0')
   })
 })
@@ -91,13 +91,13 @@ describe('a step with a time-out', () => {
 describe('a step with retries', () => {
   const options = { attempts: 3, delayMs: 100, factor: 2 }
 
-  it('runs again while all faults are retryable, with growing waits', async () => {
+  it('runs again while all faults are retryable, with growing delays', async () => {
     const { ran, slept } = await runAll(retry(options, leaf('flaky', retryLater('Passing', 'x'))))
     expect(ran).toEqual(['flaky', 'flaky', 'flaky'])
     expect(slept).toEqual([100, 200])
   })
 
-  it('stops at the first run that reports no fault', async () => {
+  it('ends after the first run without a fault', async () => {
     const reports = [retryLater('Passing', 'x'), again(3)]
     const { outcome, ran } = await runAll(
       retry(
@@ -119,7 +119,7 @@ describe('a step with retries', () => {
     expect(ran).toHaveLength(1)
   })
 
-  it('reports what the last run reported', async () => {
+  it('has the outcome of the last run', async () => {
     const reports = [retryLater('Passing', 'x'), retryLater('Other', 'y'), fail('Final', 'z')]
     const { outcome } = await runAll(
       retry(
@@ -130,7 +130,7 @@ describe('a step with retries', () => {
     expect(outcome).toEqual(fail('Final', 'z'))
   })
 
-  it('passes on a cancellation that comes while it waits', async () => {
+  it('rethrows a cancellation during a delay', async () => {
     const pass: Pass = { ran: [] }
     const runtime = fakeRuntime()
     const flaky = leaf('flaky', () => {
@@ -145,11 +145,11 @@ describe('a step with retries', () => {
     { attempts: 2, delayMs: -1 },
     { attempts: 2, delayMs: 1, factor: -1 },
     { attempts: 2, delayMs: 1, factor: Number.NaN },
-  ])('cannot be built with waits that are none (%o)', (wrong) => {
+  ])('rejects invalid delays (%o)', (wrong) => {
     expect(() => retry(wrong, nop)).toThrow('expected a number of at least 0')
   })
 
-  it('cannot be built without a run', () => {
+  it('rejects a limit below one run', () => {
     expect(() => retry({ attempts: 0, delayMs: 1 }, nop)).toThrow('retry has 0 attempts')
   })
 })
@@ -161,7 +161,7 @@ describe('a step with a fallback', () => {
     expect(ran).toEqual(['first', 'second'])
   })
 
-  it.each([stop('enough'), again(0), later(5), done])('needs no fallback after %o', async (report) => {
+  it.each([stop('enough'), again(0), later(5), done])('does not run the fallback after %o', async (report) => {
     const { outcome, ran } = await runAll(orElse(leaf('first', report), leaf('second')))
     expect(ran).toEqual(['first'])
     expect(outcome).toEqual(report)
@@ -176,7 +176,7 @@ describe('a step with a fallback', () => {
 })
 
 describe('a step that is always run', () => {
-  it('joins its outcome to that of the body', async () => {
+  it('joins its outcome with the outcome of the body', async () => {
     await fc.assert(
       fc.asyncProperty(outcomes, outcomes, async (body, last) => {
         const { outcome, ran } = await runAll(always(leaf('body', body), leaf('last', last)))
@@ -186,7 +186,7 @@ describe('a step that is always run', () => {
     )
   })
 
-  it('may be told what the body reports, and joins its own', async () => {
+  it('can get the outcome of the body', async () => {
     await fc.assert(
       fc.asyncProperty(outcomes, outcomes, async (body, last) => {
         const told: Outcome[] = []
@@ -201,7 +201,7 @@ describe('a step that is always run', () => {
     )
   })
 
-  it('reports what it meets itself, and is seen by hooks', async () => {
+  it('reports its own failure as a fault, and hooks see it', async () => {
     const names: string[] = []
     const report = lastAction<Pass>('report', () => Promise.reject(new WorldFailure('no answer')))
     const plan = always(leaf('body', stop('x')), report)
@@ -210,7 +210,7 @@ describe('a step that is always run', () => {
     expect(names).toEqual(['body', 'report', 'always'])
   })
 
-  it('is not run when the body is cancelled', async () => {
+  it('does not run when the body is cancelled', async () => {
     const pass: Pass = { ran: [] }
     const plan = always(throwing('body', new Cancelled('stop')), leaf('last'))
     await expect(runStep(plan, pass, fakeRuntime())).rejects.toBeInstanceOf(Cancelled)

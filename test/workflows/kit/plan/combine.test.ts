@@ -1,4 +1,4 @@
-// What holds of every combinator: what passes through it untouched, and that hooks see what is in it.
+// Properties of every combinator: errors pass through unchanged, and hooks come in pairs.
 
 import { describe, expect, it } from 'vitest'
 
@@ -35,14 +35,14 @@ const wrappers: readonly (readonly [string, (step: Step<Pass>) => Step<Pass>])[]
   ['the last step of always', (step) => always(leaf('body'), step)],
 ]
 
-describe('the list of what things pass through', () => {
-  it('has every combinator', () => {
+describe('the list of errors that pass through combinators', () => {
+  it('covers every combinator', () => {
     const names = new Set(wrappers.map(([name]) => name))
     expect(Object.keys(combinators).filter((name) => !names.has(name))).toEqual([])
   })
 })
 
-describe.each(wrappers)('what passes through %s', (_name, wrap) => {
+describe.each(wrappers)('an error that passes through %s', (_name, wrap) => {
   it.each<Error>([new Cancelled('x'), new ContinuedAsNew('x'), new TypeError('a bug')])(
     'is %o, untouched',
     async (error) => {
@@ -50,7 +50,7 @@ describe.each(wrappers)('what passes through %s', (_name, wrap) => {
     },
   )
 
-  it('is seen by hooks that come in pairs, also when a step throws', async () => {
+  it('reaches hooks, which come in pairs also when a step throws', async () => {
     for (const inner of [leaf('inner'), throwing('inner', new TypeError('a bug'))]) {
       const open: unknown[] = []
       const seen = new Set<string>()

@@ -1,5 +1,4 @@
-// The example of the RFC, with the two mistakes that it has there put right: the update of the status that never runs, and the
-// condition that is the wrong way round. Source: seeds/ctrlkit-rfc.txt "Controller".
+// The RFC's CronJob example without its two mistakes: a status update that never runs, and an inverted condition. Source: seeds/ctrlkit-rfc.txt.
 
 import { describe, expect, it } from 'vitest'
 
@@ -42,7 +41,7 @@ describe('the CronJob of the RFC', () => {
     expect((await run({ suspend })).ran).toEqual(ALL)
   })
 
-  it('runs no job while it is suspended, and all else', async () => {
+  it('runs no job while it is suspended, but all other steps', async () => {
     expect((await run({ suspend: true })).ran).toEqual(ALL.filter((name) => name !== 'runNextScheduledJob'))
   })
 
@@ -50,7 +49,7 @@ describe('the CronJob of the RFC', () => {
     expect((await run({ reports: { runNextScheduledJob: again(60_000) } })).outcome).toEqual(again(60_000))
   })
 
-  it('updates its status whatever the other steps met, and loses neither their faults nor its own', async () => {
+  it('updates its status after any outcome of the other steps, and keeps all faults', async () => {
     const reports = {
       listActiveJobs: fail('Broken', 'x'),
       cleanUpOldJobs: again(5),
@@ -61,7 +60,7 @@ describe('the CronJob of the RFC', () => {
     expect(outcome).toEqual(joinOutcomes(...Object.values(reports)))
   })
 
-  it('is drawn as it was written', () => {
+  it('is drawn as its plan is written', () => {
     expect(drawn(plan).split('\n')).toEqual([
       'always',
       '├─ join',

@@ -41,7 +41,7 @@ subject('a plan as a flowchart', () => {
     )
   })
 
-  it('escapes what would end a label', () => {
+  it('escapes characters that would end a label', () => {
     expect(toMermaid(step('say "hi" #1 <b>'))).toContain('s0["say #quot;hi#quot; #35;1 #lt;b#gt;"]')
   })
 })
@@ -53,7 +53,7 @@ subject('a plan as data', () => {
     group: fc.record({ name: fc.string(), children: fc.array(tie('plan'), { maxLength: 3 }) }),
   }))
 
-  it('has the names and children of every step and nothing else, also after a way through JSON', () => {
+  it('contains the names and children of every step and nothing else, also after JSON serialization', () => {
     expect(toJson(sequential(step('init'), join(step('settle'))))).toEqual({
       name: 'sequential',
       children: [
@@ -108,7 +108,7 @@ subject('the phases of a job as a flowchart', () => {
     ])
   })
 
-  it('frames what is done before any end', () => {
+  it('have a frame for the step before the end of a job', () => {
     const phases = { Work: { step: step('a'), next: 'Done' } }
     const ending = step('tell')
     expect(phasesToMermaid({ phases, finalPhases: ['Done'], ending, failed: () => 'Done' }).split('\n')).toEqual([

@@ -49,7 +49,7 @@ describe('a dependency graph', () => {
     )
   })
 
-  it('gives a cycle as a closed path along its edges, each name once', () => {
+  it('reports a cycle as a closed path along its edges, with each name once', () => {
     fc.assert(
       fc.property(graphs, (nodes) => {
         const cycle = findCycle(nodes)
@@ -63,7 +63,7 @@ describe('a dependency graph', () => {
     )
   })
 
-  it('tells a cycle in the direction of the dependencies', () => {
+  it('reports a cycle in the direction of the dependencies', () => {
     const nodes = [
       { name: 'app', dependsOn: ['a'] },
       { name: 'a', dependsOn: ['b'] },
@@ -74,7 +74,7 @@ describe('a dependency graph', () => {
     expect(findCycle([{ name: 'a', dependsOn: ['a'] }])).toEqual(['a', 'a'])
   })
 
-  it('may be a chain of any length', () => {
+  it('can be a chain of any length', () => {
     const chain = Array.from({ length: 20_000 }, (_, index) => ({ name: `n${index}`, dependsOn: [`n${index + 1}`] }))
     expect(findCycle(chain)).toBeUndefined()
   })
@@ -86,7 +86,7 @@ describe('the classes of the nodes', () => {
       .flat()
       .map(({ name }: StatedNode) => name)
 
-  it('hold every node once, forward and backward', () => {
+  it('contain every node once, forward and backward', () => {
     fc.assert(
       fc.property(forward, (nodes) => {
         const sorted = nodes.map(({ name }) => name).toSorted()
@@ -96,7 +96,7 @@ describe('the classes of the nodes', () => {
     )
   })
 
-  it('have nothing ready forward before all that it depends on has finished', () => {
+  it('have no ready node forward before all its dependencies have finished', () => {
     fc.assert(
       fc.property(forward, (nodes) => {
         const { ready, blocked } = classifyForward(nodes, stateOf)
@@ -110,7 +110,7 @@ describe('the classes of the nodes', () => {
     )
   })
 
-  it('have nothing ready backward while something that is there depends on it', () => {
+  it('have no ready node backward while an existing node depends on it', () => {
     fc.assert(
       fc.property(backward, (nodes) => {
         const { ready, blocked } = classifyBackward(nodes, stateOfLeft)
@@ -121,7 +121,7 @@ describe('the classes of the nodes', () => {
     )
   })
 
-  it('come to an end exactly when there is no cycle, in an order that breaks no dependency', () => {
+  it('empty in an order of the dependencies exactly when there is no cycle', () => {
     const known = graphs.map((nodes) =>
       nodes.map(({ name, dependsOn }) => ({ name, dependsOn: dependsOn.filter((one) => hasName(nodes, one)) })),
     )
@@ -139,7 +139,7 @@ describe('the classes of the nodes', () => {
     )
   })
 
-  it('are never stuck without a cycle, whatever has run so far', () => {
+  it('are never stuck without a cycle, in any state', () => {
     fc.assert(
       fc.property(forward, (all) => {
         const nodes = all.map((node) => ({ ...node, dependsOn: node.dependsOn.filter((one) => hasName(all, one)) }))
@@ -155,8 +155,8 @@ describe('the classes of the nodes', () => {
   })
 })
 
-describe('what is wrong with the names of a graph', () => {
-  it('is told for each node, in its place', () => {
+describe('the name defects of a graph', () => {
+  it('are reported for each node in order', () => {
     const nodes = [
       { name: 'a', dependsOn: ['b', 'c'] },
       { name: '', dependsOn: [] },

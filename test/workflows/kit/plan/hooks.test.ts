@@ -1,4 +1,4 @@
-// What hooks see of a plan that runs. Source: spec/kit.md 6 and 8.
+// Hooks around the steps of a plan. Source: spec/kit.md 6 and 8.
 
 import { describe, expect, it } from 'vitest'
 
@@ -16,7 +16,7 @@ import {
 import { fakeRuntime } from './fake-runtime.ts'
 
 describe('hooks', () => {
-  it('see groups and actions, the outer before the inner and after it', async () => {
+  it('are called for groups and actions, the outer before the inner and after it', async () => {
     const calls: string[] = []
     const hooks = {
       before: ({ name }: { name: string }) => calls.push(`before ${name}`),
@@ -29,7 +29,7 @@ describe('hooks', () => {
     ])
   })
 
-  it('get the pass, and with it the object that it is about', async () => {
+  it('get the pass with its object', async () => {
     const seen: unknown[] = []
     const hooks = {
       before: (_: unknown, pass: { readonly of: string }) => seen.push(pass.of),
@@ -39,7 +39,7 @@ describe('hooks', () => {
     expect(seen).toEqual(['Shop one', 'Shop one'])
   })
 
-  it('get the outcome of a step, or what it has thrown', async () => {
+  it('get the outcome of a step or its error', async () => {
     const results: unknown[] = []
     const hooks = { after: (_: unknown, result: unknown) => results.push(result) }
     const bug = new TypeError('a bug')
@@ -48,7 +48,7 @@ describe('hooks', () => {
     expect(results).toEqual([again(2), { thrown: bug }, { thrown: bug }])
   })
 
-  it('come in pairs also when the first of them throws; the step does not run then', async () => {
+  it('come in pairs also when the first one throws, and the step does not run then', async () => {
     const calls: unknown[] = []
     const bug = new Error('a hook with a bug')
     const hooks = {

@@ -1,4 +1,4 @@
-// Steps that note that they ran, and report what the test says: what the tests of the combinators build their plans of.
+// Steps for tests of combinators: they record their runs and return given outcomes.
 
 import fc from 'fast-check'
 

@@ -51,7 +51,7 @@ describe('the join of outcomes', () => {
     )
   })
 
-  it('wants the next pass no later than any of its parts', () => {
+  it('requests the next pass no later than any of its parts', () => {
     fc.assert(
       fc.property(fc.array(outcomes, { minLength: 1 }), (all) => {
         const least = (of: (outcome: Outcome) => number | undefined) =>
@@ -64,7 +64,7 @@ describe('the join of outcomes', () => {
     )
   })
 
-  it('changes only the order of faults and the reason kept when its operands are swapped', () => {
+  it('depends on the order of its operands only in the order of faults and the reason of the stop', () => {
     fc.assert(
       fc.property(outcomes, outcomes, (a, b) => {
         const [one, other] = [joinOutcomes(a, b), joinOutcomes(b, a)]
@@ -86,29 +86,29 @@ describe('the join of outcomes', () => {
     )
   })
 
-  it('lets now beat any delay, even beside an error', () => {
+  it('prefers an immediate pass to any delay, even with an error', () => {
     const joined = joinOutcomes(again(5000), fail('Broken', 'it broke'), again(0))
     expect(joined).toEqual({ ...fail('Broken', 'it broke'), againMs: 0 })
   })
 
-  it('does not hide failures behind a stop', () => {
+  it('keeps failures next to a stop', () => {
     const joined = joinOutcomes(stop('enough'), fail('Broken', 'it broke'), stop('later reason'))
     expect(joined).toEqual({ ...fail('Broken', 'it broke'), stopped: 'enough' })
   })
 })
 
 describe('an outcome', () => {
-  it('never wants a pass in the past', () => {
+  it('never requests a pass in the past', () => {
     expect(again(-1)).toEqual(again(0))
     expect(later(-1)).toEqual(later(0))
   })
 
-  it.each([Number.NaN, Infinity, -Infinity])('cannot want a pass in %d ms', (ms) => {
+  it.each([Number.NaN, Infinity, -Infinity])('rejects a pass in %d ms', (ms) => {
     expect(() => again(ms)).toThrow(`again has ${ms} ms; expected a finite number`)
     expect(() => later(ms)).toThrow(`later has ${ms} ms; expected a finite number`)
   })
 
-  it('interrupts a sequence exactly when it is neither done nor a wish for later', () => {
+  it('interrupts a sequence exactly when it is neither done nor `later`', () => {
     const all = [done, later(0), again(0), stop('x'), fail('C', 'm'), retryLater('C', 'm')]
     expect(all.map(interrupts)).toEqual([false, false, true, true, true, true])
     expect(all.map(isDone)).toEqual([true, false, false, false, false, false])

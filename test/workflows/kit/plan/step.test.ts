@@ -4,18 +4,18 @@ import { action, checkedPlan, done, join, nop, sequential } from '../../../../wo
 
 const step = (name: string) => action(name, () => done)
 
-describe('a plan that is checked', () => {
-  it('comes back as it is when its steps have names of their own', () => {
+describe('a checked plan', () => {
+  it('is returned unchanged when its steps have unique names', () => {
     const plan = sequential(step('observe things'), join(step('write things'), nop, nop), join(), join())
     expect(checkedPlan(plan)).toBe(plan)
   })
 
-  it('is refused with every repeated name', () => {
+  it('is rejected with every repeated name', () => {
     const plan = sequential(step('a'), join(step('b'), step('a')), step('b'), step('c'))
     expect(() => checkedPlan(plan)).toThrow('steps of the plan share a name: a, b; expected a name of its own for each')
   })
 
-  it('is refused when a step has no name', () => {
+  it('is rejected when a step has no name', () => {
     expect(() => checkedPlan(join(step(' ')))).toThrow('a step of the plan has no name')
   })
 })

@@ -39,7 +39,7 @@ async function recorded(step: Step<unknown>) {
 }
 
 describe('the record of a plan that ran', () => {
-  it('says of each step whether it ran, and what it reported', async () => {
+  it('contains for each step whether it ran, and its outcome', async () => {
     expect(describeTrace(await recorded(plan)).split('\n')).toEqual([
       '✓ sequential: stops: enough',
       '├─ ✓ orElse',
@@ -52,7 +52,7 @@ describe('the record of a plan that ran', () => {
     ])
   })
 
-  it('has a last action that was told of the body as the step that is drawn', async () => {
+  it('contains a last action as the drawn step', async () => {
     const report = lastAction('report', (_, { faults }) => (faults.length > 0 ? stop('told') : done))
     const failing = always(
       action('body', () => fail('Broken', 'no')),
@@ -70,7 +70,7 @@ describe('the record of a plan that ran', () => {
     expect(JSON.parse(JSON.stringify(trace))).toEqual(trace)
   })
 
-  it('has what was thrown, up to the step from which it came', async () => {
+  it('contains an error, up to the step that threw it', async () => {
     const bug = action('bug', () => {
       throw new Error('mine')
     })

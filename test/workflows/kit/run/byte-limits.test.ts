@@ -7,13 +7,13 @@ import {
 } from '../../../../workflows/kit/run/byte-limits.ts'
 
 describe('annotations of an event', () => {
-  it('are those that are given, or none', () => {
+  it('are returned unchanged when they fit', () => {
     expect(fitAnnotations({ a: '1', b: '2' })).toEqual({ a: '1', b: '2' })
     expect(fitAnnotations(undefined)).toBeUndefined()
     expect(fitAnnotations({})).toBeUndefined()
   })
 
-  it('are left out, each whole, where they do not fit together, and said', () => {
+  it('are omitted as a whole when they do not fit, and named', () => {
     const half = 'x'.repeat(MOST_ANNOTATION_BYTES / 2 - 1)
     expect(fitAnnotations({ a: half, b: half })).toEqual({ a: half, b: half })
     expect(fitAnnotations({ a: half, b: `${half}x`, c: '' })).toEqual({
@@ -28,7 +28,7 @@ describe('annotations of an event', () => {
     expect(fitAnnotations({ a: text })).toEqual({ [LEFT_OUT_ANNOTATION]: `a (${MOST_ANNOTATION_BYTES} bytes)` })
   })
 
-  it('say of many that are left out the first', () => {
+  it('name only the first of many omitted annotations', () => {
     const long = 'x'.repeat(MOST_ANNOTATION_BYTES)
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`example.com/${n}`, long]))
     const { [LEFT_OUT_ANNOTATION]: said = '', ...rest } = fitAnnotations(many) ?? {}
@@ -38,13 +38,13 @@ describe('annotations of an event', () => {
   })
 })
 
-describe('what a run is found by', () => {
-  it('is each name once, in their order', () => {
+describe('the search attribute of a run', () => {
+  it('contains each name once, in order', () => {
     expect(fitting(['uid', 'name', 'uid', 'other'])).toEqual(['uid', 'name', 'other'])
     expect(fitting([])).toEqual([])
   })
 
-  it('is as much as Temporal takes of an attribute', () => {
+  it('is cut to the limit of Temporal', () => {
     const names = Array.from(
       { length: 500 },
       (_, index) => `0f1c2a54-d0b9-4c7e-9a3b-${String(index).padStart(12, '0')}`,

@@ -8,19 +8,19 @@ describe('a condition that is set', () => {
   const ready = { type: 'Ready', status: 'True', reason: 'AllGood', message: 'all good' } as const
   const before = setCondition(undefined, ready, EARLY)
 
-  it('keeps its transition time while its status stays', () => {
+  it('keeps its transition time while its status is equal', () => {
     expect(setCondition(before, { ...ready, message: 'still' }, LATE)).toEqual([
       { ...ready, message: 'still', lastTransitionTime: EARLY },
     ])
   })
 
-  it('moves its transition time with its status', () => {
+  it('gets a new transition time with a new status', () => {
     expect(setCondition(before, { ...ready, status: 'False' }, LATE)).toEqual([
       { ...ready, status: 'False', lastTransitionTime: LATE },
     ])
   })
 
-  it('changes nothing when it says nothing new, so that nothing is written', () => {
+  it('returns the same list when nothing changes, so that the pass writes nothing', () => {
     expect(setCondition(before, ready, LATE)).toBe(before)
     const seen = setCondition(before, { ...ready, observedGeneration: 2 }, LATE)
     expect(seen).toEqual([{ ...ready, observedGeneration: 2, lastTransitionTime: EARLY }])
@@ -30,7 +30,7 @@ describe('a condition that is set', () => {
     expect(setCondition([], ready, LATE)).toHaveLength(1)
   })
 
-  it('leaves the others where they are', () => {
+  it('keeps the other conditions in place', () => {
     const two = setCondition(before, { ...ready, type: 'Other' }, EARLY)
     expect(
       setCondition(two, { ...ready, status: 'False' }, LATE).map(({ type, lastTransitionTime }) => [

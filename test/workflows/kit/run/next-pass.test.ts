@@ -38,7 +38,7 @@ describe('the next pass after an outcome', () => {
     expect(nextPass(outcome, 1).againMs).toBe(againMs)
   })
 
-  it('takes a back-off only after a fault that may pass', () => {
+  it('has a back-off only after a retryable fault', () => {
     const outcomes = [done, fail('Wrong', 'no'), changed, away, joinOutcomes(changed, away)]
     expect(outcomes.map((outcome) => nextPass(outcome, 3).attempt)).toEqual([0, 0, 0, 3, 3])
     expect(outcomes.map((outcome) => nextPass(outcome, 3, true).isOutside)).toEqual([
@@ -47,7 +47,7 @@ describe('the next pass after an outcome', () => {
     ])
   })
 
-  it('tells the first code and all messages, as long as people read', () => {
+  it('reports the first code and all messages, up to a readable length', () => {
     expect(nextPass(done, 0).fault).toBeUndefined()
     expect(nextPass(joinOutcomes(away, fail('Wrong', 'no')), 1).fault).toEqual({
       reason: 'Away',
@@ -57,13 +57,13 @@ describe('the next pass after an outcome', () => {
   })
 })
 
-describe('the delay after a fault that may pass', () => {
+describe('the delay after a retryable fault', () => {
   // As settle takes it (activities/run/record-pass.ts).
   const delay = (outcome: Outcome, attempt: number, backoffMs: number) =>
     attempt === 0 ? 0 : Math.min(nextPass(outcome, attempt).againMs ?? Infinity, backoffMs)
   const waits = fc.nat(10_000_000)
 
-  it('is never longer than the back-off, and never longer than the wish, or a second where that is less', () => {
+  it('is at most the back-off, and at most the requested delay or a second', () => {
     fc.assert(
       fc.property(waits, waits, fc.integer({ min: 1, max: 50 }), (wishMs, backoffMs, attempt) => {
         const found = delay(joinOutcomes(away, again(wishMs)), attempt, backoffMs)
@@ -73,7 +73,7 @@ describe('the delay after a fault that may pass', () => {
     )
   })
 
-  it('is never less than the back-off, but for a wish of a second or more: the first step counts, whatever was wished for', () => {
+  it('is at least the back-off, unless a delay of a second or more is requested', () => {
     fc.assert(
       fc.property(waits, waits, fc.integer({ min: 1, max: 50 }), (wishMs, backoffMs, attempt) => {
         const found = delay(joinOutcomes(again(wishMs), away), attempt, backoffMs)
@@ -82,7 +82,7 @@ describe('the delay after a fault that may pass', () => {
     )
   })
 
-  it('does not depend on how the outcome was joined, nor on final faults and stops beside it', () => {
+  it('does not depend on the order of joins, on final faults or on stops', () => {
     const beside = fc.constantFrom(done, fail('Wrong', 'no'), stop('enough'), changed)
     fc.assert(
       fc.property(waits, beside, (wishMs, other) => {
@@ -94,17 +94,17 @@ describe('the delay after a fault that may pass', () => {
   })
 })
 
-describe('the count of passes that went wrong in a row', () => {
+describe('the count of failed passes in a row', () => {
   const counts = (...outcomes: readonly Outcome[]) => {
     let attempts = 0
     return outcomes.map((outcome) => (attempts = attemptsAfter(outcome, attempts)))
   }
 
-  it('begins anew after a pass without a fault that may pass', () => {
+  it('restarts after a pass without a retryable fault', () => {
     expect(counts(away, away, done, away, fail('Wrong', 'no'), away)).toEqual([1, 2, 0, 1, 0, 1])
   })
 
-  it('neither grows nor is forgotten by a look at an older object', () => {
+  it('is unchanged after a conflict', () => {
     expect(counts(changed, changed, away, changed, away)).toEqual([0, 0, 1, 1, 2])
   })
 })

@@ -13,12 +13,12 @@ const child = (change: object = {}, namespace = 'n') => ({
 })
 
 describe('the child of an owner', () => {
-  it('is known by the reference that controls it, from the same namespace, in any version of the kind', () => {
+  it('has a controlling reference to it and is in the same namespace; the version of the kind does not matter', () => {
     expect(isChildOf(child(), owner)).toBe(true)
     expect(isChildOf(child({ apiVersion: 'example.com/v2' }), owner)).toBe(true)
   })
 
-  it('is known by its projection as by itself', () => {
+  it('is recognized by its projection too', () => {
     for (const object of [child(), child({}, 'elsewhere'), child({ controller: false })])
       expect(isChildOf(projectObject(object, []), owner)).toBe(isChildOf(object, owner))
   })
@@ -33,24 +33,24 @@ describe('the child of an owner', () => {
     ['a kind of the core', child({ apiVersion: 'v1' })],
     ['a reference that does not control', child({ controller: false })],
     ['no reference', { metadata: { name: 'c', namespace: 'n' } }],
-  ])('is no object with %s, though all else is right', (_, object) => {
+  ])('is never an object with %s, even if all other fields match', (_, object) => {
     expect(isChildOf(object, owner)).toBe(false)
   })
 
-  it('is the child of one owner alone: of a second reference that is right, but does not control, nothing follows', () => {
+  it('has one owner only: a second reference without `controller` has no effect', () => {
     const other = { ...REFERENCE, uid: 'uid-other', name: 'other' }
     const object = { metadata: { namespace: 'n', ownerReferences: [{ ...REFERENCE, controller: false }, other] } }
     expect(isChildOf(object, owner)).toBe(false)
     expect(ownerReferenceOf(object)).toEqual(other)
   })
 
-  it('may be anywhere when the owner is in no namespace', () => {
+  it('can be in any namespace when the owner is cluster-scoped', () => {
     expect(isChildOf(child({}, 'elsewhere'), { ...owner, namespace: '' })).toBe(true)
   })
 })
 
 describe('the owner of a kind', () => {
-  it('is the controlling one, known by group and name, in any version', () => {
+  it('is the controlling one, compared by group and name, in any version', () => {
     expect(ownerOfKind(child({ apiVersion: 'example.com/v2' }), RACK)).toMatchObject({ uid: 'uid-r' })
     for (const other of [child({ apiVersion: 'other.com/v1' }), child({ controller: false }), {}])
       expect(ownerOfKind(other, RACK)).toBeUndefined()

@@ -4,15 +4,15 @@ import { isPartitionHandled, partitionOf, path } from '../../../../workflows/kit
 
 const PARTITIONS = { path: path('spec.type'), names: ['a', 'b'], flag: 'types' }
 
-describe('the lane of a subject', () => {
-  it('is what stands in its projection, if that is a lane', () => {
+describe('the partition of an object', () => {
+  it('is the value in its projection, if that is a known partition', () => {
     expect(partitionOf(PARTITIONS, { spec: { type: 'b' } })).toBe('b')
     for (const spec of [{ type: 'c' }, { type: 7 }, {}, undefined])
       expect(partitionOf(PARTITIONS, { spec })).toBeUndefined()
     expect(partitionOf(undefined, { spec: { type: 'b' } })).toBeUndefined()
   })
 
-  it('is served by a run that names it, or names none; what is in no lane is served by all', () => {
+  it('is handled by a run that names it or names none; all runs handle objects without a partition', () => {
     expect(isPartitionHandled(['a'], 'a')).toBe(true)
     expect(isPartitionHandled(['a'], 'b')).toBe(false)
     expect(isPartitionHandled([], 'b')).toBe(false)

@@ -5,7 +5,7 @@ import { type ControllerRoutes, type Route, routeEvent, type RoutedEvent } from 
 const route: Route = { controller: 'a', uid: 'u', namespace: 'n', name: 'x', mode: 'start', cause: 'created' }
 
 describe('an event', () => {
-  it('goes to every controller that wants it, whatever the others say', () => {
+  it('goes to every controller with a route, even if others ignore it', () => {
     const controllers = [
       controller('a', () => ({ routes: [route] })),
       controller('b', () => ({ ignored: 'not mine' })),
@@ -19,13 +19,13 @@ describe('an event', () => {
     expect(routeEvent(controllers, event)).toEqual({ ignored: 'idle; not mine' })
   })
 
-  it('of a kind without a controller says so', () => {
+  it('is ignored with a reason when no controller watches its kind', () => {
     expect(routeEvent([], event)).toEqual({ ignored: 'no controller watches this kind' })
   })
 })
 
-describe('an event of a kind that has its name of another group', () => {
-  it("is nobody's", () => {
+describe('an event of a kind with the same name in another group', () => {
+  it('has no route', () => {
     const controllers = [controller('a', () => ({ routes: [route] }))]
     const foreign = { ...event, group: 'other.com' }
     expect(routeEvent(controllers, foreign)).toEqual({ ignored: 'no controller watches this kind' })

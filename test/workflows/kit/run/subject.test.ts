@@ -13,30 +13,30 @@ import { byteLength } from '../../../../workflows/kit/run/byte-limits.ts'
 const uid = '7a40d8a2-94c5-4a22-96d5-33d5bd6c6ab4'
 
 describe('the workflow ID of a run', () => {
-  it('begins with what people know of a job, and ends with what makes it the only one', () => {
+  it('starts with namespace and name, and ends with uid and job ID', () => {
     const id = workflowIDOf('installation', { namespace: 'prod', name: 'shop', uid }, 'job-1')
     expect(id).toBe(`installation/prod/shop/${uid}/job-1`)
   })
 
-  it('has no job in level mode, and no namespace where the kind has none', () => {
+  it('has no job ID in level mode, and no namespace for a cluster-scoped kind', () => {
     expect(workflowIDOf('website', { namespace: 'prod', name: 'shop', uid }, '')).toBe(`website/prod/shop/${uid}`)
     expect(workflowIDOf('rack', { namespace: '', name: 'r1', uid }, '')).toBe(`rack/r1/${uid}`)
   })
 
-  it('has room for the longest names of Kubernetes, cut', () => {
+  it('contains cut forms of the longest Kubernetes names', () => {
     const id = workflowIDOf('deploy', { namespace: 'n'.repeat(63), name: 'x'.repeat(253), uid }, 'j'.repeat(63))
     expect(id).toBe(`deploy/${'n'.repeat(63)}/${'x'.repeat(83)}/${uid}/${'j'.repeat(63)}`)
     expect(id).toHaveLength(255)
   })
 
-  it('leaves out a name that there is no room for', () => {
+  it('omits a name for which no space is left', () => {
     const parts = { namespace: 'n'.repeat(63), name: 'shop', uid: 'u'.repeat(63) }
     expect(workflowIDOf('c'.repeat(63), parts, 'j'.repeat(63))).toBe(
       `${'c'.repeat(63)}/${'n'.repeat(63)}/${parts.uid}/${'j'.repeat(63)}`,
     )
   })
 
-  it('fits into 255 bytes, whatever is named in it', () => {
+  it('has at most 255 bytes for any names', () => {
     fc.assert(
       fc.property(runs, ([controller, subject, jobID]) => {
         expect(Buffer.byteLength(workflowIDOf(controller, subject, jobID))).toBeLessThanOrEqual(255)
@@ -44,7 +44,7 @@ describe('the workflow ID of a run', () => {
     )
   })
 
-  it('ends with the whole uid and job ID, and begins with the controller', () => {
+  it('ends with the whole uid and job ID, and starts with the controller', () => {
     fc.assert(
       fc.property(runs, ([controller, subject, jobID]) => {
         const id = workflowIDOf(controller, subject, jobID)
@@ -54,7 +54,7 @@ describe('the workflow ID of a run', () => {
     )
   })
 
-  it('is that of no other run: neither of another object or job, nor of another controller', () => {
+  it('is unique for object, job and controller', () => {
     const key = ([controller, { uid }, jobID]: Named) => [controller, uid, jobID].join(' ')
     fc.assert(
       fc.property(runs, runs, (one, two) => {
@@ -65,7 +65,7 @@ describe('the workflow ID of a run', () => {
     )
   })
 
-  it('says its controller also in the shape that former workers gave it', () => {
+  it('contains its controller also in the format of earlier releases', () => {
     expect(controllerInID(`installation/${uid}/job-1`)).toBe('installation')
     expect(controllerInID('kept')).toBe('')
   })
@@ -108,11 +108,11 @@ describe('a job ID', () => {
     },
   )
 
-  it.each([undefined, 7, {}])('is never %j', (value) => {
+  it.each([undefined, 7, {}])('rejects %j', (value) => {
     expect(isJobID(value)).toBe(false)
   })
 
-  it('leaves a workflow ID its other parts', () => {
+  it('leaves space in a workflow ID for the other parts', () => {
     const subject = { namespace: 'n'.repeat(63), name: 'x'.repeat(253), uid: UUID }
     const id = workflowIDOf('c'.repeat(63), subject, 'x'.repeat(128))
     expect(byteLength(id)).toBeLessThanOrEqual(255)
@@ -121,14 +121,14 @@ describe('a job ID', () => {
   })
 })
 
-describe('an event with a text that is no job ID', () => {
+describe('an event with an invalid job ID', () => {
   const refused = (jobID: string | undefined, previous?: string) =>
     isJobIDInvalid({
       projection: { status: { jobID } },
       previous: previous === undefined ? undefined : { status: { jobID: previous } },
     } as unknown as RoutedEvent)
 
-  it('is told of when that text is new', () => {
+  it('is reported when the text is new', () => {
     expect(refused('a/b')).toBe(true)
     expect(refused('a/b', 'b/c')).toBe(true)
     expect(refused('a/b', 'job')).toBe(true)

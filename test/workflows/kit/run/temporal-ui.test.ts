@@ -1,5 +1,3 @@
-// MERGED Errors in the details of runs, which Temporal's UI shows as Markdown.
-
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { By, Subject } from '../../../../workflows/kit/index.ts'
@@ -28,7 +26,7 @@ describe('the summary of a call', () => {
     expect(summaryOf(activity, { by, subject })).toBe(summary)
   })
 
-  it('leaves out the name that the ID of the run shows', () => {
+  it('omits the name if the workflow ID contains it', () => {
     const titled = { by: { ...by, workflowID: 'installation/ns/web/u/job' } }
     expect(
       ['observeInstallation', 'guardSubject', 'writeExports'].map((name) => summaryOf(name, { ...titled, subject })),
@@ -38,7 +36,7 @@ describe('the summary of a call', () => {
     )
   })
 
-  it('counts and names the items that the call is given', () => {
+  it('counts and names the items in the input', () => {
     expect(summaryOf('triggerDeployItems', { by, subject, items: named('db', 'cache') })).toBe(
       'trigger 2 items: db, cache',
     )
@@ -46,29 +44,29 @@ describe('the summary of a call', () => {
     expect(summaryOf('interruptExecution', { subject, items: named('db') })).toBe('interrupt execution of web: db')
   })
 
-  it('names items as people do, where they have a name of their own', () => {
+  it('uses display names of items where they exist', () => {
     expect(summaryOf('collectExports', { subject, items: [{ item: 'db', name: 'web-db-x7' }] })).toBe(
       'collect exports of web: db',
     )
   })
 
-  it('names as many items as fit on a line', () => {
+  it('names as many items as fit in a line', () => {
     const items = named(...Array.from({ length: 100 }, (_, index) => `item-${index}`))
     const summary = summaryOf('sendItems', { items })
     expect(summary).toMatch(/^send 100 items: item-0, item-1, .* and \d+ more$/)
     expect(summary.length).toBeLessThan(160)
   })
 
-  it('is the name in words of what has neither subject nor items, and what the caller says it is about', () => {
+  it("is the activity's name in words without object and items, or with the text of the caller", () => {
     expect([summaryOf('touchAll', undefined), summaryOf('touchAll', 'text')]).toEqual(['touch all', 'touch all'])
     expect(summaryOf('applyItem', { name: 'web-db-x7' }, 'db')).toBe('apply item db')
   })
 
-  it('has no Markdown in it, whatever a template calls its items', () => {
+  it('contains no Markdown, for any item name', () => {
     expect(summaryOf('sendItems', { items: named('![x](http://a)', '`b`\n#') })).toBe('send 2 items: ?x?http?a?, ?b?')
   })
 
-  it('keeps to one line and to half of what Temporal allows, whatever it is made of', () => {
+  it("has one line and at most half of Temporal's limit, for any input", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: ANY_UNIT, maxLength: 500 }),
@@ -83,12 +81,12 @@ describe('the summary of a call', () => {
   })
 })
 
-describe('the end of a pass', () => {
+describe('the summary of the end of a pass', () => {
   const input = { ...by, subject, jobID: 'j', cause: 'c', attempt: 0, fault: undefined }
   const settle = (rest: object) =>
     SETTLE_SUMMARIES.settle?.({ ...input, change: undefined, againMs: undefined, ...rest })
 
-  it('is told by what it writes and when the next one is due', () => {
+  it('contains the written phase and the next due time', () => {
     expect(settle({ change: { phase: 'Succeeded', lastError: undefined } })).toBe('settle: Succeeded')
     expect(settle({ change: { phase: 'Failed', lastError: { reason: 'Timeout' } } })).toBe('settle: Failed, Timeout')
     expect(settle({ againMs: 500 })).toBe('settle: again in 500 ms')
@@ -101,7 +99,7 @@ describe('the end of a pass', () => {
 })
 
 describe('a call in level mode', () => {
-  it('is told by the object that it is about', () => {
+  it('contains the object', () => {
     const website = { ...subject, kind: 'Website' }
     const target = { apiVersion: 'example.com/v1', kind: 'Website', plural: 'websites' }
     const base = { by, subject: website, target }
@@ -116,7 +114,7 @@ describe('a call in level mode', () => {
     )
   })
 
-  it('names the events that go along with it', () => {
+  it('names the piggybacked events', () => {
     const told = ['Created', 'Disrupted by'].map((reason) => ({ event: { type: 'Normal', reason, message: 'm' } }))
     expect([{ told }, {}, undefined].map(piggybackedEventsText)).toEqual(['; tells Created, Disrupted?by', '', ''])
   })
@@ -125,14 +123,14 @@ describe('a call in level mode', () => {
 const FENCE = '`'.repeat(6)
 
 describe('an error in Markdown', () => {
-  it('is quoted as it is, in one line', () => {
+  it('is one line of code', () => {
     expect(inlineCode('template: <.a> is\n "*nil*"', 100)).toBe('`template: <.a> is "*nil*"`')
     expect(inlineCode('a `b` c', 100)).toBe("`a 'b' c`")
     expect(inlineCode('abcdef', 3)).toBe('`abc...`')
     expect(inlineCode(' ', 3)).toBe('')
   })
 
-  it('keeps its lines where it has several', () => {
+  it('keeps its lines if it has several', () => {
     expect(codeBlock('one line', 100)).toBe(' `one line`')
     expect(codeBlock('a\n> b\n``````\nc', 100)).toBe(`\n\n${FENCE}\na\n> b\n${"'".repeat(6)}\nc\n${FENCE}`)
   })

@@ -72,7 +72,7 @@ const mapOf = (color: string, metadata: Partial<ObjectMeta> = {}) =>
 const forbidden = { code: 'Forbidden', message: 'no', retryable: true }
 
 describe('a pass in a test', () => {
-  it('tells what was written, the status, and what the next pass finds', async () => {
+  it('returns the writes, the status, and the input of the next pass', async () => {
     const course = await runPass(shop(), { target: red })
     expect(course).toMatchObject({
       outcome: done,
@@ -91,14 +91,14 @@ describe('a pass in a test', () => {
     expect([second.written, second.status, second.finalizer]).toEqual([[], {}, undefined])
   })
 
-  it('writes only what is mentioned and differs', async () => {
+  it('writes only mentioned fields that differ', async () => {
     const own = stored<ConfigMap>({ ...mapOf('blue'), data: { color: 'blue', theirs: 'kept' } })
     const { next, written } = await runPass(shop(), { target: red, state: { own } })
     expect(written).toEqual(['apply ConfigMap one'])
     expect(next.state.own?.data).toEqual({ color: 'red', theirs: 'kept' })
   })
 
-  it('makes the faults that a test wants, for all calls or for some', async () => {
+  it('produces the faults of the test, for all calls or selected ones', async () => {
     const every = await runPass(shop(), { target: red, fails: { apply: forbidden } })
     expect(every).toMatchObject({
       outcome: { faults: [forbidden] },
@@ -114,7 +114,7 @@ describe('a pass in a test', () => {
     expect([status.outcome.faults, status.status]).toEqual([[forbidden], {}])
   })
 
-  it('creates, adopts, patches, releases, tells and saves, by the rules of a run', async () => {
+  it('creates, adopts, patches, releases, records events and saves like a run', async () => {
     const foreign = mapOf('blue', { name: 'foreign' })
     const all = action<Pass>('all', async ({ act, status, save, target }) => {
       const wanted = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } })
@@ -136,7 +136,7 @@ describe('a pass in a test', () => {
     })
   })
 
-  it('meets what belongs to nobody, and what the controller does not declare', async () => {
+  it('rejects writes to objects without owner, and undeclared writes', async () => {
     const byHand = await runPass(shop(), { target: red, state: { all: [mapOf('blue')] } })
     expect(byHand.outcome.faults).toMatchObject([{ code: 'NotOwned', retryable: false }])
     const elsewhere = action<Pass>('elsewhere', async ({ act }) => {
@@ -150,7 +150,7 @@ describe('a pass in a test', () => {
     expect((await runPass(secrets, { target: red })).outcome.faults).toMatchObject([{ code: 'UndeclaredWrite' }])
   })
 
-  it('meets what another one owns, and kinds that nobody told of', async () => {
+  it('rejects writes to objects of another owner, and unknown kinds', async () => {
     const owner = { apiVersion: 'v1', kind: 'Shop', name: 'other', uid: 'u', controller: true }
     const taken = mapOf('blue', { ownerReferences: [owner] })
     const met = await runPass(shop(), { target: red, state: { own: taken } })
@@ -164,7 +164,7 @@ describe('a pass in a test', () => {
     expect((await runPass(shop(goose), { target: red })).outcome.faults).toMatchObject([{ code: 'UnknownKind' }])
   })
 
-  it('of an object under deletion is that of onDelete, as long as the finalizer holds it', async () => {
+  it('over an object with a deletionTimestamp runs onDelete while the object has the finalizer', async () => {
     const metadata = { deletionTimestamp: '2026-02-01T00:00:00Z', finalizers: [FINALIZER] }
     const first = await runPass(shop(), { target: { ...red, metadata }, state: { own: mapOf('red') } })
     expect(first).toMatchObject({ written: ['remove ConfigMap one'], ended: undefined, finalizer: undefined })
@@ -173,7 +173,7 @@ describe('a pass in a test', () => {
     expect(await runPass(shop(), { target: { ...red, metadata: released } })).toMatchObject({ ended: 'Deleted' })
   })
 
-  it('calls activities of the controller’s own, as the test answers them', async () => {
+  it('calls own activities of the controller with the results of the test', async () => {
     const quotes = activitiesOf(() => import('./quotes.activities.ts'), { fetchQuote: { timeoutMs: 100 } })
     const priced = action<Pass>('priced', async ({ call, status }) => {
       status['color'] = String((await call(quotes).fetchQuote({ symbol: 'A' })).price)
@@ -189,7 +189,7 @@ describe('a pass in a test', () => {
     await expect(runPass(shop(priced), { target: red, calls })).rejects.toThrow('activities that are not its own')
   })
 
-  it('meets a state that cannot be read where a step asks for it', async () => {
+  it('throws the fault of an unreadable state where a step reads it', async () => {
     const own = action<Pass>('own', ({ state }) => Promise.resolve(state.own === undefined ? done : stop('there')))
     const fails = { observe: (state: string) => (state === 'own' ? forbidden : undefined) }
     const { outcome, written } = await runPass(shop(join(own, applyMap)), { target: red, fails })
@@ -203,7 +203,7 @@ describe('a pass in a test', () => {
     await expect(runPass(shop(bug), { target: red })).rejects.toThrow('mine')
   })
 
-  it('waits for nobody but a step that hangs in a time-out', async () => {
+  it('waits only for a step that hangs in a time-out', async () => {
     const hangs = action<Pass>('hangs', () => new Promise<never>(() => undefined))
     const { outcome, trace } = await runPass(
       shop(join(timeout(5, hangs), retry({ attempts: 3, delayMs: 60_000 }, applyMap))),
@@ -217,7 +217,7 @@ describe('a pass in a test', () => {
     expect(describeTrace(trace)).toContain('✗ hangs: did not end')
   })
 
-  it('draws which steps ran', async () => {
+  it('draws the steps that ran', async () => {
     const plan = always(
       sequential(applyMap, count),
       action<Pass>('tell', () => again(900)),

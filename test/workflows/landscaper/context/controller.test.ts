@@ -7,7 +7,7 @@ import type { Context } from '../../../../workflows/landscaper/context/kind.ts'
 const ghcr = { type: 'OCIRegistry', baseUrl: 'ghcr.io/acme' }
 
 describe('the default Context of a namespace', () => {
-  it('is made where there is none, and stays when the flags change their mind', async () => {
+  it('is created if it is missing, and stays if the flags change', async () => {
     const { writes, outcome, ended, next } = await pass({ wanted: { repositoryContext: ghcr } })
     expect(writes).toMatchObject([
       { verb: 'create', object: { metadata: { name: 'default', namespace: 'shop' }, repositoryContext: ghcr } },
@@ -17,14 +17,14 @@ describe('the default Context of a namespace', () => {
     expect((await pass({ wanted: null, found: { repositoryContext: ghcr } })).written).toEqual([])
   })
 
-  it('says nothing of repositories where none is configured', async () => {
+  it('has no repository if none is configured', async () => {
     const { writes } = await pass({ wanted: {} })
     expect(writes).toMatchObject([{ verb: 'create' }])
     expect(JSON.stringify(writes)).not.toContain('repositoryContext')
     expect((await pass({ wanted: {}, found: { repositoryContext: ghcr } })).written).toEqual([])
   })
 
-  it('is brought in line with the configured repository, and with nothing else', async () => {
+  it('gets the configured repository, and no other change', async () => {
     const found = { repositoryContext: { ...ghcr, subPath: 'old' }, registryPullSecrets: [{ name: 'mine' }] }
     const { writes, next } = await pass({ wanted: { repositoryContext: { ...ghcr, baseUrl: 'new' } }, found })
     expect(writes).toMatchObject([{ verb: 'patch', patch: { repositoryContext: { baseUrl: 'new', subPath: null } } }])
@@ -34,7 +34,7 @@ describe('the default Context of a namespace', () => {
     )
   })
 
-  it('is not made in a namespace that is excluded, nor in one that goes', async () => {
+  it('is not created in an excluded namespace, nor in one that is being deleted', async () => {
     expect((await pass({ wanted: null })).written).toEqual([])
     const going = await pass({ wanted: {}, metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } })
     expect([going.written, going.ended]).toEqual([[], 'Deleted'])

@@ -18,7 +18,7 @@ import { HeldTracks } from '../held-tracks.ts'
 import { itemView, JOB } from './item-view.ts'
 
 describe('items of quick deployers', () => {
-  it('are handed to them in one batch, and read no older than what is known', async () => {
+  it('run in one batch, and are read at least as new as known', async () => {
     const { pass, inputs } = passOver([itemView('a'), finished('b'), { ...itemView('c'), version: '12' }], succeed)
     const [a, , c] = pass.state.deployItems
     expect(await deployItems(pass, [a!, c!], false)).toEqual(done)
@@ -40,7 +40,7 @@ describe('items of quick deployers', () => {
     ])
   })
 
-  it('are forgotten when they are gone', async () => {
+  it('disappear from the state if they are deleted', async () => {
     const { pass } = passOver([itemView('a'), itemView('b')], ({ items }) => ({
       items: [],
       gone: items.map(({ uid }) => uid),
@@ -50,7 +50,7 @@ describe('items of quick deployers', () => {
     expect(pass.state.deployItems).toEqual([])
   })
 
-  it('are looked at again when the first of those that wait times out', async () => {
+  it('get a pass at the first timeout of a waiting item', async () => {
     const waiting = [
       { ...itemView('a'), remainingMs: 7000 },
       { ...itemView('b'), remainingMs: 3000 },
@@ -60,13 +60,13 @@ describe('items of quick deployers', () => {
     expect(await deploy(pass)).toEqual(again(3000))
   })
 
-  it('are so after a second at the soonest when a time-out has passed', async () => {
+  it('get a pass after one second at the earliest if the timeout has passed', async () => {
     const waiting = [{ ...itemView('a'), remainingMs: -7000 }]
     const { pass } = passOver(waiting, () => ({ items: waiting, gone: [], failures: [] }))
     expect(await deploy(pass)).toEqual(again(1000))
   })
 
-  it('are tried again when they failed, each by its name, and what the others came to is taken in', async () => {
+  it('are retried after a failure, and the results of the others are applied', async () => {
     const failures = [{ object: 'exec-b', code: 'Invalid', message: 'no' }]
     const { pass } = passOver([itemView('a'), itemView('b')], () => ({ items: [finished('a')], gone: [], failures }))
     const { faults, againMs } = await deploy(pass)
@@ -76,10 +76,10 @@ describe('items of quick deployers', () => {
   })
 })
 
-describe('items of deployers that take long', () => {
+describe('items of long deployers', () => {
   const manifest = (item: string): DeployItemView => ({ ...itemView(item), type: manifestDeployer.type })
 
-  it('are tried together once, after the batch of those that are quick', async () => {
+  it('get one common first attempt, after the batch of quick items', async () => {
     const { pass, inputs, tracks, calls } = passOver([manifest('a'), itemView('b'), manifest('gone')], succeed)
     expect(await deploy(pass)).toEqual(done)
     expect(inputs).toMatchObject([{ items: [{ uid: 'uid-b', item: 'b' }] }])
@@ -91,7 +91,7 @@ describe('items of deployers that take long', () => {
     expect(tracks.held.size).toBe(0)
   })
 
-  it('go on, each on a track of its own, when they have not ended in that', async () => {
+  it('continue in their own background activities if the first attempt has not ended them', async () => {
     const { pass, tracks, calls } = passOver([manifest('late'), manifest('slow')], succeed)
     expect(await deploy(pass)).toEqual(done)
     expect([...tracks.held.keys()]).toEqual(['uid-late', 'uid-slow'])
@@ -126,7 +126,7 @@ describe('items that their Execution hosts', () => {
   const fresh = (item: string): DeployItemView => ({ ...itemView(item), jobID: 'job-1', phase: 'Succeeded' })
   const manifest = (item: string): DeployItemView => ({ ...fresh(item), type: manifestDeployer.type })
 
-  it('are deployed before they have the job, and every call is told so', async () => {
+  it('are deployed before they have the job, and every call says so', async () => {
     const { pass, inputs, hosted, tracks } = passOver([fresh('a'), manifest('b'), manifest('late')], succeed)
     expect(await deployItems(pass, pass.state.deployItems, true)).toEqual(done)
     expect(inputs).toMatchObject([{ items: [{ uid: 'uid-a', item: 'a' }], isHosted: true }])
@@ -134,7 +134,7 @@ describe('items that their Execution hosts', () => {
     expect(hosted).toEqual(['send true', 'apply true'])
   })
 
-  it('are those that are given; other tracks go on', async () => {
+  it('are only those that the caller passes; other background activities continue', async () => {
     const { pass, inputs, tracks } = passOver([fresh('a'), fresh('b')], succeed)
     await deployItems(pass, [fresh('b')], true)
     expect(inputs).toMatchObject([{ items: [{ uid: 'uid-b', item: 'b' }] }])

@@ -25,19 +25,19 @@ import { itemView, JOB } from './item-view.ts'
 const THEIRS = 'example.com/theirs'
 
 describe('an item that has the job', () => {
-  it('is deployed, after it has got the finalizer', async () => {
+  it('is deployed after it has got the finalizer', async () => {
     const { outcome, pass, log } = await run({ ...itemView('a'), finalizers: ['theirs'] })
     expect(outcome).toEqual(done)
     expect(log).toEqual([`guard on 5, beside theirs`, 'deploy'])
     expect(shownItem(pass.state)).toMatchObject({ phase: 'Succeeded', jobIDFinished: JOB })
   })
 
-  it('is deployed at once where it has the finalizer, or can get none any more', async () => {
+  it('is deployed at once if it has the finalizer, or is being deleted', async () => {
     expect((await run(itemView('a'))).log).toEqual(['deploy'])
     expect((await run({ ...itemView('a'), finalizers: [], deleting: true })).log).toEqual(['deploy'])
   })
 
-  it('is gone when that is found where the finalizer is put on', async () => {
+  it('counts as deleted if adding the finalizer finds no object', async () => {
     const { pass, log } = await run({ ...itemView('a'), finalizers: [] }, { isGone: true })
     expect(log).toHaveLength(1)
     expect(shownItem(pass.state)).toBeUndefined()
@@ -53,26 +53,26 @@ describe('an item without job', () => {
     expect(log).toEqual(['guard on 5, beside nothing'])
   })
 
-  it('has lost its job to another hand where it has the finalizer', async () => {
+  it('with the finalizer has lost its job to another controller', async () => {
     const { outcome, log } = await run(idle)
     expect(outcome).toEqual(stop(SUPERSEDED))
     expect(log).toEqual([])
   })
 
-  it('gets one when it is deleted, and is taken away in it', async () => {
+  it('gets a job if it is deleted, and is uninstalled in it', async () => {
     const { outcome, pass, log } = await run({ ...idle, deleting: true })
     expect(outcome).toEqual(done)
     expect(log).toEqual([`begin on 5 after job-1`, 'deploy'])
     expect(pass.state.target).toMatchObject({ version: '9', jobID: JOB, phase: 'InitDelete' })
   })
 
-  it('is left to another run that was first', async () => {
+  it('is left to another run that claimed it first', async () => {
     const { outcome, log } = await run({ ...idle, deleting: true }, { isGone: true })
     expect(outcome).toEqual(stop(SUPERSEDED))
     expect(log).toHaveLength(1)
   })
 
-  it('is left to who serves its type once it has one', async () => {
+  it('is left to the deployer of its type once it has a job', async () => {
     const begun = await run({ ...idle, deleting: true, type: THEIRS })
     expect(begun.outcome).toEqual(stop(HANDED_DOWN))
     expect(begun.log).toEqual([`begin on 5 after job-1`])
@@ -82,27 +82,27 @@ describe('an item without job', () => {
   })
 })
 
-describe('an item of which a job of its own is asked for', () => {
+describe('an item with a retry request', () => {
   const asking = { ...itemView('a'), jobID: 'job-1', retry: { generation: 3 } }
 
-  it('has one, and the request is taken off once that has begun', async () => {
+  it('gets a job, and the request is removed after the job has started', async () => {
     const { outcome, log } = await run(asking)
     expect(outcome).toEqual(done)
     expect(log).toEqual(['begin on 5 after job-1', 'take the request off 9', 'deploy'])
   })
 
-  it('has no second one when its run was lost in between', async () => {
+  it('gets no second job if its run was lost in between', async () => {
     const { log } = await run({ ...asking, jobID: JOB })
     expect(log).toEqual(['take the request off 5', 'deploy'])
   })
 
-  it('is left to who serves its type', async () => {
+  it('is left to the deployer of its type', async () => {
     const { outcome, log } = await run({ ...asking, type: THEIRS })
     expect(outcome).toEqual(stop(HANDED_DOWN))
     expect(log).toEqual(['begin on 5 after job-1', 'take the request off 9'])
   })
 
-  it('waits for the end of the job that its execution has', () => {
+  it('waits for the end of the job of its execution', () => {
     const annotations = { 'landscaper.gardener.cloud/operation': 'retry' }
     const object = { metadata: { annotations, finalizers: [FINALIZER] } }
     expect(deployItemRun(object, false)).toEqual({ jobID: undefined, cause: 'retry annotation' })
@@ -112,8 +112,8 @@ describe('an item of which a job of its own is asked for', () => {
   })
 })
 
-describe('what an item says of its job', () => {
-  it('has the error of its end, with the reason', () => {
+describe('the status of an item', () => {
+  it('has the error and the reason of a failed job', () => {
     const failed = { ...itemView('a'), phase: 'Failed', error: 'no target', reason: 'NoTargetFound' }
     expect(shownItem(itemState(failed))).toEqual({
       jobID: JOB,

@@ -37,8 +37,8 @@ const isIdle = () => false
 const itemsOf = (objects: readonly DeployItemView[]) =>
   objects.map(({ item: name, type, dependsOn }) => ({ name, type, dependsOn }))
 
-describe('the items of an execution that goes forward', () => {
-  it('are classed by their state in this job and that of their predecessors', () => {
+describe('the items of an execution that deploys', () => {
+  it('are classified by their state in this job and that of their predecessors', () => {
     const objects = [succeeded('a'), failed('b'), running('c', ['a']), pending('d', ['a', 'b']), pending('e', ['c'])]
     expect(
       classifyDeployItems(
@@ -57,7 +57,7 @@ describe('the items of an execution that goes forward', () => {
     })
   })
 
-  it('run from when they are worked on, not from when they have the job', () => {
+  it('count as running while a background activity works on them, before they have the job', () => {
     const objects = [pending('first'), pending('then', ['first'])]
     const isAtWork = (uid: string) => uid === 'uid-first'
     const classes = { running: [objects[0]], ready: [] }
@@ -67,7 +67,7 @@ describe('the items of an execution that goes forward', () => {
     expect(classifyForDeletion(back, JOB, isAtWork)).toMatchObject(deleted)
   })
 
-  it('are not those that somebody deletes, even when the spec names them', () => {
+  it('do not include deleted ones, even if the spec names them', () => {
     const old = leaving(succeeded('a'))
     expect(classifyDeployItems(itemsOf([old]), [old], JOB, isIdle)).toMatchObject({
       failed: ['a'],
@@ -96,7 +96,7 @@ describe('the items of an execution that goes forward', () => {
 })
 
 describe('the items of an execution that is deleted', () => {
-  it('are classed by their state in this job and that of their successors', () => {
+  it('are classified by their state in this job and that of their successors', () => {
     const objects = [
       pending('base'),
       pending('app', ['base']),

@@ -7,7 +7,7 @@ const items = ['a', 'b'].map((name) => ({ name, type: THEIRS, dependsOn: [] }))
 const active = (...names: readonly string[]) => names.map((specName) => ({ specName, objectName: `exec-${specName}` }))
 
 describe('the names of deploy items in the status of an execution', () => {
-  it('are those of the spec, and those that it no longer has or somebody deletes', () => {
+  it('have the items of the spec, and those that it no longer names or a user deletes', () => {
     const { pass } = executionPass([succeeded('a'), succeeded('old'), leaving(succeeded('b'))], { target: { items } })
     setDeployItemCache(pass)
     expect(pass.draft.fields).toEqual({
@@ -15,7 +15,7 @@ describe('the names of deploy items in the status of an execution', () => {
     })
   })
 
-  it('are in the order of the spec, however the items were found', () => {
+  it('are in the order of the spec, in whatever order the items were read', () => {
     const { pass } = executionPass([succeeded('b'), succeeded('old'), succeeded('a'), succeeded('more')], {
       target: { items },
     })
@@ -25,14 +25,14 @@ describe('the names of deploy items in the status of an execution', () => {
     })
   })
 
-  it('come with the write of the job that makes the items', async () => {
+  it('are part of the write of the job that creates the items', async () => {
     const applied = () => Promise.resolve(wrote([pending('a'), pending('b')]))
     const { pass } = executionPass([], { target: { items, phase: 'Init' }, act: { applyDeployItems: applied } })
     await applyDeployItems(pass)
     expect(pass.draft.fields).toEqual({ deployItemCache: { activeDIs: active('a', 'b'), orphanedDIs: [] } })
   })
 
-  it('are not written while items cannot be made, nor while they run', async () => {
+  it('are not written while items cannot be created, nor while they run', async () => {
     const failures = [{ object: 'exec-a', code: 'Timeout', message: 'no', retryable: true }]
     const applied = () => Promise.resolve({ ...wrote([]), failures })
     const { pass } = executionPass([], { target: { items, phase: 'Init' }, act: { applyDeployItems: applied } })
@@ -42,7 +42,7 @@ describe('the names of deploy items in the status of an execution', () => {
     expect([pass.draft.fields, waiting.draft.fields]).toEqual([{}, {}])
   })
 
-  it('come again with the end of the items, however that is', async () => {
+  it('are written again with the end of the items, whatever their result', async () => {
     const ends = [executionPass([succeeded('a')]), executionPass([failed('a')])]
     for (const { pass } of ends) {
       await triggerDeployItems(pass)
@@ -50,7 +50,7 @@ describe('the names of deploy items in the status of an execution', () => {
     }
   })
 
-  it('are left out where they are very many', () => {
+  it('are left out for very many items', () => {
     const { pass } = executionPass(Array.from({ length: 501 }, (_, index) => succeeded(`i${index}`)))
     setDeployItemCache(pass)
     expect(pass.draft.fields).toEqual({ deployItemCache: null })

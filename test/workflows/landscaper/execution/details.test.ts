@@ -9,7 +9,7 @@ import { executionPass, failed, leaving, pending, running, slow, succeeded } fro
 const lines = (items: readonly DeployItemView[]) => executionDetails(executionPass(items).pass).split('\n')
 
 describe('the details of an execution', () => {
-  it('are a line for each item: how it ended, since when it runs, or what it waits for', () => {
+  it('have a line for each item: its result, its start time, or its dependencies', () => {
     const items = [
       { ...succeeded('db'), tookMs: 1234 },
       { ...failed('cache'), tookMs: 125_000, error: 'no answer\nfrom the target' },
@@ -28,18 +28,18 @@ describe('the details of an execution', () => {
     ])
   })
 
-  it('name the deployer that has not taken an item up', () => {
+  it('name the item that waits for its deployer', () => {
     const untouched = { ...running('app'), phase: undefined }
     expect(lines([untouched])[1]).toBe('  - app (example.com/theirs): waits for its deployer')
   })
 
-  it('say of an item whose first try runs that it has begun, though its status does not show it yet', () => {
+  it('show an item as started during its first attempt, although its status does not', () => {
     const { pass } = executionPass([slow(pending('app'))])
     pass.background.start('uid-app', () => new Promise(() => undefined))
     expect(executionDetails(pass).split('\n')[1]).toMatch(/: begun$/)
   })
 
-  it('say why an item has not begun: what it needs failed, or did not begin', () => {
+  it('give the reason why an item has not started: a dependency failed or did not start', () => {
     const { pass } = executionPass([failed('db'), pending('app', ['db']), pending('page', ['app'])])
     pass.draft.phase = 'Failed'
     expect(executionDetails(pass).split('\n').slice(2)).toEqual([
@@ -48,7 +48,7 @@ describe('the details of an execution', () => {
     ])
   })
 
-  it('have the error of the execution where no item has one', () => {
+  it('have the error of the execution if no item has one', () => {
     const head = (items: readonly DeployItemView[]) => {
       const { pass } = executionPass(items)
       pass.draft.lastError = { reason: 'Stuck', message: 'they wait for <each other>', operation: 'o' }
@@ -58,12 +58,12 @@ describe('the details of an execution', () => {
     expect(head([{ ...failed('a'), error: 'broke' }])).toMatch(/items finished$/)
   })
 
-  it('shorten the types of the wing, and what took no time', () => {
+  it('shorten the types of the group, and omit very short durations', () => {
     const type = 'landscaper.gardener.cloud/mock'
     expect(lines([{ ...succeeded('db'), type, tookMs: 0 }])[1]).toBe('  - db (mock): Succeeded at once')
   })
 
-  it('are counts and what is notable where the items are many, and fit into what Temporal takes', () => {
+  it('are counts and the notable items for many items, within the limit of Temporal', () => {
     const many = Array.from({ length: 1000 }, (_, index) => ({ ...running(`item-${index}`), error: 'e'.repeat(300) }))
     const [, counts, ...rest] = lines([...many, ...many.map(({ item }) => succeeded(`done-${item}`))])
     expect(counts).toBe('  - 1000 Progressing, 1000 Succeeded')

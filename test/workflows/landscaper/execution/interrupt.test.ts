@@ -26,7 +26,7 @@ const interrupted = { interruptRequested: true }
 const unclaimed = (item: DeployItemView, pickupMs: number): DeployItemView => ({ ...item, pickupMs })
 
 describe('an interrupted execution', () => {
-  it('ends all items that have not finished, triggers none, and fails', async () => {
+  it('ends all unfinished items, triggers none, and fails', async () => {
     const given = executionPass([succeeded('a'), running('b'), pending('c')], { target: interrupted })
     expect(await phase('Progressing', given)).toEqual(
       fail('DeployItemsFailed', 'has failed or missing deploy items: b, c'),
@@ -35,7 +35,7 @@ describe('an interrupted execution', () => {
     expect(given.pass.state.target).toMatchObject({ interruptRequested: false, version: '11' })
   })
 
-  it('ends in a deletion what is left, and fails', async () => {
+  it('ends the remaining items of a deletion, and fails', async () => {
     const items = [pending('a'), running('b', ['a'])].map(leaving)
     const given = executionPass(items, { target: interrupted })
     expect(await phase('Deleting', given)).toEqual(
@@ -50,13 +50,13 @@ describe('an interrupted execution', () => {
     expect(outcome).toEqual(fail('OrphanedDeployItems', 'orphaned deploy items could not be uninstalled: old'))
   })
 
-  it('goes on to its end when there is nothing left to interrupt', async () => {
+  it('continues to its end if no item is left to interrupt', async () => {
     const given = executionPass([succeeded('a')], { target: interrupted })
     expect(await phase('Progressing', given)).toEqual(done)
     expect(given.pass.state.target.interruptRequested).toBe(false)
   })
 
-  it('tries again what it could not write, even when it was refused for good, and triggers nothing meanwhile', async () => {
+  it('retries writes that failed, also after a permanent rejection, and triggers nothing meanwhile', async () => {
     const failures = [{ object: 'exec-a', code: 'Invalid', message: 'no', retryable: false }]
     const interruptExecution = () => Promise.resolve({ ...wrote([]), failures, target: undefined })
     const given = executionPass([running('a'), pending('b')], { target: interrupted, act: { interruptExecution } })
@@ -66,24 +66,24 @@ describe('an interrupted execution', () => {
     expect(given.pass.state.target.interruptRequested).toBe(true)
   })
 
-  it('looks again when it is gone or has another job', async () => {
+  it('runs another pass if it is deleted or has another job', async () => {
     const interruptExecution = () => Promise.resolve({ ...wrote([]), target: undefined })
     const given = executionPass([running('a')], { target: interrupted, act: { interruptExecution } })
     expect(await phase('Progressing', given)).toEqual(again(0))
   })
 })
 
-describe('an interrupt that is there when a job begins', () => {
+describe('an interrupt annotation that exists when a job starts', () => {
   const begun = (target: Partial<ExecutionView>) => executionPass([], { target: { ...interrupted, ...target } })
 
-  it('is taken off, because it was meant for the job before', async () => {
+  it('is removed, because it belongs to the previous job', async () => {
     const { pass, called } = begun({ isUnbegun: true, hasParent: false })
     expect(await beginExecution(pass)).toEqual(done)
     expect(called.forgotten).toBe(1)
     expect(pass.state.target.interruptRequested).toBe(false)
   })
 
-  it('is for this job below a parent, which takes old ones off, and once the job has begun', async () => {
+  it('belongs to this job below a parent, which removes old ones, and after the job has started', async () => {
     for (const target of [
       { isUnbegun: true, hasParent: true },
       { isUnbegun: false, hasParent: false },
@@ -95,30 +95,30 @@ describe('an interrupt that is there when a job begins', () => {
     }
   })
 
-  it('is for this job where an item has it: the pass that began it was lost', async () => {
+  it('belongs to this job if an item has the job, because a lost pass started it', async () => {
     const target = { ...interrupted, isUnbegun: true, hasParent: false }
     const { pass, called } = executionPass([running('a')], { target })
     expect(await beginExecution(pass)).toEqual(done)
     expect(called.forgotten).toBe(0)
   })
 
-  it('ends the run when another job came meanwhile', async () => {
+  it('ends the run if the execution has another job meanwhile', async () => {
     const act = { forgetInterrupt: () => Promise.resolve(undefined) }
     const target = { ...interrupted, isUnbegun: true, hasParent: false }
     expect(await beginExecution(executionPass([], { target, act }).pass)).toEqual(stop(SUPERSEDED))
   })
 })
 
-describe('a job that nobody has worked on', () => {
-  it('begins with its first phase, whatever phase a hand has left', async () => {
+describe('a job without progress', () => {
+  it('starts with its first phase, whatever phase a user wrote', async () => {
     const { pass } = executionPass([], { target: { phase: 'Completing', isUnbegun: true } })
     expect(await beginExecution(pass)).toEqual(done)
     expect(pass.draft.phase).toBeUndefined()
   })
 })
 
-describe('an item that no deployer takes up', () => {
-  it('has the execution look again when the first of them is overdue', async () => {
+describe('an item that no deployer picks up', () => {
+  it('makes the execution schedule a pass for the first pickup timeout', async () => {
     const items = [unclaimed(running('a'), 3000), unclaimed(running('b'), 2000), running('c')]
     const waiting = joinOutcomes(stop('waiting for a, b, c'), again(2000))
     expect(await phase('Progressing', executionPass(items))).toEqual(waiting)
@@ -126,7 +126,7 @@ describe('an item that no deployer takes up', () => {
     expect(await phase('Deleting', executionPass(items.map(leaving)))).toEqual(deleting)
   })
 
-  it('is ended when it is overdue; running siblings are let finish', async () => {
+  it('ends after its timeout, and running siblings finish', async () => {
     const given = executionPass([unclaimed(running('a'), 0), unclaimed(running('b'), 500), pending('c')])
     const reason = 'a deploy item failed; waiting for the running ones: b'
     expect(await phase('Progressing', given)).toEqual(joinOutcomes(stop(reason), again(500)))
@@ -143,19 +143,19 @@ describe('an item that no deployer takes up', () => {
     )
   })
 
-  it('is waited for when a deployer took it up just before it was ended', async () => {
+  it('is waited for if a deployer picked it up just before its end', async () => {
     const endUnclaimedItems = () => Promise.resolve(wrote([running('a')]))
     const given = executionPass([unclaimed(running('a'), -5)], { act: { endUnclaimedItems } })
     expect(await phase('Progressing', given)).toEqual(stop('waiting for a'))
   })
 
-  it('leads to no passes without end while it cannot be ended', async () => {
+  it('causes no endless passes while its end cannot be written', async () => {
     const endUnclaimedItems = () => Promise.resolve(wrote([]))
     const given = executionPass([unclaimed(running('a'), -5)], { act: { endUnclaimedItems } })
     expect(await phase('Progressing', given)).toEqual(joinOutcomes(stop('waiting for a'), again(100)))
   })
 
-  it('of another job, or of one that has ended, is none of ours', async () => {
+  it('is ignored if it has another job, or a job that has ended', async () => {
     const given = executionPass([unclaimed(succeeded('a'), -5), unclaimed(pending('b'), -5)])
     await phase('Progressing', given)
     expect(given.called).toMatchObject({ unclaimed: [], triggered: ['b'] })
@@ -165,7 +165,7 @@ describe('an item that no deployer takes up', () => {
 describe('an execution whose items are edited during the job', () => {
   const broken = { items: [], problem: 'no JSON' }
 
-  it('fails with what is wrong when they cannot work, after the running ones, and makes no orphans', async () => {
+  it('fails with the mistakes after its running items, and creates no orphans', async () => {
     const first = executionPass([running('a'), pending('b')], { target: broken })
     const reason = 'the items were edited and cannot work; waiting for the running ones: a'
     expect(await phase('Progressing', first)).toEqual(stop(reason))
@@ -174,7 +174,7 @@ describe('an execution whose items are edited during the job', () => {
     for (const { called } of [first, then]) expect(called).toMatchObject({ deleted: [], triggered: [] })
   })
 
-  it('goes on meanwhile with the running ones of its own', async () => {
+  it('continues with its own running items meanwhile', async () => {
     const quick = executionPass([served(running('a')), pending('b')], { target: broken })
     expect(await phase('Progressing', quick)).toEqual(fail('ERR_CONFIGURATION_PROBLEM', 'no JSON'))
     const long = executionPass([slow(running('a')), pending('b')], { target: broken })
@@ -182,7 +182,7 @@ describe('an execution whose items are edited during the job', () => {
     expect([quick.called.deployed, long.called.sent]).toEqual([['hosted: a'], ['hosted: a']])
   })
 
-  it('lets finish what is on its track and has not come to a write', async () => {
+  it('waits for an item whose background activity has not made its first write', async () => {
     const given = executionPass([slow(pending('a'))], { target: broken })
     given.tracks.start('uid-a', () => Promise.reject(new Error('was not expected')))
     const reason = 'the items were edited and cannot work; waiting for the running ones: a'

@@ -58,7 +58,7 @@ function deletion(
 const UNKNOWN = { code: 'ClusterUnknown', message: 'exec-a: no answer', retryable: true }
 
 describe('a deletion of items whose cluster was removed', () => {
-  it('lets them go at once, whatever depends on them, and asks no deployer', async () => {
+  it('releases them at once, regardless of dependents, and calls no deployer', async () => {
     const { pass, called } = deletion([on('berry', pending('a')), on('berry', pending('b', ['a']))], {
       removed: ['berry'],
     })
@@ -66,7 +66,7 @@ describe('a deletion of items whose cluster was removed', () => {
     expect(called.triggered).toEqual([])
   })
 
-  it('uninstalls the others', async () => {
+  it('uninstalls the other items', async () => {
     const items = [on('berry', pending('a')), on('cherry', pending('b')), leaving(pending('c'))]
     const { pass, called, asked } = deletion(items, { removed: ['berry'], there: ['cherry'] })
     expect(await triggerDeletion(pass)).toEqual(stop('waiting for b, c to be uninstalled'))
@@ -74,7 +74,7 @@ describe('a deletion of items whose cluster was removed', () => {
     expect(called.triggered).toEqual(['b', 'c'])
   })
 
-  it('goes on where one call has no time for all of them', async () => {
+  it('continues if one call has no time for all of them', async () => {
     const { pass, asked } = deletion(
       ['a', 'b', 'c'].map((name) => on('berry', pending(name))),
       { removed: ['berry'], atOnce: 2 },
@@ -83,7 +83,7 @@ describe('a deletion of items whose cluster was removed', () => {
     expect(asked).toEqual(['a', 'b', 'c'])
   })
 
-  it('asks nobody about items that say nothing, are at work, or are held by others alone', async () => {
+  it('does not check items without a cluster, running items, and items with only finalizers of other controllers', async () => {
     const held = { ...on('berry', pending('held')), finalizers: ['theirs'] }
     const items = [leaving(pending('a')), on('berry', running('b')), on('berry', busy(pending('c'))), held]
     const { pass, called, asked } = deletion(items, {})
@@ -91,7 +91,7 @@ describe('a deletion of items whose cluster was removed', () => {
     expect([asked, called.triggered]).toEqual([[], ['a']])
   })
 
-  it('waits for who else holds them after they were let go', async () => {
+  it('waits for other controllers after the release', async () => {
     const item = { ...on('berry', pending('a')), finalizers: [FINALIZER, 'theirs'] }
     const { pass, called, asked } = deletion([item], { removed: ['berry'], others: ['theirs'] })
     const waiting = stop('waiting for a to be uninstalled')
@@ -101,34 +101,34 @@ describe('a deletion of items whose cluster was removed', () => {
   })
 })
 
-describe('a deletion in which nobody knows of a cluster', () => {
-  it('holds back the items of that one, and asks again', async () => {
+describe('a deletion in which the state of a cluster is unknown', () => {
+  it('holds the items of that cluster, and checks again', async () => {
     const { pass, called } = deletion([on('berry', pending('a')), leaving(pending('b'))], {})
     const outcome = await triggerDeletion(pass)
     expect(outcome).toMatchObject({ stopped: 'waiting for b, a to be uninstalled', faults: [UNKNOWN] })
     expect(called.triggered).toEqual(['b'])
   })
 
-  it('ends where the items have failed, as by an interrupt', async () => {
+  it('ends if the items have failed, as after an interrupt', async () => {
     const { pass } = deletion([on('berry', failed('a')), on('berry', pending('b'))], {})
     const found = 'deploy items could not be uninstalled: a'
     expect(await triggerDeletion(pass)).toEqual(fail('DeployItemsNotDeleted', found))
   })
 
-  it('lets go what has failed and whose cluster has gone meanwhile', async () => {
+  it('releases a failed item whose cluster was removed meanwhile', async () => {
     const { pass } = deletion([on('berry', failed('a'))], { removed: ['berry'] })
     expect(await triggerDeletion(pass)).toEqual(done)
   })
 })
 
 describe('an orphan', () => {
-  it('whose cluster was removed is let go', async () => {
+  it('is released if its cluster was removed', async () => {
     const { pass, called } = deletion([on('berry', pending('a'))], { removed: ['berry'] })
     expect(await cleanUpOrphans(pass)).toEqual(done)
     expect(called.triggered).toEqual([])
   })
 
-  it('of whose cluster nobody knows is held back, and the others are not', async () => {
+  it('is held if the state of its cluster is unknown, and the others are not', async () => {
     const { pass, called } = deletion([on('berry', pending('a')), leaving(pending('b'))], {})
     const outcome = await cleanUpOrphans(pass)
     expect(outcome).toMatchObject({
@@ -138,7 +138,7 @@ describe('an orphan', () => {
     expect(called.triggered).toEqual(['b'])
   })
 
-  it('that has failed is asked about again', async () => {
+  it('that has failed is checked again', async () => {
     const { pass, called } = deletion([on('berry', failed('a')), on('cherry', failed('b'))], { removed: ['berry'] })
     const found = 'orphaned deploy items could not be uninstalled: b'
     expect(await cleanUpOrphans(pass)).toEqual(fail('OrphanedDeployItems', found))

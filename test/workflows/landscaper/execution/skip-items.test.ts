@@ -8,7 +8,7 @@ import { busy, executionPass, failed, leaving, pending, running, slow, succeeded
 
 const skipped = { isSkipped: true } as const
 
-describe('an item that is left out', () => {
+describe('a skipped item', () => {
   it.each([
     ['waits', pending('a')],
     ['runs', running('a')],
@@ -21,7 +21,7 @@ describe('an item that is left out', () => {
     expect(called.triggered).toEqual(['b'])
   })
 
-  it('is worked on no more', async () => {
+  it('gets no further work', async () => {
     const { pass, tracks } = executionPass([{ ...slow(running('a')), ...skipped }])
     await skipItems(pass)
     expect(tracks.retained).toEqual(new Set())
@@ -37,7 +37,7 @@ describe('an item that is left out', () => {
     expect(called.skipped).toEqual([])
   })
 
-  it('that the spec does not name is taken away as ever', async () => {
+  it('that the spec does not name is uninstalled like any other', async () => {
     const { pass, called } = executionPass([{ ...pending('a'), ...skipped }], { target: { items: [] } })
     await skipItems(pass)
     expect(called.skipped).toEqual([])

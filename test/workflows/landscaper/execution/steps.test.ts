@@ -23,7 +23,7 @@ describe('the items of a spec', () => {
     expect(checked([])).toEqual(done)
   })
 
-  it('are refused with every mistake, by name', () => {
+  it('are rejected with every mistake, by name', () => {
     const outcome = checked([item('a', ['lost']), item('a'), item('')])
     expect(outcome).toEqual(
       fail(
@@ -35,7 +35,7 @@ describe('the items of a spec', () => {
     )
   })
 
-  it('of which thousands are wrong are told by the first, in no more time than that takes', () => {
+  it('with thousands of mistakes are reported by the first ones, in linear time', () => {
     const lost = Array.from({ length: 20 }, (_, index) => `lost-${index}`)
     const items = Array.from({ length: 5000 }, (_, index) => item(`i${index}`, lost))
     // Minutes when each mistake looks through all items anew.
@@ -44,7 +44,7 @@ describe('the items of a spec', () => {
     expect(fault?.message.length).toBeLessThan(5000)
   }, 300_000)
 
-  it('are refused when they cannot be read', () => {
+  it('are rejected if they cannot be decoded', () => {
     expect(checked([], 'no JSON')).toEqual(fail('ERR_CONFIGURATION_PROBLEM', 'no JSON'))
   })
 })
@@ -53,17 +53,17 @@ describe('orphaned items', () => {
   const orphaned = (items: Parameters<typeof executionPass>[0], withoutUninstall = false) =>
     executionPass(items, { target: { items: [item('kept')], withoutUninstall } })
 
-  it('are none when every object is wanted', async () => {
+  it('do not exist if the spec names every object', async () => {
     expect(await cleanUpOrphans(orphaned([pending('kept')]).pass)).toEqual(done)
   })
 
-  it('are triggered all at once, whatever they depend on, and waited for', async () => {
+  it('are all triggered at once, regardless of dependencies, and waited for', async () => {
     const { pass, called } = orphaned([pending('kept'), leaving(pending('old')), leaving(pending('older', ['old']))])
     expect(await cleanUpOrphans(pass)).toEqual(stop('waiting for orphaned deploy items to be uninstalled: old, older'))
     expect(called.triggered).toEqual(['old', 'older'])
   })
 
-  it('are deleted first when only an edit of the spec dropped them', async () => {
+  it('are deleted first if an edit removed them from the spec during the job', async () => {
     const { pass, called } = orphaned([pending('kept'), pending('old')])
     await cleanUpOrphans(pass)
     expect(called).toMatchObject({ deleted: ['old'], triggered: ['old'] })
@@ -75,14 +75,14 @@ describe('orphaned items', () => {
     expect(called.triggered).toEqual([])
   })
 
-  it('are let go at once when no deployer ever took them up, without a word to the others', async () => {
+  it('are released at once if no deployer ever picked them up', async () => {
     const old = { ...leaving(pending('misspelt')), untouched: true }
     const { pass, called } = orphaned([pending('kept'), old, leaving(pending('old'))])
     expect(await cleanUpOrphans(pass)).toEqual(stop('waiting for orphaned deploy items to be uninstalled: old'))
     expect([called.released, called.triggered]).toEqual([['misspelt'], ['old']])
   })
 
-  it('are waited for when somebody else holds them after they were let go', async () => {
+  it('are waited for if they have the finalizer of another controller after their release', async () => {
     const old = { ...leaving(pending('held')), untouched: true, finalizers: [FINALIZER, 'theirs'] }
     let released = 0
     const releaseDeployItems = () => {
@@ -96,13 +96,13 @@ describe('orphaned items', () => {
     expect(called.triggered).toEqual([])
   })
 
-  it('fail the job when all that are left could not be uninstalled', async () => {
+  it('fail the job if the remaining ones could not be uninstalled', async () => {
     const { pass } = orphaned([leaving(failed('old'))])
     const message = 'orphaned deploy items could not be uninstalled: old'
     expect(await cleanUpOrphans(pass)).toEqual(fail('OrphanedDeployItems', message))
   })
 
-  it('are let go when nothing shall be uninstalled', async () => {
+  it('are released if the execution is deleted without uninstalling', async () => {
     const { pass, called } = orphaned([leaving(pending('old'))], true)
     expect(await cleanUpOrphans(pass)).toEqual(done)
     expect(called).toMatchObject({ triggered: [], deleted: [], released: ['old'] })
@@ -110,14 +110,14 @@ describe('orphaned items', () => {
 })
 
 describe('the deletion of an execution', () => {
-  it('begins with the items that nobody deletes yet', async () => {
+  it('deletes the items that have no deletion timestamp', async () => {
     const { pass, called } = executionPass([pending('a'), leaving(pending('b'))])
     expect(await deleteDeployItems(pass)).toEqual(done)
     expect(called.deleted).toEqual(['a'])
     expect(pass.state.deployItems.map(({ deleting }) => deleting)).toEqual([true, true])
   })
 
-  it('ends with its finalizer, once', async () => {
+  it('removes the finalizer once at the end', async () => {
     const guards: boolean[] = []
     const guardSubject: ExecutionActivities['guardSubject'] = ({ guarded }) => {
       guards.push(guarded)
@@ -129,7 +129,7 @@ describe('the deletion of an execution', () => {
     expect(guards).toEqual([false])
   })
 
-  it('looks again when the finalizer of somebody else holds it', async () => {
+  it('runs another pass if the finalizer of another controller remains', async () => {
     const { pass } = executionPass([])
     const left = { ...pass.state.target, finalizers: ['theirs'] }
     const guardSubject = () => Promise.resolve(left)
@@ -138,7 +138,7 @@ describe('the deletion of an execution', () => {
 })
 
 describe('the finalizer of an execution', () => {
-  it('is there already, or is put on', async () => {
+  it('exists already, or is added', async () => {
     expect(await guardExecution(executionPass([]).pass)).toEqual(done)
     const { pass } = executionPass([], { target: { finalizers: [] } })
     const guardSubject = () => Promise.resolve({ ...pass.state.target, version: '11', finalizers: [FINALIZER] })
@@ -147,7 +147,7 @@ describe('the finalizer of an execution', () => {
     expect(guarded.state.target).toMatchObject({ version: '11', finalizers: [FINALIZER] })
   })
 
-  it('cannot be put on what is gone', async () => {
+  it('is not added to a deleted execution', async () => {
     const guardSubject = () => Promise.resolve(undefined)
     const { pass } = executionPass([], { target: { finalizers: [] }, act: { guardSubject } })
     expect(await guardExecution(pass)).toEqual(stop(GONE))
@@ -155,7 +155,7 @@ describe('the finalizer of an execution', () => {
 })
 
 describe('the exports of an execution', () => {
-  it('are collected from the items that have some', async () => {
+  it('are collected from the items that have exports', async () => {
     const exportRef = { name: 'secret' }
     const collected: unknown[] = []
     const collectExports_: ExecutionActivities['collectExports'] = ({ items }) => {
@@ -170,13 +170,13 @@ describe('the exports of an execution', () => {
     expect(pass.draft.fields).toEqual({ exportRef: { name: 'exports', namespace: 'n' } })
   })
 
-  it('are no object when no item has any, and nothing is asked of anybody', async () => {
+  it('create no object if no item has exports, and call no activity', async () => {
     const { pass } = executionPass([succeeded('a')])
     expect(await collectExports(pass)).toEqual(done)
     expect(pass.draft.fields).toEqual({ exportRef: null })
   })
 
-  it('are taken back with the reference to them when an earlier job had some', async () => {
+  it('of an earlier job are removed with their reference', async () => {
     const collected: unknown[] = []
     const taken: ExecutionActivities['collectExports'] = ({ items }) => {
       collected.push(items)
@@ -193,17 +193,17 @@ describe('the exports of an execution', () => {
 describe('the job of an execution', () => {
   const idle = { jobID: 'job-1', jobIDFinished: 'job-1', phase: 'Succeeded' }
 
-  it('is its parent’s', async () => {
+  it('belongs to its parent', async () => {
     expect(await beginExecution(executionPass([]).pass)).toEqual(done)
   })
 
-  it('is none while it is idle and nobody deletes it, or while it has another', async () => {
+  it('does not start while it is idle and not deleted, or has another job', async () => {
     expect(await beginExecution(executionPass([], { target: idle }).pass)).toEqual(stop(SUPERSEDED))
     const other = { jobID: 'other', deleting: true }
     expect(await beginExecution(executionPass([], { target: other }).pass)).toEqual(stop(SUPERSEDED))
   })
 
-  it('is none while it is seen for the first time: it gets the finalizer', async () => {
+  it('does not start when the execution is first seen: it only gets the finalizer', async () => {
     const { pass } = executionPass([], { target: { ...idle, finalizers: ['theirs'] } })
     const asked: (readonly string[])[] = []
     const guardSubject: ExecutionActivities['guardSubject'] = ({ finalizers, guarded }) => {
@@ -216,7 +216,7 @@ describe('the job of an execution', () => {
     expect(await beginExecution({ ...pass, act: gone })).toEqual(stop(GONE))
   })
 
-  it('is its own when it is deleted and idle', async () => {
+  it('gets its own ID if it is deleted and idle', async () => {
     const { pass } = executionPass([], { target: { ...idle, deleting: true } })
     const written = { jobID: JOB, phase: 'InitDelete', observedGeneration: 4, wrote: true }
     const begun = { ...pass.state.target, version: '11', ...written }
@@ -231,11 +231,11 @@ describe('the job of an execution', () => {
   })
 })
 
-describe('what a pass observes', () => {
+describe('the observation of a pass', () => {
   const input = { subject: { kind: 'Execution', uid: 'u', namespace: 'n', name: 'exec' }, jobID: JOB, cause: '' }
   const by = { workflowID: 'w', runID: 'run', pass: 2 }
 
-  it('is the difference to what the run knows, in the order of the names', async () => {
+  it('applies the changes to the items that the run knows, sorted by name', async () => {
     const before = [pending('a'), pending('c'), pending('d')]
     const { pass } = executionPass(before)
     const newer = { ...running('c'), version: '9' }
@@ -251,7 +251,7 @@ describe('what a pass observes', () => {
     expect(state?.target).toEqual(pass.state.target)
   })
 
-  it('is nothing when the execution is gone', async () => {
+  it('is undefined if the execution is deleted', async () => {
     const { pass } = executionPass([])
     const observe = () => Promise.resolve({ target: undefined, changed: [], gone: [] })
     expect(

@@ -33,15 +33,15 @@ const begun = ({ triggered, deployed, sent }: ReturnType<typeof executionPass>['
   ...sent,
 ]
 
-describe('items that are taken up', () => {
-  it('are hosted where they are served here, and handed the job ID where they are not', async () => {
+describe('items that are started', () => {
+  it('are hosted if their type is handled here, and otherwise get the job ID', async () => {
     const given = executionPass([served(pending('a')), slow(pending('b')), pending('c')])
     expect(await startItems(given.pass, given.pass.state.deployItems)).toEqual(done)
     expect(begun(given.called)).toEqual(['triggered: c', 'hosted: a', 'hosted: b'])
     expect([...given.tracks.held.keys()]).toEqual(['uid-b'])
   })
 
-  it('are handed the job ID, too, where another worker serves their type', async () => {
+  it('get the job ID if another worker handles their type', async () => {
     const serves = [served(pending('a')).type]
     const given = executionPass([served(pending('a')), slow(pending('b')), pending('c')], { serves })
     expect(await startItems(given.pass, given.pass.state.deployItems)).toEqual(done)
@@ -49,14 +49,14 @@ describe('items that are taken up', () => {
     expect([...given.tracks.held.keys()]).toEqual([])
   })
 
-  it('are left alone while they run a job that is not the Execution’s', async () => {
+  it('are not changed while they run a job of another execution', async () => {
     const items = [served(busy(pending('a'))), slow(busy(pending('b'))), busy(pending('c'))]
     const { pass, called } = executionPass(items)
     expect(await startItems(pass, items)).toEqual(done)
     expect(begun(called)).toEqual([])
   })
 
-  it('are gone on with when they have the job, and are handed it once', async () => {
+  it('continue if they have the job, and get the job ID once', async () => {
     const items = [served(running('a')), slow(running('b')), running('c')]
     const { pass, called } = executionPass(items)
     await startItems(pass, items)
@@ -64,8 +64,8 @@ describe('items that are taken up', () => {
   })
 })
 
-describe('levels of items that are served', () => {
-  it('run in one pass, each when that before has succeeded', async () => {
+describe('levels of items of handled types', () => {
+  it('run in one pass, each after the previous level has succeeded', async () => {
     const items = [pending('a'), pending('b', ['a']), pending('c', ['b']), pending('free')].map(served)
     const { pass, called } = executionPass(items)
     expect(await triggerDeployItems(pass)).toEqual(done)
@@ -73,7 +73,7 @@ describe('levels of items that are served', () => {
     expect(pass.state.deployItems.map(({ jobIDFinished }) => jobIDFinished)).toEqual([JOB, JOB, JOB, JOB])
   })
 
-  it('are taken away in one pass, too, in the reverse order', async () => {
+  it('are uninstalled in one pass, in reverse order', async () => {
     const items = [pending('a'), pending('b', ['a']), pending('c', ['b'])].map(served).map(leaving)
     const { pass, called } = executionPass(items)
     expect(await triggerDeletion(pass)).toEqual(done)
@@ -81,20 +81,20 @@ describe('levels of items that are served', () => {
     expect(pass.state.deployItems).toEqual([])
   })
 
-  it('end where somebody else has to act', async () => {
+  it('end at an item of another deployer', async () => {
     const { pass, called } = executionPass([served(pending('a')), pending('b', ['a']), served(pending('c', ['b']))])
     expect(await triggerDeployItems(pass)).toEqual(stop('waiting for b'))
     expect(begun(called)).toEqual(['triggered: b', 'hosted: a'])
   })
 
-  it('end where one takes long, which is not tried again while it is on its track', async () => {
+  it('end at an item that takes long, which is not started again while its background activity runs', async () => {
     const { pass, called } = executionPass([slow(pending('a')), served(pending('b', ['a']))])
     expect(await triggerDeployItems(pass)).toEqual(stop('waiting for a'))
     expect(await triggerDeployItems(pass)).toEqual(stop('waiting for a'))
     expect(begun(called)).toEqual(['hosted: a'])
   })
 
-  it('end where one fails', async () => {
+  it('end at a failed item', async () => {
     const items = [pending('a'), pending('b', ['a'])].map(served)
     const act = {
       deployMockItems: () => Promise.resolve({ items: [served(failed('a'))], gone: [], failures: [] }),
@@ -103,14 +103,14 @@ describe('levels of items that are served', () => {
     expect(outcome).toEqual(fail('DeployItemsFailed', 'has failed or missing deploy items: a'))
   })
 
-  it('wait for one that runs another job', async () => {
+  it('wait for an item with another job', async () => {
     const { pass, called } = executionPass([served(busy(pending('a'))), served(pending('b', ['a']))])
     expect(await triggerDeployItems(pass)).toEqual(stop('waiting for a'))
     expect(begun(called)).toEqual([])
   })
 })
 
-describe('an item that goes on waiting', () => {
+describe('an item that keeps waiting', () => {
   const waiting = { ...served(running('a')), remainingMs: 7000 }
   const waits = (asked: (readonly string[])[]) => ({
     deployMockItems: ({ items: given }: Pick<QuickItemsInput, 'items'>) => {
@@ -120,7 +120,7 @@ describe('an item that goes on waiting', () => {
     },
   })
 
-  it('is deployed once in a pass, and looked at again when its time is up', async () => {
+  it('is deployed once per pass, and gets a pass at its timeout', async () => {
     const asked: (readonly string[])[] = []
     const items = [waiting, served(pending('b')), served(pending('c', ['b']))]
     const { pass } = executionPass(items, { act: waits(asked) })
@@ -129,7 +129,7 @@ describe('an item that goes on waiting', () => {
   })
 })
 
-describe('a failure that may pass', () => {
+describe('a transient failure', () => {
   const FAILURE = { object: 'exec-a', code: 'Busy', message: 'later' }
   const act = {
     deployMockItems: ({ items }: Pick<QuickItemsInput, 'items'>) =>
@@ -140,7 +140,7 @@ describe('a failure that may pass', () => {
       }),
   }
 
-  it('holds up no other item, and is tried again in a later pass', async () => {
+  it('delays no other item, and is retried in a later pass', async () => {
     const items = [pending('a'), pending('b'), pending('c', ['b']), pending('d', ['a'])].map(served)
     const { pass } = executionPass(items, { act })
     const { faults } = await triggerDeployItems(pass)
@@ -150,19 +150,19 @@ describe('a failure that may pass', () => {
   })
 })
 
-describe('a trigger that is refused for good', () => {
+describe('a trigger that the server rejects permanently', () => {
   const at = (items: readonly DeployItemView[]) => executionPass(items, { act: refused })
   const couldNot = (item: string) => stop(`a deploy item could not be triggered; waiting for the running ones: ${item}`)
 
   it.each([
     ['on its track', slow(pending('a'))],
     ['at its deployer', running('a')],
-  ])('lets an item %s finish first', async (_, item) => {
+  ])('fails the phase after running items have finished', async (_, item) => {
     expect(await triggerDeployItems(at([item, pending('b')]).pass)).toEqual(couldNot('a'))
     expect(await triggerDeletion(at([item, pending('b')].map(leaving)).pass)).toEqual(couldNot('a'))
   })
 
-  it('fails the phase where nothing runs, and begins no further level', async () => {
+  it('fails the phase if nothing runs, and starts no further level', async () => {
     const forward = at([served(pending('a')), pending('b'), served(pending('c', ['a']))])
     expect(await triggerDeployItems(forward.pass)).toEqual(refusal)
     expect(forward.called.deployed).toEqual(['hosted: a'])
@@ -174,14 +174,14 @@ describe('orphans', () => {
   const orphaned = (items: readonly DeployItemView[], act = {}) => executionPass(items, { target: { items: [] }, act })
   const waitingFor = (item: string) => stop(`waiting for orphaned deploy items to be uninstalled: ${item}`)
 
-  it('of types that are served are taken away in the pass', async () => {
+  it('of handled types are uninstalled in the pass', async () => {
     const { pass, called } = orphaned([leaving(served(pending('a'))), leaving(served(pending('b', ['a'])))])
     expect(await cleanUpOrphans(pass)).toEqual(done)
     expect(begun(called)).toEqual(['hosted: a, b'])
     expect(pass.state.deployItems).toEqual([])
   })
 
-  it('that failed let the others finish, and what else runs', async () => {
+  it('that failed fail the phase after the others and running items have finished', async () => {
     const old = leaving(failed('old'))
     expect(await cleanUpOrphans(orphaned([old, leaving(running('other'))]).pass)).toEqual(waitingFor('other'))
     const kept = { items: [{ name: 'kept', type: slow(pending('kept')).type, dependsOn: [] }] }
@@ -189,7 +189,7 @@ describe('orphans', () => {
     expect(await cleanUpOrphans(beside.pass)).toEqual(waitingFor('kept'))
   })
 
-  it('hold up nothing that runs meanwhile', async () => {
+  it('do not stop items that run meanwhile', async () => {
     const kept = [served(pending('quick')), slow(pending('long'))]
     const items = kept.map(({ item: name, type }) => ({ name, type, dependsOn: [] }))
     const objects = [leaving(running('old')), served(running('quick')), slow(running('long'))]
@@ -198,18 +198,18 @@ describe('orphans', () => {
     expect(begun(called)).toEqual(['hosted: quick', 'hosted: long'])
   })
 
-  it('whose trigger is refused for good let the others finish first', async () => {
+  it('whose trigger is rejected permanently fail the phase after the others', async () => {
     const beside = orphaned([leaving(running('a')), leaving(pending('b'))], refused)
     expect(await cleanUpOrphans(beside.pass)).toEqual(waitingFor('a, b'))
     expect(await cleanUpOrphans(orphaned([leaving(pending('b'))], refused).pass)).toEqual(refusal)
   })
 
-  it('whose trigger is refused let finish what is on its track and has not come to a write', async () => {
+  it('whose trigger is rejected wait for items whose background activity has not made its first write', async () => {
     const { pass } = orphaned([leaving(slow(pending('a'))), leaving(pending('b'))], refused)
     expect(await cleanUpOrphans(pass)).toEqual(waitingFor('a, b'))
   })
 
-  it('that are busy with another job are waited for', async () => {
+  it('with another unfinished job are waited for', async () => {
     const { pass, called } = orphaned([leaving(busy(served(pending('a'))))])
     expect(await cleanUpOrphans(pass)).toEqual(waitingFor('a'))
     expect(begun(called)).toEqual([])

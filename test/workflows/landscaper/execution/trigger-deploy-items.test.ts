@@ -22,7 +22,7 @@ import {
 } from './execution-pass.ts'
 
 describe('an execution in phase Progressing', () => {
-  it('triggers all items that wait for nothing, and those only', async () => {
+  it('triggers exactly the items without unfinished predecessors', async () => {
     const { pass, called } = executionPass([pending('a'), pending('b'), pending('c', ['a'])])
     expect(await triggerDeployItems(pass)).toEqual(stop('waiting for a, b'))
     expect(called.triggered).toEqual(['a', 'b'])
@@ -39,13 +39,13 @@ describe('an execution in phase Progressing', () => {
     expect(called.triggered).toEqual(['c'])
   })
 
-  it('lets running deploy items finish before it fails (P1)', async () => {
+  it('waits for running deploy items before it fails (P1)', async () => {
     const { pass, called } = executionPass([failed('db'), running('cache'), pending('app')])
     expect(await triggerDeployItems(pass)).toEqual(stop('a deploy item failed; waiting for the running ones: cache'))
     expect(called.triggered).toEqual([])
   })
 
-  it('fails when items failed or are missing, and nothing runs', async () => {
+  it('fails if items failed or are missing, and nothing runs', async () => {
     const { pass } = executionPass([failed('db'), pending('app', ['db'])], {
       target: { items: ['db', 'app', 'lost'].map((name) => ({ name, type: THEIRS, dependsOn: [] })) },
     })
@@ -54,7 +54,7 @@ describe('an execution in phase Progressing', () => {
     )
   })
 
-  it('says of three items why they failed', async () => {
+  it('names the errors of at most three items', async () => {
     const objects = ['a', 'b', 'c', 'd'].map((name) => ({ ...failed(name), error: `no ${name}` }))
     const { pass } = executionPass([failed('z'), ...objects])
     expect((await triggerDeployItems(pass)).faults[0]?.message).toBe(
@@ -62,7 +62,7 @@ describe('an execution in phase Progressing', () => {
     )
   })
 
-  it('passes the codes of failed items on, each once', async () => {
+  it('reports the distinct codes of failed items', async () => {
     const coded = (item: string, ...codes: string[]) => ({ ...failed(item), codes })
     const { pass } = executionPass([
       coded('a', 'ERR_TIMEOUT'),
@@ -76,25 +76,25 @@ describe('an execution in phase Progressing', () => {
     expect(deletion.faults).toMatchObject([{ codes: ['ERR_CONFIGURATION_PROBLEM'] }])
   })
 
-  it('fails with the path instead of waiting for ever when dependencies form a cycle (P2)', async () => {
+  it('fails with the cycle instead of waiting forever (P2)', async () => {
     const { pass } = executionPass([pending('a', ['b']), pending('b', ['c']), pending('c', ['a']), succeeded('d')])
     const message = 'items could not be started because they depend on each other: a -> b -> c -> a'
     expect(await triggerDeployItems(pass)).toEqual(fail('CyclicDependencies', message))
   })
 
-  it('runs what can run before it fails because of a cycle', async () => {
+  it('runs the other items before it fails because of a cycle', async () => {
     const { pass, called } = executionPass([pending('a', ['b']), pending('b', ['a']), pending('free')])
     expect(await triggerDeployItems(pass)).toEqual(stop('waiting for free'))
     expect(called.triggered).toEqual(['free'])
   })
 
-  it('waits for what runs, and is done when all has succeeded', async () => {
+  it('waits for running items, and is done when all have succeeded', async () => {
     expect(await triggerDeployItems(executionPass([succeeded('a'), running('b')]).pass)).toEqual(stop('waiting for b'))
     expect(await triggerDeployItems(executionPass([succeeded('a')]).pass)).toEqual(done)
     expect(await triggerDeployItems(executionPass([]).pass)).toEqual(done)
   })
 
-  it('lets those that could be triggered finish before it fails because of those that could not', async () => {
+  it('waits for triggered items before it fails because of a rejected trigger', async () => {
     const failures = [{ object: 'exec-b', code: 'Forbidden', message: 'no', retryable: false }]
     const refused = (items: readonly DeployItemView[]) => ({
       act: { triggerDeployItems: () => Promise.resolve({ items, gone: [], failures }) },
@@ -110,13 +110,13 @@ describe('an execution in phase Progressing', () => {
 })
 
 describe('an execution in phase Deleting', () => {
-  it('triggers the items that nobody depends on any more, in reverse order', async () => {
+  it('triggers the items without dependents, in reverse order', async () => {
     const { pass, called } = executionPass([pending('a'), pending('b', ['a']), pending('c', ['a'])].map(leaving))
     expect(await triggerDeletion(pass)).toEqual(stop('waiting for b, c to be uninstalled'))
     expect(called.triggered).toEqual(['b', 'c'])
   })
 
-  it('lets items go that no deployer ever took up, at once and in no order (X3)', async () => {
+  it('releases items that no deployer ever picked up, at once and in any order (X3)', async () => {
     const untouched = ['a', 'b'].map((item) => ({ ...pending(item, ['c']), untouched: true }))
     const objects = [...untouched, pending('c', ['a']), pending('d', ['c'])].map(leaving)
     const { pass, called } = executionPass(objects)
@@ -124,27 +124,27 @@ describe('an execution in phase Deleting', () => {
     expect([called.released, called.triggered]).toEqual([['a', 'b'], ['d']])
   })
 
-  it('is done at once when the items of a cycle were never taken up (X3)', async () => {
+  it('is done at once if no deployer picked up the items of a cycle (X3)', async () => {
     const cycle = [pending('a', ['b']), served(pending('b', ['a']))].map((item) => ({ ...item, untouched: true }))
     const { pass, called } = executionPass(cycle.map(leaving))
     expect(await triggerDeletion(pass)).toEqual(done)
     expect([called.released, called.triggered]).toEqual([['a', 'b'], []])
   })
 
-  it('uninstalls the rest of a cycle of which some were never taken up, also while somebody else holds these', async () => {
+  it('uninstalls the rest of a partly released cycle, also while other finalizers keep the released items', async () => {
     const held = { ...pending('b', ['a']), untouched: true, finalizers: ['theirs'] }
     const { pass, called } = executionPass([pending('a', ['b']), held].map(leaving))
     expect(await triggerDeletion(pass)).toEqual(stop('waiting for a to be uninstalled'))
     expect([called.released, called.triggered]).toEqual([[], ['a']])
   })
 
-  it('lets those go that were never taken up when another could not be uninstalled', async () => {
+  it('releases items that were never picked up if another item could not be uninstalled', async () => {
     const { pass, called } = executionPass([failed('a'), { ...pending('b', ['a']), untouched: true }].map(leaving))
     expect((await triggerDeletion(pass)).faults).toMatchObject([{ code: 'DeployItemsNotDeleted' }])
     expect(called.released).toEqual(['b'])
   })
 
-  it('does not let an item go whose first try is under way', async () => {
+  it('does not release an item whose first attempt is running', async () => {
     const begun = leaving({ ...slow(pending('a')), untouched: true })
     const { pass, called, tracks } = executionPass([begun])
     tracks.start(begun.uid, () => Promise.reject(new Error('is never asked')))
@@ -152,7 +152,7 @@ describe('an execution in phase Deleting', () => {
     expect(called.released).toEqual([])
   })
 
-  it('waits for items that somebody else holds after they were let go', async () => {
+  it('waits for released items with finalizers of other controllers', async () => {
     const held = { ...leaving(pending('a')), untouched: true, finalizers: [FINALIZER, 'theirs'] }
     let released = 0
     const releaseDeployItems = () => {
@@ -165,7 +165,7 @@ describe('an execution in phase Deleting', () => {
     expect(called.triggered).toEqual([])
   })
 
-  it('lets running deploy items finish before it fails (X1)', async () => {
+  it('waits for running deploy items before it fails (X1)', async () => {
     const { pass, called } = executionPass([failed('a'), running('b'), pending('c')])
     expect(await triggerDeletion(pass)).toEqual(
       stop('a deploy item could not be uninstalled; waiting for the running ones: b'),
@@ -177,7 +177,7 @@ describe('an execution in phase Deleting', () => {
     )
   })
 
-  it('fails with the path and the way out when what is left depends on itself (X2)', async () => {
+  it('fails with the cycle and the way out if the remaining items depend on each other (X2)', async () => {
     const { pass } = executionPass([pending('a', ['b']), pending('b', ['a'])])
     const outcome = await triggerDeletion(pass)
     expect(outcome.faults).toMatchObject([{ code: 'CyclicDependencies', retryable: false }])
@@ -186,7 +186,7 @@ describe('an execution in phase Deleting', () => {
     )
   })
 
-  it('lets all items go at once when nothing shall be uninstalled', async () => {
+  it('releases all items at once if nothing is to be uninstalled', async () => {
     const { pass, called } = executionPass([pending('a', ['b']), pending('b', ['a'])], {
       target: { withoutUninstall: true },
     })
@@ -195,7 +195,7 @@ describe('an execution in phase Deleting', () => {
     expect(pass.state.deployItems).toEqual([])
   })
 
-  it('is done when no item is left', async () => {
+  it('is done if no item is left', async () => {
     expect(await triggerDeletion(executionPass([]).pass)).toEqual(done)
   })
 })
@@ -292,7 +292,7 @@ describe('a run over any graph', () => {
     )
   })
 
-  it('deletes every item exactly once, and never before its successors are gone', async () => {
+  it('deletes every item exactly once, and never before its successors are deleted', async () => {
     await fc.assert(
       fc.asyncProperty(acyclic, choices, async (items, choose) => {
         const { triggered, end, events } = await simulate(items, triggerDeletion, choose, true)

@@ -63,7 +63,7 @@ describe('after a success', () => {
     })
   })
 
-  it('none comes where only failures are tried again, and the other way round', () => {
+  it('does not start automatically if only failures are retried, and vice versa', () => {
     expect(wanted({ failedReconcile: {} })).toBe(IDLE)
     expect(wanted({ succeededReconcile: {} }, failed())).toBe(IDLE)
   })
@@ -85,13 +85,13 @@ describe('after a failure', () => {
     })
   })
 
-  it('comes after a failed deletion, too', () => {
+  it('starts also after a failed deletion', () => {
     const metadata = { deletionTimestamp: ENDED, generation: 3 }
     const status = { phase: 'DeleteFailed' }
     expect(wanted({ failedReconcile: {} }, { metadata, status })).toMatchObject({ at: AT_ONCE })
   })
 
-  it('none comes when it was tried as often as it says', () => {
+  it('does not start after the configured number of retries', () => {
     expect(wanted({ failedReconcile: { numberOfReconciles: 2 } }, failed(counted(2, true)))).toBe(
       'it was tried again 2 times',
     )
@@ -99,8 +99,8 @@ describe('after a failure', () => {
   })
 })
 
-describe('an interrupt that was left on an idle root', () => {
-  it('holds no job back that starts by itself', () => {
+describe('an interrupt annotation on an idle root', () => {
+  it('does not prevent an automatic job', () => {
     const found = wanted({ succeededReconcile: {} }, { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
     expect(found).toMatchObject({ cause: 'automatic reconcile' })
   })
@@ -137,18 +137,18 @@ describe('nothing starts by itself', () => {
   })
 })
 
-describe('a job that was asked for', () => {
+describe('a requested job', () => {
   const annotations = { [OPERATION]: 'reconcile' }
   const status = { automaticReconcileStatus: counted(2, true) }
 
-  it('counts anew', () => {
+  it('restarts the count', () => {
     expect(wanted({}, { metadata: { annotations }, status })).toMatchObject({
       cause: 'reconcile annotation',
       automaticReconcileStatus: null,
     })
   })
 
-  it('goes on counting where the request says that it retries', () => {
+  it('continues the count if the request is a retry', () => {
     const retry = { ...annotations, 'landscaper.gardener.cloud/reconcile-reason': 'retry' }
     expect(wanted({}, { metadata: { annotations: retry }, status })).not.toHaveProperty('automaticReconcileStatus')
   })

@@ -7,8 +7,8 @@ import { done, FINALIZER_ADDED, stop, SUPERSEDED } from '../../../../workflows/k
 
 import { installationPass, JOB } from './installation-pass.ts'
 
-describe('the begin of an installation’s job', () => {
-  it('has nothing to do where the first look has made both writes; the job runs the spec with its defaults in', async () => {
+describe('the start of an installation’s job', () => {
+  it('makes no write if the first observation made both; the job runs the spec with its defaults', async () => {
     const target = { phase: 'Init', generation: 3, observedGeneration: 2, reconcileRequested: true, finalizers: [] }
     const { pass, calls } = installationPass({ target, state: { start: 'begun' } })
     expect(await beginInstallation(pass)).toEqual(done)
@@ -17,7 +17,7 @@ describe('the begin of an installation’s job', () => {
     expect(pass.state.isAdopted).toBe(true)
   })
 
-  it('makes the second write again when a crash came between them', async () => {
+  it('repeats the second write if a crash came between both', async () => {
     const begun = {
       phase: 'Init',
       jobID: JOB,
@@ -31,13 +31,13 @@ describe('the begin of an installation’s job', () => {
     expect(calls).toEqual(['adoptInstallation 10'])
   })
 
-  it('leaves an interrupt that is found after a crash: it may have come when items ran already', async () => {
+  it('keeps an interrupt that is found after a crash, because it may have come when items ran already', async () => {
     const { pass, calls } = installationPass({ target: { phase: 'Init', interruptRequested: true } })
     expect(await beginInstallation(pass)).toEqual(done)
     expect(calls).toEqual([])
   })
 
-  it('asks those first that the original has left to be asked, on the version that this leaves', async () => {
+  it('triggers the dependents that Landscaper left first, and continues with the resulting version', async () => {
     const { pass, calls } = installationPass({ target: { phase: 'Init', hasLeftDependents: true } })
     expect(await beginInstallation(pass)).toEqual(done)
     expect(calls).toEqual(['askLeftDependents'])
@@ -46,7 +46,7 @@ describe('the begin of an installation’s job', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('begins no job in a run that is there for those alone', async () => {
+  it('starts no job in a run that only triggers these dependents', async () => {
     const idle = { jobID: 'before', jobIDFinished: 'before', phase: 'Succeeded' }
     const { pass, calls } = installationPass({ target: { ...idle, hasLeftDependents: true } })
     expect(await beginInstallation(pass)).toEqual(stop(FINALIZER_ADDED))
@@ -56,13 +56,13 @@ describe('the begin of an installation’s job', () => {
     expect(other.calls).toEqual([])
   })
 
-  it('makes no write when both are made', async () => {
+  it('makes no write if both are made', async () => {
     const { pass, calls } = installationPass({ target: { phase: 'Init' } })
     expect(await beginInstallation(pass)).toEqual(done)
     expect(calls).toEqual([])
   })
 
-  it('leaves an annotation to the next job that came after the first settle, or with another generation', async () => {
+  it('leaves an annotation that came after the first settle, or with another generation, to the next job', async () => {
     const later = { reconcileRequested: true }
     for (const target of [
       { ...later, phase: 'Progressing' },
@@ -79,7 +79,7 @@ describe('the begin of an installation’s job', () => {
     }
   })
 
-  it('leaves an annotation to the next job that came after this run took its own off', async () => {
+  it('leaves an annotation that came after this run removed its own to the next job', async () => {
     const { pass, calls } = installationPass({
       target: { phase: 'Init', reconcileRequested: true },
       state: { isAdopted: true },
@@ -88,7 +88,7 @@ describe('the begin of an installation’s job', () => {
     expect(calls).toEqual([])
   })
 
-  it('takes the request off once: one that comes while the job waits in Init is the next job’s', async () => {
+  it('removes the request once: a request that comes while the job waits in Init belongs to the next job', async () => {
     const { pass, calls } = installationPass({ target: { phase: 'Init', reconcileRequested: true } })
     await beginInstallation(pass)
     pass.state = { ...pass.state, target: { ...pass.state.target, reconcileRequested: true } }
@@ -106,7 +106,7 @@ describe('the begin of an installation’s job', () => {
     expect(calls).toEqual([])
   })
 
-  it('is refused when another job came before the second write', async () => {
+  it('fails if another job came before the second write', async () => {
     const adoptInstallation = () => Promise.resolve(undefined)
     const half = installationPass({ target: { phase: 'Init', finalizers: [] }, act: { adoptInstallation } })
     expect(await beginInstallation(half.pass)).toEqual(stop(SUPERSEDED))

@@ -22,13 +22,13 @@ function routesOf(projection: Projection, previous?: Projection, type: RoutedEve
 }
 
 describe('a sub-installation', () => {
-  it('that is given a job starts it', () => {
+  it('starts its run if it gets a job', () => {
     expect(routesOf({ metadata, status: running }, { metadata, status: { jobIDFinished: 'before' } })).toEqual([
       'self start: unfinished job',
     ])
   })
 
-  it('that ends its job wakes its parent, nothing else', () => {
+  it('wakes only its parent when its job ends', () => {
     expect(routesOf({ metadata, status: idle }, { metadata, status: { ...idle, jobIDFinished: 'before' } })).toEqual([
       'parent notify: sub-installation sub finished',
     ])
@@ -41,7 +41,7 @@ describe('a sub-installation', () => {
     expect(installationRun(asked)).toEqual({ none: 'the jobs of a sub-installation come from its parent' })
   })
 
-  it('under deletion waits for its parent, and gets a job of its own when that is gone', () => {
+  it('that is being deleted waits for its parent, and gets its own job if the parent is gone', () => {
     const leaving = { metadata: { ...metadata, deletionTimestamp }, status: idle }
     expect(routesOf(leaving, { metadata, status: idle })).toEqual([
       'self start: deletion',
@@ -56,7 +56,7 @@ describe('a sub-installation', () => {
     expect(installationRun(again, false)).toEqual({ none: 'deletion waits for the job ID of the parent' })
   })
 
-  it('that goes wakes its parent, and those whose parent it was', () => {
+  it('wakes its parent and its own sub-installations when it is deleted', () => {
     const known = { metadata, status: idle }
     expect(routesOf(known, known, 'DELETED')).toEqual([
       'self notify: deleted',
@@ -65,7 +65,7 @@ describe('a sub-installation', () => {
     ])
   })
 
-  it('that a hand takes from its parent is told to that one', () => {
+  it('wakes its previous parent if a user removes it from the parent', () => {
     const taken = { metadata: { ...metadata, ownerReferences: [] }, status: running }
     expect(routesOf(taken, { metadata, status: running })).toContain(
       'parent notify: sub-installation sub has another owner',
@@ -73,16 +73,16 @@ describe('a sub-installation', () => {
   })
 })
 
-describe('a root whose dependents another engine has left to be asked', () => {
+describe('a root with dependents that Landscaper has not triggered', () => {
   const left = { ...idle, dependentsToTrigger: [{ name: 'app' }] }
 
-  it('asks for a run in which no job begins', () => {
+  it('needs a run without a job', () => {
     const jobless = { jobID: undefined, cause: 'dependents left to start', isJobless: true }
     expect(installationRun({ metadata: {}, status: left })).toEqual(jobless)
     expect(routesOf({ metadata: {}, status: left })).toEqual(['self start: dependents left to start'])
   })
 
-  it('asks for it also under an interrupt that was meant for a job which has ended', () => {
+  it('needs it also under an interrupt of an earlier job', () => {
     const metadata = { annotations: { [OPERATION]: 'interrupt' } }
     expect(installationRun({ metadata, status: left })).toMatchObject({ isJobless: true })
   })
@@ -97,7 +97,7 @@ describe('a root whose dependents another engine has left to be asked', () => {
     expect(installationRun(object)).toHaveProperty('none')
   })
 
-  it('begins its own job where one is asked for', () => {
+  it('starts its own job if one is requested', () => {
     const annotations = { [OPERATION]: 'reconcile' }
     expect(installationRun({ metadata: { annotations }, status: left })).not.toHaveProperty('isJobless')
   })

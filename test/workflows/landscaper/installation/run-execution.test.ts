@@ -22,7 +22,7 @@ const deletion: RunExecution = comingTo(({ state }) => ({
 }))
 
 describe('an installation that hosts its execution', () => {
-  it('runs a pass over what it has observed, and waits as long as that waits', async () => {
+  it('runs a pass over the observed execution, and waits while it waits', async () => {
     const given: Parameters<RunExecution>[1][] = []
     const act = {
       runExecution: comingTo(({ state }) => {
@@ -38,7 +38,7 @@ describe('an installation that hosts its execution', () => {
     expect(awaitChildren(pass)).toEqual(stop('waiting for execution root'))
   })
 
-  it('sees in the same pass that it has succeeded, and what it exports', async () => {
+  it('sees its success and its exports in the same pass', async () => {
     const fields = { exportRef: { name: 'x' } }
     const ended = (set: object) =>
       comingTo(({ draft }) => ({ result: 'Succeeded', draft: { ...draft, phase: 'Succeeded', fields: set } }))
@@ -55,7 +55,7 @@ describe('an installation that hosts its execution', () => {
     expect([some, none, same].map(({ pass }) => pass.state.execution?.hasExports)).toEqual([true, false, true])
   })
 
-  it('sees why it has failed', async () => {
+  it('sees the reason of its failure', async () => {
     const lastError = { operation: 'Progressing', reason: 'DeployItemsFailed', message: 'db: no disk' }
     const act = {
       runExecution: comingTo(({ draft }) => ({ result: 'Failed', draft: { ...draft, phase: 'Failed', lastError } })),
@@ -66,7 +66,7 @@ describe('an installation that hosts its execution', () => {
     expect(awaitChildren(pass)).toEqual(fail('ChildrenFailed', message))
   })
 
-  it('takes an end that was written before its own for what it is', async () => {
+  it('accepts an end that was written before its own pass', async () => {
     const finished = { ...EXECUTION, jobIDFinished: JOB, phase: 'Failed', error: 'db: no disk' }
     const act = { runExecution: comingTo(() => ({ result: 'Failed', draft: undefined })) }
     const { pass } = installationPass({ execution: finished, act })
@@ -74,7 +74,7 @@ describe('an installation that hosts its execution', () => {
     expect(pass.state.execution).toMatchObject(finished)
   })
 
-  it('has none any more when its deletion has come to its end', async () => {
+  it('has no execution after its deletion has ended', async () => {
     const deleting = { ...EXECUTION, deleting: true }
     const given = { execution: deleting, state: { deployItems: [ITEM] }, act: { runExecution: deletion } }
     const { pass } = installationPass(given)
@@ -83,7 +83,7 @@ describe('an installation that hosts its execution', () => {
     expect(await awaitDeletion(pass)).toEqual(again(0))
   })
 
-  it('waits while it runs another job, and goes on when that has ended', async () => {
+  it('waits while it runs another job, and continues afterwards', async () => {
     const busy = installationPass({ execution: { ...EXECUTION, jobID: 'other' } })
     expect(await runExecution(busy.pass)).toEqual(stop('waiting for execution root to finish another job'))
     const idle = installationPass({ execution: { ...EXECUTION, jobID: 'other', jobIDFinished: 'other' } })
@@ -92,7 +92,7 @@ describe('an installation that hosts its execution', () => {
     expect([busy.pass.draft.marks, idle.pass.draft.marks]).toEqual([[], ['waitTime']])
   })
 
-  it('has nothing to run without one', async () => {
+  it('runs nothing without an execution', async () => {
     const { pass, calls } = installationPass({ execution: undefined })
     expect(await runExecution(pass)).toEqual(done)
     expect([calls, pass.draft.marks]).toEqual([[], []])
@@ -102,14 +102,14 @@ describe('an installation that hosts its execution', () => {
 describe('an interrupt', () => {
   const interrupted = { interruptRequested: true }
 
-  it('ends what the execution runs, and is taken off last', async () => {
+  it('ends the items of the execution, and is removed last', async () => {
     const { pass, calls } = installationPass({ target: interrupted })
     expect(await runExecution(pass)).toEqual(done)
     expect(calls).toEqual(['interruptExecution', 'takeInterruptOff'])
     expect(pass.state.target.interruptRequested).toBe(false)
   })
 
-  it('is the execution’s to take off where it is on that', async () => {
+  it('on the execution itself is removed by the execution', async () => {
     const { pass, calls } = installationPass({ execution: { ...EXECUTION, ...interrupted } })
     expect(await runExecution(pass)).toEqual(done)
     expect(calls).toEqual(['interruptExecution'])
@@ -123,18 +123,18 @@ describe('an interrupt', () => {
     expect(pass.state.target.interruptRequested).toBe(true)
   })
 
-  it('has the pass made again when the installation is gone or has another job', async () => {
+  it('leads to another pass if the installation is deleted or has another job', async () => {
     const act = { interruptInstallation: () => Promise.resolve(undefined) }
     expect(await runExecution(installationPass({ target: interrupted, act }).pass)).toEqual(again(0))
   })
 
-  it('reaches items that have the job when the execution does not have it yet', async () => {
+  it('reaches items that have the job if the execution does not have it yet', async () => {
     const { pass, calls } = installationPass({ target: interrupted, execution: IDLE, state: { deployItems: [ITEM] } })
     expect(await runExecution(pass)).toEqual(done)
     expect(calls).toEqual(['interruptExecution', 'takeInterruptOff'])
   })
 
-  it('that is on the execution before the job begins was meant for an earlier one: it is taken off', async () => {
+  it('on the execution before the job starts belongs to an earlier job, and is removed', async () => {
     const { pass, calls } = installationPass({ execution: { ...IDLE, ...interrupted } })
     expect(await runExecution(pass)).toEqual(done)
     expect(calls).toEqual(['forgetInterrupt e 5', 'runExecution'])
@@ -151,7 +151,7 @@ describe('an installation in phase Init', () => {
   const rendering = { generation: 4 }
   const executionRef = { name: 'root', namespace: 'n' }
 
-  it('does not render again once an item has the job: it says what the items were rendered from', async () => {
+  it('does not render again after an item has the job: it reports the imports from which the items were rendered', async () => {
     const execution = { ...IDLE, renderedFrom: { generation: 3, importsHash: 'b6589fc6' } }
     const { pass, calls } = installationPass({ target: rendering, execution, state: { deployItems: [ITEM] } })
     expect(await applyChildren(pass)).toEqual(done)
@@ -159,14 +159,14 @@ describe('an installation in phase Init', () => {
     expect(pass.draft).toMatchObject({ observedGeneration: 3, fields: { executionRef, importsHash: 'b6589fc6' } })
   })
 
-  it('says of items that nothing was imported for only their generation', async () => {
+  it('reports only the generation for items without imports', async () => {
     const { pass } = installationPass({ target: rendering, execution: EXECUTION, state: { deployItems: [ITEM] } })
     await applyChildren(pass)
     expect(pass.draft.observedGeneration).toBe(2)
     expect(pass.draft.fields).toEqual({ executionRef })
   })
 
-  it('takes items of an execution that does not say so for those of the spec', async () => {
+  it('assumes the current spec for items of an execution without that annotation', async () => {
     const execution = { ...EXECUTION, renderedFrom: undefined }
     const target = { ...rendering, importsHash: 'of the status' }
     const { pass } = installationPass({ target, execution, state: { deployItems: [ITEM] } })
@@ -183,17 +183,17 @@ describe('an installation in phase Init', () => {
   })
 })
 
-describe('an execution that a hand has deleted', () => {
+describe('an execution that a user has deleted', () => {
   const leaving = { ...IDLE, deleting: true }
 
-  it('is let go by the next job, and made anew in the same pass where that is quick', async () => {
+  it('is released by the next job, and created again in the same pass if that is quick', async () => {
     const { pass, calls } = installationPass({ execution: leaving, act: { runExecution: deletion } })
     expect(await applyChildren(pass)).toEqual(done)
     expect(calls).toEqual(['applyChildren'])
     expect(pass.state.execution).toEqual(JSON.parse(JSON.stringify(EXECUTION)))
   })
 
-  it('is waited for, also when its items have got the job', async () => {
+  it('is waited for, also if its items have the job', async () => {
     const first = installationPass({ execution: leaving })
     const then = installationPass({
       execution: { ...EXECUTION, deleting: true },
@@ -205,7 +205,7 @@ describe('an execution that a hand has deleted', () => {
     }
   })
 
-  it('fails the job when it could not be let go', async () => {
+  it('fails the job if it could not be released', async () => {
     const act = {
       runExecution: comingTo(({ draft }) => ({ result: 'DeleteFailed', draft: { ...draft, phase: 'DeleteFailed' } })),
     }

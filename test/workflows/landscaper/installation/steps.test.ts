@@ -18,7 +18,7 @@ const lastError = { operation: 'applyChildren', reason: 'RegistryUnavailable', m
 const UNREADABLE = { deleting: true, hasParent: true, lastError }
 
 describe('an installation in phase Init', () => {
-  it('has its execution applied, and refers to it', async () => {
+  it('applies its execution, and references it', async () => {
     const { pass } = installationPass({ target: { generation: 4 }, execution: undefined })
     expect(await applyChildren(pass)).toEqual(done)
     expect(pass.state.execution).toEqual(EXECUTION)
@@ -28,7 +28,7 @@ describe('an installation in phase Init', () => {
     })
   })
 
-  it('keeps the hash of its imports', async () => {
+  it('stores the hash of its imports', async () => {
     const importsHash = 'b6589fc6'
     const applied = { result: 'applied' as const, execution: EXECUTION, subInstallations: [], importsHash }
     const { pass } = installationPass({ act: { applyChildren: () => Promise.resolve(applied) } })
@@ -41,7 +41,7 @@ describe('an installation in phase Init', () => {
     ])
   })
 
-  it('says that its imports are refused', async () => {
+  it('reports that its imports are rejected', async () => {
     const code = 'ImportNotFound'
     const message = 'spec.imports.data[0] "size": found no DataObject n/size'
     const act = {
@@ -53,7 +53,7 @@ describe('an installation in phase Init', () => {
     expect(refused.pass.draft).toMatchObject({ conditions: [condition], fields: {} })
   })
 
-  it('waits while it cannot be', async () => {
+  it('waits while it cannot be rendered', async () => {
     const act = {
       applyChildren: () => Promise.resolve({ result: 'waiting' as const, reason: 'the old one is leaving' }),
     }
@@ -62,7 +62,7 @@ describe('an installation in phase Init', () => {
     expect(pass.draft.fields).toEqual({})
   })
 
-  it('reads the items of an execution that it has taken over in the next pass', async () => {
+  it('reads the items of an adopted execution in the next pass', async () => {
     const { pass } = installationPass({ act: { applyChildren: () => Promise.resolve({ result: 'adopted' as const }) } })
     expect(await applyChildren(pass)).toEqual(again(0))
     expect(pass.draft.fields).toEqual({})
@@ -90,7 +90,7 @@ describe('an installation in phase Progressing', () => {
     expect(awaitChildren(installationPass({ execution }).pass)).toEqual(stop('waiting for execution root'))
   })
 
-  it('fails when its execution is gone, and has none to wait for when it rendered no items', async () => {
+  it('fails if its execution is missing, and waits for none if it rendered no items', async () => {
     const missing = fail('ExecutionMissing', 'execution root is gone')
     expect(awaitChildren(installationPass({ execution: undefined }).pass)).toEqual(missing)
     // The status says so: the run that has rendered may have been lost.
@@ -105,7 +105,7 @@ describe('an installation in phase Progressing', () => {
     expect(awaitChildren(pass)).toEqual(done)
   })
 
-  it('goes on when it succeeded, fails when it did not', () => {
+  it('continues after a success of the execution, and fails otherwise', () => {
     expect(awaitChildren(installationPass({ execution: { ...finished, phase: 'Succeeded' } }).pass)).toEqual(done)
     const message = 'execution root is Failed; expected Succeeded'
     expect(awaitChildren(installationPass({ execution: { ...finished, phase: 'Failed' } }).pass)).toEqual(
@@ -119,13 +119,13 @@ describe('an installation in phase Progressing', () => {
 })
 
 describe('an installation in phase Completing', () => {
-  it('fails when its spec was changed during the job', () => {
+  it('fails if its spec was changed during the job', () => {
     expect(checkGeneration(installationPass().pass)).toEqual(done)
     const { faults } = checkGeneration(installationPass({ target: { generation: 9 } }).pass)
     expect(faults).toMatchObject([{ code: 'CheckObservedGeneration', retryable: false }])
   })
 
-  it('writes exports when it lists some', async () => {
+  it('writes exports if the spec lists some', async () => {
     const none = installationPass()
     expect(await writeExports(none.pass)).toEqual(done)
     const some = installationPass({ target: { exports: true } })
@@ -166,7 +166,7 @@ describe('an installation in phase Completing', () => {
     expect(observed.pass.draft.fields).toEqual({})
   })
 
-  it('takes the hash off when nothing is imported any more', async () => {
+  it('removes the hash if there are no imports any more', async () => {
     const act = { writeExports: () => Promise.resolve({ imports: false }) }
     const { pass } = installationPass({ target: { importsHash: 'before' }, act })
     expect(await writeExports(pass)).toEqual(done)
@@ -175,7 +175,7 @@ describe('an installation in phase Completing', () => {
 })
 
 describe('the deletion of an installation', () => {
-  it('deletes its execution, once, and again when it shall let its items go', async () => {
+  it('deletes its execution once, and again for a request to release its items', async () => {
     const leaving = { ...EXECUTION, deleting: true }
     const first = installationPass()
     expect(await deleteChildren(first.pass)).toEqual(done)
@@ -193,7 +193,7 @@ describe('the deletion of an installation', () => {
     expect(orphaning.calls).toEqual([])
   })
 
-  it('waits for its execution, and fails when that gave up', async () => {
+  it('waits for its execution, and fails if the execution failed', async () => {
     expect(await awaitDeletion(installationPass().pass)).toEqual(stop('waiting for execution root to be gone'))
     const stuck = { ...EXECUTION, jobIDFinished: JOB, phase: 'DeleteFailed' }
     const { faults } = await awaitDeletion(installationPass({ execution: stuck }).pass)
@@ -206,7 +206,7 @@ describe('the deletion of an installation', () => {
     ])
   })
 
-  it('takes its finalizer off last, and leaves those of others', async () => {
+  it('removes its finalizer last, and leaves finalizers of other controllers', async () => {
     const released = installationPass({ execution: undefined, act: { guardSubject: () => Promise.resolve(undefined) } })
     expect(await awaitDeletion(released.pass)).toEqual(stop(GONE))
     const held = installationPass({ execution: undefined })
@@ -221,7 +221,7 @@ describe('an interrupted installation', () => {
   const interrupted = { interruptRequested: true }
   const interruption = fail('InterruptOperation', 'operation was interrupted')
 
-  it('ends its job before its execution or an item has it, and nothing is begun', async () => {
+  it('ends its job before its execution or an item has it, and starts nothing', async () => {
     const { pass, calls } = installationPass({ target: interrupted, execution: IDLE })
     expect(await interruptInstallation(pass)).toEqual(interruption)
     expect(pass.state.target.interruptRequested).toBe(false)
@@ -237,7 +237,7 @@ describe('an interrupted installation', () => {
     }
   })
 
-  it('has nothing to end without an execution, or when that has ended', async () => {
+  it('ends nothing without an execution, or if the execution has ended', async () => {
     const finished = installationPass({ target: interrupted, execution: { ...EXECUTION, jobIDFinished: JOB } })
     const alone = installationPass({ target: interrupted, execution: undefined })
     for (const { pass, calls } of [finished, alone]) {
@@ -246,7 +246,7 @@ describe('an interrupted installation', () => {
     }
   })
 
-  it('is looked at again when it is gone or has another job', async () => {
+  it('runs another pass if it is deleted or has another job', async () => {
     const act = { interruptInstallation: () => Promise.resolve(undefined) }
     expect(await interruptInstallation(installationPass({ target: interrupted, execution: IDLE, act }).pass)).toEqual(
       again(0),

@@ -24,8 +24,8 @@ const WANTED = { template: 'sub', name: 'sub-1' }
 const SETTLED = { phase: 'ObjectsCreated' }
 const SUCCEEDED = { ...EXECUTION, jobIDFinished: JOB, phase: 'Succeeded' }
 
-describe('the sub-installations that a job has', () => {
-  it('get it once what they were rendered from stands in the status', async () => {
+describe('the sub-installations of a job', () => {
+  it('get the job after the status has their source', async () => {
     const early = installationPass({ state: { subInstallations: [IDLE_SUB] } })
     expect(await triggerSubInstallations(early.pass)).toEqual(again(0))
     const { pass, calls } = installationPass({ target: SETTLED, state: { subInstallations: [IDLE_SUB] } })
@@ -34,14 +34,14 @@ describe('the sub-installations that a job has', () => {
     expect(pass.state.subInstallations).toMatchObject([{ name: 'sub-1', jobID: JOB }])
   })
 
-  it('get it, too, when a hand deletes them before: they are uninstalled in it', async () => {
+  it('get it also if a user deletes them before: they are uninstalled in it', async () => {
     const { pass, calls } = installationPass({ target: SETTLED, state: { subInstallations: [LEAVING] } })
     expect(await triggerSubInstallations(pass)).toEqual(done)
     expect(calls).toEqual(['triggerSubInstallations sub-1'])
     expect(awaitChildren(pass)).toEqual(stop('waiting for execution root and sub-installations sub-1'))
   })
 
-  it('that have it get it no second time, and one with another job is waited for', async () => {
+  it('get it only once, and those with another job are waited for', async () => {
     const had = installationPass({ target: SETTLED, state: { subInstallations: [SUB] } })
     expect(await triggerSubInstallations(had.pass)).toEqual(done)
     const busy = { ...SUB, jobID: 'by-hand' }
@@ -52,7 +52,7 @@ describe('the sub-installations that a job has', () => {
     expect([had.calls, other.calls]).toEqual([[], []])
   })
 
-  it('are waited for like the execution; all of them, also when one has failed', () => {
+  it('are waited for like the execution; all of them, also after one has failed', () => {
     const failed = { ...FINISHED, phase: 'Failed', error: 'no' }
     const two = { ...SUB, uid: 'uid-2', name: 'sub-2' }
     const wantedSubs = [WANTED, { template: 'two', name: 'sub-2' }]
@@ -71,7 +71,7 @@ describe('the sub-installations that a job has', () => {
     expect(gone.pass.draft.conditions).toMatchObject([{ type: 'EnsureSubInstallations', status: 'False', reason }])
   })
 
-  it('count as missing when a hand deletes them while they are made', async () => {
+  it('count as missing if a user deletes them during the job', async () => {
     const applied = { result: 'applied' as const, execution: undefined, subInstallations: [], wantedSubs: [WANTED] }
     const act = { applyChildren: () => Promise.resolve(applied) }
     const { pass } = installationPass({ execution: undefined, act })
@@ -83,7 +83,7 @@ describe('the sub-installations that a job has', () => {
     expect(awaitChildren(pass).faults).toMatchObject([{ code: 'ChildrenFailed' }])
   })
 
-  it('are told of in few words, however many have failed', () => {
+  it('are reported in a short message, however many have failed', () => {
     const many = Array.from({ length: 200 }, (_, index) => ({
       ...FINISHED,
       phase: 'Failed',
@@ -97,7 +97,7 @@ describe('the sub-installations that a job has', () => {
     expect(fault?.message.length).toBeLessThan(4200)
   })
 
-  it('that cannot be made are told in the condition', async () => {
+  it('that cannot be created are reported in the condition', async () => {
     const refused = { result: 'refused' as const, of: 'subInstallations' as const, code: 'NameTaken', message: 'no' }
     const { pass } = installationPass({ execution: undefined, act: { applyChildren: () => Promise.resolve(refused) } })
     expect(await applyChildren(pass)).toEqual(fail('NameTaken', 'no'))
@@ -105,7 +105,7 @@ describe('the sub-installations that a job has', () => {
     expect(pass.draft.conditions).toEqual([{ ...condition, message: 'no' }])
   })
 
-  it('that the blueprint no longer has are told that they go, and waited for', async () => {
+  it('that the blueprint no longer has get the job of their deletion, and are waited for', async () => {
     const orphan = installationPass({ state: { subInstallations: [LEAVING] } })
     const waiting = stop('waiting for sub-installations to be uninstalled: sub-1')
     expect(await cleanUpSubInstallations(orphan.pass)).toEqual(waiting)
@@ -119,7 +119,7 @@ describe('the sub-installations that a job has', () => {
     expect(await cleanUpSubInstallations(none.pass)).toEqual(done)
   })
 
-  it('are named in the status, with those that leave', async () => {
+  it('are named in the status, with those that are being deleted', async () => {
     const orphan = { ...LEAVING, uid: 'uid-0', name: 'sub-0' }
     const subInstallations = [orphan, IDLE_SUB]
     const applied = { result: 'applied' as const, execution: undefined, subInstallations, wantedSubs: [WANTED] }
@@ -149,7 +149,7 @@ describe('a job that waits for siblings', () => {
 })
 
 describe('an interrupt', () => {
-  it('is handed to those that run, once, and taken off', async () => {
+  it('is handed down to running ones once, and removed', async () => {
     const given = { execution: undefined, target: { interruptRequested: true }, state: { subInstallations: [SUB] } }
     const { pass, calls } = installationPass(given)
     expect(await interruptInstallation(pass)).toEqual(done)
@@ -157,7 +157,7 @@ describe('an interrupt', () => {
     expect(calls).toEqual(['interruptSubInstallations sub-1', 'takeInterruptOff'])
   })
 
-  it('stays where others have not begun, until those that run have ended; nothing else begins', async () => {
+  it('stays while others have not started, until the running ones have ended; nothing else starts', async () => {
     const interrupted = { interruptRequested: true }
     const idle = { ...IDLE_SUB, uid: 'uid-2', name: 'sub-2' }
     const execution = { ...EXECUTION, jobID: 'job-1' }
@@ -174,7 +174,7 @@ describe('an interrupt', () => {
     expect(over.calls).toEqual(['takeInterruptOff'])
   })
 
-  it('reaches those that are uninstalled before anything is made', async () => {
+  it('reaches those that are being uninstalled before anything is created', async () => {
     const leaving = { ...SUB, deleting: true, phase: 'Deleting' }
     const { pass, calls } = installationPass({
       target: { interruptRequested: true, phase: 'Init' },
@@ -185,14 +185,14 @@ describe('an interrupt', () => {
     expect(calls).toEqual(['interruptSubInstallations sub-1'])
   })
 
-  it('of a sub-installation is no earlier job’s: its parent has taken those off', async () => {
+  it('of a sub-installation belongs to this job: its parent has removed older ones', async () => {
     const target = { interruptRequested: true, phase: 'Init', hasParent: true }
     const { pass, calls } = installationPass({ target })
     await beginInstallation(pass)
     expect([calls, pass.state.target.interruptRequested]).toEqual([[], true])
   })
 
-  it('before any of them has the job ends it', async () => {
+  it('ends the job before any of them has it', async () => {
     const given = {
       execution: undefined,
       target: { interruptRequested: true },
@@ -207,7 +207,7 @@ describe('an interrupt', () => {
 describe('the deletion of an installation with sub-installations', () => {
   const deleting = { deleting: true, phase: 'Deleting' }
 
-  it('deletes them, hands them its job and waits until they are gone', async () => {
+  it('deletes them, hands them its job and waits until they are deleted', async () => {
     const { pass, calls } = installationPass({
       execution: undefined,
       target: deleting,
@@ -219,7 +219,7 @@ describe('the deletion of an installation with sub-installations', () => {
     expect(calls).toEqual(['deleteSubInstallations sub-1', 'triggerSubInstallations sub-1'])
   })
 
-  it('fails with those that could not go, once all have tried', async () => {
+  it('fails with those that could not be deleted, after all have tried', async () => {
     const stuck = { ...FINISHED, deleting: true, phase: 'DeleteFailed', error: 'no' }
     const { pass } = installationPass({ execution: undefined, target: deleting, state: { subInstallations: [stuck] } })
     expect((await awaitDeletion(pass)).faults).toMatchObject([

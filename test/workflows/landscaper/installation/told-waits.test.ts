@@ -16,7 +16,7 @@ describe('a job that waits for the Context of its namespace', () => {
     expect([next.draft.conditions, currentWait(next)]).toEqual([[], reason])
   })
 
-  it('says that it waits for siblings instead, when it is so', async () => {
+  it('reports that it waits for siblings instead, if it does', async () => {
     const act = { applyChildren: () => Promise.resolve({ ...waiting, of: 'siblings' as const, reason: 'for a' }) }
     const { pass } = installationPass({ execution: undefined, target: { contextWait: reason }, act })
     expect(await applyChildren(pass)).toEqual(stop('for a'))

@@ -10,16 +10,16 @@ import { type Given, installationPass } from './installation-pass.ts'
 
 const GIVING = { gives: true, awaitsSuccessors: true }
 
-describe('the end of a root that exports', () => {
+describe('the end of the job of an exporting root', () => {
   const lastError = { operation: 'o', reason: 'children failed', message: 'm' }
 
-  it('has others started where it is a failure', async () => {
+  it('triggers the importers after a failure', async () => {
     const { pass, calls } = installationPass({ target: GIVING })
     Object.assign(pass.draft, { phase: 'Failed', lastError })
     expect([await triggerDependents(pass), calls]).toEqual([done, ['triggerDependents']])
   })
 
-  it('has them started with the exports where it is a success', async () => {
+  it('triggers them with the exports after a success', async () => {
     const asked: unknown[] = []
     const act: Given['act'] = {
       writeExports: ({ asksDependents }) => {
@@ -45,14 +45,14 @@ describe('the end of a root that exports', () => {
     expect([await triggerDependents(pass), calls]).toEqual([done, []])
   })
 
-  it('has nobody started where it is in a ring', async () => {
+  it('triggers no root of an import cycle', async () => {
     const { pass, calls } = installationPass({ target: GIVING })
     const ring = { operation: 'handlePhaseInit', reason: 'ImportRing', message: 'a -> b -> a' }
     Object.assign(pass.draft, { phase: 'Failed', lastError: ring })
     expect([await triggerDependents(pass), calls]).toEqual([done, []])
   })
 
-  it('is none as long as they could not be', async () => {
+  it('does not come while they could not be triggered', async () => {
     const { pass } = installationPass({ target: { ...GIVING, phase: 'Completing' } })
     const away = retryLater('ServiceUnavailable', 'the API server is away')
     const ended = async (ending: typeof away) =>
@@ -65,7 +65,7 @@ describe('the end of a root that exports', () => {
     expect(pass.draft).toMatchObject({ phase: 'Succeeded', marks: ['finishedTime'] })
   })
 
-  it('of a failure is told only once they could be', async () => {
+  it('after a failure is written only after they were triggered', async () => {
     const { pass } = installationPass({ target: { ...GIVING, phase: 'Completing' } })
     const away = retryLater('ServiceUnavailable', 'the API server is away')
     const ended = async (ending: typeof away) =>
@@ -79,11 +79,11 @@ describe('the end of a root that exports', () => {
   })
 })
 
-describe('a root under deletion that exports', () => {
+describe('an exporting root that is being deleted', () => {
   const waiting = 'waiting for siblings that import from here to be gone: app'
   const act = { lookForSuccessors: () => Promise.resolve({ unfinished: ['app'], failed: [] }) }
 
-  it('says for whom it waits, and that once', async () => {
+  it('names the roots that it waits for, once', async () => {
     const first = installationPass({ target: { ...GIVING, phase: 'InitDelete' }, act })
     expect(await awaitSuccessors(first.pass)).toEqual(stop(waiting))
     expect(first.pass.draft.conditions).toMatchObject([{ type: 'WaitsForSiblings', status: 'True', message: waiting }])
@@ -95,7 +95,7 @@ describe('a root under deletion that exports', () => {
     expect(over.pass.draft.conditions).toMatchObject([{ type: 'WaitsForSiblings', status: 'False' }])
   })
 
-  it('in a run of a release that did not order roots goes on as it began', async () => {
+  it('does not wait in a run that started in a release without an order of roots', async () => {
     const { pass, calls } = installationPass({ target: { awaitsSuccessors: true } })
     expect([await awaitSuccessors(pass), calls]).toEqual([done, []])
   })

@@ -47,20 +47,20 @@ async function pass({ target = {}, others = [], answer = { errors: [], rotated: 
 }
 
 describe('a TargetSync', () => {
-  it('is in step: it says so, and looks again in five minutes', async () => {
+  it('reports a synchronization, and synchronizes again after five minutes', async () => {
     const { outcome, status, inputs } = await pass({ target: { status: { lastErrors: ['an old one'] } } })
     expect(inputs).toEqual([expect.objectContaining({ spec, rotates: false })])
     expect(status).toMatchObject({ observedGeneration: 3, lastUpdateTime: NOW })
     expect(outcome).toMatchObject({ faults: [], laterMs: 300_000 })
   })
 
-  it('that is not in step says why, and tries again sooner', async () => {
+  it('reports errors, and tries again sooner', async () => {
     const { outcome, status } = await pass({ answer: { errors: ['source: no'], rotated: false } })
     expect(status).toMatchObject({ lastErrors: ['source: no'] })
     expect(outcome).toMatchObject({ laterMs: 60_000 })
   })
 
-  it('beside another one does nothing but say so', async () => {
+  it('reports an error and does nothing if the namespace has another one', async () => {
     const { status, inputs } = await pass({ others: ['other'] })
     expect(inputs).toEqual([])
     expect(status).toMatchObject({
@@ -68,7 +68,7 @@ describe('a TargetSync', () => {
     })
   })
 
-  it('crosses out what it was asked for', async () => {
+  it('removes the request annotations', async () => {
     const annotations = { [OPERATION_ANNOTATION]: 'reconcile', [ROTATE_TOKEN_ANNOTATION]: 'true' }
     const target = { metadata: { annotations }, spec: { tokenRotation: { enabled: true } } }
     const asked = await pass({ target, answer: { errors: [], rotated: true } })
@@ -93,7 +93,7 @@ describe('the token of a TargetSync', () => {
   const rotates = async (target: object) =>
     (await pass({ target: { spec: { tokenRotation: { enabled: true } }, ...target } })).inputs[0]?.rotates
 
-  it('is renewed first, after sixty days, and when somebody asks; only where that is wanted', async () => {
+  it('is renewed first, after sixty days, and on request; only if rotation is enabled', async () => {
     expect(await rotates({})).toBe(true)
     expect(await rotates({ status: { lastTokenRotationTime: '2030-04-03T00:00:00Z' } })).toBe(false)
     expect(await rotates({ status: { lastTokenRotationTime: '2030-04-01T00:00:00Z' } })).toBe(true)
@@ -110,12 +110,12 @@ describe('the token of a TargetSync', () => {
 describe('a TargetSync that is deleted', () => {
   const metadata = { deletionTimestamp: NOW }
 
-  it('takes what it has made with it', async () => {
+  it('removes the objects that it created', async () => {
     const { removals, finalizer, inputs } = await pass({ target: { metadata } })
     expect([removals, finalizer, inputs]).toEqual([1, 'taken off', []])
   })
 
-  it('leaves it to another one of its namespace', async () => {
+  it('leaves the objects to another TargetSync of its namespace', async () => {
     const { removals, finalizer } = await pass({ target: { metadata }, others: ['other'] })
     expect([removals, finalizer]).toEqual([0, 'taken off'])
   })

@@ -5,6 +5,8 @@
 //   S1. An invalid or empty selector selects nothing.
 //   S2. Keys and values are valid labels, or nothing is selected: no text of the target can extend the selector.
 
+import { fieldsOf, listOf } from '../../kind/json-fields.ts'
+
 const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
 const LABEL_KEY = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
 
@@ -15,12 +17,12 @@ export function isLabelValue(text: unknown): text is string {
 /** The selector in text form; undefined when it selects nothing (S1, S2). */
 export function labelSelectorText(value: unknown): string | undefined {
   if (Array.isArray(value)) return labelSelectorText({ matchExpressions: value })
-  if (!isRecord(value)) return undefined
-  const { matchLabels, matchExpressions } = value
-  const isSelector = isRecord(matchLabels) || Array.isArray(matchExpressions)
-  const pairs = Object.entries(isSelector ? (isRecord(matchLabels) ? matchLabels : {}) : value).map(equals)
-  const expressions = isSelector && Array.isArray(matchExpressions) ? matchExpressions.map(expression) : []
-  const parts = [...pairs, ...expressions]
+  const fields = fieldsOf(value)
+  const { matchLabels, matchExpressions } = fields
+  const isLabelSelector = isRecord(matchLabels) || Array.isArray(matchExpressions)
+  const labels = isLabelSelector ? fieldsOf(matchLabels) : fields
+  const expressions = isLabelSelector ? listOf(matchExpressions) : []
+  const parts = [...Object.entries(labels).map(equals), ...expressions.map(expression)]
   return parts.length === 0 || parts.includes(undefined) ? undefined : parts.join(',')
 }
 
@@ -57,7 +59,7 @@ const OPERATORS: Readonly<Record<string, readonly [boolean, (key: string, values
 }
 
 function expression(given: unknown): string | undefined {
-  const { key, operator, values = [] } = isRecord(given) ? given : {}
+  const { key, operator, values = [] } = fieldsOf(given)
   if (typeof key !== 'string' || !LABEL_KEY.test(key) || typeof operator !== 'string') return undefined
   const [takesValues, written] = (Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined) ?? []
   if (written === undefined || !Array.isArray(values) || !values.every(isLabelValue)) return undefined

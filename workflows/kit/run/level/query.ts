@@ -208,7 +208,6 @@ export function isObjectName(text: string): boolean {
 
 // No template can produce this text.
 const IMPOSSIBLE = '\u0000'
-const NO_TEXT = IMPOSSIBLE
 const ALL = '*'
 const OWNED_BY_LABEL = { [OWNER_UID_LABEL]: '${target.metadata.uid}' }
 
@@ -250,7 +249,8 @@ function selectorAt(references: string | readonly string[], target: object): str
 function isAsked({ onlyIf = {} }: QueryData, target: object): boolean {
   return Object.entries(onlyIf).every(([at, texts]) => {
     const value = valueAt(target, referencePath(at)) ?? ''
-    return texts.includes(typeof value === 'string' ? value : typeof value === 'boolean' ? String(value) : NO_TEXT)
+    if (typeof value !== 'string' && typeof value !== 'boolean') return false
+    return texts.includes(String(value))
   })
 }
 

@@ -10,7 +10,7 @@ import { type Condition, type ConditionChange, setCondition } from '../condition
 import { CHANGED } from '../next-pass.ts'
 import type { JsonValue } from '../../kind/schema.ts'
 import { type ConditionEntry, removedEntry } from './status-patch.ts'
-import { lastAction, type LastAction } from '../../plan/combine.ts'
+import { lastAction, type LastAction } from '../../plan/step.ts'
 import { done, type Outcome } from '../../plan/outcome.ts'
 
 /** The required part of a pass; every `LevelPass` whose target has conditions fits. */

@@ -40,7 +40,8 @@ export function secretText(texts: TemplateStringsArray, ...values: readonly (str
   return new SecretValue(
     texts.flatMap((text, index) => {
       const value = values[index]
-      return [text, ...(value === undefined ? [] : typeof value === 'string' ? [value] : value[PARTS])]
+      if (value === undefined) return [text]
+      return [text, ...(typeof value === 'string' ? [value] : value[PARTS])]
     }),
   )
 }

@@ -25,10 +25,10 @@ export interface ActorRef {
   readonly target: SentTarget
 }
 
-export function actsOf(controller: LevelController, acting: ActorRef, along: PiggybackedEvents): LevelActs {
+export function actsOf(controller: LevelController, actor: ActorRef, piggybacked: PiggybackedEvents): LevelActs {
   const activities = shortActivities<LevelActivities>(LEVEL_SUMMARIES)
-  const { subject } = acting
-  const base = () => ({ ...acting, ...along.take() })
+  const { subject } = actor
+  const base = () => ({ ...actor, ...piggybacked.take() })
   const known = ({ apiVersion, kind, metadata }: ObservedObject): ObservedObject => {
     const { name, namespace, uid, resourceVersion } = metadata
     return { apiVersion, kind, metadata: { name, uid, resourceVersion, ...(namespace !== undefined && { namespace }) } }
@@ -70,12 +70,12 @@ export function actsOf(controller: LevelController, acting: ActorRef, along: Pig
     async event({ about, annotations: given, ...event }) {
       const { eventSource: source, settings } = controller
       const annotations = fitAnnotations(given)
-      const told = {
+      const recorded = {
         event: { ...event, ...(about && { about: known(about) }), ...(annotations && { annotations }) },
         ...(source !== undefined && { source }),
       }
-      if (settings?.events === 'along') along.add(told)
-      else await activities.eventLevel({ ...base(), ...told })
+      if (settings?.events === 'along') piggybacked.add(recorded)
+      else await activities.eventLevel({ ...base(), ...recorded })
     },
   }
 }
@@ -98,14 +98,14 @@ function checkedPlace(controller: LevelController, subject: Subject, object: Nam
   const namespace = resource.withoutNamespace === true ? '' : (object.metadata.namespace ?? home)
   const isTarget = kind === `${target.apiVersion}/${target.kind}` && object.metadata.name === subject.name
   if (isTarget && namespace === home) return { resource }
-  const verdict = checkWritePlace(writes, { kind, namespace, targetNamespace: home })
+  const check = checkWritePlace(writes, { kind, namespace, targetNamespace: home })
   const what = `${object.kind} ${placeText({ namespace, name: object.metadata.name })}`
-  if (verdict === 'undeclared')
+  if (check === 'undeclared')
     throw finalFailure(
       'UndeclaredWrite',
       `${what} is written; expected ${kind} in \`writes\` of controller ${controller.name}`,
     )
-  if (verdict === 'elsewhere')
+  if (check === 'elsewhere')
     throw finalFailure(
       'OtherNamespace',
       `${what} is written for ${subject.kind} ${placeText(subject)}; expected the same namespace, or this one in \`writes\` of controller ${controller.name}`,
@@ -160,14 +160,14 @@ export interface PiggybackedEvents {
 }
 
 export function createPiggybackedEvents(): PiggybackedEvents {
-  let noted: readonly LevelEvent[] = []
+  let pending: readonly LevelEvent[] = []
   return {
     add: (told) => {
-      noted = [...noted, told]
+      pending = [...pending, told]
     },
     take: () => {
-      const told = noted
-      noted = []
+      const told = pending
+      pending = []
       return told.length === 0 ? {} : { told }
     },
   }

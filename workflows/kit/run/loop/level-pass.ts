@@ -25,7 +25,7 @@ export interface ObservedPass {
   readonly subject: Subject
   readonly by: By
   readonly observed: Observed
-  readonly along: PiggybackedEvents
+  readonly piggybacked: PiggybackedEvents
   readonly latest: LatestTime
 }
 
@@ -33,22 +33,25 @@ export interface ObservedPass {
 export async function runLevelSteps(
   controller: LevelController,
   step: Step<AnyLevelPass>,
-  seen: ObservedPass,
+  observedPass: ObservedPass,
 ): Promise<Outcome> {
-  const pass = passOf(controller, seen)
+  const pass = passOf(controller, observedPass)
   const outcome = await runOnTemporal(step, pass, controller.hooks)
-  const written = await attempt(() => pass.save())
-  return 'outcome' in written ? joinOutcomes(outcome, written.outcome) : outcome
+  const saved = await attempt(() => pass.save())
+  return 'outcome' in saved ? joinOutcomes(outcome, saved.outcome) : outcome
 }
 
-function passOf(controller: LevelController, { subject, by, observed, along, latest }: ObservedPass): AnyLevelPass {
+function passOf(
+  controller: LevelController,
+  { subject, by, observed, piggybacked, latest }: ObservedPass,
+): AnyLevelPass {
   const { refreshLevel, writeLevelStatus } = shortActivities<LevelActivities>(LEVEL_SUMMARIES)
-  const acting = { by, subject, target: sentTarget(controller.target) }
-  const base = () => ({ ...acting, ...along.take() })
+  const actor = { by, subject, target: sentTarget(controller.target) }
+  const base = () => ({ ...actor, ...piggybacked.take() })
   const queries = queriesOf(controller)
   // Templates use the target as observed at the start of the pass.
-  const ground = { target: observed.target, settings: observed.wing }
-  const declared = { ...controller, writes: writesFor(controller.writes, ground) }
+  const templateValues = { target: observed.target, settings: observed.wing }
+  const declared = { ...controller, writes: writesFor(controller.writes, templateValues) }
   const state = stateOf(controller, observed)
   const status: AnyLevelPass['status'] = {}
   let current: JsonObject = observed.target
@@ -57,7 +60,7 @@ function passOf(controller: LevelController, { subject, by, observed, along, lat
     by,
     state,
     status,
-    act: actsOf(declared, acting, along),
+    act: actsOf(declared, actor, piggybacked),
     call: (activities) => ownCalls(controller, subject, activities),
     now: runTime(),
     latest: timeAt(latest.atMs),
@@ -68,13 +71,13 @@ function passOf(controller: LevelController, { subject, by, observed, along, lat
     },
     async save() {
       if (observed.isGone === true) return
-      const news = statusPatch(status, current['status'])
-      if (news === undefined) return
+      const patch = statusPatch(status, current['status'])
+      if (patch === undefined) return
       const version = current.metadata.resourceVersion
-      const written = await writeLevelStatus({ ...base(), version, ...news })
+      const saved = await writeLevelStatus({ ...base(), version, ...patch })
       // P1
-      const metadata = { ...current.metadata, resourceVersion: written ?? version }
-      current = { ...current, metadata, status: applyStatusPatch(current['status'], news) }
+      const metadata = { ...current.metadata, resourceVersion: saved ?? version }
+      current = { ...current, metadata, status: applyStatusPatch(current['status'], patch) }
     },
     async refresh(name, narrowed) {
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined

@@ -116,10 +116,10 @@ export function createWakes(): Wakes {
 export async function loop<Report extends PassReport>(
   input: JobInput,
   wakes: Wakes,
-  course: LoopStrategy<Report>,
+  strategy: LoopStrategy<Report>,
 ): Promise<RunResult> {
   try {
-    return await runPasses(input, wakes, course)
+    return await runPasses(input, wakes, strategy)
   } catch (error) {
     reportBug(input, error)
     throw error
@@ -138,13 +138,13 @@ function reportBug({ subject, jobID }: JobInput, error: unknown): void {
 async function runPasses<Report extends PassReport>(
   input: JobInput,
   wakes: Wakes,
-  course: LoopStrategy<Report>,
+  strategy: LoopStrategy<Report>,
 ): Promise<RunResult> {
-  const mayEnd = () => course.endsWithPendingWake || !wakes.isWoken()
+  const mayEnd = () => strategy.endsWithPendingWake || !wakes.isWoken()
   let attempts = 0
-  const tellOnce = once(() => {
+  const setAttributesOnce = once(() => {
     if (wakes.isWoken()) return false
-    upsertRunAttributes(course.searchAttributes?.() ?? [])
+    upsertRunAttributes(strategy.searchAttributes?.() ?? [])
     return true
   })
   setHandler(wakeSignal, ({ seq }) => {
@@ -154,23 +154,23 @@ async function runPasses<Report extends PassReport>(
   for (let pass = 1; ; pass++) {
     const { workflowId, runId, firstExecutionRunId } = workflowInfo()
     const by = { workflowID: workflowId, runID: runId, pass }
-    const isOutside = await waitForPass(by, wakes, course)
-    const report = await course.runPass(by)
+    const isOutside = await waitForPass(by, wakes, strategy)
+    const report = await strategy.runPass(by)
     attempts = attemptsAfter(report.outcome, attempts)
-    const { result, isClosed } = await course.settle(by, report, nextPass(report.outcome, attempts, isOutside))
+    const { result, isClosed } = await strategy.settle(by, report, nextPass(report.outcome, attempts, isOutside))
     if (result !== undefined && mayEnd()) {
-      if (!isClosed) await course.close(by, result, firstExecutionRunId)
+      if (!isClosed) await strategy.close(by, result, firstExecutionRunId)
       // A wake that arrived while the row was being closed has been signalled (L2).
       if (mayEnd()) {
-        upsertRunAttributes(course.searchAttributes?.() ?? [], result)
-        return completeOrFail(result, course.failure?.(result))
+        upsertRunAttributes(strategy.searchAttributes?.() ?? [], result)
+        return completeOrFail(result, strategy.failure?.(result))
       }
     }
-    if (result === undefined) tellOnce()
+    if (result === undefined) setAttributesOnce()
     // Also with a pending wake: the new run starts with a pass (L2).
     if (workflowInfo().continueAsNewSuggested) {
-      course.beforeContinueAsNew?.()
-      await continueAsNew<(input: JobInput) => Promise<RunResult>>(nextInput(input, course))
+      strategy.beforeContinueAsNew?.()
+      await continueAsNew<(input: JobInput) => Promise<RunResult>>(nextInput(input, strategy))
     }
   }
 }
@@ -179,24 +179,21 @@ async function runPasses<Report extends PassReport>(
 async function waitForPass(
   by: By,
   wakes: Wakes,
-  course: Pick<LoopStrategy<PassReport>, 'acquirePermit'>,
+  strategy: Pick<LoopStrategy<PassReport>, 'acquirePermit'>,
 ): Promise<boolean> {
   let isOutside = false
   do {
     await condition(wakes.isWoken)
     isOutside = wakes.takeWake() || isOutside
-  } while (course.acquirePermit !== undefined && !(await course.acquirePermit(by)))
+  } while (strategy.acquirePermit !== undefined && !(await strategy.acquirePermit(by)))
   witness()?.passBegins(by, isOutside)
   return isOutside
 }
 
 /** Without the idle object: the job has started. */
-function nextInput(
-  input: JobInput,
-  { carriedInput: carried }: Pick<LoopStrategy<PassReport>, 'carriedInput'>,
-): JobInput {
-  const { asked, ...others } = input
-  return { ...(asked === undefined ? input : others), ...carried?.() }
+function nextInput(input: JobInput, { carriedInput }: Pick<LoopStrategy<PassReport>, 'carriedInput'>): JobInput {
+  const { asked, ...withoutAsked } = input
+  return { ...(asked === undefined ? input : withoutAsked), ...carriedInput?.() }
 }
 
 /** Calls the function until it returns true. */
@@ -211,10 +208,10 @@ function once(act: () => boolean): () => void {
 function completeOrFail(result: RunResult, failure: RunFailure | undefined): RunResult {
   if (failure === undefined) return result
   const { reason: type, message } = failure
-  const ended = ApplicationFailure.create({ type, message, nonRetryable: true, category: 'BENIGN' })
+  const failed = ApplicationFailure.create({ type, message, nonRetryable: true, category: 'BENIGN' })
   // The stack would only show this line.
-  ended.stack = ''
-  throw ended
+  failed.stack = ''
+  throw failed
 }
 
 const OUTCOME = { name: 'PawlOutcome', type: 'KEYWORD' } as const

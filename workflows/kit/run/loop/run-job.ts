@@ -92,14 +92,14 @@ export async function runJob<State extends JobState, Act>(
     const change = result === 'Deleted' ? undefined : statusChange(pass, controller.plan.finalPhases)
     return { outcome, result, change, hosted: pass.hosted, applySettled: (target) => root.applySettled(target) }
   }
-  const leave = () => works().forEach((work) => work.stop())
+  const stopWork = () => works().forEach((work) => work.stop())
   const failed = failedPhases(controller.plan)
   const failure = (result: RunResult) => runFailureOf(failed, result, input.jobID, root.state?.target)
-  const found = () => hosts.flatMap((host) => host.searchAttributes())
+  const searchAttributes = () => hosts.flatMap((host) => host.searchAttributes())
   return await loop(
     input,
     wakes,
-    jobStrategy(input, wakes, { runPass: runOnce, beforeContinueAsNew: leave, failure, searchAttributes: found }),
+    jobStrategy(input, wakes, { runPass: runOnce, beforeContinueAsNew: stopWork, failure, searchAttributes }),
   )
 }
 
@@ -232,6 +232,10 @@ export async function runSteps<State, Act>(
   }
   const last = () => (latest === undefined ? undefined : shown(latest.state))
   const failure = (result: RunResult) => runFailureOf(controller.failedPhases, result, jobID, last())
-  const leave = () => background.stop()
-  return await loop(input, wakes, jobStrategy(input, wakes, { runPass: runOnce, beforeContinueAsNew: leave, failure }))
+  const stopWork = () => background.stop()
+  return await loop(
+    input,
+    wakes,
+    jobStrategy(input, wakes, { runPass: runOnce, beforeContinueAsNew: stopWork, failure }),
+  )
 }

@@ -27,7 +27,7 @@ import { runTime } from './deadlines.ts'
 import { attempt, endlesslyRetriedActivities, shortActivities, showDetails } from './temporal.ts'
 
 /** The limit of passes in a row with a delay below `CALM_MS` (V5). */
-const MOST_HURRIED = 20
+const MAX_IMMEDIATE_PASSES = 20
 
 /** The plan is `done`. */
 const CONVERGED = 'Converged'
@@ -48,9 +48,9 @@ function levelStrategy(
   const { takeTurn, settleLevel, endLevel } = endlesslyRetriedActivities<LevelJournal>(LEVEL_SUMMARIES)
   const { settings } = controller
   const target = sentTarget(controller.target)
-  const along = createPiggybackedEvents()
+  const piggybacked = createPiggybackedEvents()
   const time = createTimeTracker(before)
-  let hurried = 0
+  let immediatePasses = 0
   return {
     // V6
     ...(settings?.passes !== undefined && {
@@ -61,19 +61,19 @@ function levelStrategy(
       },
     }),
     async runPass(by) {
-      const report = await runPass(controller, { subject, by, along, time })
+      const report = await runPass(controller, { subject, by, piggybacked, time })
       showDetails(details(report))
       return report
     },
     async settle(by, { result }, next) {
       if (result !== undefined) return { result, isClosed: false }
-      hurried = isImmediate(next) ? hurried + 1 : 0
-      const againMs = hurried > MOST_HURRIED ? CALM_MS : next.againMs
-      await settleLevel({ by, subject, target, ...along.take(), ...next, againMs })
+      immediatePasses = isImmediate(next) ? immediatePasses + 1 : 0
+      const againMs = immediatePasses > MAX_IMMEDIATE_PASSES ? CALM_MS : next.againMs
+      await settleLevel({ by, subject, target, ...piggybacked.take(), ...next, againMs })
       return { result, isClosed: false }
     },
     close: async (by, outcome, firstRunID) =>
-      await endLevel({ by, firstRunID, subject, target, ...along.take(), cause, outcome }),
+      await endLevel({ by, firstRunID, subject, target, ...piggybacked.take(), cause, outcome }),
     carriedInput: () => time.carried(),
     // V3
     endsWithPendingWake: false,
@@ -95,63 +95,63 @@ function createTimeTracker(before: LatestTime | undefined): TimeTracker {
   }
 }
 
-interface Passing extends Pick<ObservedPass, 'subject' | 'by' | 'along'> {
+interface PassContext extends Pick<ObservedPass, 'subject' | 'by' | 'piggybacked'> {
   readonly time: TimeTracker
 }
 
-async function runPass(controller: LevelController, { time, ...passing }: Passing): Promise<PassReport> {
-  const { subject, by } = passing
+async function runPass(controller: LevelController, { time, ...context }: PassContext): Promise<PassReport> {
+  const { subject, by } = context
   const base = { by, subject, target: sentTarget(controller.target) }
   const { observeLevel } = shortActivities<LevelActivities>(LEVEL_SUMMARIES)
   const evenGone = controller.onGone !== undefined && ({ evenGone: true } as const)
-  const looked = await attempt(() => observeLevel({ ...base, queries: queriesOf(controller), ...evenGone }))
-  if ('outcome' in looked) return { outcome: looked.outcome, result: undefined }
-  return looked.value === undefined
+  const observed = await attempt(() => observeLevel({ ...base, queries: queriesOf(controller), ...evenGone }))
+  if ('outcome' in observed) return { outcome: observed.outcome, result: undefined }
+  return observed.value === undefined
     ? GONE
-    : await runByDeletionState(controller, { ...passing, observed: looked.value, latest: time.see(looked.value) })
+    : await runByDeletionState(controller, { ...context, observed: observed.value, latest: time.see(observed.value) })
 }
 
-async function runByDeletionState(controller: LevelController, seen: ObservedPass): Promise<PassReport> {
-  const { target, isGone = false } = seen.observed
+async function runByDeletionState(controller: LevelController, pass: ObservedPass): Promise<PassReport> {
+  const { target, isGone = false } = pass.observed
   const { deletionTimestamp, finalizers = [] } = target.metadata
-  const isHeld = controller.finalizer !== undefined && finalizers.includes(controller.finalizer)
-  if (isGone || (deletionTimestamp !== undefined && !isHeld)) return await runAfterDeletion(controller, seen)
-  if (deletionTimestamp !== undefined) return await runDeletion(controller, seen)
-  if (isHeld || controller.finalizer === undefined) return await runPlan(controller, seen)
+  const hasFinalizer = controller.finalizer !== undefined && finalizers.includes(controller.finalizer)
+  if (isGone || (deletionTimestamp !== undefined && !hasFinalizer)) return await runAfterDeletion(controller, pass)
+  if (deletionTimestamp !== undefined) return await runDeletion(controller, pass)
+  if (hasFinalizer || controller.finalizer === undefined) return await runPlan(controller, pass)
   // V4
-  const held = await changeFinalizer(controller, seen, true)
-  if ('outcome' in held) return { outcome: held.outcome, result: undefined }
-  if (held.value === undefined) return GONE
-  return await runPlan(controller, { ...seen, observed: { ...seen.observed, target: held.value } })
+  const withFinalizer = await changeFinalizer(controller, pass, true)
+  if ('outcome' in withFinalizer) return { outcome: withFinalizer.outcome, result: undefined }
+  if (withFinalizer.value === undefined) return GONE
+  return await runPlan(controller, { ...pass, observed: { ...pass.observed, target: withFinalizer.value } })
 }
 
 const GONE: PassReport = { outcome: done, result: DELETED }
 
-async function runPlan(controller: LevelController, seen: ObservedPass): Promise<PassReport> {
-  const outcome = await runLevelSteps(controller, controller.plan, seen)
+async function runPlan(controller: LevelController, pass: ObservedPass): Promise<PassReport> {
+  const outcome = await runLevelSteps(controller, controller.plan, pass)
   return { outcome, result: isDone(outcome) ? CONVERGED : undefined }
 }
 
-async function runDeletion(controller: LevelController, seen: ObservedPass): Promise<PassReport> {
-  const outcome = await runLevelSteps(controller, controller.onDelete ?? nop, seen)
+async function runDeletion(controller: LevelController, pass: ObservedPass): Promise<PassReport> {
+  const outcome = await runLevelSteps(controller, controller.onDelete ?? nop, pass)
   if (!isDone(outcome)) return { outcome, result: undefined }
-  const released = await changeFinalizer(controller, seen, false)
+  const released = await changeFinalizer(controller, pass, false)
   return 'outcome' in released ? { outcome: released.outcome, result: undefined } : GONE
 }
 
-async function runAfterDeletion(controller: LevelController, seen: ObservedPass): Promise<PassReport> {
+async function runAfterDeletion(controller: LevelController, pass: ObservedPass): Promise<PassReport> {
   // Hooks might read fields that are no longer known.
-  const outcome = await runLevelSteps({ ...controller, hooks: undefined }, controller.onGone ?? nop, seen)
+  const outcome = await runLevelSteps({ ...controller, hooks: undefined }, controller.onGone ?? nop, pass)
   return isDone(outcome) ? GONE : { outcome, result: undefined }
 }
 
-async function changeFinalizer(controller: LevelController, seen: ObservedPass, guarded: boolean) {
+async function changeFinalizer(controller: LevelController, pass: ObservedPass, guarded: boolean) {
   const { finalizer = '' } = controller
   const target = sentTarget(controller.target)
   const { finalizeLevel } = shortActivities<LevelActivities>(LEVEL_SUMMARIES)
-  const { by, subject, along } = seen
-  const version = seen.observed.target.metadata.resourceVersion
-  return await attempt(() => finalizeLevel({ by, subject, target, ...along.take(), version, finalizer, guarded }))
+  const { by, subject, piggybacked } = pass
+  const version = pass.observed.target.metadata.resourceVersion
+  return await attempt(() => finalizeLevel({ by, subject, target, ...piggybacked.take(), version, finalizer, guarded }))
 }
 
 /** Also after final faults and after conflicts: only a back-off delays by itself. */

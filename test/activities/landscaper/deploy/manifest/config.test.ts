@@ -77,7 +77,7 @@ describe('the configuration of a manifest item', () => {
     ])
   })
 
-  it('does not take a kind for a list because of its name', () => {
+  it('does not treat a kind as a list because of its name', () => {
     const allowList = { apiVersion: 'a.io/v1', kind: 'AllowList', metadata: { name: 'x' }, spec: { items: [] } }
     expect(read(entry(allowList)).manifests[0]?.object.kind).toBe('AllowList')
   })
@@ -218,7 +218,7 @@ describe('the configuration of a manifest item', () => {
     expect(isFinal).toBe(true)
   })
 
-  it('is refused with all mistakes at once, but no endless list of them', () => {
+  it('is rejected with all mistakes in one error, up to a limit', () => {
     const two = problem(config({ updateStrategy: 'canary', manifests: [{ manifest: 7, policy: 'canary' }] })).message
     expect(two.split('; also ')).toHaveLength(3)
     const many = problem(config({ manifests: Array.from({ length: 50 }, () => 'canary') })).message
@@ -227,7 +227,7 @@ describe('the configuration of a manifest item', () => {
     expect(two + many).not.toContain('canary')
   })
 
-  it('has the same description of an object twice as once', () => {
+  it('with two equal manifests of an object has one', () => {
     expect(
       read(config({ manifests: [{ manifest: configMap('a') }, { manifest: configMap('a') }] })).manifests,
     ).toHaveLength(1)

@@ -87,7 +87,7 @@ describe('a group that deletes all of a kind', () => {
     },
   )
 
-  it('gives a list without end up', async () => {
+  it('fails on a list without end', async () => {
     server.serve(() => ({ body: { items: [], metadata: { continue: 'more' } } }))
     expect(await uninstall()).toMatchObject({
       result: 'failed',
@@ -97,8 +97,8 @@ describe('a group that deletes all of a kind', () => {
   })
 })
 
-describe('discovery that tells nothing', () => {
-  it('does not make of what is there what is gone', async () => {
+describe('an invalid discovery answer', () => {
+  it('does not make existing objects count as deleted', async () => {
     server.answer = () => ({ body: {} })
     expect(await outcome(takeStep(deployer, 'uninstall', await work({}, [remembered('a')])))).toMatchObject(BROKEN)
     server.answer = (request) => (request === 'GET /api/v1' ? { status: 404, body: {} } : { body: {} })
@@ -113,7 +113,7 @@ describe('discovery that tells nothing', () => {
 })
 
 describe('failures of many objects', () => {
-  it('are told in the order of the configuration, whoever answers first', async () => {
+  it('are reported in the order of the configuration, in whatever order the server answers', async () => {
     let asked = 0
     server.serve(() => ({ status: asked++ % 2 === 0 ? 403 : 500, body: { reason: 'R', message: 'no' } }))
     const manifests = Array.from({ length: 9 }, (_, index) => manifest(configMap(`m${index}`)))
@@ -132,7 +132,7 @@ describe('failures of many objects', () => {
     expect(applied.problems.map(({ object }) => object)).toEqual(names.map((name) => `ConfigMap n/${name}`))
   })
 
-  it('are told in a bearable length', async () => {
+  it('are reported in a message of limited length', async () => {
     const message = '"x" y '.repeat(200_000)
     server.serve(() => ({ status: 403, body: { reason: 'Forbidden', message } }))
     const entries = Array.from({ length: 50 }, (_, index) => ({ manifest: configMap(`m${index}`) }))
@@ -141,7 +141,7 @@ describe('failures of many objects', () => {
     expect(told).toMatch(/and 40 more objects$/)
   })
 
-  it('that a held object causes are too', async () => {
+  it('include those caused by a kept object', async () => {
     const finalizers = Array.from({ length: 10_000 }, (_, index) => `example.org/finalizer-${index}`)
     const held = { ...good, metadata: { ...good.metadata, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers } }
     server.serve(() => ({ body: held }))
@@ -154,7 +154,7 @@ describe('failures of many objects', () => {
 describe('a configuration that is nested thousands of levels deep', () => {
   const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`) as object
 
-  it('is refused, wherever it is deep, and the place is told', () => {
+  it('is rejected at any place, and the message names the place', () => {
     const entries = [
       { manifest: configMap('a') },
       { manifest: { ...configMap('b'), spec: deep } },

@@ -30,8 +30,8 @@ const remembered = (name: string, more: object = {}) => ({
   resource: { apiVersion: 'v1', kind: 'ConfigMap', name, namespace: 'n', uid: `uid-${name}`, ...more },
 })
 
-describe('the intent of an item', () => {
-  it('names every object of the configuration, those of lists too, with what takes them away, on the Target', () => {
+describe('the provider status that an item writes before it applies objects', () => {
+  it('names every object of the configuration, those of lists too, with the options of its removal and the Target', () => {
     const list = { apiVersion: 'v1', kind: 'List', items: [configMap('b'), configMap('c')] }
     const patchBeforeDelete = { data: { x: 'y' } }
     const intended = intend([
@@ -44,14 +44,14 @@ describe('the intent of an item', () => {
     expect(readManaged(intended)[0]).toMatchObject({ policy: 'keep', patchBeforeDelete })
   })
 
-  it('forgets nothing, and is nothing when all is remembered', () => {
+  it('keeps all objects, and is not written if it has them all', () => {
     const old = status([remembered('old'), remembered('a')])
     expect(namesOf(intend([configMap('a'), configMap('new')], old))).toEqual(['n/old/uid-old', 'n/a/uid-a', 'n/new/'])
     expect(intend([configMap('a')], old)).toBeUndefined()
     expect(intend([])).toBeUndefined()
   })
 
-  it('is written once: what it named is remembered, also where the cluster has put it in no namespace', () => {
+  it('is written once, also if the cluster serves an object without namespace', () => {
     const first = intend([ROLE])
     expect(namesOf(first)).toEqual(['n/r/'])
     expect(intend([ROLE], { providerStatus: first })).toBeUndefined()
@@ -67,8 +67,8 @@ describe('the intent of an item', () => {
   })
 })
 
-describe('a look after a crash between intent and first request', () => {
-  it('sends what was only intended', async () => {
+describe('an attempt after a crash between the provider status and the first request', () => {
+  it('sends the named objects', async () => {
     const requests: string[] = []
     const served: ServedKind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
     const request = <T>(method: string, path: string, options?: { body?: unknown }): Promise<T> => {

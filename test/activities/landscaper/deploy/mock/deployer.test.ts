@@ -15,7 +15,7 @@ const answerTo = (config: object) => {
   return deployer.answer(item, deployer.parse(item))
 }
 
-describe('what the mock deployer makes of an item', () => {
+describe('the result of a mock item', () => {
   it.each([
     ['nothing', {}, { phase: 'Succeeded' }],
     ['a phase to wait in', { initialPhase: 'Init' }, { phase: 'Init' }],

@@ -10,7 +10,7 @@ const read = (config: unknown) =>
   readMockConfig(storedAs(deployItemKind, { metadata: { name: 'item' }, spec: { config } }))
 
 describe('the configuration of a mock item', () => {
-  it('is read as it is', () => {
+  it('is read unchanged', () => {
     const config = {
       ...HEAD,
       phase: 'Failed',

@@ -44,24 +44,24 @@ const refusal = (status: number) => {
 }
 
 describe('an object that differs from the manifest that was sent', () => {
-  it('is not written when admission makes the same of the manifest again', async () => {
+  it('is not written if admission stores the manifest in the same way again', async () => {
     const mutated = { a: 'as the webhook wants it' }
     const requests = await applied({ sent: { a: '1' }, data: mutated }, () => ({ data: mutated }))
     expect(requests.map(({ dryRun }) => dryRun)).toEqual([true])
   })
 
-  it('is written once the server would make something else of the manifest', async () => {
+  it('is written if the server would store the manifest differently', async () => {
     const requests = await applied({ sent: { a: '1' }, data: { a: '2' } }, () => ({}))
     expect(requests.map(({ dryRun }) => dryRun)).toEqual([true, false])
     expect(requests[1]?.body['data']).toEqual({ a: '1' })
   })
 
-  it('is written when a webhook takes no dry runs', async () => {
+  it('is written if a webhook does not support dry runs', async () => {
     const requests = await applied({ sent: { a: '' }, data: {} }, ({ dryRun }) => (dryRun ? refusal(400) : {}))
     expect(requests.map(({ dryRun }) => dryRun)).toEqual([true, false])
   })
 
-  it('is written without the fields of others when the server refuses it with them', async () => {
+  it('is written without the fields of others if the server rejects them', async () => {
     const state = { sent: { a: '1' }, data: { a: '2', b: 'theirs' }, others: { 'f:b': {} } }
     const requests = await applied(state, ({ body }) => ('b' in (body['data'] as object) ? refusal(422) : {}))
     expect(requests.map(({ body, dryRun }) => [dryRun, body['data']])).toEqual([
@@ -71,7 +71,7 @@ describe('an object that differs from the manifest that was sent', () => {
     ])
   })
 
-  it('is reported when the server refuses it for another reason', async () => {
+  it('is reported if the server rejects it for another reason', async () => {
     await expect(applied({ sent: { a: '1' }, data: { a: '2' } }, () => refusal(403))).rejects.toThrow('no')
   })
 })

@@ -21,7 +21,7 @@ const annotationsOf = (change: ReturnType<typeof update>) =>
   (change?.body['metadata'] as { annotations?: Fields } | undefined)?.annotations
 
 describe('an object that is created', () => {
-  it('carries label, hash and the annotations for its creation', () => {
+  it('has the label, the hash and the annotations for its creation', () => {
     const { metadata } = creation(
       manifest(configMap('a'), { annotateBeforeCreate: { born: 'yes' } }),
       marks(),
@@ -35,7 +35,7 @@ describe('an object that is created', () => {
 })
 
 describe('the label of an item', () => {
-  it('is its name, or for a name that is too long its beginning and a hash', () => {
+  it('is its name, or for a long name its beginning and a hash', () => {
     expect(itemLabel('a'.repeat(63))).toBe('a'.repeat(63))
     const long = [itemLabel('a'.repeat(64)), itemLabel('a'.repeat(65))]
     expect(new Set(long).size).toBe(2)
@@ -43,7 +43,7 @@ describe('the label of an item', () => {
   })
 })
 
-describe('a binding to which somebody has added a subject', () => {
+describe('a binding to which a user has added a subject', () => {
   const alice = { kind: 'User', name: 'alice', apiGroup: 'rbac.authorization.k8s.io' }
   const binding = {
     apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -65,7 +65,7 @@ describe('a binding to which somebody has added a subject', () => {
 })
 
 describe.each(['update', 'patch', 'merge', 'mergeOverwrite'] as const)('strategy %s', (strategy) => {
-  it('writes nothing when nothing differs, whatever others have added', () => {
+  it('writes nothing without a difference, whatever others have added', () => {
     const live = stored(configMap('a'), {}, strategy)
     const grown = {
       ...live,
@@ -92,18 +92,18 @@ describe.each(['update', 'patch', 'merge', 'mergeOverwrite'] as const)('strategy
 })
 
 describe('strategy update', () => {
-  it('removes what the manifest no longer says', () => {
+  it('removes fields that the manifest no longer has', () => {
     const change = update(stored(configMap('a', { a: '1', b: '2' })), manifest(configMap('a', { a: '1' })), marks())
     expect(change).toMatchObject({ verb: 'PUT', body: { data: { a: '1' } } })
     expect(change?.body['data']).toEqual({ a: '1' })
   })
 
-  it('repairs what somebody else has changed', () => {
+  it('restores fields that another client has changed', () => {
     const live = { ...stored(configMap('a')), data: { a: 'drifted' } }
     expect(update(live, manifest(configMap('a')), marks())?.body['data']).toEqual({ a: '1' })
   })
 
-  it('replaces an object that was applied by something else', () => {
+  it('replaces an object that another tool applied', () => {
     const live: KubeObject = {
       ...configMap('a', { a: '1', b: '2' }),
       metadata: { name: 'a', namespace: 'n', uid: 'u', resourceVersion: '5' },
@@ -126,7 +126,7 @@ describe('strategy update', () => {
     expect(annotationsOf(change)).toEqual({ born: 'changed', [OWNERSHIP_LABELS.hash]: expect.any(String) as string })
   })
 
-  it('counts what patchAfterDeployment has made of an object as applied', () => {
+  it('accepts the result of patchAfterDeployment as applied', () => {
     const around = { patchAfterDeployment: { data: { a: 'patched', c: 'new' } } }
     const live = { ...stored(configMap('a'), around), data: { a: 'patched', c: 'new' } }
     expect(update(live, manifest(configMap('a'), around), marks())).toBeUndefined()
@@ -256,7 +256,7 @@ describe('an object that Landscaper has applied', () => {
 })
 
 describe('the rules of an aggregated role', () => {
-  it('stay as the controller has gathered them where the manifest has none', () => {
+  it('stay as the controller has aggregated them if the manifest has none', () => {
     const role = {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',
@@ -271,7 +271,7 @@ describe('the rules of an aggregated role', () => {
 })
 
 describe('strategy patch', () => {
-  it('sends the difference, nulls for what goes, and nothing of the server’s own', () => {
+  it('sends the difference, with null for removed fields, and without fields of the server', () => {
     const before = stored(configMap('a', { a: '1', b: '2' }), {}, 'patch')
     const live = {
       ...before,
@@ -294,7 +294,7 @@ describe('strategy patch', () => {
 })
 
 describe('strategy merge', () => {
-  it('adds what is missing and changes nothing that is there', () => {
+  it('adds missing fields and changes no existing ones', () => {
     const live = stored(configMap('a', { a: 'live', empty: '' }), {}, 'merge')
     const change = update(live, manifest(configMap('a', { a: 'wanted', b: 'new', empty: 'filled' })), marks('merge'))
     expect(change?.body['data']).toEqual({ a: 'live', b: 'new', empty: 'filled' })
@@ -303,13 +303,13 @@ describe('strategy merge', () => {
 })
 
 describe('strategy mergeOverwrite', () => {
-  it('changes and adds, and leaves the rest', () => {
+  it('changes and adds fields, and leaves the others', () => {
     const live = stored(configMap('a', { a: 'live', extra: 'x' }), {}, 'mergeOverwrite')
     const change = update(live, manifest(configMap('a', { a: 'wanted', b: 'new' })), marks('mergeOverwrite'))
     expect(change?.body['data']).toEqual({ a: 'wanted', b: 'new', extra: 'x' })
   })
 
-  it('replaces a list as a whole when the manifest drops an element', () => {
+  it('replaces a list as a whole if the manifest removes an element', () => {
     const kind = (names: readonly string[]) => ({
       apiVersion: 'a.io/v1',
       kind: 'Thing',

@@ -47,7 +47,7 @@ describe('deletion groups', () => {
     ])
   })
 
-  it('may be none on purpose', () => {
+  it('may be none', () => {
     expect(sorted(groups(predefined('empty')))).toEqual([[]])
   })
 
@@ -55,7 +55,7 @@ describe('deletion groups', () => {
     expect(sorted(groups(custom({ resources: [{ apiVersion: 'v1', kind }] })))).toEqual([['a']])
   })
 
-  it('know the plural that the cluster serves, and guess that of a kind which is gone', () => {
+  it('know the plural that the cluster serves, and guess it for a kind that is no longer served', () => {
     const ofPolicies = groups(custom({ resources: [{ apiVersion: POLICY.apiVersion, kind: 'networkpolicies' }] }))
     expect(sorted(ofPolicies)).toEqual([['p']])
     expect(sorted(ofPolicies, 'netpols')).toEqual([[]])
@@ -73,7 +73,7 @@ describe('deletion groups', () => {
     expect(sorted(groups(custom({ resources: [types] })))).toEqual([names])
   })
 
-  it('that delete everything on another target take nothing of this one', () => {
+  it('that delete everything on another target contain no object of this one', () => {
     const all = { resources: [{ apiVersion: 'v1', kind: 'ConfigMap' }], deleteAllResources: true }
     expect(sorted(groups(custom({ ...all, targetName: 'other' }), custom(all)))).toEqual([[], ['a']])
   })

@@ -20,7 +20,7 @@ describe('exports of a configuration', () => {
     }
   })
 
-  it('are read as they are', () => {
+  it('are read unchanged', () => {
     const mistakes: string[] = []
     const fromObjectRef = { apiVersion: 'v1', kind: 'Secret', jsonPath: '.ref' }
     const config = readExportsConfig(one({ targetName: 't', fromObjectRef, timeout: '1m' }), 'exports', {
@@ -39,7 +39,7 @@ describe('exports of a configuration', () => {
     ])
   })
 
-  it('need no resource where there are values of a chart', () => {
+  it('need no resource if a chart has values', () => {
     expect(mistakesOf(one({ fromResource: undefined }), true)).toEqual([])
     const fromObjectRef = { apiVersion: 'v1', kind: 'Secret', jsonPath: '.ref' }
     expect(mistakesOf(one({ fromResource: undefined, fromObjectRef }), true)).toEqual([

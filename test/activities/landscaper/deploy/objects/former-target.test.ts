@@ -101,13 +101,13 @@ describe('an item with another Target', () => {
     expect(remembered()).toMatchObject({ target: { name: 'here' }, managedResources: ['a', 'b'] })
   })
 
-  it('is taken off the former one, then sent to the new one', async () => {
+  it('is removed from the former Target, then applied to the new one', async () => {
     expect(await step('install', 'there', ['b', 'c'])).toMatchObject({ result: 'done' })
     expect([here.names, there.names]).toEqual([[], ['b', 'c']])
     expect(remembered()).toMatchObject({ target: { name: 'there' }, managedResources: ['b', 'c'] })
   })
 
-  it('is sent nowhere before it is gone from the former one', async () => {
+  it('is not applied before its removal from the former Target has ended', async () => {
     const held = here.api.objects.get(`${PATH}/a`)
     here.api.put(`${PATH}/a`, {
       ...held,
@@ -126,12 +126,12 @@ describe('an item with another Target', () => {
     expect([here.names, there.names]).toEqual([[], ['b']])
   })
 
-  it('is taken off the former one when it is uninstalled before it has moved', async () => {
+  it('is removed from the former Target if it is uninstalled before it has moved', async () => {
     expect(await step('uninstall', 'there', ['a', 'b'])).toEqual({ result: 'done' })
     expect(here.names).toEqual([])
   })
 
-  it('keeps its objects where the other Target leads to the same cluster', async () => {
+  it('keeps its objects if the other Target has the same server', async () => {
     here.api.requests.length = 0
     expect(await step('install', 'also-here', ['a', 'b'])).toMatchObject({ result: 'done' })
     expect(here.api.requests.filter((request) => !request.startsWith('GET'))).toEqual([])

@@ -26,7 +26,7 @@ const OBJECT = {
 
 const find = (path: string) => compileJsonPath(path).valuesIn(OBJECT)
 
-describe('a path as kubectl writes it', () => {
+describe('a path in the syntax of kubectl', () => {
   it.each<[string, unknown[]]>([
     ['status.phase', ['Running']],
     ['.status.phase', ['Running']],
@@ -79,7 +79,7 @@ describe('a path as kubectl writes it', () => {
   })
 })
 
-describe('a path that is none', () => {
+describe('an invalid path', () => {
   it.each([
     '',
     '{.status}',
@@ -97,7 +97,7 @@ describe('a path that is none', () => {
     expect(() => compileJsonPath(path)).toThrow(JsonPathError)
   })
 
-  it('is not quoted, and an example tells what is expected', () => {
+  it('is not quoted, and the message has an example', () => {
     expect(() => compileJsonPath('.canary[')).toThrow(/^not a JSON path; expected one such as \.status\.phase or /)
   })
 
@@ -116,7 +116,7 @@ describe('a path that is none', () => {
     expect(() => compileJsonPath(path)).toThrow(expected)
   })
 
-  it('is refused as such whatever it is', () => {
+  it('is rejected as invalid in every case', () => {
     const pieces = fc.constantFrom(
       '.',
       '..',
@@ -154,19 +154,19 @@ describe('a path that is none', () => {
   })
 })
 
-describe('an object that is hostile', () => {
-  it('ends a look when it is nested too deeply', () => {
+describe('a hostile object', () => {
+  it('ends an evaluation if it is nested too deeply', () => {
     let deep: unknown = 1
     for (let depth = 0; depth < 5000; depth += 1) deep = { a: deep }
     expect(() => compileJsonPath('..a').valuesIn(deep)).toThrow('nested too deeply')
   })
 
-  it('ends a look that finds too many values', () => {
+  it('ends an evaluation with too many values', () => {
     const path = compileJsonPath('.[*]')
     expect(() => path.valuesIn(Array.from({ length: 20_000 }, () => 1))).toThrow('more than 10000 values')
   })
 
-  it('costs a look linear time', () => {
+  it('costs linear time', () => {
     const wide = Array.from({ length: 100_000 }, (_, index) => ({ a: { b: index } }))
     const look = () => compileJsonPath('..[?(@.b==99999)].b').valuesIn(wide)
     expect(expectCpuBelow(5000, look)).toEqual([99_999])

@@ -19,7 +19,7 @@ const managed = (name: string, more: object = {}, policy: ManagedResource['polic
 })
 
 describe('the managed resources of a status', () => {
-  it('are read as they were written', () => {
+  it('are read as written', () => {
     const all = [
       managed('a', { uid: 'u' }),
       { ...managed('b', {}, 'keep'), annotateBeforeDelete: { a: 'b' }, patchBeforeDelete: { data: { x: 'y' } } },
@@ -32,7 +32,7 @@ describe('the managed resources of a status', () => {
     expect(readManaged({ managedResources: [resource] })).toEqual([managed('a')])
   })
 
-  it('lead to no other path: entries that name no object are not read', () => {
+  it('lead to no other path: entries that name no object are ignored', () => {
     const bad = [
       {},
       null,
@@ -47,12 +47,12 @@ describe('the managed resources of a status', () => {
     expect([undefined, null, {}, { managedResources: 'x' }].flatMap(readManaged)).toEqual([])
   })
 
-  it('join to all newer and what only the older has', () => {
+  it('are united: all newer ones, and older ones that are missing there', () => {
     const newer = [managed('a', { uid: 'new' })]
     expect(union([managed('a', { uid: 'old' }), managed('b')], newer)).toEqual([...newer, managed('b')])
   })
 
-  it('keep the uid that a failed attempt did not tell', () => {
+  it('keep the uid that a failed attempt did not return', () => {
     expect(
       withKnownUids(
         [managed('a'), managed('b', { uid: '2' }), managed('c')],
@@ -65,7 +65,7 @@ describe('the managed resources of a status', () => {
 describe('a cluster-scoped object whose manifest has a namespace', () => {
   const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name: 'r' }
 
-  it('keeps the uid that a failed attempt did not tell, and what the status knows of its place', () => {
+  it('keeps the uid that a failed attempt did not return, and its scope in the status', () => {
     const sent: ManagedResource = { policy: 'manage', resource: { ...role, namespace: 'n' } }
     const known: ManagedResource = { policy: 'manage', resource: { ...role, uid: '1' } }
     expect(withKnownUids([sent], [known])).toEqual([known])
@@ -73,7 +73,7 @@ describe('a cluster-scoped object whose manifest has a namespace', () => {
 })
 
 describe('an orphan', () => {
-  it('is what no manifest lists, whatever the policy or version of the one that does', () => {
+  it('is an object that no manifest lists, with whatever policy or version', () => {
     const remembered = [managed('a'), managed('b'), managed('c', { namespace: 'other' })]
     expect(orphansOf(remembered, [manifest(configMap('a'), {}, 'ignore')])).toEqual(remembered.slice(1))
     const deployment = { apiVersion: 'apps/v1beta1', kind: 'Deployment', name: 'd', namespace: 'n' }
@@ -111,7 +111,7 @@ describe('an object may be deleted', () => {
     ).toBe(expected)
   })
 
-  it('whoever has it, when everything of its type is to go; but not what is to be kept', () => {
+  it('of any owner if everything of its type is deleted, except objects to keep', () => {
     expect(isToDelete(managed('a'), live('u', 'other'), undefined)).toBe(true)
     expect(isToDelete(managed('a', {}, 'keep'), live('u', 'item'), undefined)).toBe(false)
   })
@@ -123,7 +123,7 @@ describe('the errors of several objects', () => {
     error: new DeployError('x', reason, 'y'.repeat(1000), codes),
   })
 
-  it('become one, with the common reason and all codes', () => {
+  it('become one error, with the common reason and all codes', () => {
     const joined = joinedError('ApplyManifests', [
       problem('ConfigMap n/a', 'Forbidden'),
       problem('ConfigMap n/b', 'Forbidden'),
@@ -136,13 +136,13 @@ describe('the errors of several objects', () => {
     expect([mixed.reason, mixed.codes, mixed.isFinal]).toEqual(['SeveralFailures', ['ERR_CONFIGURATION_PROBLEM'], true])
   })
 
-  it('are each cut, so that one does not hide the others', () => {
+  it('are each shortened, so that one does not hide the others', () => {
     const problems = ['a', 'b', 'c'].map((object) => ({ object, error: new DeployError('Op', 'R', 'y'.repeat(1000)) }))
     const { message } = joinedError('Op', problems)
     expect(message).toBe(problems.map(({ object }) => `${object}: ${'y'.repeat(300)}...`).join('; '))
   })
 
-  it('are bounded, and say how many are not shown', () => {
+  it('are limited, and the message has the number of the others', () => {
     const { message } = joinedError(
       'x',
       Array.from({ length: 200 }, (_, index) => problem(`ConfigMap n/${index}`, 'Forbidden')),

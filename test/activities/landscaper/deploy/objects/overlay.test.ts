@@ -17,7 +17,7 @@ const LIVE = {
   },
 }
 
-describe('a live object covers what is wanted', () => {
+describe('a live object covers a wanted one', () => {
   it.each([
     ['nothing', {}],
     ['some of its fields', { spec: { replicas: 1 } }],
@@ -84,7 +84,7 @@ const json = fc.letrec((tie) => ({
 }))
 
 describe('overlay and cover', () => {
-  it('agree: what was laid over is covered, and laying it over again changes nothing', () => {
+  it('agree: a merged value is covered, and merging it again changes nothing', () => {
     fc.assert(
       fc.property(json.map, json.map, (live, wanted) => {
         const whole = overlaid(live, wanted)
@@ -103,7 +103,7 @@ describe('the map merges', () => {
   const live = { a: 1, empty: '', zero: 0, list: [1, 2], map: { x: 1, gone: null }, only: 'live' }
   const wanted = { a: 2, empty: 'filled', zero: 5, list: [3], map: { x: 2, gone: 'back', y: 3 }, extra: true, only: '' }
 
-  it('fill what is missing or empty, live values win', () => {
+  it('fill missing and empty fields, live values win', () => {
     expect(filledFields(live, wanted)).toEqual({
       a: 1,
       empty: 'filled',
@@ -115,7 +115,7 @@ describe('the map merges', () => {
     })
   })
 
-  it('override what is there, except with nothing; lists as a whole', () => {
+  it('override fields, except with empty values; lists as a whole', () => {
     expect(overriddenFields(live, wanted)).toEqual({
       a: 2,
       empty: 'filled',

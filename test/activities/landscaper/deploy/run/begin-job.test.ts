@@ -16,8 +16,8 @@ const EARLIER = '2030-01-01T00:00:00Z'
 const TIMES = { triggerTime: EARLIER, initTime: EARLIER, waitTime: EARLIER, finishedTime: EARLIER }
 const AFTER = { jobID: 'before', jobIDFinished: 'before', phase: 'Succeeded', transitionTimes: TIMES }
 
-describe('an item that its host takes up', () => {
-  it('has the job at once, as the trigger would have left it', () => {
+describe('a hosted item that its run claims', () => {
+  it('has the job at once, as if the trigger had been written', () => {
     const taken = claimItem(item(AFTER), 'job', NOW)
     expect(taken?.object.status).toEqual({
       ...AFTER,
@@ -28,7 +28,7 @@ describe('an item that its host takes up', () => {
     expect(taken?.begins?.before).toBe('before')
   })
 
-  it('is starting, with all of its time before it', () => {
+  it('is starting, with its complete timeout left', () => {
     const { object } = claimItem(item(AFTER), 'job', NOW) ?? { object: item(AFTER) }
     expect([isStarting({ object }), remainingMs(object, NOW)]).toEqual([true, 600_000])
   })
@@ -40,7 +40,7 @@ describe('an item that its host takes up', () => {
     })
   })
 
-  it('is as it is once it has the job, finished or not', () => {
+  it('is unchanged if it has the job, finished or not', () => {
     for (const status of [
       { jobID: 'job', phase: 'Progressing' },
       { jobID: 'job', jobIDFinished: 'job' },
@@ -48,11 +48,11 @@ describe('an item that its host takes up', () => {
       expect(claimItem(item(status), 'job', NOW)).toEqual({ object: item(status), begins: undefined })
   })
 
-  it('is left alone while it runs another job', () => {
+  it('is not changed while it has another unfinished job', () => {
     expect(claimItem(item({ ...AFTER, jobID: 'other' }), 'job', NOW)).toBeUndefined()
   })
 
-  it('is ours as long as the job before is the one there, and over', () => {
+  it('has the job while the stored job is the finished previous one', () => {
     const object = item(AFTER)
     const taken = {
       ...claimItem(object, 'job', NOW),
@@ -71,7 +71,7 @@ describe('an item that its host takes up', () => {
 describe('the first status write of a job', () => {
   const begins = claimItem(item(AFTER), 'job', NOW)?.begins ?? { before: undefined, status: { transitionTimes: {} } }
 
-  it('brings the job, and takes off the times of the one before', () => {
+  it('contains the job, and removes the times of the previous one', () => {
     expect(asFirstWrite(begins, { status: { phase: 'Progressing', transitionTimes: { initTime: 'now' } } })).toEqual({
       status: {
         jobID: 'job',
@@ -82,14 +82,14 @@ describe('the first status write of a job', () => {
     })
   })
 
-  it('keeps what else is patched', () => {
+  it('keeps the other fields of the patch', () => {
     expect(asFirstWrite(begins, { metadata: { labels: {} } })).toMatchObject({
       metadata: { labels: {} },
       status: { jobID: 'job', transitionTimes: { finishedTime: null } },
     })
   })
 
-  it('is made again on a newer version as long as the job before is there, and over', () => {
+  it('is repeated on a newer version while the finished previous job is stored', () => {
     const { object } = claimItem(item(AFTER), 'job', NOW) ?? { object: item(AFTER) }
     const job = { object, jobID: 'job', now: NOW, deployer: mockDeployer.name, begins }
     const write = statusWrite(job, pickedUpStatus(job, 'Progressing'))

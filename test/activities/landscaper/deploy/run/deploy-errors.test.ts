@@ -64,7 +64,7 @@ describe('an answer of a target', () => {
     expect(answered(status, body)).toMatchObject(expected)
   })
 
-  it('of a decoder keeps the fields and loses the values', () => {
+  it('of a decoder keeps the fields and removes the values', () => {
     const says = (message: string) =>
       answered(400, { reason: 'BadRequest', message }).message.replace(`${REQUEST}: 400 BadRequest: `, '')
     expect(
@@ -78,7 +78,7 @@ describe('an answer of a target', () => {
     expect(says('parsing time "can\\"ary" as "2006": cannot parse "canary" as "2006"')).not.toContain('ary')
   })
 
-  it('of a webhook or of a failing server keeps names and loses what is quoted', () => {
+  it('of a webhook or of a failing server keeps names and removes quoted contents', () => {
     const rbac =
       'secrets "s" is forbidden: User "system:serviceaccount:n:a" cannot get resource "secrets" in API group "" in the namespace "n"'
     expect(answered(403, { reason: 'Forbidden', message: rbac }).message).toBe(`${REQUEST}: 403 Forbidden: ${rbac}`)
@@ -137,7 +137,7 @@ describe('an answer of a target', () => {
     expect(answered(422, { reason: 'Invalid', message: quoted })).toMatchObject({ codes: CONFIGURATION })
   })
 
-  it('ends no deletion, unless credentials are refused', () => {
+  it('ends no deletion, unless the credentials are rejected', () => {
     const codesOf = (status: number) =>
       toRemovalError('Delete', KubeError.fromResponse(REQUEST, { statusCode: status, headers: {} }, '{"reason":"R"}'))
         .codes
@@ -145,7 +145,7 @@ describe('an answer of a target', () => {
     expect(codesOf(401)).toEqual(['ERR_UNAUTHORIZED'])
   })
 
-  it('that is no Status is not quoted', () => {
+  it('that is not a Status is not quoted', () => {
     expect(answered(502, '<html>canary: canary</html>').message).toBe(`${REQUEST}: 502 Unknown`)
     expect(answered(422, 'canary').message).not.toContain('canary')
     expect(answered(400, 'canary').message).not.toContain('canary')
@@ -161,13 +161,13 @@ describe('an answer of a target', () => {
     },
   )
 
-  it('is cut to a bearable length', () => {
+  it('is shortened', () => {
     expect(answered(500, { reason: 'InternalError', message: 'x'.repeat(100_000) }).message).toHaveLength(1000)
   })
 })
 
 describe('no answer of a target', () => {
-  it('tells the code, not the address', () => {
+  it('reports the code, not the address', () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED 10.1.2.3:6443'), { code: 'ECONNREFUSED' })
     expect(unanswered(cause)).toEqual({
       reason: 'Unreachable',
@@ -193,7 +193,7 @@ describe('no answer of a target', () => {
 })
 
 describe('another error', () => {
-  it('passes when it is one of a deployment, and is a bug otherwise', () => {
+  it('is returned if it is a DeployError, and is a bug otherwise', () => {
     const error = new DeployError('Other', 'Reason', 'text')
     expect(toDeployError('Apply', error)).toBe(error)
     expect(() => toDeployError('Apply', new TypeError('bug'))).toThrow(TypeError)

@@ -7,7 +7,7 @@ import { resultOf, FirstAttempts } from '../../../../../activities/landscaper/de
 const untilAborted = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))))
 
-describe('a try that is joined', () => {
+describe('a joined attempt', () => {
   it.each([
     ['before it is cancelled', false],
     ['when it is cancelled already', true],

@@ -11,7 +11,7 @@ const told = (sentence: string, body: unknown, head = HEAD) => {
   return left.message.slice(head.length)
 }
 
-describe('the sentence of a webhook that denies an object', () => {
+describe('the message of a webhook that denies an object', () => {
   it.each<[string, string, unknown]>([
     ["'***' is no image", "'canary:1' is no image", { spec: { containers: [{ image: 'canary:1' }] } }],
     ['line *** is bad', 'line canary=(1 is bad', { data: { script: 'first\ncanary=(1\n' } }],
@@ -31,7 +31,7 @@ describe('the sentence of a webhook that denies an object', () => {
     for (const nothing of [undefined, null, 'x', 7, []]) expect(told(sentence, nothing)).toBe(sentence)
   })
 
-  it('alone is changed, not who denies, nor the request', () => {
+  it('changes only after the request and the name of the webhook', () => {
     expect(told('no apps', { rules: ['apps', 'apps.example', 'deployments', 'Forbidden'] })).toBe('no ***')
     const head = `PUT /x: 422 Invalid: forbidden: ValidatingAdmissionPolicy 'canary' denied request: `
     expect(told('canary', { data: 'canary' }, head)).toBe('***')

@@ -30,8 +30,8 @@ const refuse = (status: number) => () => {
   throw new KubeError('GET', { status, reason: 'R' })
 }
 
-describe('what a cluster serves', () => {
-  it('is asked for once per group and version, also by many at once', async () => {
+describe('the kinds that a cluster serves', () => {
+  it('are requested once per group and version, also by many callers at once', async () => {
     const expected = { apiVersion: 'apps/v1', kind: 'Deployment', plural: 'deployments', namespaced: true }
     expect(await Promise.all([look(), look(), look()])).toEqual([expected, expected, expected])
     expect(await look('Scale')).toBeUndefined()
@@ -44,7 +44,7 @@ describe('what a cluster serves', () => {
     expect(requests).toEqual(['/apis/apps/v1', '/apis/apps/v1', '/api/v1'])
   })
 
-  it('is asked for again when a kind is unknown, at most every second', async () => {
+  it('are requested again for an unknown kind, at most every second', async () => {
     answer = () => ({ resources: [] })
     for (let tries = 0; tries < 5; tries += 1) expect(await look()).toBeUndefined()
     expect(requests).toHaveLength(1)
@@ -54,19 +54,19 @@ describe('what a cluster serves', () => {
     expect(requests).toHaveLength(2)
   })
 
-  it('is nothing for a group that is not there', async () => {
+  it('are empty for a group that does not exist', async () => {
     answer = refuse(404)
     expect(await look()).toBeUndefined()
   })
 
-  it('is not remembered when the server did not answer', async () => {
+  it('are not cached if the server did not answer', async () => {
     answer = refuse(503)
     await expect(look()).rejects.toMatchObject({ status: 503 })
     answer = () => ({ resources: [DEPLOYMENT] })
     expect(await look()).toMatchObject({ plural: 'deployments' })
   })
 
-  it('is refused for good when the credentials are', async () => {
+  it('end the job if the credentials are rejected', async () => {
     answer = refuse(401)
     await expect(look()).rejects.toMatchObject({ name: 'DeployError', codes: ['ERR_UNAUTHORIZED'] })
   })
@@ -119,7 +119,7 @@ describe('a kind whose definition was replaced after it was cached', () => {
     expect(await readObject(cluster, GADGET)).toMatchObject({ metadata: { name: 'x' } })
   })
 
-  it('is requested again only for a path that the server does not know, not for an object that it does not have', async () => {
+  it('is requested again only for a path that the server does not know, not for a missing object', async () => {
     answer = (asked) => {
       if (asked === '/apis/g.example/v1') return gadgets('gadgets', true)
       throw noObject()

@@ -48,12 +48,12 @@ describe('an object of a server', () => {
     expect(await failure(readObject(await server.open(), REFERENCE))).toMatchObject(BROKEN)
   })
 
-  it('is one when it has what objects have', async () => {
+  it('is accepted if it has the fields of objects', async () => {
     server.serve(() => ({ body: good }))
     expect(await readObject(await server.open(), REFERENCE)).toEqual(good)
   })
 
-  it('is refused when it is larger than any that a server stores', async () => {
+  it('is rejected if it is larger than any stored object', async () => {
     server.serve(() => ({ body: { ...good, data: { x: 'x'.repeat(5 * 1024 * 1024) } } }))
     expect(await failure(readObject(await server.open(), REFERENCE))).toMatchObject(BROKEN)
   })
@@ -80,7 +80,7 @@ describe('a list of a server', () => {
     },
   )
 
-  it('without end is given up', async () => {
+  it('without end is rejected', async () => {
     server.serve(() => ({ body: { items: [], metadata: { continue: 'more' } } }))
     expect(await failure(look())).toMatchObject({
       codes: ['ERR_CONFIGURATION_PROBLEM'],
@@ -94,7 +94,7 @@ describe('a list of a server', () => {
     expect(await look()).toEqual({ result: 'done' })
   })
 
-  it('is not told in full where its names are long', async () => {
+  it('is not reported in full if its names are long', async () => {
     server.serve(() => ({ body: { items: [{ metadata: { name: 'long'.repeat(10_000), namespace: 'n' } }] } }))
     const step = await look()
     expect(step).toMatchObject({ result: 'waiting' })
@@ -102,8 +102,8 @@ describe('a list of a server', () => {
   })
 })
 
-describe('credentials that a server refuses', () => {
-  it('are told with the Target, without what the server says beside', async () => {
+describe('rejected credentials', () => {
+  it('are reported with the Target, without the text of the server', async () => {
     server.answer = () => ({ status: 401, body: '<html>canary</html>' })
     const target = await server.open()
     for (const work of [target.servedKind('v1', 'ConfigMap'), target.kube.request('GET', '/api/v1/x')]) {
@@ -117,7 +117,7 @@ describe('credentials that a server refuses', () => {
 })
 
 describe('a server that does not answer', () => {
-  it('is not asked again for three seconds, not even for a kind of another group', async () => {
+  it('gets no requests for three seconds, not even for a kind of another group', async () => {
     const target = await server.open()
     await server.goDown()
     const first = await failure(target.servedKind('g.example/v1', 'Kind'))
@@ -137,7 +137,7 @@ describe('a server that does not answer', () => {
     expect(await (await server.open()).servedKind('v1', 'ConfigMap')).toBeDefined()
   })
 
-  it('is waited for as long as each caller may', async () => {
+  it('is waited for as long as each caller allows', async () => {
     let release: () => void = () => undefined
     const held = new Promise<void>((resolve) => (release = resolve))
     server.answer = () => undefined
@@ -161,10 +161,10 @@ describe('a server that does not answer', () => {
   })
 })
 
-describe('a reference without namespace to an object that is in one', () => {
+describe('a reference without namespace to a namespaced object', () => {
   const reference = { ...REFERENCE, namespace: undefined }
 
-  it('is a mistake of the configuration, in a check as in an export', async () => {
+  it('is a mistake of the configuration, in a check and in an export', async () => {
     server.serve(() => ({ status: 404, body: {} }))
     const target = await server.open()
     const work = { target, openTarget: () => Promise.resolve(target), data, signal }

@@ -119,7 +119,7 @@ describe('a kubeconfig with inline data', () => {
   })
 })
 
-describe('a kubeconfig that reaches for more', () => {
+describe('a kubeconfig that reaches further', () => {
   it.each<[string, Parts, string]>([
     [
       'a file of authorities',

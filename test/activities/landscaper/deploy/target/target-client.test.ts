@@ -50,15 +50,15 @@ async function list(): Promise<string[]> {
   return names
 }
 
-describe('a list that a Target does not answer in time', () => {
-  it('is asked for in smaller pages, and silences nobody', async () => {
+describe('a list that a Target does not return in time', () => {
+  it('is requested in smaller pages, and stops no other requests', async () => {
     most = 30
     expect(await list()).toEqual(['a'])
     expect(asked).toEqual([200, 25])
     expect(client.silence).toBeUndefined()
   })
 
-  it('is a silence when the smallest page does not come, either', async () => {
+  it('stops all requests if the smallest page does not come, either', async () => {
     most = 0
     await expect(list()).rejects.toMatchObject({ reason: 'Unreachable' })
     expect(asked).toEqual([200, 25, 3])
@@ -66,7 +66,7 @@ describe('a list that a Target does not answer in time', () => {
   })
 })
 
-it('a single object that does not come is a silence', async () => {
+it('a single object that does not come stops all requests', async () => {
   most = -1
   await expect(client.request('GET', `${PATH}/a`)).rejects.toMatchObject({ reason: 'Unreachable' })
   expect(client.silence).toBeDefined()

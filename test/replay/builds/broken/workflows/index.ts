@@ -1,4 +1,4 @@
-// A build in which open runs of Executions do not fit any more.
+// A build that cannot replay open runs of Executions.
 
 export { context, deploy, installation, targetSync } from '../../../../../workflows/index.ts'
 export { execution } from '../../../broken.ts'

@@ -1,4 +1,4 @@
-// The laws of tracks, with work that ends when the test says so.
+// The laws of background activities, with work that ends on request of the test.
 
 import { describe, expect, it } from 'vitest'
 
@@ -8,8 +8,8 @@ import {
   createBackgroundActivities,
 } from '../../../../../workflows/kit/run/job/background-activities.ts'
 
-describe('tracks', () => {
-  it('run one at a time per key (K1), and wake the loop when the last of them ends', async () => {
+describe('background activities', () => {
+  it('run one at a time per key (K1), and wake the loop when the last one ends', async () => {
     const { tracks, started, wakes, state } = stage()
     const [first, second] = [held(), held()]
     tracks.start('a', first.work)
@@ -23,7 +23,7 @@ describe('tracks', () => {
     expect(tracks.takeFailures()).toEqual(done)
   })
 
-  it('wake the loop at once when one fails, and are started again only after a pass has seen it', async () => {
+  it('wake the loop immediately when one fails, and start again only after a pass has seen the failure', async () => {
     const { tracks, started, wakes } = stage()
     const [failing, running] = [held(), held()]
     tracks.start('a', failing.work)
@@ -37,7 +37,7 @@ describe('tracks', () => {
     expect([started(), tracks.running]).toEqual([3, 2])
   })
 
-  it('run up to a limit at once (K3), the others when tracks end or are let go', async () => {
+  it('run up to a limit at once (K3); the others start when running ones end or are cancelled', async () => {
     const { tracks, started } = stage()
     const first = held()
     tracks.start('0', first.work)
@@ -50,7 +50,7 @@ describe('tracks', () => {
     expect([started(), tracks.running]).toEqual([802, 800])
   })
 
-  it('hand a bug to the next pass', async () => {
+  it('report a bug to the next pass', async () => {
     const { tracks } = stage()
     const buggy = held()
     tracks.start('a', buggy.work)
@@ -58,7 +58,7 @@ describe('tracks', () => {
     expect(() => tracks.takeFailures()).toThrow('bug')
   })
 
-  it('forget what was cancelled, however it ends', async () => {
+  it('ignore the end of cancelled work', async () => {
     const { tracks, wakes, state, cancelled } = stage()
     const [stopped, kept] = [held(), held()]
     tracks.start('a', stopped.work)

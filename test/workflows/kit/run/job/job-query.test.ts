@@ -11,11 +11,11 @@ describe('a query of a controller in mode job', () => {
     ['the owned object of a name', named],
     ['all owned objects', { kind, many: true, owned: true }],
     ['owned objects with labels', { ...labelled, labels: { a: '${target.metadata.namespace}.x', b: 'y' } }],
-  ])('may ask for %s', (_, query) => {
+  ])('can select by %s', (_, query) => {
     expect(jobQueryProblem(query)).toBeUndefined()
   })
 
-  it('is refused with its place when the controller is loaded', () => {
+  it('is rejected with its state when the controller is loaded', () => {
     const gadgets = { name: 'gadget', mode: 'job', queries: { parts: { ...labelled, fresh: true } } } as const
     expect(() => checkJobQueries(gadgets)).toThrow('controller gadget, in mode job: state parts: found fresh')
     expect(() => checkJobQueries({ ...gadgets, queries: { parts: labelled } })).not.toThrow()
@@ -35,7 +35,7 @@ describe('a query of a controller in mode job', () => {
       'found a reference to target.spec.group; expected one of target.metadata.name, target.metadata.namespace, target.metadata.uid',
     ],
     [{ ...named, name: '${target.metadata.labels.app}' }, 'found a reference to target.metadata.labels.app'],
-  ])('cannot be %j', (query, problem) => {
+  ])('rejects %j', (query, problem) => {
     expect(jobQueryProblem(query)?.text).toContain(problem)
   })
 })

@@ -11,12 +11,12 @@ const why = (result: string, target?: Parameters<typeof runFailureOf>[3]) =>
   runFailureOf(failedPhases(plan), result, 'job-1', target)
 
 describe('the run of a job', () => {
-  it.each(['Failed', 'DeleteFailed'])('fails with the last error of its object when the job came to %s', (phase) => {
+  it.each(['Failed', 'DeleteFailed'])('fails with the last error of its object when the job ended as %s', (phase) => {
     const told = { reason: 'DeployItemsFailed', message: 'failed: db' }
     expect(why(phase, { jobID: 'job-1', lastError })).toEqual(told)
   })
 
-  it('fails with the phase when the object shows no error', () => {
+  it('fails with the phase when the object has no error', () => {
     const told = { reason: 'Failed', message: 'the phase is Failed' }
     expect(why('Failed', { jobID: 'job-1', lastError: undefined })).toEqual(told)
     expect(why('Failed')).toEqual(told)
@@ -26,28 +26,28 @@ describe('the run of a job', () => {
     ['by another job', 'job-2', 'the object has another job: job-2'],
     ['by nobody', undefined, 'the object has no job any more'],
     ['by another run', 'job-1', 'job job-1 was taken over while it ran'],
-  ])('fails when its job was taken over %s', (_by, jobID, message) => {
+  ])('fails when another run has its job: %s', (_by, jobID, message) => {
     expect(why('Superseded', { jobID, lastError })).toEqual({ reason: 'Superseded', message })
   })
 
-  it.each(['Succeeded', 'Deleted', 'Finished'])('completes when the job came to %s', (result) => {
+  it.each(['Succeeded', 'Deleted', 'Finished'])('completes when the job ended as %s', (result) => {
     expect(why(result, { jobID: 'job-1', lastError })).toBeUndefined()
   })
 })
 
 const ended = (target: Parameters<typeof earlyExit>[0]) => earlyExit(target, 'mine', { begins: true })
 
-describe('what an object says of a job', () => {
-  it('is its end, by the phase that it ended with', () => {
+describe('the early exit of a run', () => {
+  it('returns the final phase of its job', () => {
     expect(ended({ jobID: 'mine', jobIDFinished: 'mine', phase: 'Failed' })).toBe('Failed')
     expect(ended({ jobID: 'mine', jobIDFinished: 'mine', phase: undefined })).toBe('Finished')
   })
 
-  it('is its end, but not how, when the object has the next job already: the phase is that of this', () => {
+  it('returns Finished when the object already has the phase of the next job', () => {
     expect(ended({ jobID: 'next', jobIDFinished: 'mine', phase: 'Progressing' })).toBe('Finished')
   })
 
-  it('is nothing while it goes on, and that another one took its place', () => {
+  it('does not happen while the job runs, and returns Superseded when another job has started', () => {
     expect(ended({ jobID: 'mine', jobIDFinished: 'before', phase: 'Progressing' })).toBeUndefined()
     expect(ended({ jobID: 'next', jobIDFinished: 'before', phase: 'Progressing' })).toBe('Superseded')
   })

@@ -16,13 +16,13 @@ const FINAL = ['Succeeded', 'Failed']
 const error = { operation: 'handlePhaseInit', reason: 'NoAnswer', message: 'no answer' }
 
 describe('the change of status that a pass settles', () => {
-  it('is none when the draft says what is already there', () => {
+  it('is undefined when the draft equals the status', () => {
     expect(statusChange(jobPass({ phase: 'Progressing' }, { phase: 'Progressing' }), FINAL)).toBeUndefined()
     const failing = { phase: 'Init', lastError: error }
     expect(statusChange(jobPass(failing, failing), FINAL)).toBeUndefined()
   })
 
-  it('is none when the pass found no phase to be in', () => {
+  it('is undefined when the pass has no phase', () => {
     expect(statusChange(jobPass({}, {}), FINAL)).toBeUndefined()
   })
 
@@ -32,17 +32,17 @@ describe('the change of status that a pass settles', () => {
     ['the error', { lastError: error }],
     ['a condition', { conditions: [{ type: 'Ready', status: 'True', reason: 'Ready', message: 'ready' }] }],
     ['a field', { fields: { executionRef: { name: 'x' } } }],
-  ])('is made when %s differs', (_, draft) => {
+  ])('contains the change when %s differs', (_, draft) => {
     const change = statusChange(jobPass({ phase: 'Progressing' }, { phase: 'Progressing', ...draft }), FINAL)
     expect(change).toMatchObject({ version: '7', observedPhase: 'Progressing', finished: false, ...draft })
   })
 
-  it('is none while another job has the status: a job that could not begin ends none', () => {
+  it('is undefined while another job has the status', () => {
     const other = { phase: 'Succeeded', jobID: 'earlier', jobIDFinished: 'earlier' }
     expect(statusChange(jobPass(other, { phase: 'Succeeded', lastError: error }), FINAL)).toBeUndefined()
   })
 
-  it('ends the job with a final phase, also when only the end is missing', () => {
+  it('ends the job with a final phase, also when only jobIDFinished is missing', () => {
     expect(statusChange(jobPass({ phase: 'Progressing' }, { phase: 'Failed' }), FINAL)?.finished).toBe(true)
     expect(statusChange(jobPass({ phase: 'Failed' }, { phase: 'Failed' }), FINAL)?.finished).toBe(true)
     expect(statusChange(jobPass({ phase: 'Failed', jobIDFinished: 'job' }, { phase: 'Failed' }), FINAL)).toBeUndefined()
@@ -52,7 +52,7 @@ describe('the change of status that a pass settles', () => {
 describe('the change of status of a hosted child', () => {
   const before = { jobID: 'job before', jobIDFinished: 'job before' }
 
-  it('begins the job where the child does not have it: with whatever the pass came to', () => {
+  it('starts the job, with any outcome of the pass, when the child does not have it', () => {
     const ended = hostedChange(jobPass({ ...before, phase: 'Succeeded' }, { phase: 'Succeeded' }), FINAL)
     expect(ended).toMatchObject({ begins: { before: 'job before' }, phase: 'Succeeded', finished: true })
     const waiting = hostedChange(jobPass({ ...before, phase: 'Working' }, { phase: 'Working' }), FINAL)
@@ -61,19 +61,19 @@ describe('the change of status of a hosted child', () => {
     expect(first?.begins).toEqual({ before: undefined })
   })
 
-  it('is like any other once the child has the job: none where the draft says what is there', () => {
+  it('is undefined for an equal draft when the child has the job', () => {
     const change = hostedChange(jobPass({ phase: 'Init' }, { phase: 'Working' }), FINAL)
     expect(change).toMatchObject({ phase: 'Working' })
     expect(change).not.toHaveProperty('begins')
     expect(hostedChange(jobPass({ phase: 'Working' }, { phase: 'Working' }), FINAL)).toBeUndefined()
   })
 
-  it('is none where the pass found no phase to be in', () => {
+  it('is undefined when the pass has no phase', () => {
     expect(hostedChange(jobPass(before, {}), FINAL)).toBeUndefined()
   })
 })
 
-describe('what hosted children add to a settle', () => {
+describe('the settle input of hosted children', () => {
   const root = { kind: 'Widget', uid: 'u', namespace: 'n', name: 'w' }
   const ended = (uid: string, change?: StatusChange) => {
     const told: unknown[] = []
@@ -90,11 +90,11 @@ describe('what hosted children add to a settle', () => {
   }
   const change = hostedChange(jobPass({ phase: 'Init' }, { phase: 'Succeeded' }), FINAL)
 
-  it('is nothing but the subject itself where there are none', () => {
+  it('contains only the uid of the object without children', () => {
     expect(settleInputOfHosted(root, [])).toEqual({ tree: ['u'] })
   })
 
-  it('are the changes of those that changed, children first, and everybody whose writes are the run’s own', () => {
+  it('contains the changes of changed children, children first, and the uids of all objects whose writes are own writes', () => {
     const grandchild = ended('c', change)
     const same = ended('d')
     const child = ended('v', change)
@@ -108,7 +108,7 @@ describe('what hosted children add to a settle', () => {
     expect(settleInputOfHosted(root, [ended('d').end])).toEqual({ tree: ['u', 'v', 'd'] })
   })
 
-  it('tells each of those how it was left', () => {
+  it('leads to an update of the state of each changed child', () => {
     const all = [ended('c', change), ended('d'), ended('v', change)]
     const ends = all.map(({ end }) => end)
     applySettledChildren(ends, [{ version: '8' }, { version: '9' }])

@@ -12,7 +12,7 @@ const at = (kind: string, namespace: string, targetNamespace = 'targetNamespace'
   targetNamespace,
 })
 
-describe('where an action may write', () => {
+describe('the check of a write', () => {
   it.each([
     ['declared', at('v1/ConfigMap', 'targetNamespace')],
     ['declared', at('v1/ConfigMap', 'shared')],
@@ -21,11 +21,11 @@ describe('where an action may write', () => {
     ['undeclared', at('v1/Pod', 'targetNamespace')],
     ['declared', at('v1/ConfigMap', 'other', '')],
     ['undeclared', at('v1/Pod', 'other', '')],
-  ])('is %s of what the controller declares: %o', (verdict, place) => {
+  ])('returns %s for the declarations %o', (verdict, place) => {
     expect(checkWritePlace(writes, place)).toBe(verdict)
   })
 
-  it("is the target's namespace where it declares nothing, and anywhere for a target that is in none", () => {
+  it("accepts the target's namespace without declarations, and any namespace for a cluster-scoped target", () => {
     expect(checkWritePlace([], at('v1/Pod', 'targetNamespace'))).toBe('declared')
     expect(checkWritePlace([], at('v1/Pod', 'other'))).toBe('elsewhere')
     expect(checkWritePlace([], at('v1/Node', ''))).toBe('elsewhere')
@@ -33,25 +33,25 @@ describe('where an action may write', () => {
   })
 })
 
-describe('a namespace that is told by the target or by the wing', () => {
+describe('a namespace template in declared writes', () => {
   const told = [{ kind: 'v1/Pod', namespaces: ['${target.status.place ?? settings.place}', 'fixed'] }]
   const pod = (namespace: string) => ({ group: '', kind: 'Pod', namespace, targetNamespace: 'targetNamespace' })
   const placesOf = (target: object, settings?: string) =>
     writesFor(told, { target, settings: settings === undefined ? undefined : { place: settings } })[0]?.namespaces
 
-  it('is the one that it is filled with, and none where nobody tells it', () => {
+  it('matches the namespace that it is filled with, and no namespace while it is unfilled', () => {
     expect(placesOf({ status: { place: 'here' } }, 'there')).toEqual(['here', 'fixed'])
     expect(placesOf({}, 'there')).toEqual(['there', 'fixed'])
     expect(placesOf({})).toEqual(['fixed'])
   })
 
-  it('lets an object be marked there, and as long as nobody has filled it, nowhere', () => {
+  it('allows ownership by label in its namespace, and nowhere while it is unfilled', () => {
     const filled = writesFor(told, { target: {}, settings: { place: 'there' } })
     expect(['there', 'fixed', 'other'].map((one) => mayOwnByLabel(filled, pod(one)))).toEqual([true, true, false])
     expect(['there', 'fixed'].map((one) => mayOwnByLabel(told, pod(one)))).toEqual([false, true])
   })
 
-  it('may be any for who cannot fill it', () => {
+  it('allows any namespace when target and settings are unknown', () => {
     expect(couldOwnByLabel(told, pod('other'))).toBe(true)
     expect(couldOwnByLabel([{ kind: 'v1/Pod', namespaces: ['fixed'] }], pod('other'))).toBe(false)
   })

@@ -17,11 +17,11 @@ describe('the definition of a controller in level mode', () => {
     ['networking.k8s.io/v1/NetworkPolicy', 'networkpolicies'],
     ['storage.k8s.io/v1/StorageClass', 'storageclasses'],
     ['batch/v1/CronJob', 'cronjobs'],
-  ])('knows where the API server has %s: %s', (kind, plural) => {
+  ])('returns the resource of %s: %s', (kind, plural) => {
     expect(pluralOf(kind)).toBe(plural)
   })
 
-  it('takes other plurals as they are given', () => {
+  it('uses given plurals', () => {
     expect(pluralOf('example.com/v1/Goose', { plurals: { 'example.com/v1/Goose': 'geese' } })).toBe('geese')
   })
 
@@ -34,11 +34,11 @@ describe('the definition of a controller in level mode', () => {
     },
   )
 
-  it.each(['Shop', '', 'a/b', 'shop-keeper', '1shop'])('refuses the name "%s"', (name) => {
+  it.each(['Shop', '', 'a/b', 'shop-keeper', '1shop'])('rejects the name "%s"', (name) => {
     expect(() => define({ name })).toThrow(`controller "${name}": expected a name of letters and digits`)
   })
 
-  it('refuses a finalizer without a domain, and a deletion that nothing waits for', () => {
+  it('rejects a finalizer without a domain, and onDelete without a finalizer', () => {
     expect(() => define({ finalizer: 'mine' })).toThrow('finalizer is "mine", expected domain/name')
     expect(() => define({ onDelete: nop })).toThrow('found onDelete without finalizer')
     const target = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces', isReadOnly: true as const }
@@ -46,7 +46,7 @@ describe('the definition of a controller in level mode', () => {
     expect(define({ finalizer: 'example.com/mine', onDelete: nop }).finalizer).toBe('example.com/mine')
   })
 
-  it('takes the kinds that it writes, with namespaces of their own where they are given', () => {
+  it('normalizes declared writes, with their namespaces', () => {
     const writes = ['v1/ConfigMap', { kind: 'apps/v1/Deployment', namespaces: ['x'] }]
     expect(define({ writes }).writes).toEqual([
       { kind: 'v1/ConfigMap', namespaces: [] },
@@ -63,7 +63,7 @@ describe('the definition of a controller in level mode', () => {
     [[{ kind: 'v1/Secret', namespaces: ['*'] }], 'has namespace "*" for v1/Secret, expected a name of one'],
     [[{ kind: 'v1/Secret', verbs: [] }], 'has no verbs for v1/Secret, expected at least one, or no field'],
     [[{ kind: 'v1/Node', namespaces: ['x'] }], 'has namespaces for v1/Node, expected none'],
-  ])('refuses to write %j', (writes, message) => {
+  ])('rejects the declared write %j', (writes, message) => {
     expect(() => define({ writes })).toThrow(message)
   })
 })

@@ -27,8 +27,8 @@ const selection = (labelSelector: string, fromFields: Labels = {}): Selection =>
   fromFields,
 })
 
-describe('what an object is selected by', () => {
-  it('is its labels and the fields that are asked for, in the projection of kinds whose objects are selected', () => {
+describe('the index keys of an object', () => {
+  it('are its labels and the fields of queries, in the projection of kinds with selectors', () => {
     const object = labelled({ b: '2', 'a.b/c': '' }, { involvedObject: { name: 'web', port: 1 } })
     const fields = ['involvedObject.name', 'involvedObject.port', 'missing']
     expect(withIndexKeys({ kept: true }, { fields }, object)).toEqual({
@@ -39,7 +39,7 @@ describe('what an object is selected by', () => {
     expect(kept(undefined)).toEqual({ 'pawl.dev/traits': [] })
   })
 
-  it('is not kept where labels are many or long: each event would repeat them', () => {
+  it('are not stored for many or long labels, because each event would repeat them', () => {
     const many = (count: number, length = 1) =>
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v'.repeat(length)]))
     expect(kept(many(64))).not.toEqual({})
@@ -47,7 +47,7 @@ describe('what an object is selected by', () => {
     expect(kept(many(64, 63))).toEqual({})
   })
 
-  it('is what it has and what it had', () => {
+  it('include the current and the previous keys', () => {
     const has = (...args: Parameters<typeof event>) => event(...args)?.has
     expect(has('MODIFIED', kept({ app: 'b' }), kept({ app: 'a', old: 'x' }))).toEqual([
       ...['app=b', 'app=a', 'old=x'],
@@ -57,7 +57,7 @@ describe('what an object is selected by', () => {
     expect(has('DELETED', kept({ app: 'a' }), kept({ app: 'a' }))).toEqual(['app=a', 'app'])
   })
 
-  it('is any value of a field that one release keeps and another one does not, or that is no text', () => {
+  it('match any value of a field that one release stores and another one does not, or that is not a text', () => {
     const about = (name: unknown, fields = ['about.name']) =>
       withIndexKeys({}, { fields }, labelled({}, { about: { name } }))
     const may = (value: string, ...[now, before]: readonly object[]) =>
@@ -72,7 +72,7 @@ describe('what an object is selected by', () => {
     expect(mayMatch(undefined, ['app=web'])).toBe(true)
   })
 
-  it('is unknown where a former release, or another release beside this one, has kept nothing of it', () => {
+  it('are unknown for objects that another release has stored without keys', () => {
     expect(event('MODIFIED', kept({ app: 'a' }), {})).toBeUndefined()
     expect(event('MODIFIED', {}, kept({ app: 'a' }))).toBeUndefined()
     expect(event('MODIFIED', kept({ app: 'a' }))).toBeUndefined()
@@ -80,24 +80,24 @@ describe('what an object is selected by', () => {
   })
 })
 
-describe('what is demanded of objects', () => {
+describe('the required index keys of a selector', () => {
   it.each([
     ['', []],
     ['app=web,tier=', ['app=web', 'tier=']],
     ['zone notin (a,b),!off,tier!=canary', []],
     ['on,tier in (a),kind in (x,y),app=web', ['app=web', 'tier=a', 'kind', 'on']],
-  ])('is, of the selector "%s", %j', (selector, demanded) => {
+  ])('for "%s" are %j', (selector, demanded) => {
     expect(requiredIndexKeys(selection(selector))).toEqual(demanded)
   })
 
-  it('is the field first, and no more than an index can hold', () => {
+  it('start with fields and are limited to the size of an index row', () => {
     const fields = { 'involvedObject.name': 'web-1', long: 'x'.repeat(400), wide: '\u00e4' }
     const demanded = requiredIndexKeys(selection('e=1,d=1,c=1,b=1,a=1', fields))
     expect(demanded).toEqual(['.involvedObject.name=web-1', 'a=1', 'b=1', 'c=1'])
   })
 
-  // A change that is not heard of is a Disruption, or whatever it is, that stays behind for ever.
-  it('is never more than what selected objects have', () => {
+  // A missed change would leave a Disruption or another object in its old state forever.
+  it('are always keys of the selected objects', () => {
     const [key, value] = [fc.constantFrom('a', 'b', 'x.y/c'), fc.constantFrom('', '1', '2', 'in', 'notin')]
     const expression = fc.record({
       key,

@@ -4,8 +4,8 @@ import { labelSelectorText } from '../../../../../workflows/kit/index.ts'
 
 const expressed = (...matchExpressions: object[]) => labelSelectorText({ matchExpressions })
 
-describe('a selector that stands in an object', () => {
-  it('is a map of labels, or one with matchLabels and matchExpressions', () => {
+describe('a label selector in an object', () => {
+  it('is a map of labels, or an object with matchLabels and matchExpressions', () => {
     expect(labelSelectorText({ app: 'web', 'example.com/tier': 'front' })).toBe('app=web,example.com/tier=front')
     const matchExpressions = [
       { key: 'tier', operator: 'In', values: ['a', 'b'] },
@@ -25,7 +25,7 @@ describe('a selector that stands in an object', () => {
     },
   )
 
-  it('selects nothing when a text in it is no label: it would add to the selector', () => {
+  it('selects nothing when a text in it is not a valid label', () => {
     expect(labelSelectorText({ app: 'a,b=c' })).toBeUndefined()
     expect(labelSelectorText({ 'a=b,c': 'd' })).toBeUndefined()
     expect(labelSelectorText({ app: 1 })).toBeUndefined()

@@ -1,4 +1,4 @@
-// What time it is at the latest, by clocks that disagree and are set.
+// The latest time by clocks that differ and are set.
 
 import { describe, expect, it } from 'vitest'
 
@@ -19,11 +19,11 @@ describe('the latest time of a pass', () => {
     { clock: 'Temporal', runMs: 11 * HOUR, set: {} },
     { clock: 'the machine', runMs: 10 * HOUR, set: { machineMs: 11 * HOUR } },
     { clock: 'the database', runMs: 10 * HOUR, set: { journalMs: 11 * HOUR } },
-  ])('L1: is that of $clock, when that is ahead', ({ runMs, set }) => {
+  ])('L1: equals $clock when that clock is ahead', ({ runMs, set }) => {
     expect(latestTime(runMs, reading(set), undefined).atMs).toBe(11 * HOUR)
   })
 
-  it('L2: goes on by the steady clock when all others are set back', () => {
+  it('L2: follows the monotonic clock when all other clocks are set back', () => {
     const set = { machineMs: 8 * HOUR, journalMs: 8 * HOUR, steadyMs: 1000 + HOUR }
     expect(latestTime(8 * HOUR, reading(set), before)).toEqual({
       atMs: 11 * HOUR,
@@ -31,12 +31,12 @@ describe('the latest time of a pass', () => {
     })
   })
 
-  it('L2: does not go back on another machine, whose steady clock says nothing', () => {
+  it('L2: does not decrease on another machine, whose monotonic clock is not comparable', () => {
     const set = { machineMs: 8 * HOUR, journalMs: 8 * HOUR, steadyMs: 99 * HOUR, steadyOf: 'other' }
     expect(latestTime(8 * HOUR, reading(set), before).atMs).toBe(10 * HOUR)
   })
 
-  it('L2: does not go back where nothing was read, and goes by the run there', () => {
+  it('L2: does not decrease without a reading, and follows the run there', () => {
     expect(latestTime(8 * HOUR, undefined, before)).toEqual({ atMs: 10 * HOUR })
     expect(latestTime(12 * HOUR, undefined, before)).toEqual({ atMs: 12 * HOUR })
   })

@@ -65,7 +65,7 @@ describe('the routes of a controller in level mode', () => {
     expect(route({ kind: 'Shop', projection: cold, previous: undefined }, picky)).toEqual(rejected)
   })
 
-  it('start a run for every event of its objects, the last one too', () => {
+  it('start a run for every event of its objects, also for the deletion', () => {
     const own = { controller: 'shop', uid: 'u', namespace: 'ns', name: 'x', mode: 'start' }
     const deletion = { projection: { metadata: { deletionTimestamp: 'now' } } }
     expect(route({ kind: 'Shop', previous: undefined })).toEqual({ routes: [{ ...own, cause: 'first seen' }] })
@@ -74,7 +74,7 @@ describe('the routes of a controller in level mode', () => {
     expect(route({ kind: 'Shop', type: 'DELETED' })).toEqual({ routes: [{ ...own, cause: 'deleted' }] })
   })
 
-  it('start one for the controlling owner of an observed kind, also for the one that was', () => {
+  it('start a run for the current and the previous controlling owner of an observed object', () => {
     expect(route({ projection: owned() })).toEqual({ routes: [{ ...owner, cause: 'Pod x modified' }] })
     expect(route({ type: 'DELETED', projection: owned(), previous: owned() })).toEqual({
       routes: [{ ...owner, cause: 'Pod x deleted' }],
@@ -82,14 +82,14 @@ describe('the routes of a controller in level mode', () => {
     expect(route({ previous: owned() })).toEqual({ routes: [{ ...owner, cause: 'Pod x modified' }] })
   })
 
-  it('know an owner by kind and group, in any version', () => {
+  it('recognize an owner by kind and group, in any version', () => {
     expect(route({ projection: owned('Shop', 'example.com/v2') })).toHaveProperty('routes')
     for (const other of [owned('Shop', 'other.com/v1'), owned('ShopSet')]) {
       expect(route({ projection: other })).toEqual({ ignored: 'no Shop of shop owns or selects it' })
     }
   })
 
-  it('ignore a kind of another group that has the name of one of theirs', () => {
+  it('ignore a kind with the same name in another group', () => {
     for (const other of [
       { group: 'other.com', kind: 'Shop' },
       { group: 'other.com', kind: 'Pod' },
@@ -97,7 +97,7 @@ describe('the routes of a controller in level mode', () => {
       expect(route({ ...other, projection: owned() })).toEqual({ ignored: 'no route' })
   })
 
-  it('start one for the owner that an object names by label and annotation, from where it may write such objects', () => {
+  it('start a run for the owner in label and annotation where the controller may write such objects', () => {
     const place = { controller: 'shop', uid: 'uid-corner', namespace: 'home', name: 'corner', mode: 'start' }
     const marked = (made: string) => ({
       projection: {
@@ -126,13 +126,13 @@ describe('the routes of a controller in level mode', () => {
   })
 })
 
-describe('what a controller in level mode subscribes to', () => {
+describe('the subscriptions of a query', () => {
   const own = { group: 'example.com', kind: 'Shop' }
   const core = (kind: string) => ({ group: '', kind })
   const selection = { namespace: 'ns', name: undefined, labelSelector: '', fieldSelector: '', controller: undefined }
   const subscribed = (query: StateQuery, of: GroupKind, one: Selection) => subscriptionsOf(query, of, [one])
 
-  it('is an object by its name, owned or not, and any of a kind where selectors decide', () => {
+  it('name an object if the query does, owned or not, and otherwise all objects of the kind', () => {
     const named = { ...selection, name: 'a' }
     expect(subscribed(queries.settings, core('ConfigMap'), named)).toEqual([
       { group: '', kind: 'ConfigMap', namespace: 'ns', name: 'a', traits: [] },
@@ -148,7 +148,7 @@ describe('what a controller in level mode subscribes to', () => {
     expect(subscribed(queries.sisters, own, { ...selected, name: 'a' })).toMatchObject([{ name: 'a', traits: [] }])
   })
 
-  it('is each value of a field, and of very many the kind as a whole', () => {
+  it('contain each value of a field, and the whole kind for very many values', () => {
     const about: StateQuery = { kind: 'v1/Event', many: true, fieldsFrom: { reason: 'spec.reasons' } }
     const valued = (count: number) =>
       Array.from({ length: count }, (_, at): Selection => {
@@ -161,13 +161,13 @@ describe('what a controller in level mode subscribes to', () => {
     expect(traits(51)).toEqual([[]])
   })
 
-  it('is nothing of a list whose objects it owns: the routes bring those', () => {
+  it('are empty for a list of owned objects, because routes cover them', () => {
     expect(subscribed(queries.pods, core('Pod'), selection)).toEqual([])
   })
 })
 
-describe('the kinds that the bridge follows for a controller in level mode', () => {
-  it('are its own and those of its states, each once, known by their content', () => {
+describe('the kinds that the bridge watches for a controller in level mode', () => {
+  it('are its own and those of its states, each once, with a hash of their content', () => {
     expect(levelKinds(shop)).toEqual([
       {
         apiVersion: 'example.com/v1',
@@ -183,14 +183,14 @@ describe('the kinds that the bridge follows for a controller in level mode', () 
     ])
   })
 
-  it('are those that it writes, too, with the marks of their owners where owner references do not reach', () => {
+  it('include the kinds that it writes, with ownership labels where owner references do not reach', () => {
     const writes = ['v1/Service', { kind: 'v1/ConfigMap', namespaces: ['other'] }, 'v1/Namespace']
     const kinds = levelKinds(defineLevel({ name: 'shop', target, queries, plan: nop, writes }))
     const known = Object.fromEntries(kinds.map(({ kind, projection }) => [kind, projection.length]))
     expect(known).toEqual({ Shop: 1, Pod: 0, ConfigMap: 2, Node: 0, Service: 0, Namespace: 2 })
   })
 
-  it('are remembered with what their objects are selected by, where a change of what is selected wakes anybody', () => {
+  it('have index keys if a query that is not quiet selects their objects', () => {
     const pods = { kind: 'v1/Pod', many: true } as const
     const about = { kind: 'v1/Event', many: true, fieldsFrom: { 'involvedObject.name': 'status.targets' } } as const
     const traits = (of: Record<string, StateQuery>) =>
@@ -201,7 +201,7 @@ describe('the kinds that the bridge follows for a controller in level mode', () 
     expect(traits({ pods: { ...pods, labels: { a: 'b' }, owned: true } })).toEqual([])
   })
 
-  it('are, of a kind with very many objects, those with the fields that all of its queries say', () => {
+  it('have the field selector that all queries of a kind share', () => {
     const warnings = { kind: 'v1/Event', many: true, followed: { type: 'Warning' } } as const
     const followed = (also: Record<string, StateQuery>, writes: readonly string[] = []) =>
       levelKinds(defineLevel({ name: 'shop', target, queries: { warnings, ...also }, plan: nop, writes })).map(
@@ -216,12 +216,12 @@ describe('the kinds that the bridge follows for a controller in level mode', () 
       ['Event', { type: 'Warning' }],
     ])
     expect(followed({ events: { kind: 'v1/Event', many: true } })).toEqual(all)
-    // It has to hear of what it writes, and of its targets.
+    // The controller needs events of kinds that it writes, and of its targets.
     expect(followed({}, ['v1/Event'])).toEqual(all)
     expect(followed({ own: { kind: 'example.com/v1/Shop', many: true, followed: { a: 'b' } } })[0]).toEqual(all[0])
   })
 
-  it('have all that somebody could change in their content, and nothing that the server keeps', () => {
+  it('are hashed over all content except fields that the server maintains', () => {
     const object = {
       metadata: { name: 'a', resourceVersion: '1', generation: 1, managedFields: [], labels: { a: 'b' } },
       data: { key: 'value' },

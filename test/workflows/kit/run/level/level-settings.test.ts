@@ -4,11 +4,11 @@ import { defineLevel, type LevelSettings, nop, retryLimits } from '../../../../.
 
 const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
 const define = (settings: unknown) =>
-  // What a program in JavaScript may give.
+  // Values that a JavaScript program may pass.
   defineLevel({ name: 'shop', target, queries: {}, plan: nop, settings: settings as LevelSettings })
 
 describe('the settings of a controller', () => {
-  it('are as they are given, each with its default', () => {
+  it('keep given values and have defaults', () => {
     expect(define({ passes: 2, queue: 'slow-ones' }).settings).toEqual({ passes: 2, queue: 'slow-ones' })
     expect(retryLimits(undefined)).toEqual({ firstMs: 5, mostMs: 1_000_000, perSecond: 10, burst: 100 })
     expect(retryLimits({ retries: { firstMs: 200, perSecond: 0.5 } })).toEqual({
@@ -42,7 +42,7 @@ describe('the settings of a controller', () => {
     [{ retries: { burst: 2000 } }, '.retries.burst is 2000, expected a whole number of at least 1 and at most 1000'],
     [{ retries: { firstMs: 10, mostMs: 9 } }, '.retries.firstMs is 10, expected at most mostMs, which is 9'],
     [{ retries: { firstMs: 2_000_000 } }, '.firstMs is 2000000, expected at most mostMs, which is 1000000 by default'],
-  ])('are refused as %j', (settings, message) => {
+  ])('reject %j', (settings, message) => {
     expect(() => define(settings)).toThrow(
       `controller shop: settings${message.startsWith('.firstMs') ? '.retries' : ''}${message}`,
     )

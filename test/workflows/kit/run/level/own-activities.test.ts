@@ -18,21 +18,21 @@ const module = {
 const load = () => Promise.resolve(module)
 
 describe('the activities of a controller', () => {
-  it('are called with their input alone, and answer what is left after JSON', () => {
+  it('are called with their input only, and return JSON', () => {
     interface Quote {
       readonly symbol: string
       readonly attempt: number
       readonly at: string
       readonly lots: readonly { readonly size: number; readonly by: undefined }[]
     }
-    // A text may be the value of a Secret, by reference.
+    // A text may be a reference to a Secret value.
     type Call = (input: { readonly symbol: string | SecretValue }) => Promise<Quote>
     expectTypeOf<CallsOf<typeof module>['fetchQuote']>().toEqualTypeOf<Call>()
     expectTypeOf<CallsOf<typeof module>['ping']>().toEqualTypeOf<() => Promise<boolean>>()
     expectTypeOf<keyof CallsOf<typeof module>>().toEqualTypeOf<'fetchQuote' | 'ping'>()
   })
 
-  it('are all declared, and none that the module does not export', () => {
+  it('are all declared, and exported by the module', () => {
     const options = { timeoutMs: 1000 }
     expect(activitiesOf(load, { fetchQuote: options, ping: options }).options).toHaveProperty('ping')
     // @ts-expect-error -- ping is not declared
@@ -47,12 +47,12 @@ describe('the activities of a controller', () => {
     [{ timeoutMs: 1, attempts: 1.5 }, 'activity ping: attempts is 1.5, expected a whole number of at least 1'],
     [{ timeoutMs: 1, heartbeatMs: 10 }, 'activity ping: heartbeatMs is 10, expected a whole number of at least 1000'],
     [{ timeoutMs: 1, retryMs: -1 }, 'activity ping: retryMs is -1, expected a whole number of at least 0'],
-  ])('are refused with %o', (options, message) => {
+  ])('reject %o', (options, message) => {
     const wrong = options as { timeoutMs: number }
     expect(() => activitiesOf(load, { fetchQuote: { timeoutMs: 1 }, ping: wrong })).toThrow(message)
   })
 
-  it('say of their failures what a fault needs', () => {
+  it('throw errors with the fields of a fault', () => {
     const cause = new Error('below')
     const error = new ActivityError('NotPaid', 'pay first', { retryable: false, cause })
     expect(error).toMatchObject({

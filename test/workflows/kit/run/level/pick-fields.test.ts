@@ -10,8 +10,8 @@ const pod = {
   status: { phase: 'Running', podIP: '10.0.0.1' },
 }
 
-describe('what a query picks of an object', () => {
-  it('are the fields that it names, beside what identifies the object', () => {
+describe('a query that picks fields', () => {
+  it('returns these fields and the identity of the object', () => {
     expect(pickFields(pod, ['status.phase', 'metadata.labels.a.b/c', 'spec.containers', 'spec.missing'])).toEqual({
       apiVersion: 'v1',
       kind: 'Pod',
@@ -21,7 +21,7 @@ describe('what a query picks of an object', () => {
     })
   })
 
-  it('changes nothing of the object itself', () => {
+  it('does not change the object', () => {
     const before = structuredClone(pod)
     expect(pickFields(pod, ['spec', 'spec.nodeName', 'metadata.labels'])).toHaveProperty('spec.nodeName', 'one')
     expect(pod).toEqual(before)

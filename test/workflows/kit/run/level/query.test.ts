@@ -10,7 +10,7 @@ const everything = { namespace: 'ns', name: undefined, labelSelector: '', fieldS
 const select = (query: Omit<StateQuery, 'kind'>) => selectionOf({ kind: 'v1/Pod', ...query }, target)
 
 describe('a query', () => {
-  it('looks in the namespace of its target, or in its own', () => {
+  it('reads the namespace of its target, or its own', () => {
     expect(select({ many: true })).toEqual(everything)
     expect(select({ many: true, namespace: 'kube-system' })).toEqual({ ...everything, namespace: 'kube-system' })
     expect(selectionOf({ kind: 'v1/Node', many: true }, { metadata: { name: 'a' } })).toEqual({
@@ -19,7 +19,7 @@ describe('a query', () => {
     })
   })
 
-  it('fills its templates with texts of the target, also with labels that have dots in their keys', () => {
+  it('fills its templates with texts of the target, also with labels whose keys contain dots', () => {
     expect(select({ name: '${target.spec.ref}-${target.metadata.name}-x' })?.name).toBe('db-shop-x')
     const labels = { app: '${target.metadata.name}', team: '${target.metadata.labels.app.kubernetes.io/team}' }
     expect(select({ labels })?.labelSelector).toBe('app=shop,team=red')
@@ -35,7 +35,7 @@ describe('a query', () => {
     },
   )
 
-  it('fills its templates with what the wing has told, and takes the first text that is there and not empty', () => {
+  it('fills its templates with settings of the wing, and uses the first non-empty text', () => {
     const settings = { pods: { namespace: 'told', none: '', no: null } }
     const place = (namespace: string) => selectionOf({ kind: 'v1/Pod', many: true, namespace }, target, settings)
     expect(place('${settings.pods.namespace}')?.namespace).toBe('told')
@@ -47,7 +47,7 @@ describe('a query', () => {
     expect(select({ namespace: '${settings.pods.namespace}' })).toBeUndefined()
   })
 
-  it('selects nothing by a text that would lead elsewhere', () => {
+  it('selects nothing for a text that would change the path of the request', () => {
     for (const field of ['up', 'slash', 'empty', 'bad']) {
       expect(select({ name: `\${target.spec.${field}}` })).toBeUndefined()
     }
@@ -56,17 +56,17 @@ describe('a query', () => {
     expect(select({ labels: { app: '${target.spec.empty}' } })?.labelSelector).toBe('app=')
   })
 
-  it('selects by what a field is not', () => {
+  it('can select by a field that has another value', () => {
     const fields = { type: 'Warning', 'source!': 'our-own' }
     expect(select({ fields })?.fieldSelector).toBe('type=Warning,source!=our-own')
   })
 
-  it('quotes in field selectors what separates them', () => {
+  it('escapes separators in field selectors', () => {
     expect(select({ fields: { 'spec.nodeName': '${target.spec.bad}' } })?.fieldSelector).toBe('spec.nodeName=a\\,b\\=c')
   })
 })
 
-describe('what a query finds at its target', () => {
+describe('the selection of a query by its target', () => {
   const chooser = {
     metadata: { name: 'one', namespace: 'ns' },
     spec: {
@@ -82,7 +82,7 @@ describe('what a query finds at its target', () => {
   const selectorOf = (labelsFrom: StateQuery['labelsFrom']) =>
     selectionOf({ kind: 'v1/Pod', many: true, ...(labelsFrom && { labelsFrom }) }, chooser)?.labelSelector
 
-  it('is a list of expressions too, and all of several selectors, of which those that are empty are passed over', () => {
+  it('supports lists of expressions, and combines several selectors without the empty ones', () => {
     expect(selectorOf('spec.advanced')).toBe('tier in (a,b)')
     expect(selectorOf(['spec.selector', 'spec.advanced'])).toBe('app=web,tier in (a,b)')
     expect(selectorOf(['spec.selector', 'spec.none', 'spec.missing'])).toBe('app=web')
@@ -90,7 +90,7 @@ describe('what a query finds at its target', () => {
     expect(selectorOf(['spec.selector', 'spec.wrong'])).toBeUndefined()
   })
 
-  it('are the objects of these names', () => {
+  it('contains the objects with the listed names', () => {
     const named = selectionsOf({ kind: 'v1/Pod', many: true, namesFrom: 'status.targets' }, chooser)
     expect(named.map(({ namespace, name }) => [namespace, name])).toEqual([
       ['ns', 'a'],
@@ -99,7 +99,7 @@ describe('what a query finds at its target', () => {
     expect(selectionsOf({ kind: 'v1/Pod', many: true, namesFrom: 'status.missing' }, chooser)).toEqual([])
   })
 
-  it('are the objects with these values of a field, each a request', () => {
+  it('contains the objects with the listed values of a field, one request each', () => {
     const events: StateQuery = { kind: 'v1/Event', many: true, fields: { type: 'Warning' } }
     const about = { ...events, fieldsFrom: { 'involvedObject.name': 'status.targets' } }
     const found = selectionsOf(about, chooser)
@@ -111,7 +111,7 @@ describe('what a query finds at its target', () => {
     expect(selectionsOf({ ...about, fieldsFrom: { 'involvedObject.name': 'status.missing' } }, chooser)).toEqual([])
   })
 
-  it('is nothing where the target has another text than is asked for; absent is the empty one', () => {
+  it('is empty where the target has another text than `onlyIf`; an absent text is empty', () => {
     const found = (onlyIf: StateQuery['onlyIf']) =>
       selectionsOf({ kind: 'v1/Pod', many: true, ...(onlyIf && { onlyIf }) }, chooser).length
     expect(found({ 'spec.level': ['', 'pod'] })).toBe(1)
@@ -122,7 +122,7 @@ describe('what a query finds at its target', () => {
     expect(found({ 'spec.still': ['true'] })).toBe(1)
   })
 
-  it('is narrowed to names and values of labels, and to none that would lead elsewhere', () => {
+  it('can be narrowed to names and label values, and ignores invalid ones', () => {
     const all = selectionsOf({ kind: 'v1/Pod', many: true, labelsFrom: 'spec.selector' }, chooser)
     expect(narrowSelections(all, {})).toEqual(all)
     expect(narrowSelections(all, { names: ['a', '../b', 'a'] })).toEqual([{ ...all[0], name: 'a' }])
@@ -142,7 +142,7 @@ describe('what a query finds at its target', () => {
   })
 })
 
-describe('where and by what a query looks beside that', () => {
+describe('the namespaces and selectors of a query', () => {
   const chooser = {
     metadata: { name: 'shop', namespace: 'ns', uid: 'uid-shop' },
     spec: { selector: { matchLabels: { app: 'web' } }, namespaces: ['a', 'b', 'a', '../c', 3], one: 'd', all: '*' },
@@ -150,19 +150,19 @@ describe('where and by what a query looks beside that', () => {
   const namespacesOf = (query: Omit<StateQuery, 'kind'>) =>
     selectionsOf({ kind: 'v1/Pod', ...query }, chooser).map(({ namespace }) => namespace)
 
-  it('is all namespaces when its author says so, and not the target', () => {
+  it('are all namespaces if the query says so, but not if the target does', () => {
     expect(namespacesOf({ namespace: '*' })).toEqual([undefined])
     expect(namespacesOf({ namespace: '${target.spec.all}' })).toEqual([])
   })
 
-  it('is each namespace that the target names, once', () => {
+  it('are the namespaces in the target, each once', () => {
     expect(namespacesOf({ namespacesFrom: 'spec.namespaces' })).toEqual(['a', 'b'])
     expect(namespacesOf({ namespacesFrom: 'spec.one' })).toEqual(['d'])
     expect(namespacesOf({ namespacesFrom: 'spec.missing' })).toEqual([])
     expect(namespacesOf({ namespacesFrom: 'spec.all' })).toEqual([])
   })
 
-  it('is the selector of the target, beside its own labels and those of what it owns', () => {
+  it("combine the target's selector with the query's labels and the ownership label", () => {
     const query = { kind: 'v1/Pod', labels: { tier: 'front' }, labelsFrom: 'spec.selector', owned: 'label' } as const
     expect(selectionOf(query, chooser)?.labelSelector).toBe('tier=front,app=web,pawl.dev/owner-uid=uid-shop')
     expect(selectionOf({ kind: 'v1/Pod', labelsFrom: 'spec.missing' }, chooser)).toBeUndefined()

@@ -43,7 +43,7 @@ async function reported(outcome: Outcome, conditions?: readonly Condition[]) {
   return pass.status['conditions'] as unknown as readonly Condition[] | undefined
 }
 
-describe('the faults of a pass in its status', () => {
+describe('a reported fault', () => {
   it.each<[string, Outcome, Partial<Condition>]>([
     ['nothing', done, { status: 'True', reason: 'Reconciled', message: 'the last pass met no fault' }],
     ['wishes for other passes', joinOutcomes(again(5), later(6)), { status: 'True', reason: 'Reconciled' }],
@@ -58,7 +58,7 @@ describe('the faults of a pass in its status', () => {
       joinOutcomes(retryLater('Changed', 'generation 2'), fail('Wrong', 'no')),
       { status: 'False', reason: 'Wrong', message: 'no' },
     ],
-  ])('are told after %s', async (_, outcome, told) => {
+  ])('sets the condition after %s', async (_, outcome, told) => {
     expect(await reported(outcome, [OTHER])).toEqual([
       OTHER,
       {
@@ -71,17 +71,17 @@ describe('the faults of a pass in its status', () => {
     ])
   })
 
-  it('are not told where the next pass is likely to have got over them', async () => {
+  it('does not set the condition after a conflict, because the next pass starts immediately', async () => {
     expect(await reported(retryLater('Changed', 'generation 2'))).toBeUndefined()
   })
 
-  it('are not written again when they are told already', async () => {
+  it('writes nothing when the condition is unchanged', async () => {
     const told = await reported(fail('Wrong', 'no'))
     expect(await reported(fail('Wrong', 'no'), told)).toBeUndefined()
     expect(await reported(done, told)).toMatchObject([{ status: 'True' }])
   })
 
-  it('are told beside the conditions that the pass has set', () => {
+  it('keeps the conditions that the pass has set', () => {
     const pass = passWith([OTHER])
     setPassCondition(pass, { type: 'Paused', status: 'True', reason: 'Night', message: 'sleeping' })
     setPassCondition(pass, {
@@ -98,7 +98,7 @@ describe('the faults of a pass in its status', () => {
     ])
   })
 
-  it('replace what the plan said itself, and without any that stands', async () => {
+  it('replaces the condition that the plan has set, which stays without a fault', async () => {
     const saying = { type: 'Ready', status: 'False', reason: 'RollingOut', message: '1 of 2' } as const
     const reportedBeside = async (outcome: Outcome) => {
       const pass = passWith()
@@ -116,7 +116,7 @@ describe('the faults of a pass in its status', () => {
     ])
   })
 
-  it('are drawn as an action is', () => {
+  it('is drawn like an action', () => {
     const plan = always(
       action<ReportingPass>('body', () => done),
       reportFaults({ type: 'Ready' }),
@@ -125,13 +125,13 @@ describe('the faults of a pass in its status', () => {
   })
 })
 
-describe('a condition that a pass takes out', () => {
+describe('a removed condition', () => {
   const removed = (pass: ReportingPass) => {
     removePassCondition(pass, 'Other')
     return pass.status['conditions']
   }
 
-  it('is told as one that goes, beside those that the pass has set', () => {
+  it('is an entry without status, next to the conditions that the pass has set', () => {
     const pass = passWith([OTHER])
     setPassCondition(pass, { type: 'Ready', status: 'True', reason: 'Fine', message: 'x' })
     expect(removed(pass)).toMatchObject([
@@ -141,12 +141,12 @@ describe('a condition that a pass takes out', () => {
     expect(removed(pass)).toHaveLength(2)
   })
 
-  it('changes nothing when it is not there', () => {
+  it('changes nothing when it does not exist', () => {
     expect(removed(passWith([]))).toBeUndefined()
     expect(removed(passWith())).toBeUndefined()
   })
 
-  it('is there again when the pass sets it after that, with the time of that', () => {
+  it('exists again with a new time when the pass sets it afterwards', () => {
     const pass = passWith([OTHER])
     removePassCondition(pass, 'Other')
     setPassCondition(pass, { type: 'Other', status: 'True', reason: 'Back', message: 'x' })

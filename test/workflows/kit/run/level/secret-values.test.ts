@@ -5,7 +5,7 @@ import { secretRef, secretText, takeSecrets } from '../../../../../workflows/kit
 const password = secretRef('db', 'password')
 
 describe('a value of a Secret', () => {
-  it('is a gap in what travels, and where the value stands', () => {
+  it('is replaced by a gap with the reference to the Secret', () => {
     const url = secretText`postgres://app:${password}@${'db'}/shop`
     expect(takeSecrets({ data: { url, list: ['a', password] }, other: 1 })).toEqual({
       value: { data: { url: '', list: ['a', ''] }, other: 1 },
@@ -16,13 +16,13 @@ describe('a value of a Secret', () => {
     })
   })
 
-  it('is what code says, and never what stands in an object that somebody wrote', () => {
+  it('is created by code only, never by JSON in an object', () => {
     const { gaps } = takeSecrets({ url: secretRef('db', 'password', 'ops') })
     const written = JSON.parse(JSON.stringify({ spec: gaps })) as object
     expect(takeSecrets(written)).toEqual({ value: written, gaps: [] })
   })
 
-  it('fails the run where nothing would fill it in', () => {
+  it('throws when it is serialized where no activity fills it in', () => {
     expect(() => JSON.stringify({ url: password })).toThrow('a value of a Secret is used where nothing fills it in')
   })
 })

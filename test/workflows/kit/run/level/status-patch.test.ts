@@ -6,8 +6,8 @@ const ready = { type: 'Ready', status: 'True' }
 const notReady = { type: 'Ready', status: 'False' }
 const theirs = { type: 'Theirs', status: 'True' }
 
-describe('what a pass says about the status', () => {
-  it('is news only where it differs, and null is as good as absent', () => {
+describe('the status patch of a pass', () => {
+  it('contains only differences; null equals absent', () => {
     expect(statusPatch({ a: '1', b: null }, { a: '1' })).toBeUndefined()
     expect(statusPatch({}, undefined)).toBeUndefined()
     expect(statusPatch({ a: '2', b: null, c: { d: 1 } }, { a: '1', b: 'x', c: { d: 1 } })).toEqual({
@@ -16,7 +16,7 @@ describe('what a pass says about the status', () => {
     })
   })
 
-  it('has of conditions those that are new or changed: others write theirs', () => {
+  it('contains new and changed conditions only, because other controllers write theirs', () => {
     expect(statusPatch({ conditions: [ready, theirs] }, { conditions: [notReady, theirs] })).toEqual({
       status: {},
       conditions: [ready],
@@ -25,12 +25,12 @@ describe('what a pass says about the status', () => {
     expect(statusPatch({ conditions: null }, { conditions: [ready] })?.status).toEqual({ conditions: null })
   })
 
-  it('takes what is no list of conditions as a whole', () => {
+  it('replaces a list that is not a list of conditions', () => {
     expect(statusPatch({ conditions: ['x'] }, { conditions: [ready] })?.status).toEqual({ conditions: ['x'] })
     expect(statusPatch({ conditions: [ready] }, { conditions: 'x' })?.status).toEqual({ conditions: [ready] })
   })
 
-  it('takes out a condition of which it says that it goes, once, and no other', () => {
+  it('removes the given condition once, and no other one', () => {
     const gone = { type: 'Theirs', status: null }
     expect(statusPatch({ conditions: [ready, gone] }, { conditions: [theirs, ready] })).toEqual({
       status: {},
@@ -44,7 +44,7 @@ describe('what a pass says about the status', () => {
     expect(mergeConditions([theirs], [gone])).toEqual([])
   })
 
-  it('is the status afterwards', () => {
+  it('applied to the status gives the new status', () => {
     const news = { status: { a: '2', b: null }, conditions: [ready] }
     expect(applyStatusPatch({ a: '1', b: 'x', c: 'y', conditions: [theirs, notReady] }, news)).toEqual({
       a: '2',
@@ -54,7 +54,7 @@ describe('what a pass says about the status', () => {
     expect(applyStatusPatch(undefined, { status: {}, conditions: [ready] })).toEqual({ conditions: [ready] })
   })
 
-  it('puts a condition in the place of the one of its type, and new ones last', () => {
+  it('replaces a condition of the same type in place, and appends new ones', () => {
     expect(mergeConditions([notReady, theirs], [{ type: 'New', status: 'True' }, ready])).toEqual([
       ...[ready, theirs, { type: 'New', status: 'True' }],
     ])

@@ -1,4 +1,4 @@
-// Passes of a hosted child, as far as they need no run: what becomes of them in one is test/workflow-runs/.
+// Passes over a hosted child without a run; test/workflow-runs/ tests them in runs.
 
 import { ApplicationFailure } from '@temporalio/common'
 import { describe, expect, it } from 'vitest'
@@ -22,8 +22,8 @@ const ROOT = { kind: 'Widget', uid: 'root', namespace: 'n', name: 'w' }
 const CHILD = { kind: 'Part', uid: 'child', namespace: 'n', name: 'w' }
 const BY = { workflowID: 'widget/n/w/job', runID: 'run', pass: 3, tree: ['root'], serves: ['these'] }
 
-describe('the pass of a hosted child that does not have the job', () => {
-  it('begins with the first phase, whatever phase is there, and with the time', async () => {
+describe('the pass over a hosted child without the job', () => {
+  it('starts with the first phase and the time, whatever phase the child has', async () => {
     const given = host({ Init: done, Working: stop('waiting') })
     const state = childState({ jobID: 'before', jobIDFinished: 'before', phase: 'Working', generation: 4 })
     const { outcome, result, draft } = await given.pass(state)
@@ -34,7 +34,7 @@ describe('the pass of a hosted child that does not have the job', () => {
     expect(given.hosted).toMatchObject([{ subject: CHILD, change, outcome: stop('waiting') }])
   })
 
-  it('may come to the end of the job at once', async () => {
+  it('can end the job immediately', async () => {
     const given = host({})
     const { result, draft } = await given.pass(childState({ jobID: undefined, jobIDFinished: undefined }))
     expect([result, draft?.phase]).toEqual(['Succeeded', 'Succeeded'])
@@ -42,49 +42,49 @@ describe('the pass of a hosted child that does not have the job', () => {
     expect(given.hosted).toMatchObject([{ change, outcome: done }])
   })
 
-  it('is not asked what another hand has left', async () => {
+  it('does not call `resume`', async () => {
     const given = host({})
     await given.pass(childState({ jobID: 'before', jobIDFinished: 'before' }))
     expect(given.resumed).toBe(0)
   })
 })
 
-describe('the pass of a hosted child that has the job', () => {
-  it('goes on from its phase, and changes nothing where that is all', async () => {
+describe('the pass over a hosted child with the job', () => {
+  it('continues with its phase, and changes nothing without progress', async () => {
     const given = host({ Working: stop('waiting') })
     await given.pass(childState({ phase: 'Working' }))
     expect([given.steps, given.resumed]).toEqual([['Working'], 1])
     expect(given.hosted).toMatchObject([{ change: undefined, outcome: stop('waiting') }])
   })
 
-  it('may take back what another hand has left', async () => {
+  it('calls `resume`, which can remove fields of another controller', async () => {
     const given = host({}, { resume: ({ draft }) => (draft.phase = undefined) })
     await given.pass(childState({ phase: 'Working' }))
     expect(given.steps).toEqual(['Init', 'Working'])
   })
 
-  it('is none where its end was written in a pass whose own end was not', async () => {
+  it('does not run when an earlier pass has written the end of the child', async () => {
     const given = host({})
     const state = childState({ phase: 'Failed', jobIDFinished: 'job' })
     expect(await given.pass(state)).toEqual({ outcome: done, result: 'Failed', state, draft: undefined })
     expect([given.steps, given.hosted]).toEqual([[], []])
   })
 
-  it('has nothing to settle when the child is gone', async () => {
+  it('settles nothing when the child was deleted', async () => {
     const given = host({ Working: stop(GONE) })
     expect((await given.pass(childState({ phase: 'Working' }))).result).toBe('Deleted')
     expect(given.hosted).toMatchObject([{ change: undefined }])
   })
 
-  it('ends the child’s job, not the run’s, with what cannot be mended', async () => {
+  it('ends the job of the child, not the run, after a final fault', async () => {
     const given = host({ Working: fail('Broken', 'no') })
     expect((await given.pass(childState({ phase: 'Working' }))).result).toBe('Failed')
     expect(given.hosted).toMatchObject([{ change: { phase: 'Failed', finished: true }, outcome: done }])
   })
 })
 
-describe('what the pass of a hosted child wants', () => {
-  it('is the run’s to want: another pass, a back-off', async () => {
+describe('a request by the pass of a hosted child', () => {
+  it('becomes a request of the run: another pass, a back-off', async () => {
     const later = host({ Working: again(3000) })
     await later.pass(childState({ phase: 'Working' }))
     const failing = host({ Working: () => Promise.reject(ApplicationFailure.retryable('later', 'Busy')) })
@@ -93,7 +93,7 @@ describe('what the pass of a hosted child wants', () => {
     expect(failing.hosted[0]?.outcome.faults).toEqual([{ code: 'Busy', message: 'later', retryable: true }])
   })
 
-  it('is said of work beside the passes, too', async () => {
+  it('can come from background activities', async () => {
     const given = host({ Working: stop('waiting') })
     await given.pass(childState({ phase: 'Working' }))
     expect(given.hosting.background?.running).toBe(0)
@@ -101,8 +101,8 @@ describe('what the pass of a hosted child wants', () => {
   })
 })
 
-describe('who acts in the pass of a hosted child', () => {
-  it('is the run, in the name of the child’s controller, for itself and all that it hosts', async () => {
+describe("the reference of a hosted child's pass", () => {
+  it("names the run, the child's controller, and all objects that the run hosts", async () => {
     const given = host({ Working: stop('waiting') })
     await given.pass(childState({ phase: 'Working' }))
     const by = { ...BY, controller: 'part', tree: ['root', 'child'] }
@@ -110,7 +110,7 @@ describe('who acts in the pass of a hosted child', () => {
     expect(given.acted).toEqual([by])
   })
 
-  it('settles what the child hosts itself before the child', async () => {
+  it('lets children of the child settle before the child', async () => {
     const inner = { change: undefined, subject: { ...CHILD, uid: 'grandchild' } } as HostedResult
     const given = host({ Working: stop('waiting') }, { inner })
     await given.pass(childState({ phase: 'Working' }))
@@ -118,8 +118,8 @@ describe('who acts in the pass of a hosted child', () => {
   })
 })
 
-describe('what a run remembers of a hosted child', () => {
-  it('is its state as the last pass and settle have left it', async () => {
+describe('the state of a hosted child in its run', () => {
+  it('is the state after the last pass and settle', async () => {
     const given = host({ Working: stop('waiting') })
     expect(given.hosting.state).toBeUndefined()
     await given.pass(childState({ phase: 'Init' }))
@@ -128,8 +128,8 @@ describe('what a run remembers of a hosted child', () => {
   })
 })
 
-describe('a run that was not told what it hosts', () => {
-  it('hosts nothing', async () => {
+describe('a host that is not attached', () => {
+  it('rejects passes', async () => {
     const hosting = new Hosting(
       'part',
       controllerOf(() => done),

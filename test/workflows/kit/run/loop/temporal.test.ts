@@ -14,15 +14,15 @@ describe('a failure that reaches a workflow', () => {
     faults: [{ code: 'MissingBlueprint', message: 'spec.blueprint is missing', retryable: false }],
   }
 
-  it('becomes a fault when it comes from a regular activity, in its wrapper', () => {
+  it('becomes a fault when a regular activity throws it, inside of a wrapper', () => {
     expect(temporalRuntime.toOutcome(wrapped(final))).toEqual(outcome)
   })
 
-  it('becomes the same fault when it comes from a local activity, bare', () => {
+  it('becomes the same fault when a local activity throws it, without a wrapper', () => {
     expect(temporalRuntime.toOutcome(final)).toEqual(outcome)
   })
 
-  it.each(['wrapped', 'bare'])('becomes a retryable fault when an activity took too long (%s)', (form) => {
+  it.each(['wrapped', 'bare'])('becomes a retryable fault when an activity exceeded its time-out (%s)', (form) => {
     const timeout = new TimeoutFailure('activity StartToClose timeout', undefined, 'START_TO_CLOSE')
     expect(temporalRuntime.toOutcome(form === 'wrapped' ? wrapped(timeout) : timeout)).toEqual({
       ...done,
@@ -30,7 +30,7 @@ describe('a failure that reaches a workflow', () => {
     })
   })
 
-  it('becomes a retryable fault when no other try was to be made within the task', () => {
+  it('becomes a retryable fault when no time for another try was left in the task', () => {
     const failure = laterFailure(new KubeError('no answer', { status: 0, reason: 'Unreachable' }))
     expect(failure.nonRetryable).toBe(true)
     expect(temporalRuntime.toOutcome(failure)).toEqual({
@@ -39,7 +39,7 @@ describe('a failure that reaches a workflow', () => {
     })
   })
 
-  it('becomes a retryable fault when the worker has ended a call whose time was over', () => {
+  it('becomes a retryable fault when the worker has ended a call at its deadline', () => {
     const failure = ApplicationFailure.nonRetryable('the time of the call is over', DEADLINE_EXCEEDED)
     expect(temporalRuntime.toOutcome(failure)).toEqual({
       ...done,
@@ -47,7 +47,7 @@ describe('a failure that reaches a workflow', () => {
     })
   })
 
-  it('passes through when it is a bug or a cancellation', () => {
+  it('is rethrown when it is a bug or a cancellation', () => {
     expect(
       [new TypeError('no'), new CancelledFailure('stop')].map((error) => temporalRuntime.toOutcome(error)),
     ).toEqual([undefined, undefined])

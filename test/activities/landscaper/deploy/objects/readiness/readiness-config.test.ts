@@ -19,7 +19,7 @@ describe('readiness checks of a configuration', () => {
     expect(read({ disableDefault: true })).toMatchObject({ config: { disableDefault: true }, mistakes: [] })
   })
 
-  it('are read as they are, but for those that are disabled', () => {
+  it('are read unchanged, without disabled ones', () => {
     const labelSelector = {
       apiVersion: 'apps/v1',
       kind: 'Deployment',
@@ -112,7 +112,7 @@ describe('readiness checks of a configuration', () => {
     expect(read(value).mistakes).toEqual([mistake])
   })
 
-  it('are refused with all mistakes at once', () => {
+  it('are rejected with all mistakes in one error', () => {
     const custom = [{ requirements: [{}] }, 7]
     expect(read({ disableDefault: 1, custom }).mistakes).toHaveLength(6)
   })

@@ -1,14 +1,15 @@
-// Which writes a rule is asked about: by the API server, in CEL, before it asks, and by the process, which judges by the same.
+// Decides which writes an admission rule applies to: as CEL for the API server's match conditions, and as a function
+// for the webhook process. Both must agree.
 
 import { isDeepStrictEqual } from 'node:util'
 
 import type { AnnotationFilter, AdmissionKind, WriteFilter } from '../../workflows/kit/index.ts'
-import { type Fields, fieldsOf } from './fields.ts'
+import { type Fields, fieldsOf } from './json-patch.ts'
 
-/** In CEL: it is kept from rules about what is going away. */
+/** CEL: objects that are being deleted are not checked. */
 export const NOT_BEING_DELETED = '!has(object.metadata.deletionTimestamp)'
 
-/** In CEL: it is new, or more of it changes than metadata and status. */
+/** CEL: true for a new object and for a change outside of metadata and status. */
 export function newOrChangedInCel({ schema }: AdmissionKind): string {
   const changes = Object.keys(schema).flatMap((field) => {
     const [now, before] = [`object.${field}`, `oldObject.${field}`]
@@ -17,14 +18,12 @@ export function newOrChangedInCel({ schema }: AdmissionKind): string {
   return ['oldObject == null', ...changes].join(' || ')
 }
 
-/** @returns what is true of a write that is asked about. Source: Kubernetes, "Matching requests: matchConditions". */
-export function askedInCel(
-  {
-    spec,
-    annotationsSet = [],
-    annotationsRemoved: annotationsGone = [],
-    finalizersRemoved: finalizersGone = [],
-  }: WriteFilter,
+/**
+ * @returns a CEL expression that is true for the selected writes. Source: Kubernetes, "Matching requests:
+ * matchConditions".
+ */
+export function matchConditionInCel(
+  { spec, annotationsSet = [], annotationsRemoved = [], finalizersRemoved = [] }: WriteFilter,
   kind: AdmissionKind,
 ): string {
   const was = (annotation: string, value: string | undefined) =>
@@ -32,8 +31,8 @@ export function askedInCel(
   const all = 'metadata.finalizers'
   return [
     ...(spec === undefined ? [] : [`(${NOT_BEING_DELETED} && (${newOrChangedInCel(kind)}))`]),
-    ...annotationsSet.map((asked) => {
-      const { annotation, value } = annotationOf(asked)
+    ...annotationsSet.map((writes) => {
+      const { annotation, value } = annotationOf(writes)
       const [now, before] = ['object', 'oldObject'].map(
         (side) => `${side}.metadata.annotations[${JSON.stringify(annotation)}]`,
       )
@@ -41,11 +40,11 @@ export function askedInCel(
         value === undefined ? `${was(annotation, undefined)} && ${now} == ${before}` : was(annotation, value)
       return `(${has('object', annotation, value)} && !(${isSame}))`
     }),
-    ...annotationsGone.map((asked) => {
-      const { annotation, value } = annotationOf(asked)
+    ...annotationsRemoved.map((writes) => {
+      const { annotation, value } = annotationOf(writes)
       return `(${was(annotation, value)} && !(${has('object', annotation, value)}))`
     }),
-    ...finalizersGone.map((finalizer) => {
+    ...finalizersRemoved.map((finalizer) => {
       const isIn = (side: string) => `has(${side}.${all}) && ${JSON.stringify(finalizer)} in ${side}.${all}`
       return `(oldObject != null && ${isIn('oldObject')} && !(${isIn('object')}))`
     }),
@@ -58,14 +57,9 @@ function has(side: 'object' | 'oldObject', annotation: string, value: string | u
   return value === undefined ? isThere : `${isThere} && ${all}[${name}] == ${JSON.stringify(value)}`
 }
 
-/** Whether this write is. */
-export function isAskedAbout(
-  {
-    spec,
-    annotationsSet = [],
-    annotationsRemoved: annotationsGone = [],
-    finalizersRemoved: finalizersGone = [],
-  }: WriteFilter,
+/** True if the rule applies to the write. */
+export function matchesWrite(
+  { spec, annotationsSet = [], annotationsRemoved = [], finalizersRemoved = [] }: WriteFilter,
   object: Fields,
   old: Fields | undefined,
 ): boolean {
@@ -73,22 +67,22 @@ export function isAskedAbout(
   const isIn = (annotations: Fields, { annotation, value }: AnnotationOf) =>
     annotations[annotation] !== undefined && (value === undefined || annotations[annotation] === value)
   const all = (some: readonly AnnotationFilter[]) => some.map(annotationOf)
-  const [left, had] = [finalizersIn(object), finalizersIn(old)]
+  const [finalizers, oldFinalizers] = [finalizersIn(object), finalizersIn(old)]
   return (
     (spec !== undefined && isNewOrChanged(object, old)) ||
     all(annotationsSet).some((one) => isIn(now, one) && now[one.annotation] !== before[one.annotation]) ||
-    all(annotationsGone).some((one) => isIn(before, one) && !isIn(now, one)) ||
-    finalizersGone.some((one) => had.includes(one) && !left.includes(one))
+    all(annotationsRemoved).some((one) => isIn(before, one) && !isIn(now, one)) ||
+    finalizersRemoved.some((one) => oldFinalizers.includes(one) && !finalizers.includes(one))
   )
 }
 
-/** Of what is not being deleted. */
+/** True for a new object and for a change outside of metadata and status; false for an object that is being deleted. */
 export function isNewOrChanged(object: Fields, old: Fields | undefined): boolean {
   if (typeof fieldsOf(object['metadata'])['deletionTimestamp'] === 'string') return false
-  return old === undefined || !isDeepStrictEqual(judgedPart(object), judgedPart(old))
+  return old === undefined || !isDeepStrictEqual(specFields(object), specFields(old))
 }
 
-function judgedPart(object: Fields): Fields {
+function specFields(object: Fields): Fields {
   return Object.fromEntries(Object.entries(object).filter(([name]) => name !== 'metadata' && name !== 'status'))
 }
 
@@ -97,8 +91,8 @@ interface AnnotationOf {
   readonly value: string | undefined
 }
 
-function annotationOf(asked: AnnotationFilter): AnnotationOf {
-  return typeof asked === 'string' ? { annotation: asked, value: undefined } : asked
+function annotationOf(writes: AnnotationFilter): AnnotationOf {
+  return typeof writes === 'string' ? { annotation: writes, value: undefined } : writes
 }
 
 function annotationsIn(object: Fields | undefined): Fields {

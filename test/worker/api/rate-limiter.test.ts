@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { createBriefCache } from '../../../worker/api/brief-cache.ts'
-import { createTurns, TurnedAway } from '../../../worker/api/turns.ts'
-import { shareOf } from '../../../worker/api/users.ts'
 
-describe('a share of the process', () => {
-  it('has so many questions answered at a time, others wait, and more are turned away; others have their own', async () => {
-    const turns = createTurns({ atOnce: 1, waiting: 1, perSecond: 100, burst: 100, what: 'questions' }, () => 0)
+import { createExpiringCache } from '../../../worker/api/expiring-cache.ts'
+import { createRateLimiter, RateLimited } from '../../../worker/api/rate-limiter.ts'
+import { rateLimitKey } from '../../../worker/api/users.ts'
+
+describe('the rate limiter', () => {
+  it('limits running and queued requests per key, and rejects more', async () => {
+    const turns = createRateLimiter(
+      { concurrent: 1, queued: 1, perSecond: 100, burst: 100, unit: 'questions' },
+      () => 0,
+    )
     let release: () => void = () => undefined
     const order: string[] = []
     const first = turns('a', async () => {
@@ -13,7 +17,7 @@ describe('a share of the process', () => {
       order.push('first')
     })
     const second = turns('a', async () => void order.push(await Promise.resolve('second')))
-    await expect(turns('a', async () => await Promise.resolve())).rejects.toThrow(TurnedAway)
+    await expect(turns('a', async () => await Promise.resolve())).rejects.toThrow(RateLimited)
     expect(await turns('b', async () => await Promise.resolve('of another'))).toBe('of another')
     release()
     await Promise.all([first, second])
@@ -21,10 +25,10 @@ describe('a share of the process', () => {
     expect(await turns('a', async () => await Promise.resolve('again'))).toBe('again')
   })
 
-  it('is used up by many questions, and fills with time', async () => {
+  it('limits the rate, and refills the bucket over time', async () => {
     let now = 0
-    const turns = createTurns(
-      { atOnce: 9, waiting: 9, perSecond: 1, burst: 2, what: 'questions of one user' },
+    const turns = createRateLimiter(
+      { concurrent: 9, queued: 9, perSecond: 1, burst: 2, unit: 'questions of one user' },
       () => now,
     )
     const ask = async () => await turns('a', async () => await Promise.resolve('yes'))
@@ -35,20 +39,20 @@ describe('a share of the process', () => {
     expect(await ask()).toBe('yes')
   })
 
-  it('is one for all accounts of a namespace', () => {
+  it('uses one key for all ServiceAccounts of a namespace', () => {
     const user = { uid: undefined, groups: undefined, extra: undefined }
-    expect(shareOf({ ...user, username: 'system:serviceaccount:team-a:one' })).toBe(
-      shareOf({ ...user, username: 'system:serviceaccount:team-a:two' }),
+    expect(rateLimitKey({ ...user, username: 'system:serviceaccount:team-a:one' })).toBe(
+      rateLimitKey({ ...user, username: 'system:serviceaccount:team-a:two' }),
     )
-    expect(shareOf({ ...user, username: 'alice' })).not.toBe(shareOf({ ...user, username: 'bob' }))
+    expect(rateLimitKey({ ...user, username: 'alice' })).not.toBe(rateLimitKey({ ...user, username: 'bob' }))
   })
 })
 
-describe('what is remembered for a short time', () => {
-  it('is asked for once, again when the time is over or it failed, and takes no room without end', async () => {
+describe('the expiring cache', () => {
+  it('loads a value once, loads again after expiry and after a failure, and is bounded', async () => {
     let now = 0
     let asked = 0
-    const cache = createBriefCache<number>(10, 2, () => now)
+    const cache = createExpiringCache<number>(10, 2, () => now)
     const ask = async (key = 'a') => await cache.get(key, async () => await Promise.resolve(++asked))
     expect(await Promise.all([ask(), ask()])).toEqual([1, 1])
     now = 10

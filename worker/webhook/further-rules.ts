@@ -1,7 +1,8 @@
-// Opens the modules of further rules, each once, and asks them.
+// Opens the modules with further admission rules, each once, and calls them.
 //
-//   F1. What is wrong with such a rule, or takes longer than the API server waits, lets the object pass, as it is: a job tells what is wrong with it.
-//   F2. They read what the webhook's account may read, and write nothing.
+//   F1. If such a rule throws or takes longer than the timeout, the object is allowed unchanged. The job reports the
+//       problem later.
+//   F2. The rules can read with the webhook's ServiceAccount and cannot write.
 
 import type {
   Admission,
@@ -25,27 +26,27 @@ export interface FurtherAnswer {
   readonly warnings: readonly string[]
 }
 
-/** What there is to ask of one kind. @param about default what may be stored; `metadata`: what its rules about metadata are asked of. */
-export type AskFurther = (
+/** Validates one object. @param part `metadata` calls the rules about metadata in place of those about the spec. */
+export type ValidateFurther = (
   admission: Admission,
   request: Omit<AsyncRequest, 'kind' | 'signal'>,
-  about?: 'metadata',
+  part?: 'metadata',
 ) => Promise<FurtherAnswer>
 
-/** What one of a kind's mutations changes that has no `mutate` of its own. */
+/** The changes of a mutation that has no `mutate` function of its own. */
 export type MutateFurther = (
   admission: Admission,
   mutation: string,
   request: AdmissionRequest,
 ) => readonly FieldChange[]
 
-export interface OpenFurther {
-  readonly ask: AskFurther
+export interface OpenFurtherRules {
+  readonly validate: ValidateFurther
   readonly mutate: MutateFurther
   readonly close: () => Promise<void>
 }
 
-/** The rules of one wing, with what it was given. */
+/** The rules of one wing and the values of its flags. */
 export interface WingRules {
   readonly admissions: readonly Admission[]
   readonly flags: FlagValues<FlagTable>
@@ -53,7 +54,7 @@ export interface WingRules {
 
 export interface FurtherOptions {
   readonly kube: Pick<KubeClient, 'request'>
-  /** For one answer. */
+  /** Timeout of one call. */
   readonly limitMs: number
   readonly log: Logger
   readonly metrics?: NonNullable<AsyncRulesContext['metrics']>
@@ -62,11 +63,11 @@ export interface FurtherOptions {
 
 const NOTHING: FurtherAnswer = { problems: [], warnings: [] }
 
-/** @throws what keeps a module from being loaded. */
-export async function openFurther(
+/** @throws the error with which a module fails to load. */
+export async function openAsyncRules(
   wings: readonly WingRules[],
   { kube, limitMs, log, metrics, nodeName }: FurtherOptions,
-): Promise<OpenFurther> {
+): Promise<OpenFurtherRules> {
   const opened = new Map<AsyncRulesModule, AsyncRules>()
   const byAdmission = new Map<Admission, AsyncRules>()
   const warn: AsyncRulesContext['warn'] = (details, message) => log.warn(details, message)
@@ -82,17 +83,17 @@ export async function openFurther(
     }
   }
   return {
-    async ask(admission, request, about) {
+    async validate(admission, request, part) {
       const rules = byAdmission.get(admission)
       if (rules === undefined) return NOTHING
-      const asked = { ...request, kind: admission.kind, signal: AbortSignal.timeout(limitMs) }
+      const furtherRequest = { ...request, kind: admission.kind, signal: AbortSignal.timeout(limitMs) }
       try {
-        if (about === 'metadata') return { problems: (await rules.metadata?.(asked)) ?? [], warnings: [] }
-        const problems = await rules.validate(asked)
-        const warnings = problems.length > 0 || rules.warnings === undefined ? [] : await rules.warnings(asked)
+        if (part === 'metadata') return { problems: (await rules.metadata?.(furtherRequest)) ?? [], warnings: [] }
+        const problems = await rules.validate(furtherRequest)
+        const warnings = problems.length > 0 || rules.warnings === undefined ? [] : await rules.warnings(furtherRequest)
         return { problems, warnings }
       } catch (error) {
-        // Without the object: it may hold secrets.
+        // Without the object, which may contain secrets.
         log.warn({ err: error, kind: admission.kind.kind }, 'further rules could not be asked; the object passes')
         return NOTHING
       }

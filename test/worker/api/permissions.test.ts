@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+
 import { KubeError } from '../../../activities/kube/errors.ts'
-import { createResources } from '../../../worker/api/resources.ts'
-import { createRights } from '../../../worker/api/rights.ts'
+import { createResources, createPermissions } from '../../../worker/api/permissions.ts'
 import { createUsers } from '../../../worker/api/users.ts'
 
 const ALICE = { username: 'alice', uid: 'u', groups: ['g'], extra: { key: ['value'] } }
@@ -32,14 +32,16 @@ function server(allows: (attributes: Readonly<Record<string, string>>) => boolea
   return { kube: { request: request as never }, bodies }
 }
 
-describe('rights', () => {
-  it('are those of the user, his groups and what else the API server said of him, for the resource of the kind', async () => {
+describe('the permissions of a user', () => {
+  it('are reviewed for user, groups and extra fields, and for the resource of the kind', async () => {
     let now = 0
     let isAllowed = true
     const { kube, bodies } = server(({ namespace }) => isAllowed && namespace === 'team-a')
-    const rights = createRights(kube, { resources: createResources(kube, () => now), keptMs: 10, now: () => now })(
-      ALICE,
-    )
+    const rights = createPermissions(kube, {
+      resources: createResources(kube, () => now),
+      cachedMs: 10,
+      now: () => now,
+    })(ALICE)
     expect(await rights.may('get', INSTALLATION, 'team-a')).toBe(true)
     expect(bodies[0]?.spec).toEqual({
       user: 'alice',
@@ -61,30 +63,30 @@ describe('rights', () => {
     expect(await rights.may('get', INSTALLATION, 'team-a')).toBe(false)
   })
 
-  it('to a kind that the API server does not have nobody has, and it lies nowhere', async () => {
+  it('are denied for a kind that the API server does not have', async () => {
     const { kube, bodies } = server(() => true)
-    const rights = createRights(kube, {
+    const rights = createPermissions(kube, {
       resources: createResources(kube, () => 0),
-      keptMs: 10,
+      cachedMs: 10,
       now: () => 0,
     })(ALICE)
     for (const group of ['gone.example.org', '../../api/v1/secrets', 'landscaper.gardener.cloud']) {
       expect(await rights.may('get', { group, kind: 'Gone' }, 'team-a')).toBe(false)
-      expect(await rights.fits({ group, kind: 'Gone' }, 'team-a')).toBe(false)
+      expect(await rights.hasScope({ group, kind: 'Gone' }, 'team-a')).toBe(false)
     }
-    expect(await rights.fits(INSTALLATION, 'team-a')).toBe(true)
-    expect(await rights.fits(INSTALLATION, '')).toBe(false)
+    expect(await rights.hasScope(INSTALLATION, 'team-a')).toBe(true)
+    expect(await rights.hasScope(INSTALLATION, '')).toBe(false)
     expect(bodies).toEqual([])
   })
 })
 
-describe('a token', () => {
+describe('a token review', () => {
   const users = (review: object, audiences: readonly string[] = []) => {
     const { kube, bodies } = server(() => true, review)
-    return { ask: createUsers(kube, { audiences, keptMs: 10, reviewsPerSecond: 50, now: () => 0 }), bodies }
+    return { ask: createUsers(kube, { audiences, cachedMs: 10, reviewsPerSecond: 50, now: () => 0 }), bodies }
   }
 
-  it('is whose the API server says it is, asked once', async () => {
+  it('returns the user, and is cached', async () => {
     const { ask, bodies } = users({ authenticated: true, user: ALICE })
     expect(await ask('token')).toEqual(ALICE)
     expect(await ask('token')).toEqual(ALICE)
@@ -97,7 +99,7 @@ describe('a token', () => {
     [{ authenticated: true, user: {} }, []],
     [{ authenticated: true, user: ALICE }, ['pawl']],
     [{ authenticated: true, user: ALICE, audiences: ['vault'] }, ['pawl']],
-  ])("is nobody's where that says %j and is asked for %j", async (review, audiences) => {
+  ])('returns no user for answer %j and audiences %j', async (review, audiences) => {
     expect(await users(review, audiences).ask('token')).toBeUndefined()
   })
 })

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import pino from 'pino'
 import { once } from 'node:events'
 
-import { type FurtherOptions, openFurther, type OpenFurther } from '../../../worker/webhook/further.ts'
+import { type FurtherOptions, openAsyncRules, type OpenFurtherRules } from '../../../worker/webhook/further-rules.ts'
 import type { Admission, AsyncRules, AsyncRulesModule } from '../../../workflows/kit/index.ts'
 import { KubeError } from '../../../activities/kube/errors.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
@@ -18,7 +18,7 @@ const ASKED = {
   namespace: 'n',
 } as const
 
-let opened: OpenFurther | undefined
+let opened: OpenFurtherRules | undefined
 afterEach(async () => {
   await opened?.close()
 })
@@ -34,14 +34,14 @@ async function open(
   admissions: readonly Admission[],
   lines: string[] = [],
   kube: FurtherOptions['kube'] = { request: () => Promise.reject(new Error('nothing is read')) },
-): Promise<OpenFurther> {
+): Promise<OpenFurtherRules> {
   const log = pino({}, { write: (line: string) => lines.push(line) })
-  opened = await openFurther([{ admissions, flags: { unit: 'stone' } }], { kube, limitMs: 50, log })
+  opened = await openAsyncRules([{ admissions, flags: { unit: 'stone' } }], { kube, limitMs: 50, log })
   return opened
 }
 
 describe('the further rules of two kinds', () => {
-  it('are opened once when they share a module, and told which kind is asked about', async () => {
+  it('are opened once per module and called with the kind', async () => {
     const seen: string[] = []
     const rules: AsyncRules = {
       validate: async ({ kind, namespace }) => {
@@ -61,7 +61,7 @@ describe('the further rules of two kinds', () => {
       },
     }
     const [first, second] = [admission(executionKind, module), admission(targetKind, module)]
-    const { ask, close } = await open([first, second])
+    const { validate: ask, close } = await open([first, second])
     expect(await ask(first, ASKED)).toEqual({ problems: [PROBLEM], warnings: [] })
     expect(await ask(second, ASKED)).toEqual({ problems: [PROBLEM], warnings: [] })
     await close()
@@ -69,9 +69,9 @@ describe('the further rules of two kinds', () => {
     expect([opens, ...seen]).toEqual([1, 'n/Execution', 'n/Target', 'closed'])
   })
 
-  it('say nothing of a kind that has none', async () => {
+  it('return nothing for a kind without rules', async () => {
     const none = admission(targetKind)
-    const { ask } = await open([none])
+    const { validate: ask } = await open([none])
     expect(await ask(none, ASKED)).toEqual(NOTHING)
   })
 
@@ -84,16 +84,16 @@ describe('the further rules of two kinds', () => {
         throw signal.reason
       },
     ],
-  ])('let the object pass when they %s, and a line of the log tells without its content', async (_, validate) => {
+  ])('allow the object when they %s, and log that without its content', async (_, validate) => {
     const one = admission(executionKind, { openAsyncRules: () => ({ validate, close: () => Promise.resolve() }) })
     const lines: string[] = []
-    const { ask } = await open([one], lines)
+    const { validate: ask } = await open([one], lines)
     expect(await ask(one, { ...ASKED, object: { spec: { secret: 'planted' } } })).toEqual(NOTHING)
     expect(lines.join('')).toContain('the object passes')
     expect(lines.join('')).not.toContain('planted')
   })
 
-  it('read what there is by the webhook’s account, and have the flags of their wing', async () => {
+  it("read with the webhook's account, and get the flags of their wing", async () => {
     const asked: unknown[] = []
     const kube: FurtherOptions['kube'] = {
       request: <T>(method: string, path: string, options?: object) => {
@@ -113,7 +113,7 @@ describe('the further rules of two kinds', () => {
         close: () => Promise.resolve(),
       }),
     })
-    const { ask } = await open([one], [], kube)
+    const { validate: ask } = await open([one], [], kube)
     const [problem] = (await ask(one, ASKED)).problems
     expect(problem?.found).toBe('[{"data":{"most":"3"}},true,{"unit":"stone"}]')
     expect(asked).toEqual([
@@ -122,22 +122,22 @@ describe('the further rules of two kinds', () => {
     ])
   })
 
-  it('warn of what may be stored', async () => {
+  it('warn about allowed objects', async () => {
     const warnings = () => Promise.resolve(['it is large'])
     const rules = { validate: () => Promise.resolve([]), warnings, close: () => Promise.resolve() }
     const one = admission(executionKind, { openAsyncRules: () => rules })
-    const { ask } = await open([one])
+    const { validate: ask } = await open([one])
     expect(await ask(one, ASKED)).toEqual({ problems: [], warnings: ['it is large'] })
   })
 
-  it('are asked about metadata apart, by those alone who have such rules', async () => {
+  it('validate metadata only for kinds with such rules', async () => {
     const rules: AsyncRules = {
       validate: () => Promise.reject(new Error('asked about what may be stored')),
       metadata: ({ kind, namespace }) => Promise.resolve([{ ...PROBLEM, found: `${namespace}/${kind.kind}` }]),
       close: () => Promise.resolve(),
     }
     const [one, none] = [admission(executionKind, { openAsyncRules: () => rules }), admission(targetKind)]
-    const { ask } = await open([one, none])
+    const { validate: ask } = await open([one, none])
     expect(await ask(one, ASKED, 'metadata')).toEqual({
       problems: [{ ...PROBLEM, found: 'n/Execution' }],
       warnings: [],
@@ -145,7 +145,7 @@ describe('the further rules of two kinds', () => {
     expect(await ask(none, ASKED, 'metadata')).toEqual(NOTHING)
   })
 
-  it('make mutations by the flags of their wing, and one that fails changes nothing', async () => {
+  it('mutate by the flags of their wing; a mutation that throws changes nothing', async () => {
     const one = admission(executionKind, {
       openAsyncRules: ({ flags }) => ({
         validate: () => Promise.resolve([]),

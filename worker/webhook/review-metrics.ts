@@ -1,12 +1,12 @@
-// What the webhook has answered, as counters for Prometheus: a wing says under which names (`WingAdmission.counters`).
+// Counts the webhook's answers for Prometheus, under the names that the wing gives (`WingAdmission.counters`).
 //
-//   C1. Who is asked about the metadata and the rest of one write counts it once.
-//   C2. A trial (`--dry-run=server`) stores nothing, and is not counted; nor is a write of a part of its own, such as the status.
+//   C1. A write for which the API server calls both entries is counted once.
+//   C2. Dry runs and writes to subresources such as status are not counted.
 
 import type { MetricTable, WingAdmission } from '../../workflows/kit/index.ts'
 import type { Metrics } from '../../activities/run/metrics.ts'
-import { isNewOrChanged } from './asked-writes.ts'
-import { fieldsOf } from './fields.ts'
+import { isNewOrChanged } from './match-conditions.ts'
+import { fieldsOf } from './json-patch.ts'
 
 type Counters = Pick<WingAdmission, 'counters'>
 
@@ -27,7 +27,7 @@ function counter(help: string): MetricTable[string] {
   return { type: 'counter', labels: ['namespace'], help }
 }
 
-/** @returns who is told of each review, as it came, as it is answered, and for which of two entries. */
+/** @returns the function that counts one review: its request, its answer, and which of the two entries it came from. */
 export function countReviews(
   metrics: Pick<Metrics, 'count'>,
   wings: readonly Counters[],

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
+
 import type { EventRecord, WriteRecord } from '../../../activities/journal/read/event-queries.ts'
 import type { LocatedObject } from '../../../activities/journal/read/object-locations.ts'
 import type { JournalQueries } from '../../../activities/journal/read/queries.ts'
 import { groupKindText } from '../../../workflows/kit/index.ts'
-import type { Ground, Rights } from '../../../worker/api/ground.ts'
-import { judged, MOST_NAMESPACES } from '../../../worker/api/judged.ts'
-import { UNSEEN, UNSEEN_PLACE } from '../../../worker/api/unseen.ts'
+import type { ObjectPlaces, Permissions } from '../../../worker/api/permissions.ts'
+import { authorizedQuestions, MAX_NAMESPACES } from '../../../worker/api/authorized-questions.ts'
+import { REDACTED, REDACTED_NAMESPACE } from '../../../worker/api/redaction.ts'
 import { BEGIN, job, object } from '../cli/query/build-node.ts'
 
 const GROUP = 'landscaper.gardener.cloud'
@@ -23,33 +24,33 @@ const RUNS: Readonly<Record<string, LocatedObject>> = {
 const NO_ROWS = { job: undefined, hostedJobs: [], writes: [], events: [], awaited: [], wakes: [], cut: [] }
 const [OWN_RUN = '', THEIR_RUN = ''] = Object.keys(RUNS)
 
-describe('who may see the installations of one namespace', () => {
+describe('a user with permissions in one namespace', () => {
   const rights = rightsTo('get Installation team-a', 'list Installation team-a', 'get DeployItem team-a')
 
-  it('gets what is there, and of all namespaces that one', async () => {
+  it('lists the objects of that namespace, also when listing all namespaces', async () => {
     const ask = asked(rights, { listObjects: (_kind, place) => answer(place === undefined ? ALL : [own]) })
     expect(await ask.listObjects(INSTALLATION, 'team-a')).toEqual([own])
     expect(await ask.listObjects(INSTALLATION, undefined)).toEqual([own])
     expect(await ask.listObjects({ group: GROUP, kind: 'Target' }, undefined)).toEqual([])
   })
 
-  it('gets the names of the same ones', async () => {
+  it('lists the names of the same objects', async () => {
     const ask = asked(rights, { listNames: (_kind, place) => answer(place === undefined ? ALL : [own]) })
     expect(await ask.listNames(INSTALLATION, undefined)).toEqual([own])
     await expect(ask.listNames(INSTALLATION, theirs.namespace)).rejects.toThrow('you may not list')
   })
 
-  it('is refused what is of others by name, with the right that is missing', async () => {
+  it('is refused an object of another namespace, with the missing permission', async () => {
     const ask = asked(rights, { listObjects: () => answer(ALL), objectsNamed: () => answer(ALL) })
     await expect(ask.listObjects(INSTALLATION, theirs.namespace)).rejects.toThrow(
       `you may not list Installation.${GROUP} in namespace ${CANARY}-ns`,
     )
     await expect(ask.objectsNamed(theirs)).rejects.toThrow('you may not get')
-    // In no namespace there is none of this kind, whoever asks.
+    // The kind is namespaced, so no object exists outside of a namespace.
     expect(await ask.objectsNamed({ ...own, namespace: '' })).toEqual([])
   })
 
-  it('hears nothing of an object whose uid was guessed', async () => {
+  it('gets no answer for the uid of an unreadable object', async () => {
     const ask = asked(rights, {
       objectOf: () => answer(theirs),
       eventsOf: () => answer([event()]),
@@ -76,15 +77,21 @@ describe('who may see the installations of one namespace', () => {
     expect((await ask.awaitedByAll(['installation'], uids)).size).toBe(0)
   })
 
-  it('reads in the chain of his own object that it goes on where he may not see', async () => {
+  it('sees in the chain of owners that an unreadable part exists', async () => {
     const events = [event(), event(OWN_RUN), event(THEIR_RUN), event('installation/pruned'), event(`a/b/${own.uid}/j0`)]
     const ask = asked(rights, { eventsOf: () => answer(events) })
     const found = await ask.eventsOf(own.uid)
-    expect(found.map(({ writer }) => writer)).toEqual([null, OWN_RUN, UNSEEN_PLACE, UNSEEN, `a/b/${own.uid}/j0`])
+    expect(found.map(({ writer }) => writer)).toEqual([
+      null,
+      OWN_RUN,
+      REDACTED_NAMESPACE,
+      REDACTED,
+      `a/b/${own.uid}/j0`,
+    ])
     expect(JSON.stringify(found)).not.toContain(CANARY)
   })
 
-  it('reads that his run wrote something else, and not what', async () => {
+  it('sees that the run of an own object wrote another object, without its name', async () => {
     const objects = [
       `DeployItem.${GROUP}/team-a/item`,
       `Secret/team-a/${CANARY}`,
@@ -92,12 +99,16 @@ describe('who may see the installations of one namespace', () => {
     ]
     const ask = asked(rights, { writesOf: () => answer(objects.map(write)) })
     const found = await ask.writesOf(OWN_RUN)
-    expect(found.map((one) => one.object)).toEqual([objects[0], `an object ${UNSEEN}`, `an object ${UNSEEN_PLACE}`])
+    expect(found.map((one) => one.object)).toEqual([
+      objects[0],
+      `an object ${REDACTED}`,
+      `an object ${REDACTED_NAMESPACE}`,
+    ])
     expect(found[0]?.error).toEqual({ message: `about ${CANARY}` })
     expect(JSON.stringify(found.slice(1))).not.toContain(CANARY)
   })
 
-  it('reads that his object waits for something, and that others are below it', async () => {
+  it('sees that an own object waits for and owns unreadable objects, without their names', async () => {
     const awaited = [theirs, secret, item].map((one) => ({ ...one, since: BEGIN }))
     const children = [theirs, item].map((one) => ({ ...one, owner: own.uid }))
     const ask = asked(rights, {
@@ -106,18 +117,18 @@ describe('who may see the installations of one namespace', () => {
     })
     const waits = (await ask.awaitedByAll(['installation'], [own.uid])).get(own.uid) ?? []
     expect(waits.map(({ namespace, name }) => [namespace, name])).toEqual([
-      ['', UNSEEN_PLACE],
-      ['', UNSEEN],
+      ['', REDACTED_NAMESPACE],
+      ['', REDACTED],
       ['team-a', 'item'],
     ])
-    // He may get items, and not list them.
+    // The user may get items, but not list them.
     const below = await ask.childrenOf([own], BEGIN)
     expect(below.map(({ kind, namespace, owner }) => [kind, namespace, owner])).toEqual([['Objects', '', own.uid]])
     expect(JSON.stringify(below)).not.toContain(CANARY)
     expect(await ask.childrenOf([theirs], BEGIN)).toEqual([])
   })
 
-  it('takes of the rows of his job those about what he may see, and is told how many are left out', async () => {
+  it('gets the readable rows of a job, and the number of rows that were left out', async () => {
     const row = (place: LocatedObject, more: object = {}) => {
       const { group, kind, namespace, name, uid } = place
       return { api_group: group, kind, namespace, name, uid, ...more }
@@ -128,7 +139,7 @@ describe('who may see the installations of one namespace', () => {
       hostedJobs: [row(item), row(theirs)],
       writes: [row(own), row(theirs), row(secret)],
       events: [row(own, { writer: OWN_RUN, reason: null }), row(item, { writer: THEIR_RUN }), row(theirs)],
-      // An object that waits for the item, and that he may not see.
+      // An unreadable object that waits for the item.
       awaited: [row(item), row(secret), row(item, { uid: theirs.uid })],
       wakes: [row(own, { cause, writer: THEIR_RUN }), row(theirs)],
       cut: [],
@@ -142,15 +153,15 @@ describe('who may see the installations of one namespace', () => {
     expect(whose(told.writes)).toEqual([[own.uid, undefined]])
     expect(whose(told.events)).toEqual([
       [own.uid, OWN_RUN],
-      [item.uid, UNSEEN],
+      [item.uid, REDACTED],
     ])
     expect(whose(told.awaited)).toEqual([[item.uid, undefined]])
-    expect(whose(told.wakes)).toEqual([[own.uid, UNSEEN]])
-    // Items he may get, and not list: else he could count through the numbers.
+    expect(whose(told.wakes)).toEqual([[own.uid, REDACTED]])
+    // eventsAt needs list, because sequence numbers can be enumerated.
     const numbered = await ask.eventsAt([1], BEGIN)
     expect(whose(numbered)).toEqual([[own.uid, OWN_RUN]])
     expect(JSON.stringify([told, numbered])).not.toContain(CANARY)
-    // Neither by a run that he may not see, nor by a uid.
+    // Neither an unreadable run nor a foreign uid.
     for (const [run, uid] of [
       [THEIR_RUN, own.uid],
       [OWN_RUN, theirs.uid],
@@ -159,30 +170,30 @@ describe('who may see the installations of one namespace', () => {
       expect(await ask.exportedRows(run, uid)).toEqual({ ...NO_ROWS })
   })
 
-  it('reads no name of others in a cause, and no run of others at a hosted job', async () => {
+  it('sees no names of other objects in causes, and no foreign run of a hosted job', async () => {
     const cause = `Secret ${CANARY} modified; due; ConfigMap ${CANARY}-2 added`
     const ask = asked(rights, { jobsOf: () => answer([job('own', { cause, workflowID: THEIR_RUN })]) })
     const [found] = await ask.jobsOf(own.uid)
     expect(found).toMatchObject({
       cause: 'Secret (name not shown) modified; due; ConfigMap (name not shown) added',
-      workflowID: UNSEEN,
+      workflowID: REDACTED,
     })
   })
 })
 
-describe('who may see all', () => {
-  const rights: Rights = { may: () => answer(true), fits: () => answer(true) }
+describe('a user with permissions in all namespaces', () => {
+  const rights: Permissions = { may: () => answer(true), hasScope: () => answer(true) }
 
-  it('gets it all', async () => {
+  it('gets complete answers', async () => {
     const ask = asked(rights, { listObjects: () => answer(ALL), writesOf: () => answer([write(`Secret/x/${CANARY}`)]) })
     expect(await ask.listObjects(INSTALLATION, undefined)).toEqual(ALL)
     expect(await ask.writesOf(THEIR_RUN)).toEqual([write(`Secret/x/${CANARY}`)])
   })
 })
 
-describe('all namespaces of a large cluster', () => {
-  it('are not looked at one by one without end', async () => {
-    const names = Array.from({ length: MOST_NAMESPACES + 1 }, (_, index) => `ns-${index}`)
+describe('a list in all namespaces of a large cluster', () => {
+  it('checks at most 500 namespaces', async () => {
+    const names = Array.from({ length: MAX_NAMESPACES + 1 }, (_, index) => `ns-${index}`)
     const ask = asked(
       rightsTo('list Installation ns-1'),
       {},
@@ -192,21 +203,25 @@ describe('all namespaces of a large cluster', () => {
   })
 })
 
-function asked(rights: Rights, answers: Partial<JournalQueries>, more: Partial<Ground> = {}): JournalQueries {
-  const ground: Ground = {
+function asked(
+  rights: Permissions,
+  answers: Partial<JournalQueries>,
+  more: Partial<ObjectPlaces> = {},
+): JournalQueries {
+  const ground: ObjectPlaces = {
     placesOf: (uids) => answer(new Map(ALL.filter(({ uid }) => uids.includes(uid)).map((one) => [one.uid, one]))),
     placesOfRuns: (ids) => answer(new Map(Object.entries(RUNS).filter(([id]) => ids.includes(id)))),
     namespacesOf: () => answer(['team-a', theirs.namespace]),
     ...more,
   }
-  // A question that a test does not expect has no answer.
-  return judged(answers as JournalQueries, ground, rights)
+  // A question that a test does not expect fails.
+  return authorizedQuestions(answers as JournalQueries, ground, rights)
 }
 
-function rightsTo(...texts: readonly string[]): Rights {
+function rightsTo(...texts: readonly string[]): Permissions {
   return {
     may: (verb, { kind }, namespace) => answer(texts.includes(`${verb} ${kind} ${namespace}`)),
-    fits: (kind, namespace) => answer(groupKindText(kind) !== '' && namespace !== ''),
+    hasScope: (kind, namespace) => answer(groupKindText(kind) !== '' && namespace !== ''),
   }
 }
 

@@ -1,9 +1,9 @@
-// Which answers of the webhook are counted, and under which names.
+// Tests the counters of the webhook's answers.
 
 import { describe, expect, it } from 'vitest'
 
 import { Metrics } from '../../../activities/run/metrics.ts'
-import { countReviews, reviewMetrics } from '../../../worker/webhook/count-reviews.ts'
+import { countReviews, reviewMetrics } from '../../../worker/webhook/review-metrics.ts'
 
 const wings = [
   {
@@ -16,7 +16,7 @@ const wings = [
 ]
 
 describe('reviews', () => {
-  it('are counted by what was asked and answered, but for trials, statuses and other kinds', async () => {
+  it('are counted by operation and answer, except dry runs, statuses and other kinds', async () => {
     const metrics = new Metrics({ now: () => new Date(0), failed: () => undefined })
     metrics.declare(reviewMetrics(wings))
     const answered = countReviews(metrics, wings)
@@ -36,7 +36,7 @@ describe('reviews', () => {
     say({ operation: 'DELETE', dryRun: true })
     say({ operation: 'DELETE', kind: { group: 'example.com', kind: 'Stall' } })
     answered(undefined, {}, 'spec')
-    // Asked about once more, and about the metadata alone.
+    // A second call for the same write, for the metadata only.
     say({ object: { spec: {} } }, true, 'metadata')
     const same = { object: { spec: { a: 1 } }, oldObject: { spec: { a: 1 } } }
     say({ operation: 'UPDATE', ...same }, true, 'metadata')
