@@ -51,7 +51,7 @@ const USER_DATA = [
 ]
 
 /** Folders whose comments, test titles and names follow the rules of eslint/prose.js. */
-const PROSE = ['eslint', 'test/bench', 'worker/gen', 'worker/plans']
+const PROSE = ['eslint', 'test/bench', 'test/support', 'worker/gen', 'worker/plans']
 
 export default tseslint.config(
   { ignores: ['node_modules', 'deploy', 'coverage', '**/*.gen.ts'] },

@@ -122,16 +122,16 @@ async function withJobs(journal: JournalSession, objects: readonly ObjectRecord[
     const isThrough = child.deleted || (!isBusy(child.projection) && isGood(phaseIn(child.projection) ?? 'Succeeded'))
     if (!isThrough) unfinished.set(child.owner, [...(unfinished.get(child.owner) ?? []), child])
   }
-  const turns = await readQueuePositions(
+  const queuePositions = await readQueuePositions(
     journal,
     objects.map((object) => ({ object, job: jobs.get(object.uid) })),
   )
-  return objects.map((object) => ({
+  return objects.map((object): ListedObject => ({
     object,
     job: jobs.get(object.uid),
     awaited: awaited.get(object.uid) ?? [],
     unfinished: unfinished.get(object.uid) ?? [],
-    turn: turns.get(object.uid),
+    queuePosition: queuePositions.get(object.uid),
   }))
 }
 
@@ -198,15 +198,15 @@ function getTable(rows: readonly ListedObject[], form: TableOptions): string {
   )
 }
 
-function rowOf(rows: ListedObject, { now, wide, withNamespace, withKind }: TableOptions): readonly Cell[] {
-  const { object, job } = rows
-  const phase = phaseOfRow(rows) ?? '-'
+function rowOf(row: ListedObject, { now, wide, withNamespace, withKind }: TableOptions): readonly Cell[] {
+  const { object, job } = row
+  const phase = phaseOfRow(row) ?? '-'
   const length = job === undefined ? '-' : formatSpan(job.startedAt, job.finishedAt ?? now)
   return [
     ...(withNamespace ? [object.namespace] : []),
     withKind ? `${object.kind.toLowerCase()}/${object.name}` : object.name,
     { text: phase, colour: colourOf(phase) },
-    ...[job?.jobID ?? '-', length, singleLine(waitText(rows), wide ? 200 : 80)],
+    ...[job?.jobID ?? '-', length, singleLine(waitText(row), wide ? 200 : 80)],
     ...(wide ? wideCells(job) : []),
   ]
 }
@@ -221,16 +221,20 @@ function phaseOfRow({ object, job }: Pick<ListedObject, 'object' | 'job'>): stri
 }
 
 /** Why an object is not ready, in a few words; empty if it is ready. */
-export function waitText(rows: ListedObject): string {
-  const { object, queuePosition: turn } = rows
-  const texts = [pausedText(object), turn === undefined ? undefined : queueText(turn), unfinishedText(rows)]
+export function waitText(row: ListedObject): string {
+  const { object, queuePosition } = row
+  const texts = [
+    pausedText(object),
+    queuePosition === undefined ? undefined : queueText(queuePosition),
+    unfinishedText(row),
+  ]
   return texts.filter((text) => text !== undefined && text !== '').join('; ')
 }
 
-function unfinishedText(rows: ListedObject): string {
-  const { object, job, awaited, unfinished } = rows
+function unfinishedText(row: ListedObject): string {
+  const { object, job, awaited, unfinished } = row
   const error = errorText(job?.lastError)
-  if (isBad(phaseOfRow(rows))) return error ?? 'see pawl why'
+  if (isBad(phaseOfRow(row))) return error ?? 'see pawl why'
   const named = [...awaited, ...unfinished].map(nameOf)
   if (isBusy(object.projection) && named.length > 0) return firstTwo(named)
   return deletionText(object) ?? (job?.outcome === null ? error : undefined) ?? ''
