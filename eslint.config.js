@@ -15,7 +15,7 @@ const USER_DATA = [
   'activities/landscaper/bounded/compressed-items.ts',
   'activities/landscaper/bounded/tenant-data.ts',
   'activities/landscaper/components/job-blueprints.ts',
-  'activities/landscaper/components/normal-json.ts',
+  'activities/landscaper/components/normalise.ts',
   'activities/landscaper/components/registry-client.ts',
   'activities/landscaper/deploy/run/item-export.ts',
   'activities/landscaper/render/schema/worker.ts',
@@ -51,7 +51,7 @@ const USER_DATA = [
 ]
 
 /** Folders whose comments, test titles and names follow the rules of eslint/prose.js. */
-const PROSE = ['eslint', 'test/bench', 'worker/gen', 'worker/plans']
+const PROSE = ['eslint', 'test/bench', 'test/support', 'worker/gen', 'worker/plans']
 
 export default tseslint.config(
   { ignores: ['node_modules', 'deploy', 'coverage', '**/*.gen.ts'] },

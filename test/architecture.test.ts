@@ -179,7 +179,18 @@ describe('the start of a process', () => {
       'worker/reconciler.ts',
       [
         ...['@temporalio/activity', '@temporalio/client', '@temporalio/common', '@temporalio/proto'],
-        ...['@temporalio/worker', 'croner', 'json-p3', 'kysely', 'pg', 'pino', 'tar-stream', 'undici', 'yaml'],
+        ...[
+          '@temporalio/worker',
+          'croner',
+          'json-p3',
+          'kysely',
+          'lru-cache',
+          'pg',
+          'pino',
+          'tar-stream',
+          'undici',
+          'yaml',
+        ],
       ],
     ],
   ])('of %s loads only the packages that it always needs', (main, expected) => {
@@ -231,7 +242,7 @@ describe('the checker itself, on modules that break the rules', () => {
     ['activities/landscaper/deploy/deployers.gen.ts', "import { BRAND } from './manifest/brand.ts'"],
     ['activities/landscaper/render/names.ts', "import { specOf } from '../installation/spec.ts'"],
     ['activities/landscaper/render/names.ts', "import { writeAll } from '../../kube/write.ts'"],
-    ['activities/landscaper/installation/adopt.ts', "import { pods } from '../../chaos/pods/pods.ts'"],
+    ['activities/landscaper/installation/start.ts', "import { pods } from '../../chaos/pods/pods.ts'"],
     ['activities/kube/client.ts', "import { config } from '../../worker/server/config.ts'"],
     ['activities/kube/client.ts', "import type { Config } from '../../worker/server/config.ts'"],
     ['activities/kube/write.ts', "import { begin } from '../run/begin.ts'"],

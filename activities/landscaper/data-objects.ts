@@ -1,5 +1,5 @@
-// DataObjects, Targets and state Secrets that the engine writes: created or updated, and owned by who produced them.
-// Their names and labels come from the caller (render/names.ts). Source: spec/landscaper.md 1.13 and 1.15.
+// Writes DataObjects, Targets and state Secrets: creates or updates them with their producer as owner. The caller computes names and labels
+// (render/names.ts). Source: spec/landscaper.md 1.13 and 1.15.
 
 import { JOB_ID_LABEL } from '../../workflows/landscaper/contract.ts'
 import { createHash } from 'node:crypto'
@@ -15,7 +15,6 @@ import {
 import type { LandscaperDeps } from './deps.ts'
 import type { KubeObject, OwnerReference } from '../kube/client.ts'
 import { finalFailure, isFinal, isNamespaceTerminating, KubeError, retryableFailure } from '../kube/errors.ts'
-import { labelValue, safeLabels } from './label-value.ts'
 import { mergePatch, type Patch } from '../kube/merge-patch.ts'
 import { readObject } from '../kube/read-family.ts'
 import { inParallel } from '../kube/in-parallel.ts'
@@ -25,8 +24,8 @@ import { type Write, type Writer, writeAll } from '../kube/write.ts'
 
 const HASH_ANNOTATION = 'data.landscaper.gardener.cloud/hash'
 const KEY_LABEL = 'data.landscaper.gardener.cloud/key'
-/** Whose data is written here. */
-const GIVERS = [installationKind, executionKind]
+/** The kinds whose objects own the data. */
+const PRODUCER_KINDS = [installationKind, executionKind]
 
 export interface DataToWrite {
   readonly name: string
@@ -39,30 +38,30 @@ export interface DataToWrite {
 export interface WriteDataInput {
   readonly watched: WatchedKind
   readonly namespace: string
-  /** As `ownerReference` makes it. */
+  /** The result of `ownerReference`. */
   readonly owner: OwnerReference
   readonly jobID: string
   readonly objects: readonly DataToWrite[]
-  /** What else is as it shall be keeps the label of the job that wrote it; without, the label changes with each job. */
+  /** True: an otherwise unchanged object keeps the label of the job that wrote it; false: the label changes with each job. */
   readonly keepsJobID?: boolean
-  /** How to call it when another living owner has the name; default `ExportConflict`. */
+  /** The code of the error when another existing owner has the name; default `ExportConflict`. */
   readonly takenCode?: 'ExportConflict' | 'NameTaken'
-  /** What it makes False when one of them is refused for good. */
+  /** The condition that becomes False when a write is refused for good. */
   readonly condition?: FaultCondition
 }
 
-interface Writing {
+interface PlannedWrite {
   readonly input: WriteDataInput
   readonly one: DataToWrite
 }
 
-/** Reads at a time: a tenth of what the API server serves by default. */
+/** Concurrent reads: a tenth of the API server's default limit. */
 export const PARALLEL_READS = 20
 
 /**
- * Creates or updates data in one batch, one write each and none for what is so already.
+ * Creates or updates objects in one batch: one write for each, none for unchanged objects.
  *
- * @throws `BeingDeleted` (retryable); `takenCode` (final) when another living owner has the name; KubeError when a write fails.
+ * @throws `BeingDeleted` (retryable); `takenCode` (final) when another existing owner has the name; KubeError when a write fails.
  */
 export async function writeDataObjects(
   deps: LandscaperDeps,
@@ -80,18 +79,18 @@ export async function writeDataObjects(
   for (const [index, answer] of answers.entries()) {
     const act = acting[index]
     if (act === undefined) continue
-    if (answer.result === 'failed') throw named(act, answer.error)
-    if (answer.result === 'superseded') throw takenBy(deps, act, answer.object)
+    if (answer.result === 'failed') throw withTitle(act, answer.error)
+    if (answer.result === 'superseded') throw ownershipConflict(deps, act, answer.object)
   }
 }
 
-// Names are hashes often enough, and a request that creates has none at all: whose data it is, a person sees by the key.
-function titleOf({ input, one }: Writing): string {
+// Names are often hashes, and a failed create has no object, so the message includes the key.
+function titleOf({ input, one }: PlannedWrite): string {
   const key = one.labels[KEY_LABEL] ?? ''
   return `${input.watched.kind} ${one.name}${key === '' || key === one.name ? '' : ` (${JSON.stringify(key)})`}`
 }
 
-function named(writing: Writing, error: KubeError): Error {
+function withTitle(writing: PlannedWrite, error: KubeError): Error {
   const { input } = writing
   const { status, reason, retryAfterMs } = error
   const what = titleOf(writing)
@@ -115,15 +114,16 @@ async function plan(deps: LandscaperDeps, input: WriteDataInput, one: DataToWrit
     const message = `${watched.kind} ${one.name} is being deleted; it is written when it is gone`
     throw retryableFailure('BeingDeleted', message)
   }
-  if (!(await mayTake(deps, input, existing))) throw takenBy(deps, { input, one }, existing)
-  const before = giverOf(existing)?.uid
+  if (!(await mayAdopt(deps, input, existing))) throw ownershipConflict(deps, { input, one }, existing)
+  const before = producerOf(existing)?.uid
   const patch = difference(existing, body)
-  if (patch === undefined || (input.keepsJobID === true && isSameButJob(existing, body))) return []
-  // Written by another job meanwhile: then ours is over, and its content is old.
+  if (patch === undefined || (input.keepsJobID === true && differsOnlyInJob(existing, body))) return []
+  // If another job has written it meanwhile, our job has ended and its content is outdated.
   const isSameJob = (current: KubeObject) =>
     current.metadata.labels?.[JOB_ID_LABEL] === existing.metadata.labels?.[JOB_ID_LABEL]
   const reapply = (current: KubeObject) =>
-    (mayOwn(deps, current, input) || (before !== undefined && giverOf(current)?.uid === before)) && isSameJob(current)
+    (mayOwn(deps, current, input) || (before !== undefined && producerOf(current)?.uid === before)) &&
+    isSameJob(current)
       ? (difference(current, body) ?? 'done')
       : 'superseded'
   return [{ verb: 'patch', ...target, version: existing.metadata.resourceVersion ?? '', patch, reapply }]
@@ -167,50 +167,54 @@ function difference(existing: KubeObject, body: KubeObject): Patch | undefined {
   return mergePatch(found, wanted)
 }
 
-function isSameButJob(existing: KubeObject, body: KubeObject): boolean {
+function differsOnlyInJob(existing: KubeObject, body: KubeObject): boolean {
   const jobID = existing.metadata.labels?.[JOB_ID_LABEL]
   if (jobID === undefined) return false
   const metadata = { ...body.metadata, labels: { ...body.metadata.labels, [JOB_ID_LABEL]: jobID } }
   return difference(existing, { ...body, metadata }) === undefined
 }
 
-// A hand-made object without an owner is adopted, unless tenants share the cluster. Source: spec/landscaper.md appendix B 17; docs/security.md.
+// An object without an owner is adopted, unless tenants share the cluster. Source: spec/landscaper.md appendix B 17; docs/security.md.
 function mayOwn(
   { landscaper: { strictTenancy } }: LandscaperDeps,
   existing: KubeObject,
   { owner, namespace }: Pick<WriteDataInput, 'owner' | 'namespace'>,
 ): boolean {
-  if (giverOf(existing) === undefined) return !strictTenancy
+  if (producerOf(existing) === undefined) return !strictTenancy
   return isOnlyOwnedBy(existing, owner, { ...owner, namespace })
 }
 
-// What an owner left behind, the garbage collector has yet to take: an earlier object of our name, or one that is gone.
-async function mayTake(
+// The garbage collector has not yet deleted the objects of a deleted owner: an earlier object with our name, or one that does not exist any more.
+async function mayAdopt(
   deps: LandscaperDeps,
   { owner, namespace }: WriteDataInput,
   existing: KubeObject,
 ): Promise<boolean> {
-  const other = giverOf(existing)
+  const other = producerOf(existing)
   if (other === undefined) return mayOwn(deps, existing, { owner, namespace })
   if (mayOwn(deps, existing, { owner, namespace })) return true
   const kind = groupKindOf(other)
   if (other.name === owner.name && isSameGroupKind(kind, groupKindOf(owner))) return true
-  const watched = GIVERS.find((one) => isSameGroupKind(kind, one))
+  const watched = PRODUCER_KINDS.find((one) => isSameGroupKind(kind, one))
   if (watched === undefined) return false
   const living = await readObject(deps, watched, namespace, other.name)
   return living?.metadata.uid !== other.uid
 }
 
-// What controls it, or the one whose data Landscaper has left (owners.ts); a reference of others that does not control says nothing.
-function giverOf(object: KubeObject): OwnerReference | undefined {
+// The controller of the object, or the owner of data that Landscaper wrote (owners.ts); other references have no meaning.
+function producerOf(object: KubeObject): OwnerReference | undefined {
   const holder = onlyOwnerOf(object)
-  const isGiver = holder !== undefined && GIVERS.some((kind) => isSameGroupKind(groupKindOf(holder), kind))
+  const isGiver = holder !== undefined && PRODUCER_KINDS.some((kind) => isSameGroupKind(groupKindOf(holder), kind))
   return isGiver ? holder : ownerOf(object)
 }
 
-function takenBy({ landscaper: { strictTenancy } }: LandscaperDeps, writing: Writing, existing: KubeObject) {
+function ownershipConflict(
+  { landscaper: { strictTenancy } }: LandscaperDeps,
+  writing: PlannedWrite,
+  existing: KubeObject,
+) {
   const { owner, takenCode, condition } = writing.input
-  const other = giverOf(existing)
+  const other = producerOf(existing)
   const somebody = strictTenancy ? 'nobody' : 'somebody else'
   const whose = other === undefined ? somebody : `${other.kind} ${other.name}`
   const expected = `${owner.kind} ${owner.name}`
@@ -218,5 +222,24 @@ function takenBy({ landscaper: { strictTenancy } }: LandscaperDeps, writing: Wri
     takenCode ?? 'ExportConflict',
     `${titleOf(writing)} belongs to ${whose}; expected ${strictTenancy ? `${expected}, because of --strict-tenancy` : `no owner or ${expected}`}`,
     condition,
+  )
+}
+
+const LABEL_VALUE = /^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
+/** The prefix of Pawl's own labels. The API server refuses invalid labels of users with a message. */
+const OWN_PREFIX = 'data.landscaper.gardener.cloud/'
+
+/**
+ * The text as label value: unchanged if it is valid, otherwise the 40 hexadecimal digits of its hash. Names of imports and exports may be longer than
+ * label values, and contain any character.
+ */
+export function labelValue(text: string): string {
+  return LABEL_VALUE.test(text) ? text : createHash('sha1').update(text).digest('hex')
+}
+
+/** Makes the values of Pawl's own labels valid. */
+export function safeLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(labels).map(([key, value]) => [key, key.startsWith(OWN_PREFIX) ? labelValue(value) : value]),
   )
 }

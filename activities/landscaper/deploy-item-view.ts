@@ -1,4 +1,4 @@
-// What workflows see of a DeployItem: the run of its Execution, and its own. Its configuration stays out.
+// The view of a DeployItem that workflows receive, in the run of its Execution and in its own. It does not contain the configuration.
 
 import {
   CLUSTER_NAME_ANNOTATION,
@@ -30,51 +30,54 @@ export interface DeployItemView {
   readonly jobID: string | undefined
   readonly jobIDFinished: string | undefined
   readonly exportRef: { readonly name: string; readonly namespace?: string } | undefined
-  /** It is idle and no deployer has ever worked on it: nothing can have been deployed. Of an item of the run's own only where it is being deleted. */
+  /**
+   * The item is idle, and no deployer has ever worked on it, so nothing can have been deployed. For items of handled types only set while they are
+   * being deleted.
+   */
   readonly untouched?: boolean
-  /** What its last job failed of, cut short; undefined while it runs, and when it did not fail. */
+  /** The error of the last job, shortened; undefined while the job runs, or if it succeeded. */
   readonly error?: string | undefined
   /** The reason of that error. */
   readonly reason?: string
-  /** Its codes, for its Execution to say too. */
+  /** The codes of that error, for the status of the Execution. */
   readonly codes?: readonly string[]
-  /** When its job began, for people. */
+  /** The start of the job, for users. */
   readonly since?: string | undefined
-  /** How long its last job took, in milliseconds. */
+  /** The duration of the last job, in milliseconds. */
   readonly tookMs?: number | undefined
-  /** Milliseconds until the item's job fails because no deployer took it up, as of the observation; undefined = never. */
+  /** Milliseconds from the observation until the item fails because no deployer has started its job; undefined: without limit. */
   readonly pickupMs?: number | undefined
-  /** Milliseconds until the job of the item times out, as of the observation; undefined = never. */
+  /** Milliseconds from the observation until the time-out of the item's job; undefined: without time-out. */
   readonly remainingMs?: number | undefined
-  /** A job takes the item away. */
+  /** The item's job uninstalls it. */
   readonly uninstalls: boolean
-  /** It counts as succeeded without being deployed, by an annotation. */
+  /** The item counts as succeeded without being deployed, because of an annotation. */
   readonly isSkipped?: true
-  /** It asks for a job of its own. */
+  /** The item requests its own job. */
   readonly retry?: RequestedRetry
-  /** What it is deployed to; absent where it is uninstalled whether that is there or not. */
+  /** The cluster to which it is deployed; absent if it is uninstalled whether or not the cluster exists. */
   readonly cluster?: ItemCluster
 }
 
-/** What a job of its own begins on. */
+/** The input of an item's own job. */
 export interface RequestedRetry {
   readonly generation: number
 }
 
-/** The Shoot that an item says it is deployed to, and its Target. */
+/** The Shoot to which an item is deployed, by its annotation, and its Target. */
 export interface ItemCluster {
   readonly shoot: string
   readonly target: string
 }
 
-/** How long an item may wait for its deployer, in milliseconds (undefined: for ever), and what time it is. */
+/** How long an item may wait for its deployer in milliseconds (undefined: without limit), and the current time. */
 export type PickupLimit = Pick<LandscaperDeps, 'now'> & {
   readonly landscaper: Pick<LandscaperDeps['landscaper'], 'pickupTimeoutMs'>
 }
 
 /**
- * @param run whose view it is: items of types that it does not serve are foreign to it.
- * @param limit of the pickup, and what time it is; without one `pickupMs` and `remainingMs` are undefined.
+ * @param run the run that receives the view: items of types that it does not handle are foreign to it.
+ * @param limit of the pickup, and the current time; without it `pickupMs` and `remainingMs` are undefined.
  */
 export function deployItemView(object: DeployItem, run: HandledPartitions, limit?: PickupLimit): DeployItemView {
   const { metadata, spec, status = {} } = object
@@ -98,11 +101,11 @@ export function deployItemView(object: DeployItem, run: HandledPartitions, limit
     remainingMs: limit === undefined ? undefined : remainingMs(object, limit.now()),
     uninstalls: isUninstall(object),
     ...clusterOf(object),
-    ...askedOf(object),
+    ...requestsOf(object),
   }
 }
 
-function askedOf(object: DeployItem): Pick<DeployItemView, 'isSkipped' | 'retry'> {
+function requestsOf(object: DeployItem): Pick<DeployItemView, 'isSkipped' | 'retry'> {
   const { generation, deletionTimestamp } = object.metadata
   if (deletionTimestamp !== undefined) return {}
   return {
@@ -111,7 +114,7 @@ function askedOf(object: DeployItem): Pick<DeployItemView, 'isSkipped' | 'retry'
   }
 }
 
-/** Why the item is left out; undefined: it is not. */
+/** The reason to skip the item; undefined without the annotation. */
 export function skipReason({ metadata }: Pick<DeployItem, 'metadata'>): string | undefined {
   const value = (metadata.annotations?.[SKIP_ANNOTATION] ?? '').trim().slice(0, MAX_REASON_LENGTH)
   return value === '' || value === 'false' ? undefined : value
@@ -119,7 +122,7 @@ export function skipReason({ metadata }: Pick<DeployItem, 'metadata'>): string |
 
 const MAX_REASON_LENGTH = 256
 
-/** Source: spec/landscaper.md 2.8 "Deletion". A text that anybody may have written is a name only after it was checked. */
+/** Source: spec/landscaper.md 2.8 "Deletion". The texts may be written by any user, so they are validated as names. */
 function clusterOf({ metadata, spec }: DeployItem): Pick<DeployItemView, 'cluster'> {
   const shoot = metadata.annotations?.[CLUSTER_NAME_ANNOTATION]
   const { target, onDelete } = spec
@@ -141,29 +144,30 @@ function timesOf({ status = {} }: DeployItem): Pick<DeployItemView, 'since' | 't
   return Number.isNaN(tookMs) ? {} : { tookMs: Math.max(0, tookMs) }
 }
 
-// Ends that were written without the deployer. Source: spec/landscaper.md 2.10, 2.11.
+// Failures that were written without the deployer. Source: spec/landscaper.md 2.10, 2.11.
 const ENDED_FROM_OUTSIDE: readonly string[] = ['PickupTimeout', 'InterruptOperation']
 
-// Of items that the run deploys itself nobody asks on the way forward. They are claimed in their status before anything is sent.
+// Not set for items of handled types before their deletion, where no step needs it. Such items are claimed in their status before the deployer sends
+// anything.
 function untouchedMark(
   { metadata, spec, status = {} }: DeployItem,
   run: HandledPartitions,
 ): Pick<DeployItemView, 'untouched'> {
   const isUnstarted = (status.phase ?? '') === '' || ENDED_FROM_OUTSIDE.includes(status.lastError?.reason ?? '')
   const isAsked = metadata.deletionTimestamp !== undefined || !isTypeHandled(spec.type, run)
-  return isAsked && isIdle(status) && isUnstarted && !isSeen(status) ? { untouched: true } : {}
+  return isAsked && isIdle(status) && isUnstarted && !hasDeployerFields(status) ? { untouched: true } : {}
 }
 
 type ItemStatus = NonNullable<DeployItem['status']>
 
-function isSeen({ lastReconcileTime, deployer, providerStatus }: ItemStatus): boolean {
+function hasDeployerFields({ lastReconcileTime, deployer, providerStatus }: ItemStatus): boolean {
   return [lastReconcileTime, deployer, providerStatus].some((sign) => sign !== undefined)
 }
 
-// Enough to know where to look; the whole of it stands in the item's own status.
+// A hint for the Execution's status; the item's own status has the whole message.
 const MAX_ERROR_LENGTH = 300
 
-// Other deployers write them: what looks like none of spec/landscaper.md 1.16 stays where it is.
+// Other deployers write the codes: only those with the form of spec/landscaper.md 1.16 are used.
 const CODE = /^ERR_[A-Z_]{1,60}$/
 const MAX_CODES = 10
 
@@ -180,8 +184,8 @@ function errorOf({ status = {} }: DeployItem): Pick<DeployItemView, 'error' | 'r
 }
 
 /**
- * Milliseconds until the pickup timeout of an item whose job waits for its deployer; undefined when nothing is waited for.
- * Items that the run deploys itself have none: their work waits durably in Temporal. Source: spec/landscaper.md 2.10.
+ * Milliseconds until the pickup time-out of an item whose job waits for its deployer; undefined if it does not wait. Items of handled types have no
+ * time-out: their work waits durably in Temporal. Source: spec/landscaper.md 2.10.
  */
 export function pickupMs(
   object: DeployItem,
@@ -194,7 +198,7 @@ export function pickupMs(
   return waitedMs === undefined ? undefined : pickupTimeoutMs - waitedMs
 }
 
-/** Milliseconds since an item was triggered that no deployer has taken up yet; undefined for any other item. */
+/** Milliseconds since the trigger of an item whose job no deployer has started; undefined for other items. */
 export function waitedForPickupMs(object: DeployItem, now: Date): number | undefined {
   const { status = {} } = object
   const triggered = Date.parse(status.jobIDGenerationTime ?? '')
@@ -202,15 +206,15 @@ export function waitedForPickupMs(object: DeployItem, now: Date): number | undef
   return now.getTime() - triggered
 }
 
-/** A deployer has begun the item's job. Source: spec/landscaper.md 4.9 rule 3. */
+/** Whether a deployer has started the item's job. Source: spec/landscaper.md 4.9 rule 3. */
 export function isTakenUp({ status = {} }: DeployItem): boolean {
   const { lastReconcileTime, jobIDGenerationTime, transitionTimes, phase = '' } = status
-  // The trigger clears it, so this sign needs no common clock.
+  // The trigger clears this field, so it needs no synchronized clocks.
   if (transitionTimes?.initTime !== undefined) return true
   const triggered = Date.parse(jobIDGenerationTime ?? '')
   const reconciled = Date.parse(lastReconcileTime ?? '')
   if (reconciled >= triggered) return true
-  // Deployers write whole seconds (metav1.Time): that of the trigger may be the answer to it, or the end of the job before. A final phase says
-  // which, for the trigger leaves the phase as it is.
+  // Deployers write whole seconds (metav1.Time), so a time in the second of the trigger may belong to this job or the previous one. The trigger does
+  // not change the phase, so a final phase belongs to the previous job.
   return reconciled >= Math.floor(triggered / 1000) * 1000 && phase !== '' && !FINAL_PHASES.includes(phase)
 }

@@ -7,11 +7,11 @@ import { hasFurtherDocuments } from '../yaml/further-documents.ts'
 import type { TenantData } from './bounded/tenant-data.ts'
 import type { LandscaperDeps } from './deps.ts'
 
-// Each is an Event.
+// Each place is reported as an Event.
 const MAX_REPORTED = 10
 
-/** The same data; the places of texts with further documents are added to `places`. */
-export function withPlaces(data: TenantData, places: Set<string>): TenantData {
+/** Wraps `data` and adds the places of texts with further documents to `places`. */
+export function recordPlaces(data: TenantData, places: Set<string>): TenantData {
   const check = (text: string, place: string | undefined) => {
     if (place !== undefined && places.size < MAX_REPORTED && hasFurtherDocuments(text)) places.add(place)
   }
@@ -30,7 +30,7 @@ export function withPlaces(data: TenantData, places: Set<string>): TenantData {
   }
 }
 
-/** Records a Warning on the subject for each of these places; the same job reports each place once. @throws nothing. */
+/** Records a Warning on the subject for each place; a job reports each place once. @throws nothing. */
 export async function reportFurtherDocuments(
   deps: LandscaperDeps,
   { subject, apiVersion, jobID }: { readonly subject: Subject; readonly apiVersion: string; readonly jobID: string },

@@ -1,7 +1,8 @@
-// Rules of admission about what has to be unpacked or parsed first, for the webhook: bounded, and off its event loop.
+// Admission rules that need decompressed or parsed data, for the webhook. They run with limits, outside of the event loop.
 //
-//   F1. What takes more than it may is refused where the object alone is to blame (an archive that nobody could unpack), and else passes: a job tells.
-//   F2. The Execution of an Installation has what a job has rendered: that job runs what can run and tells the rest, with or without a webhook.
+//   F1. Data that exceeds a limit is refused if the object alone is to blame (an archive that cannot be decompressed); otherwise it is accepted, and
+//       the job reports it.
+//   F2. The Execution of an Installation is rendered by a job, which runs valid items and reports the others, with or without webhook.
 
 import { type AsyncRules, ownerOfKind, type Problem, writeJson } from '../../workflows/kit/index.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
@@ -9,7 +10,7 @@ import { installationKind } from '../../workflows/landscaper/installation/kind.t
 import { fieldsOf, textOf } from '../../workflows/landscaper/json-fields.ts'
 import { createDataReader } from './bounded/tenant-data.ts'
 
-// Less than any API server waits.
+// Shorter than the time-out of any API server.
 const TIMEOUT_MS = 3000
 
 export function openAsyncRules(): AsyncRules {
@@ -26,7 +27,7 @@ export function openAsyncRules(): AsyncRules {
         }
         case installationKind.kind: {
           const blueprint = spec['blueprint']
-          // Nearly all list none, which need no thread.
+          // Nearly all blueprints list no sub-installations, and need no thread.
           return mayListSome(blueprint) ? await data.blueprintProblems(blueprint) : []
         }
         default:

@@ -1,4 +1,4 @@
-// The rules of items, for activities: they are the wing's, which asks the same before an object is stored (admission.ts of its kinds).
+// The item rules of the wing, for activities: admission applies the same rules before an object is stored.
 
 export {
   countProblem,

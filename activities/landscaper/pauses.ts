@@ -1,4 +1,4 @@
-// What a pass sees of a pause, and the write that tells of it where no job is open.
+// Observes the pause of an object, and writes it to the status of objects without a running job.
 
 import { type Condition, PAUSED_ANNOTATION, setCondition } from '../../workflows/landscaper/contract.ts'
 import { listOf } from '../../workflows/landscaper/json-fields.ts'
@@ -22,10 +22,9 @@ import type { Patch } from '../kube/merge-patch.ts'
 import { writeAll } from '../kube/write.ts'
 import { jobController } from '../run/controllers.ts'
 import type { LandscaperDeps } from './deps.ts'
-import { NO_TRUST, type Trust } from './trust.ts'
-import { NOT_VERIFIED, whoAnnotated } from './who-annotated.ts'
+import { NO_TRUST, type Trust, NOT_VERIFIED, whoAnnotated } from './trust.ts'
 
-/** What of a view tells of a pause; nothing where there is none. @param trust without it no name is told as proven. */
+/** The fields of a view about a pause; empty without pause. @param trust without it all user names count as not verified. */
 export function pausableView(object: KubeObject, trust = NO_TRUST): PausableView {
   const reason = pauseReason(object)
   const pauseTold = reportedPause(object)
@@ -39,7 +38,7 @@ function whoPaused(object: KubeObject, reason: string, trust: Trust): Omit<Pause
   if (!isHandedDown(reason)) return whoAnnotated(object, PAUSED_ANNOTATION, { what: 'pause', trust })
   const by = handedDownUser(object)
   if (by === undefined) return { by: 'its parent' }
-  // A run has looked at the root, if it was a run that has written it here.
+  // If a run wrote this annotation, it has verified the user at the root.
   const isOurs = trust.isVouched && trust.self !== undefined && recordedName(object, PAUSED_ANNOTATION) === trust.self
   return { by: isOurs || by.endsWith(NOT_VERIFIED) ? by : `${by}${NOT_VERIFIED}` }
 }
@@ -51,7 +50,8 @@ export interface TellPauseInput {
 
 export const pauseActivities = (deps: LandscaperDeps) => ({
   /**
-   * Says in the status of an idle object what holds it back, or that nothing does any more. Idempotent; one that has a job is left to the run of that.
+   * Writes to the status of an idle object that it is paused, or is not paused any more. Idempotent. The run of an object's job does this for other
+   * objects.
    *
    * @throws retryable failures of the API server and the journal.
    */
@@ -64,7 +64,7 @@ export const pauseActivities = (deps: LandscaperDeps) => ({
     const patchOf = (current: KubeObject): Patch | 'done' | 'superseded' => {
       const view = pausableView(current, trust)
       if (current.metadata.uid !== uid || !isIdle(targetView(current))) return 'superseded'
-      return isPauseUnreported(view) ? told(current, view.paused, deps.now().toISOString()) : 'done'
+      return isPauseUnreported(view) ? pausePatch(current, view.paused, deps.now().toISOString()) : 'done'
     }
     const patch = patchOf(found)
     if (typeof patch === 'string') return
@@ -76,7 +76,7 @@ export const pauseActivities = (deps: LandscaperDeps) => ({
   },
 })
 
-function told(object: KubeObject, by: PauseView | undefined, now: string): Patch {
+function pausePatch(object: KubeObject, by: PauseView | undefined, now: string): Patch {
   const { paused, condition } = pauseStatus(by)
   const conditions = listOf(statusOf(object)['conditions']) as readonly Condition[]
   const { generation } = object.metadata

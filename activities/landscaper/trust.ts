@@ -1,15 +1,18 @@
-// What this worker believes of the webhook's records (workflows/landscaper/steered-by.ts). Source: docs/adr/0054.
+// Decides which of the webhook's records of users this worker trusts (workflows/landscaper/steered-by.ts). Source: docs/adr/0054.
 //
-//   T1. Nothing, unless the operator says that the webhook was asked about all such writes: who could pass it by could write any record.
-//   T2. What a run has written is told by the account that it has run with, which the API server knows.
+//   T1. None, unless the operator declares that the webhook handles all such writes: a user who bypasses the webhook could write any record.
+//   T2. Records written by runs are recognized by the worker's own user name, which the API server returns.
 
-import type { KubeClient } from '../kube/client.ts'
+import type { KubeClient, KubeObject } from '../kube/client.ts'
 import type { Deps } from '../deps.ts'
+import { ASKED_ANNOTATION } from '../../workflows/landscaper/contract.ts'
+import { fieldsOf, textOf } from '../../workflows/landscaper/json-fields.ts'
+import { recordedName } from '../../workflows/landscaper/steered-by.ts'
 
 export interface Trust {
   /** Recorded names are proven. */
   readonly isVouched: boolean
-  /** The user that this worker is to the API server; undefined: that is not known. */
+  /** The worker's user name; undefined if it is unknown. */
   readonly self?: string | undefined
 }
 
@@ -22,7 +25,7 @@ interface SelfReview {
   readonly status?: { readonly userInfo?: { readonly username?: string } }
 }
 
-/** @param isVouched as the flag `--webhook-vouches` has it. */
+/** @param isVouched the value of the flag `--webhook-vouches`. */
 export function createTrust(
   { kube, log }: { readonly kube: Pick<KubeClient, 'request'>; readonly log: Pick<Deps['log'], 'warn'> },
   isVouched: boolean,
@@ -36,5 +39,57 @@ export function createTrust(
       log.warn({ err: error }, 'the worker does not know its own name; who has paused a parent is told as not verified')
     }
     return { isVouched, self }
+  }
+}
+
+const MAX_NAME_LENGTH = 100
+/** The suffix of names without proof. */
+export const NOT_VERIFIED = ' (not verified)'
+
+/**
+ * The user who set an annotation, and the time, from the object itself.
+ *
+ *   W1. The object proves nothing, because the author of the annotation may write the other fields, too. So the name is marked as not verified,
+ *       except for a trusted record of the webhook.
+ * @param what the command's name in its record; the record counts if its reason equals the annotation's value.
+ * @param value of an annotation whose value is not a reason.
+ */
+export function whoAnnotated(
+  object: KubeObject,
+  annotation: string,
+  { what, trust, value }: { readonly what: string; readonly trust: Trust; readonly value?: string },
+): { readonly by: string; readonly since?: string } {
+  const { metadata } = object
+  const { manager, time } =
+    (metadata.managedFields ?? []).find(({ fieldsV1 }) =>
+      Object.hasOwn(fieldsOf(fieldsV1?.['f:metadata']?.['f:annotations']), `f:${annotation}`),
+    ) ?? {}
+  const since = time !== undefined && { since: time }
+  const proven = trust.isVouched ? recordedName(object, annotation) : undefined
+  if (proven !== undefined) return { by: proven, ...since }
+  const person = recordedUser(metadata.annotations, annotation, { what, value })
+  const by = person ?? (manager === undefined ? 'somebody' : `field manager ${manager.slice(0, MAX_NAME_LENGTH)}`)
+  return { by: `${by}${NOT_VERIFIED}`, ...since }
+}
+
+/** The user in the command line's record; undefined if the record is missing or about another request. */
+function recordedUser(
+  annotations: Readonly<Record<string, string>> = {},
+  annotation: string,
+  { what, value }: { readonly what: string; readonly value: string | undefined },
+): string | undefined {
+  const asked = fieldsOf(parsed(annotations[ASKED_ANNOTATION]))
+  const isOfIt = asked['what'] === what && (value ?? (textOf(asked['why']) || 'true')) === annotations[annotation]
+  const by = textOf(asked['by'])
+  return isOfIt && by !== '' ? by.slice(0, MAX_NAME_LENGTH) : undefined
+}
+
+/** Any user may have written the record. */
+function parsed(record: string | undefined): unknown {
+  try {
+    return JSON.parse(record ?? 'null')
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
   }
 }

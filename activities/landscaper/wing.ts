@@ -1,4 +1,4 @@
-// The wing's activities, and what they share: templates and clusters to deploy to.
+// Creates the wing's activities and their shared resources: template engine, registries, and target clusters.
 
 import type { landscaperWing } from '../../workflows/landscaper/wing.ts'
 import type { BeforeEnd, BeforeRelease } from '../deps.ts'
@@ -19,19 +19,17 @@ import { deployItemActivities } from './execution/deploy-items.ts'
 import { endItemActivities, skipItemActivities } from './execution/end-items.ts'
 import { exportActivities as executionExports } from './execution/exports.ts'
 import { observeActivities as observeExecution } from './execution/observe.ts'
-import { adoptActivities } from './installation/adopt.ts'
+import { adoptActivities, startActivities } from './installation/start.ts'
 import { applyChildrenActivities } from './installation/apply-children.ts'
 import { childExecutionActivities } from './installation/child-execution.ts'
-import { exportActivities as installationExports } from './installation/exports.ts'
+import { exportActivities as installationExports, withdrawExports } from './installation/exports.ts'
 import { interruptActivities } from './installation/interrupt.ts'
 import { releaseTargetsOfExecution, releaseTargetsOfInstallation } from './execution/release-targets.ts'
 import { removedClusterActivities } from './execution/removed-clusters.ts'
 import { observeActivities as observeInstallation } from './installation/observe.ts'
 import { dependentActivities } from './installation/dependents.ts'
-import { startActivities } from './installation/start.ts'
 import { subInstallationActivities } from './installation/sub-installations.ts'
-import { withdrawExports } from './installation/withdraw-exports.ts'
-import { LatelyIssued } from './kubeconfigs/lately-issued.ts'
+import { KubeconfigCache } from './kubeconfigs/kubeconfig-cache.ts'
 import { pauseActivities } from './pauses.ts'
 import { createTemplateEngine } from './render/engine/template-engine.ts'
 import { createTrust } from './trust.ts'
@@ -52,7 +50,7 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
       signatures: flags['verify-signatures'],
     }
     const defaultContexts = readDefaultContexts(flags)
-    const kubeconfigs = new LatelyIssued()
+    const kubeconfigs = new KubeconfigCache()
     const trust = createTrust(deps, flags['webhook-vouches'])
     const parts = {
       protection: createProtection(deps, flags.protect),
@@ -79,7 +77,7 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
   },
 }
 
-/** What is done before a job's end is written. */
+/** Work before the engine writes the end of a job. */
 export function landscaperEnds(deps: LandscaperDeps): BeforeEnd {
   return { installation: (end) => withdrawExports(deps, end) }
 }

@@ -1,4 +1,4 @@
-// What the engine may not say, in code and in comments: the names of API groups, and the specifications of wings.
+// Words that engine code and its comments must not contain: names of API groups and of the specifications of wings.
 
 import type { SourceModule } from './source-module.ts'
 

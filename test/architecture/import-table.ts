@@ -22,11 +22,11 @@ const ANY = /./
 const KIT = '^workflows/kit/index\\.ts$'
 /** Runs also in processes that may read no other module of the kit. */
 const EXACT_JSON = '^workflows/kit/kind/exact-json\\.ts$'
-/** What of the kit knows no Temporal, and runs. */
+/** Modules of the kit that do not import Temporal and run in the sandbox. */
 const PURE_KIT = '^workflows/kit/(?!dsl/|run/loop/|testing/)'
 const RUNS = '^workflows/kit/run/loop/index\\.ts$'
 const DEPS = '^activities/deps\\.ts$'
-/** What of a wing's controllers is pure and known to all of the wing: names, kinds, of these also the parts of their schemas and the rules about them. */
+/** Pure modules that the whole wing may import: names, kinds, parts of their schemas, and rules. */
 const WING =
   '^workflows/$1/(?:[^/]+\\.ts|[^/]+/(?:kind|(?:schema|rules)/[^/]+)\\.ts|deploy-item/(?:deployers\\.gen|handled-types)\\.ts)$'
 
@@ -35,7 +35,7 @@ export const HOSTED: Readonly<Record<string, readonly string[]>> = {
   installation: ['execution'],
   execution: ['deploy-item'],
 }
-/** What is pure of the kinds that a kind hosts. */
+/** The pure modules of the kinds that a kind hosts. */
 const HOSTED_KINDS = '^workflows/$1/$hosted/(?!(?:workflow|jobs|controller)\\.ts$)[^/]+\\.ts$'
 /** How their jobs run. */
 const HOSTED_JOBS = '^workflows/$1/$hosted/jobs\\.ts$'
@@ -381,7 +381,7 @@ export const TABLE: readonly Row[] = [
   },
 ]
 
-/** What is wrong with a module's imports, one sentence each; nothing when it obeys its row. */
+/** The violations of a module's row in the table, one sentence each. */
 export function importViolations(module: SourceModule, table: readonly Row[] = TABLE): string[] {
   const row = rowOf(module, table)
   if (row === undefined) return [`${module.path} has no row in the import table`]

@@ -16,7 +16,7 @@ const rowsOf = (heading: string) =>
     .map((line) => line.split('|').map((cell) => cell.trim()))
     .slice(1)
 
-/** What a question may read of its input, and an example of each. */
+/** The inputs that a query may read, with an example of each. */
 const READS = {
   text: ['text', 'x'],
   maybeText: ['text, optional', 'x'],

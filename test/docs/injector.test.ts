@@ -11,7 +11,7 @@ import { firstColumn, section } from './markdown.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const page = await readFile(`${ROOT}/docs/injector.md`, 'utf8')
 
-// Of Debian, by package. Those that are in every image of it are asked for all the same: an image may be of another one.
+// Programs by Debian package, also essential packages, because an image may have another base.
 const PROGRAMS = {
   iproute2: ['ip', 'tc', 'ss', 'bridge'],
   iptables: ['iptables', 'ip6tables', 'iptables-restore'],
@@ -54,7 +54,7 @@ describe("the injector's image on that page", () => {
     expect([...needed]).toEqual(expect.arrayContaining(['nsenter', 'tc', 'iptables', 'test']))
     const sought = /^RUN which (.*)$/m.exec(stages.get('injector') ?? '')?.[1]?.split(' ') ?? []
     expect([...sought].sort()).toEqual([...needed].sort())
-    // What is in each image of Debian, as is what the shell is.
+    // Each Debian image has these packages and the shell.
     const packages = Object.entries(PROGRAMS).filter(([, names]) => names.some((name) => needed.has(name)))
     const asked = packages.map(([name]) => name).filter((name) => !['coreutils', 'dash'].includes(name))
     const installed = /apt-get install (.*) \\$/m.exec(stages.get('injector') ?? '')?.[1]?.split(' ')

@@ -81,15 +81,15 @@ describe('the page on what the kit exports', () => {
         rules: [],
       }),
     )
-    const told = fieldLines().flatMap((line) => [...(line.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)])
-    expect(told.map(([, name]) => name).sort()).toEqual(definition.filter((name) => name !== 'apiVersion').sort())
+    const listed = fieldLines().flatMap((line) => [...(line.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)])
+    expect(listed.map(([, name]) => name).sort()).toEqual(definition.filter((name) => name !== 'apiVersion').sort())
   })
 
   it('says what each field is in a CRD', () => {
     for (const [name, { schema }] of Object.entries(BUILDERS)) {
-      const [, told] = new RegExp(`^\\| \`${name}\` \\| \`([^\`]+)\` \\|`, 'm').exec(page) ?? []
+      const [, documented] = new RegExp(`^\\| \`${name}\` \\| \`([^\`]+)\` \\|`, 'm').exec(page) ?? []
       const plain = Object.entries(schema).filter(([key, value]) => key !== 'description' && isPlain(value))
-      expect([name, told]).toEqual([name, plain.map(([key, value]) => `${key}: ${String(value)}`).join(', ')])
+      expect([name, documented]).toEqual([name, plain.map(([key, value]) => `${key}: ${String(value)}`).join(', ')])
     }
   })
 })

@@ -22,7 +22,7 @@ export function namedFiles(page: string): number {
   return groupsOf(page).length
 }
 
-/** What a page lists: the entries of its lists, and the rows of its tables but for their heads. */
+/** The list items and table rows of a page, without table headers. */
 export function entriesOf(page: string): readonly string[] {
   const text = page.replaceAll(/^```[^]*?^```$/gm, '')
   const bullets = text.match(/^- .*(?:\n {2,}\S.*)*/gm) ?? []

@@ -39,7 +39,7 @@ async function arrowsOf(kind: string): Promise<readonly Arrow[]> {
 const inDiagram = (arrows: readonly Arrow[]) => new Set(arrows.flatMap(({ from, to }) => [from, to]))
 const text = ({ from, to }: Arrow) => `${from} --> ${to}`
 
-/** What a plan allows: the way on, staying, failing, and the object's end where nothing but the same phase comes next. */
+/** The transitions that a plan allows: to the next phase, to the same phase, to failure, and the end of the object after its last phase. */
 function allowed({ phases, finalPhases, first, failed }: JobPlan<never>): ReadonlySet<string> {
   const begins = [true, false].map((deleting) => ({ from: OUTSIDE, to: first(deleting) }))
   const goesOn = Object.entries(phases).flatMap(([from, { next }]) =>
@@ -50,7 +50,7 @@ function allowed({ phases, finalPhases, first, failed }: JobPlan<never>): Readon
   return new Set([...begins, ...goesOn, ...stays].map(text))
 }
 
-/** What a diagram may not leave out: the beginnings and the way that goes well. */
+/** The transitions that a diagram must show: the starts and the successful path. */
 function needed({ phases, first }: JobPlan<never>): string[] {
   const begins = [false, true].map((deleting) => ({ from: OUTSIDE, to: first(deleting) }))
   const goesWell = Object.entries(phases).map(([from, { next }]) => ({ from, to: next === from ? OUTSIDE : next }))

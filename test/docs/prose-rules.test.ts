@@ -25,7 +25,7 @@ describe('The prose rules of ESLint', () => {
 
   it.each([
     '// The bridge reports the version. Somewhat later it lists the kind.',
-    "// The API server returns the text `What is told`.",
+    '// The API server returns the text `What is told`.',
     '// What happens after a crash?',
     "it('reports the end of a job', f)",
     'const report = { told: 1 }',

@@ -21,7 +21,7 @@ describe('the tutorial', () => {
     for (const code of quoted(text)) expect(texts.filter((source) => source.includes(code)).length, code).toBe(1)
   })
 
-  // Those that the example has not are run by test/package/tutorial.test.ts.
+  // test/package/tutorial.test.ts runs the files that the example lacks.
   it('shows files whole', async () => {
     const own = ['tsconfig.json', 'cron-job/plan.test.ts']
     const files = typed(page).filter(({ path }) => !own.includes(path))

@@ -15,7 +15,7 @@ import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
 import { genRbac } from '../../worker/gen/rbac-file.ts'
-import { makeAccount } from '../support/rights/make-account.ts'
+import { makeAccount } from '../support/rights/accounts.ts'
 import { depotKind } from '../support/level/depot.ts'
 import { useStage } from '../support/pawl/stage.ts'
 

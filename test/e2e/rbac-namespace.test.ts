@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 
 import { genRbac } from '../../worker/gen/rbac-file.ts'
-import { makeAccount } from '../support/rights/make-account.ts'
+import { makeAccount } from '../support/rights/accounts.ts'
 import { API, blueprintOf, installation, item } from '../support/cluster/cluster.ts'
 import { configMap, createTarget, manifestItem } from '../support/landscaper/manifests.ts'
 import { deniedTo } from '../support/rights/rights-audit.ts'

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
 
 import { genRbac } from '../../worker/gen/rbac-file.ts'
-import { makeAccount } from '../support/rights/make-account.ts'
+import { makeAccount } from '../support/rights/accounts.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
 const EXAMPLES = new URL('../../examples/', import.meta.url).pathname

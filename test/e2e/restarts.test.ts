@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { installation, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
 import { Deployer } from '../support/landscaper/deployer.ts'
-import { readiness } from '../support/pawl/readiness.ts'
+import { readiness } from '../support/pawl/pawl.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
 const GRACE_MS = 30_000

@@ -9,7 +9,7 @@ import { withCrash } from '../support/faults/crash.ts'
 import { closeLane, type Lane, openLane, RESTART_MS, runUndisturbed } from '../support/faults/lane.ts'
 import { Gate } from '../support/faults/gate.ts'
 import { type CannedAnswer, type ReadFaults, refused, type ReadRequest } from '../support/faults/read-faults.ts'
-import { asOldAsAllowed, frozenAt } from '../support/faults/stale-reads.ts'
+import { asOldAsAllowed, frozenAt } from '../support/faults/read-faults.ts'
 import { sampleOf } from '../support/matrix/form.ts'
 import { VersionWatch } from '../support/cluster/version-watch.ts'
 

@@ -17,7 +17,7 @@ import { startFaultyTemporal } from '../support/faults/faulty-temporal.ts'
 import { waitUntilJournalIdle, closeLane, type Lane, openLane, RESTART_MS } from '../support/faults/lane.ts'
 import { OwnTemporal, temporalFaults } from '../support/faults/temporal-faults.ts'
 import { byForm, sampleOf, SEED } from '../support/matrix/form.ts'
-import { readiness } from '../support/pawl/readiness.ts'
+import { readiness } from '../support/pawl/pawl.ts'
 import { PRODUCTION_TIMEOUTS, PRODUCTION_TASK_TIMEOUTS } from '../support/pawl/stage.ts'
 
 // On a busy machine a process takes many seconds to start.

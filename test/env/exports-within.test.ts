@@ -3,7 +3,7 @@
 import { describe, expect, inject, it } from 'vitest'
 import { exportsWithin } from '../../activities/landscaper/installation/exports-within.ts'
 import { dataLabels, dataObjectName, installationContext } from '../../activities/landscaper/render/names.ts'
-import { safeLabels } from '../../activities/landscaper/label-value.ts'
+import { safeLabels } from '../../activities/landscaper/data-objects.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { API } from '../support/cluster/cluster.ts'
 

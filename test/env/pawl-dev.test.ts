@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 
-import { makeAccount } from '../support/rights/make-account.ts'
+import { makeAccount } from '../support/rights/accounts.ts'
 import { configFile } from '../support/chaos/config-file.ts'
 import { Cluster, installation } from '../support/cluster/cluster.ts'
 import type { DevStatus } from '../../worker/dev/state.ts'

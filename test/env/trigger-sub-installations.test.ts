@@ -1,7 +1,7 @@
 // The job that sub-installations get from their parent: on a server that the test drives, with a real journal. Source: spec/landscaper.md 2.2, 2.11.
 
 import { describe, expect, inject, it } from 'vitest'
-import { adoptActivities } from '../../activities/landscaper/installation/adopt.ts'
+import { adoptActivities } from '../../activities/landscaper/installation/start.ts'
 import { subInstallationActivities } from '../../activities/landscaper/installation/sub-installations.ts'
 import { installationView, subInstallationView } from '../../activities/landscaper/installation/views.ts'
 import { storedAs } from '../../activities/kube/object-views.ts'

@@ -1,4 +1,4 @@
-// What derives from the documents, kinds and controllers of the examples is up to date.
+// Checks that the generated files of the examples are up to date.
 
 import { join } from 'node:path'
 
@@ -17,20 +17,20 @@ describe.each([
   const file = (path: string) => join(ROOT, 'examples', folder, path)
   const lines: string[] = []
   const keep = (line: string) => lines.push(line)
-  const told = { print: keep, complain: keep }
+  const output = { print: keep, complain: keep }
 
   it('the module of the document is that of the document, which has no mistake', async () => {
-    const code = await genControllers({ root: ROOT, files: [file(`${name}.cm`)], mode: 'check', ...told })
+    const code = await genControllers({ root: ROOT, files: [file(`${name}.cm`)], mode: 'check', ...output })
     expect([code, lines]).toEqual([0, []])
   })
 
   it('the CRD is that of the kind', async () => {
     const out = file(`${name}.crd.yaml`)
-    expect([await genCrd({ files: [file('kind.ts')], out, check: true, ...told }), lines]).toEqual([0, []])
+    expect([await genCrd({ files: [file('kind.ts')], out, check: true, ...output }), lines]).toEqual([0, []])
   })
 
   it('the roles are those that the controller needs', async () => {
     const asked = { name: undefined, namespaces: [], accounts: undefined, out: file('rbac.yaml'), check: true }
-    expect([await genRbac({ files: [file('controllers.ts')], ...asked, ...told }), lines]).toEqual([0, []])
+    expect([await genRbac({ files: [file('controllers.ts')], ...asked, ...output }), lines]).toEqual([0, []])
   })
 })

@@ -1,5 +1,5 @@
-// Sends recorded statements, with values made up for them, to journals of two versions: what the one takes and the other refuses is found. So it is not
-// only seen that a newer journal still has what they name, but also when it asks for more: a column that must not be null, a check, a key.
+// Sends recorded statements with generated values to journals of two versions, and finds statements that only the older one accepts. So the test detects missing
+// columns, and also new requirements of the newer journal: a column that must not be null, a check, a key.
 //
 //   V1. Values are told by type, and by the name of the column where only some words will do. Texts are all the same one, so that what a statement looks
 //       for is what another one has made.
@@ -13,13 +13,13 @@ export interface Refusal {
   readonly statement: string
   /** Which of its values is null; undefined: none. */
   readonly without: string | undefined
-  /** What the newer journal has against it. */
+  /** The error of the newer journal. */
   readonly reason: string
 }
 
 export interface Outcome {
   readonly refusals: readonly Refusal[]
-  /** What the former journal has, wherever it is tried, against a statement with all its values: then nothing is known of it. */
+  /** Statements that the older journal refuses with all generated values, so the comparison says nothing about them. */
   readonly unknown: readonly string[]
   /** Statements that have found or made a row. */
   readonly inFlightRuns: ReadonlySet<string>
@@ -98,7 +98,7 @@ interface Sent {
 /** Statements that would end what others are to find. */
 const ENDING = /\bdelete from\b|lease_owner = null|set "?outcome"? =/i
 
-/** Those that make rows, twice: the second time those of the others are there. Where not all may be left out that is of this flavour, with all values. */
+/** The statements that insert rows, twice: the second time those of the others are there. Where not all may be left out that is of this flavour, with all values. */
 function seeds(all: readonly Sent[], flavour: Readonly<Record<string, null>>): readonly (readonly Try[])[] {
   const making = all.filter(({ statement }) => /\b(insert into|update)\b/i.test(statement) && !ENDING.test(statement))
   return [...making, ...making].map(({ statement, values }) =>

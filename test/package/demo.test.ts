@@ -9,7 +9,7 @@ import { abilityHere } from '../../worker/demo/shop-processes.ts'
 
 const DEMO = join(import.meta.dirname, '../../worker/demo.js')
 const LIMIT = 300_000
-/** What comes of the chapter on chaos, by what the machine lets it show. */
+/** The result of the chapter on chaos, by the features of the machine. */
 const CHAOS = {
   'slow down': 'N pages a second, N while it was slowed down, N after it; nothing is left',
   kill: 'N pages a second, killed once, N after it; nothing is left',

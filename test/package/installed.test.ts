@@ -18,7 +18,7 @@ type Engine = typeof templateEngine
 
 const PAWL = 'pawl/worker/pawl.js'
 
-// What docs/kit.md asks of a project.
+// The project settings that docs/kit.md requires.
 const TSCONFIG = {
   compilerOptions: {
     target: 'es2023',
@@ -44,7 +44,7 @@ beforeAll(() => {
   files = entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(project.pawl.length + 1))
-    // What the project has linked.
+    // Linked packages.
     .filter((file) => !file.startsWith('node_modules/'))
   writeFileSync(join(project.dir, 'tsconfig.json'), JSON.stringify(TSCONFIG))
 }, 120_000)

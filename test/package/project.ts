@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
-// What its author needs beside Pawl; croner is for the tutorial.
+// Development dependencies in addition to Pawl. The tutorial needs croner.
 const TOOLS = ['typescript', 'vitest', '@types/node', 'croner']
 
 export interface Manifest {

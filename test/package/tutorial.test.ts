@@ -1,5 +1,5 @@
-// The tutorial as it is written: its files are typed, its commands run, in a project that has installed the package. What needs servers
-// (`pawl dev`, kubectl) is left to test/e2e.
+// The tutorial as it is written: its files are typed, its commands run, in a project that has installed the package. Commands that need
+// servers (`pawl dev`, kubectl) are tested in test/e2e.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'

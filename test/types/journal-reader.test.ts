@@ -1,4 +1,4 @@
-// Who reads the journal cannot write it: what makes a statement that writes has no `execute`.
+// The type of the journal reader has no `execute` for statements that write.
 
 import { expect, it } from 'vitest'
 import type { Reader } from '../../activities/journal/read/reader.ts'

@@ -1,4 +1,4 @@
-// What must not compile in plans: the mistakes that ctrlkit finds at run time, or never. Running it proves only that it loads.
+// Mistakes in plans that must not compile, and that ctrlkit finds at run time or never. A run only proves that the module loads.
 
 import { describe, expectTypeOf, it } from 'vitest'
 
@@ -22,7 +22,7 @@ interface Pass {
 const named = action<Pass>('named', ({ name }) => stop(name))
 
 describe('the type of a plan', () => {
-  it('refuses a condition that is asked when the plan is built', () => {
+  it('refuses a condition that is evaluated when the plan is built', () => {
     // @ts-expect-error -- a boolean
     void when(true, named)
     expectTypeOf(when(({ name }: Pass) => name !== '', named)).toEqualTypeOf<Step<Pass>>()
@@ -40,7 +40,7 @@ describe('the type of a plan', () => {
     expectTypeOf(action<Pass>('loud', () => done)).toEqualTypeOf<Step<Pass>>()
   })
 
-  it('refuses a last action anywhere but behind a body: there is no outcome that it could be told', () => {
+  it('refuses a last action without a body, because it would have no outcome to receive', () => {
     const last = lastAction<Pass>('last', (_, outcome) => outcome)
     // @ts-expect-error -- no step
     void join<Pass>(named, last)

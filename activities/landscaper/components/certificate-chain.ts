@@ -17,9 +17,9 @@ import {
 export const MAX_CERTIFICATES = 10
 const KNOWN_EXTENSIONS = ['2.5.29.15', '2.5.29.17', '2.5.29.19', '2.5.29.35', '2.5.29.14', '2.5.29.37']
 /** The minimum size of RSA keys. */
-const LEAST_BITS = 2048
+const MIN_RSA_BITS = 2048
 /** Algorithms without known collisions. */
-const SOUND = /sha(?:256|384|512)|^ed(?:25519|448)$/i
+const STRONG_ALGORITHMS = /sha(?:256|384|512)|^ed(?:25519|448)$/i
 const CODE_SIGNING = '1.3.6.1.5.5.7.3.3'
 const ANY_USAGE = '2.5.29.37.0'
 
@@ -54,7 +54,11 @@ export function chainProblem(
 }
 
 function issued(issuer: X509Certificate, subject: X509Certificate): boolean {
-  return subject.checkIssued(issuer) && SOUND.test(subject.signatureAlgorithm ?? '') && subject.verify(issuer.publicKey)
+  return (
+    subject.checkIssued(issuer) &&
+    STRONG_ALGORITHMS.test(subject.signatureAlgorithm ?? '') &&
+    subject.verify(issuer.publicKey)
+  )
 }
 
 function ownProblem(certificate: X509Certificate, at: Date, isSigning = true): string | undefined {
@@ -76,8 +80,8 @@ function ownProblem(certificate: X509Certificate, at: Date, isSigning = true): s
 function issuerProblem(certificate: X509Certificate, between: number): string | undefined {
   const name = nameOf(certificate)
   if (!certificate.ca) return `${name} is none of an authority, but has issued one`
-  const { modulusLength = LEAST_BITS } = certificate.publicKey.asymmetricKeyDetails ?? {}
-  if (modulusLength < LEAST_BITS) return `${name} has a key of ${modulusLength} bits, expected ${LEAST_BITS}`
+  const { modulusLength = MIN_RSA_BITS } = certificate.publicKey.asymmetricKeyDetails ?? {}
+  if (modulusLength < MIN_RSA_BITS) return `${name} has a key of ${modulusLength} bits, expected ${MIN_RSA_BITS}`
   const parsed = new Extended(certificate.raw)
   const usages = parsed.getExtension(KeyUsagesExtension)?.usages
   if (usages !== undefined && (usages & KeyUsageFlags.keyCertSign) === 0) return `${name} may not issue certificates`

@@ -15,7 +15,7 @@ export interface ReferenceParts {
 }
 
 export type Overwrite = NonNullable<ComponentVersionOverwrites['overwrites']>[number]
-type Replaced = Partial<ReferenceParts>
+type Replacement = Partial<ReferenceParts>
 
 /** The reference after replacements; the same object if no entry matches. */
 export function overwrite(reference: ReferenceParts, overwrites: readonly Overwrite[]): ReferenceParts {
@@ -37,12 +37,12 @@ export function replacementText(from: ReferenceParts, to: ReferenceParts): strin
 const MAX_CONTEXT_LENGTH = 200
 
 /** Implements O1. */
-function matches(reference: ReferenceParts, source: Replaced): boolean {
+function matches(reference: ReferenceParts, source: Replacement): boolean {
   return keysOf(source).every((key) => canonicalJson(reference[key] ?? null) === canonicalJson(source[key] ?? null))
 }
 
 /** The named fields; an empty text counts as absent. */
-function partsOf({ repositoryContext, componentName = '', version = '' }: Overwrite['source']): Replaced {
+function partsOf({ repositoryContext, componentName = '', version = '' }: Overwrite['source']): Replacement {
   return {
     ...(repositoryContext !== undefined && repositoryContext !== null && { repositoryContext }),
     ...(componentName !== '' && { componentName }),
@@ -50,6 +50,6 @@ function partsOf({ repositoryContext, componentName = '', version = '' }: Overwr
   }
 }
 
-function keysOf(parts: Replaced): readonly (keyof ReferenceParts)[] {
+function keysOf(parts: Replacement): readonly (keyof ReferenceParts)[] {
   return Object.keys(parts) as (keyof ReferenceParts)[]
 }

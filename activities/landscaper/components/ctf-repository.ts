@@ -84,7 +84,7 @@ export class TransportArchive implements RegistryReader {
   }
 }
 
-interface Wanted {
+interface FileRequest {
   readonly inner: string
   readonly most: number
   readonly title: string
@@ -94,7 +94,7 @@ interface Wanted {
 async function readPacked(
   folder: RegistryFolder,
   path: string,
-  { inner, most, title }: Wanted,
+  { inner, most, title }: FileRequest,
 ): Promise<Buffer | undefined> {
   const version = await folder.version(path)
   return version === undefined ? undefined : await packed.read({ version, title }, inner, most)

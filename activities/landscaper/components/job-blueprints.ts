@@ -2,6 +2,7 @@
 //
 //   J1. The cache is bounded by size; the least recently used blueprint is removed, and read again when needed.
 
+import { LRUCache } from 'lru-cache'
 import { writeJson } from '../../../workflows/kit/index.ts'
 import type { Blueprint } from '../render/blueprint/blueprint.ts'
 import { isText } from '../render/file-content.ts'
@@ -13,51 +14,29 @@ export interface JobKey {
   readonly generation: number
 }
 
-interface Kept {
-  readonly blueprint: Blueprint
-  readonly bytes: number
-}
-
-const MAX_KEPT_BYTES = 64 * 1024 * 1024
+const MAX_BYTES = 64 * 1024 * 1024
 
 export class JobBlueprints {
-  /** In the order of the last use. */
-  readonly #kept = new Map<string, Kept>()
-  readonly #most: number
-  #bytes = 0
+  readonly #cache: LRUCache<string, Blueprint>
 
-  constructor(most = MAX_KEPT_BYTES) {
-    this.#most = most
+  constructor(maxBytes = MAX_BYTES) {
+    this.#cache = new LRUCache({ maxSize: maxBytes, sizeCalculation: bytesOf })
   }
 
   /** @throws the errors of `read`, which are not cached. */
   async of({ uid, jobID, generation }: JobKey, read: () => Promise<Blueprint>): Promise<Blueprint> {
     const key = writeJson([uid, jobID, generation])
-    const known = this.#kept.get(key)
-    const blueprint = known?.blueprint ?? (await read())
-    this.#forget(key)
-    this.#keep(key, { blueprint, bytes: known?.bytes ?? bytesOf(blueprint) })
+    const cached = this.#cache.get(key)
+    if (cached !== undefined) return cached
+    const blueprint = await read()
+    this.#cache.set(key, blueprint)
     return blueprint
-  }
-
-  #keep(key: string, kept: Kept): void {
-    this.#kept.set(key, kept)
-    this.#bytes += kept.bytes
-    for (const oldest of this.#kept.keys()) {
-      if (this.#bytes <= this.#most) break
-      this.#forget(oldest)
-    }
-  }
-
-  #forget(key: string): void {
-    this.#bytes -= this.#kept.get(key)?.bytes ?? 0
-    this.#kept.delete(key)
   }
 }
 
-// An approximation: the size of the sources.
+// An approximation: the size of the sources. The cache requires sizes above 0.
 function bytesOf({ files, component }: Blueprint): number {
   const texts = Object.entries(files).flatMap(([path, file]) => [path, isText(file) ? file : file.base64])
   const documents = (component?.all ?? []).map(({ document }) => writeJson(document))
-  return [...texts, ...documents].reduce((sum, text) => sum + text.length, 0)
+  return [...texts, ...documents].reduce((sum, text) => sum + text.length, 1)
 }

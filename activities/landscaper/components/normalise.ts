@@ -6,7 +6,8 @@
 
 import { SCHEMA_V2, SCHEMA_V3, type Component } from '../render/blueprint/component-descriptor.ts'
 import { isFields, type Fields } from '../render/field-reader.ts'
-import { canonicalText, entriesText } from './normal-json.ts'
+import { writeJson } from '../../../workflows/kit/index.ts'
+import { BlueprintError } from '../render/render-errors.ts'
 
 export interface DigestSpec {
   readonly hashAlgorithm: string
@@ -93,7 +94,7 @@ function elementOf(one: Fields, more: Fields): Element {
     ...(Object.keys(extraIdentity).length > 0 && { extraIdentity }),
     ...more,
   }
-  return { element: given(element), labels: labelsOf(one['labels']) }
+  return { element: withoutUndefined(element), labels: labelsOf(one['labels']) }
 }
 
 // Adds the version to all but the last of the resources with the same name and identity.
@@ -115,11 +116,11 @@ function identityOf({ name, extraIdentity = {} }: Fields): string {
 /** jsonNormalisation/v2 and v3: the same form for all schemas, encoded according to RFC 8785. */
 function formV2({ names, creationTime, labels, provider, resources, sources, references }: Parts): string {
   return canonicalText({
-    component: given({
+    component: withoutUndefined({
       ...names,
       creationTime,
       labels: signed(labels),
-      provider: given({ name: provider.name, labels: signed(provider.labels) }),
+      provider: withoutUndefined({ name: provider.name, labels: signed(provider.labels) }),
       resources: resources.map(withSigned),
       sources: sources.map(withSigned),
       componentReferences: references.map(withAll),
@@ -136,12 +137,14 @@ function formV1OfV2({ names, creationTime, labels, provider, resources, referenc
   const identified = (one: Element) => ({ extraIdentity: null, ...withSigned(one) })
   return {
     meta: { schemaVersion: SCHEMA_V2 },
-    component: given({
+    component: withoutUndefined({
       ...names,
       creationTime,
       labels: signed(labels),
       provider:
-        provider.labels.length === 0 ? provider.name : given({ name: provider.name, labels: signed(provider.labels) }),
+        provider.labels.length === 0
+          ? provider.name
+          : withoutUndefined({ name: provider.name, labels: signed(provider.labels) }),
       resources: resources.map(identified),
       componentReferences: references.map(identified),
     }),
@@ -153,13 +156,16 @@ function formV1OfV3({ names, creationTime, labels, provider, resources, sources,
   return {
     apiVersion: SCHEMA_V3,
     kind: 'ComponentVersion',
-    metadata: given({
+    metadata: withoutUndefined({
       ...names,
       creationTime,
       labels: signed(labels),
-      provider: given({ name: provider.name, labels: provider.labels.length === 0 ? undefined : provider.labels }),
+      provider: withoutUndefined({
+        name: provider.name,
+        labels: provider.labels.length === 0 ? undefined : provider.labels,
+      }),
     }),
-    spec: given({
+    spec: withoutUndefined({
       resources: unlessEmpty(resources),
       sources: unlessEmpty(sources),
       references: unlessEmpty(references),
@@ -167,23 +173,27 @@ function formV1OfV3({ names, creationTime, labels, provider, resources, sources,
   }
 }
 
-const withSigned = ({ element, labels }: Element): Fields => given({ ...element, labels: signed(labels) })
+const withSigned = ({ element, labels }: Element): Fields => withoutUndefined({ ...element, labels: signed(labels) })
 const withAll = ({ element, labels }: Element): Fields =>
-  given({ ...element, labels: labels.length === 0 ? undefined : labels })
+  withoutUndefined({ ...element, labels: labels.length === 0 ? undefined : labels })
 
 function signed(labels: readonly Fields[]): readonly Fields[] | undefined {
-  const covered = labels.filter(({ signing }) => signing === true).map((label) => given({ ...label, merge: undefined }))
+  const covered = labels
+    .filter(({ signing }) => signing === true)
+    .map((label) => withoutUndefined({ ...label, merge: undefined }))
   return covered.length === 0 ? undefined : covered
 }
 
 function labelsOf(labels: unknown): readonly Fields[] {
   return listOf(labels).map(({ name, value = null, version, signing, merge }) => {
-    return given({
+    return withoutUndefined({
       name: textOf(name),
       value,
       version: textOf(version) === '' ? undefined : version,
       signing: signing === true ? true : undefined,
-      merge: isFields(merge) ? given({ algorithm: textOf(merge['algorithm']), config: merge['config'] }) : undefined,
+      merge: isFields(merge)
+        ? withoutUndefined({ algorithm: textOf(merge['algorithm']), config: merge['config'] })
+        : undefined,
     })
   })
 }
@@ -193,6 +203,7 @@ function providerIn(provider: unknown): Fields {
   const name = textOf(provider)
   if (!name.startsWith('{')) return { name }
   try {
+    // eslint-disable-next-line no-restricted-properties -- unchanged rule for providers: their numbers are doubles in signed texts
     return fieldsOf(JSON.parse(name))
   } catch (error) {
     if (error instanceof SyntaxError) return { name }
@@ -219,6 +230,53 @@ function listOf(value: unknown): readonly Fields[] {
   return Array.isArray(value) ? (value as readonly unknown[]).map(fieldsOf) : []
 }
 
-function given(fields: Fields): Fields {
+function withoutUndefined(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+// The two JSON encodings of normal forms: equal values have equal texts. Pure.
+
+/** Labels may be nested without limit, but the stack is finite. */
+const MAX_LABEL_LEVELS = 500
+/** Go escapes these characters in addition to those of the JSON standard. */
+const ESCAPED = /[<>&\u2028\u2029]/g
+
+/** Encodes according to RFC 8785. @throws BlueprintError for values that are nested too deeply. */
+export function canonicalText(value: unknown, level = 0): string {
+  if (Array.isArray(value)) return `[${value.map((one) => canonicalText(one, deeper(level))).join(',')}]`
+  if (!isFields(value)) return writeJson(value ?? null)
+  // An object with sorted keys would not work: JavaScript orders keys such as "10" numerically.
+  const names = Object.keys(value).sort()
+  return `{${names.map((name) => `${writeJson(name)}:${canonicalText(value[name], deeper(level))}`).join(',')}}`
+}
+
+/**
+ * Encodes a map as a list of maps with one entry each. Source: OCM v0.11.0, signing/norm/entry, written by Go's encoding/json. @throws as
+ * `canonicalText`.
+ */
+export function entriesText(value: unknown, level = 0): string {
+  if (Array.isArray(value)) return `[${value.map((one) => entriesText(one, deeper(level))).join(',')}]`
+  if (!isFields(value)) return goJson(value)
+  const names = Object.keys(value).sort(byBytes)
+  return `[${names.map((name) => `{${goJson(name)}:${entriesText(value[name], deeper(level))}}`).join(',')}]`
+}
+
+function deeper(level: number): number {
+  if (level < MAX_LABEL_LEVELS) return level + 1
+  throw new BlueprintError(
+    'ERR_CONFIGURATION_PROBLEM',
+    `labels of a component: nested deeper than ${MAX_LABEL_LEVELS} levels`,
+  )
+}
+
+// In the order of UTF-8, which is the order of code points; UTF-16 differs only with surrogates.
+function byBytes(left: string, right: string): number {
+  if (/[\ud800-\udfff]/.test(left + right)) return Buffer.compare(Buffer.from(left), Buffer.from(right))
+  return left < right ? -1 : 1
+}
+
+function goJson(value: unknown): string {
+  const text = writeJson(value ?? null)
+  if (text.search(ESCAPED) === -1) return text
+  return text.replace(ESCAPED, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

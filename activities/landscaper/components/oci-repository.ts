@@ -48,7 +48,7 @@ export class OciComponents implements ComponentRepository {
     const repository = repositoryOf(this.#context, name)
     const reference = tagOf(version)
     const at = `${place}: ${titleOf({ repository, reference })}`
-    const text = await located(place, () => this.#text(repository, reference, at))
+    const text = await withPlace(place, () => this.#text(repository, reference, at))
     this.#bytes += text.length
     if (this.#bytes > MAX_DESCRIPTORS_BYTES)
       throw invalid(`${at}: found more than ${MAX_DESCRIPTORS_BYTES} bytes of component descriptors, expected fewer`)
@@ -67,7 +67,7 @@ export class OciComponents implements ComponentRepository {
     if (typeof digest !== 'string' || !isDigest(digest))
       throw invalid(`${place}: access.${key}: found ${typeName(digest)}, expected a digest such as sha256:...`)
     const repository = repositoryOf(this.#context, component.name)
-    const bytes = await located(place, async () => (await this.#reader()).blob(repository, digest))
+    const bytes = await withPlace(place, async () => (await this.#reader()).blob(repository, digest))
     return { bytes, mediaType: mediaTypeOf(access) }
   }
 
@@ -89,7 +89,7 @@ export class OciComponents implements ComponentRepository {
   }
 
   async #unpacked(bytes: Buffer, at: string): Promise<string> {
-    const text = (await located(at, () => this.#data.archive(bytes)))[DESCRIPTOR_FILE]
+    const text = (await withPlace(at, () => this.#data.archive(bytes)))[DESCRIPTOR_FILE]
     if (text === undefined)
       throw invalid(`${at}: found no ${DESCRIPTOR_FILE} in the archive of its layer, expected one`)
     if (!isText(text)) throw invalid(`${at}, ${DESCRIPTOR_FILE}: ${notTextProblem(text)}`)
@@ -121,14 +121,14 @@ export async function ociContentOf(
   const { repository } = found
   const { digest } = access
   if (typeof digest === 'string' && isDigest(digest))
-    return { bytes: await located(place, () => reader.blob(repository, digest)), mediaType: mediaTypeOf(access) }
+    return { bytes: await withPlace(place, () => reader.blob(repository, digest)), mediaType: mediaTypeOf(access) }
   const at = `${place}: ${titleOf(found)}`
-  const manifest = await located(place, () => reader.manifest(repository, found.reference))
+  const manifest = await withPlace(place, () => reader.manifest(repository, found.reference))
   const { layers } = manifestIn(manifest, at)
   const [layer] = layers
   if (layer === undefined || layers.length > 1)
     throw invalid(`${at}: found ${layers.length} layers, expected an artefact with one, the content`)
-  const bytes = await located(place, () => reader.blob(repository, layer.digest))
+  const bytes = await withPlace(place, () => reader.blob(repository, layer.digest))
   return { bytes, mediaType: layer.mediaType, manifest }
 }
 
@@ -160,7 +160,7 @@ function mediaTypeOf({ mediaType }: Fields): string {
 }
 
 /** Adds the place of the reference to error messages. */
-async function located<T>(place: string, work: () => Promise<T>): Promise<T> {
+async function withPlace<T>(place: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -10,7 +10,7 @@ import { retryableFailure } from '../../kube/errors.ts'
 import { unlessAborted } from '../deploy/target/shared-work.ts'
 import { BlueprintError } from '../render/render-errors.ts'
 import { versionOf, type FileVersion } from './registry-folder.ts'
-import { passTar, type TarFile, type TarLimits, type TarPass } from './tar-entries.ts'
+import { readTar, type TarFile, type TarLimits, type TarRead } from './tar-entries.ts'
 
 export interface PackedLimits extends TarLimits {
   /** The number of cached archives. */
@@ -44,16 +44,16 @@ interface Archive {
 }
 
 /** The index of one version of an archive, and its cached files. */
-interface Known {
+interface ArchiveIndex {
   readonly files: Map<string, TarFile>
   /** In the order of the last use. */
-  readonly kept: Map<string, Buffer>
+  readonly cached: Map<string, Buffer>
 }
 
 export class PackedArchives {
   readonly #limits: PackedLimits
   /** By version, in the order of the last use. */
-  readonly #known = new Map<string, Promise<Known>>()
+  readonly #indexes = new Map<string, Promise<ArchiveIndex>>()
   readonly #reading = new Map<string, Promise<Buffer>>()
   #last: Promise<unknown> = Promise.resolve()
 
@@ -68,70 +68,70 @@ export class PackedArchives {
    */
   async read(archive: Archive, path: string, most: number): Promise<Buffer | undefined> {
     const { title } = archive
-    const known = await this.#waitFor(this.#knownOf(archive), title)
-    const file = known.files.get(path)
+    const index = await this.#withDeadline(this.#indexOf(archive), title)
+    const file = index.files.get(path)
     if (file === undefined) return undefined
     if (file.size > most) throw invalid(`${title}: ${path}: found ${file.size} bytes, expected at most ${most}`)
-    const kept = known.kept.get(path) ?? (await this.#waitFor(this.#content(archive, known, file), title))
-    this.#keep(known, path, kept)
-    return kept
+    const content = index.cached.get(path) ?? (await this.#withDeadline(this.#content(archive, index, file), title))
+    this.#cache(index, path, content)
+    return content
   }
 
-  #knownOf(archive: Archive): Promise<Known> {
+  #indexOf(archive: Archive): Promise<ArchiveIndex> {
     const { key } = archive.version
-    const known = this.#known.get(key) ?? this.#inLine(() => this.#goThrough(archive))
-    this.#known.delete(key)
-    this.#known.set(key, known)
+    const index = this.#indexes.get(key) ?? this.#enqueue(() => this.#buildIndex(archive))
+    this.#indexes.delete(key)
+    this.#indexes.set(key, index)
     // A failed read is repeated.
-    known.catch(() => {
-      if (this.#known.get(key) === known) this.#known.delete(key)
+    index.catch(() => {
+      if (this.#indexes.get(key) === index) this.#indexes.delete(key)
     })
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= this.#limits.archives) break
-      this.#known.delete(oldest)
+    for (const oldest of this.#indexes.keys()) {
+      if (this.#indexes.size <= this.#limits.archives) break
+      this.#indexes.delete(oldest)
     }
-    return known
+    return index
   }
 
-  async #goThrough(archive: Archive): Promise<Known> {
-    const known: Known = { files: new Map(), kept: new Map() }
+  async #buildIndex(archive: Archive): Promise<ArchiveIndex> {
+    const index: ArchiveIndex = { files: new Map(), cached: new Map() }
     let room = this.#limits.keptBytes
     await this.#pass(archive, {
-      wants: (file) => {
+      isRequested: (file) => {
         if (file.path.length > MAX_PATH_LENGTH) return false
-        if (known.files.has(file.path)) throw invalid(`${archive.title}: ${file.path}: found twice, expected once`)
-        known.files.set(file.path, file)
+        if (index.files.has(file.path)) throw invalid(`${archive.title}: ${file.path}: found twice, expected once`)
+        index.files.set(file.path, file)
         const isKept = file.size <= Math.min(room, this.#limits.smallBytes)
         if (isKept) room -= file.size
         return isKept
       },
-      take: ({ path }, content) => known.kept.set(path, content),
+      onContent: ({ path }, content) => index.cached.set(path, content),
     })
-    return known
+    return index
   }
 
-  #content(archive: Archive, known: Known, wanted: TarFile): Promise<Buffer> {
+  #content(archive: Archive, index: ArchiveIndex, wanted: TarFile): Promise<Buffer> {
     const key = JSON.stringify([archive.version.key, wanted.path])
-    const reading = this.#reading.get(key) ?? this.#inLine(() => this.#readThrough(archive, known, wanted))
+    const reading = this.#reading.get(key) ?? this.#enqueue(() => this.#readFile(archive, index, wanted))
     this.#reading.set(key, reading)
     const forget = () => this.#reading.delete(key)
     reading.then(forget, forget)
     return reading
   }
 
-  async #readThrough(archive: Archive, known: Known, wanted: TarFile): Promise<Buffer> {
+  async #readFile(archive: Archive, index: ArchiveIndex, wanted: TarFile): Promise<Buffer> {
     let found: Buffer | undefined
     await this.#pass(archive, {
-      wants: ({ at }) => at === wanted.at,
-      take: (_, content) => (found = content),
-      isEnough: () => found !== undefined,
+      isRequested: ({ at }) => at === wanted.at,
+      onContent: (_, content) => (found = content),
+      isDone: () => found !== undefined,
     })
     if (found === undefined) throw changed(archive.title)
-    this.#keep(known, wanted.path, found)
+    this.#cache(index, wanted.path, found)
     return found
   }
 
-  async #pass({ version, title }: Archive, how: Pick<TarPass, 'wants' | 'take' | 'isEnough'>): Promise<void> {
+  async #pass({ version, title }: Archive, how: Pick<TarRead, 'isRequested' | 'onContent' | 'isDone'>): Promise<void> {
     const file = await open(version.place)
     const limit = AbortSignal.timeout(this.#limits.passMs)
     try {
@@ -139,7 +139,7 @@ export class PackedArchives {
       const isGzipped = await beginsWith(file, GZIP)
       const packed = file.createReadStream({ start: 0, autoClose: false })
       const source = { title, isGzipped, packedBytes: version.bytes }
-      await passTar(packed, { ...source, ...how, limits: this.#limits, signal: limit })
+      await readTar(packed, { ...source, ...how, limits: this.#limits, signal: limit })
     } catch (error) {
       throw limit.aborted ? tooSlow(title, this.#limits.passMs) : error
     } finally {
@@ -148,30 +148,30 @@ export class PackedArchives {
   }
 
   /** Implements P1. */
-  async #inLine<T>(work: () => Promise<T>): Promise<T> {
+  async #enqueue<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.#last.then(work)
     this.#last = mine.catch(() => undefined)
     return await mine
   }
 
   /** Implements P2. */
-  async #waitFor<T>(work: Promise<T>, title: string): Promise<T> {
-    const patience = AbortSignal.timeout(this.#limits.waitMs)
+  async #withDeadline<T>(work: Promise<T>, title: string): Promise<T> {
+    const deadline = AbortSignal.timeout(this.#limits.waitMs)
     try {
-      return await unlessAborted(work, patience)
+      return await unlessAborted(work, deadline)
     } catch (error) {
-      throw error === patience.reason ? tooSlow(title, this.#limits.waitMs) : error
+      throw error === deadline.reason ? tooSlow(title, this.#limits.waitMs) : error
     }
   }
 
-  #keep({ kept }: Known, path: string, content: Buffer): void {
-    kept.delete(path)
-    kept.set(path, content)
+  #cache({ cached }: ArchiveIndex, path: string, content: Buffer): void {
+    cached.delete(path)
+    cached.set(path, content)
     let bytes = 0
-    for (const one of kept.values()) bytes += one.length
-    for (const [oldest, { length }] of kept) {
+    for (const one of cached.values()) bytes += one.length
+    for (const [oldest, { length }] of cached) {
       if (bytes <= this.#limits.keptBytes) break
-      kept.delete(oldest)
+      cached.delete(oldest)
       bytes -= length
     }
   }

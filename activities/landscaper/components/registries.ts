@@ -7,7 +7,7 @@ import { isDigest, type OciRepository } from './oci-names.ts'
 import { RegistryClient, titleOf, type RegistryObject } from './registry-client.ts'
 import { RegistryConnections } from './registry-connections.ts'
 import { credentialFor, keyOfCredential, type CredentialEntry } from './registry-credentials.ts'
-import { READ_LIMITS, RegistryReads, type ReadLimits } from './registry-reads.ts'
+import { READ_LIMITS, RegistryCache, type ReadLimits } from './registry-cache.ts'
 
 export interface RegistryReader {
   /** @throws as RegistryClient and RegistryReads. */
@@ -32,13 +32,13 @@ export interface RegistryOptions {
 /** Source: OCI distribution spec 1.1: registries accept manifests of at least 4 MiB. */
 const MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 // Content with a digest never changes, but the right to read it may end.
-const KEEP_MS = 10 * 60_000
-const KEEP_TAG_MS = 30_000
+const DIGEST_TTL_MS = 10 * 60_000
+const TAG_TTL_MS = 30_000
 
 export function createRegistries({ allow, now, limits = READ_LIMITS }: RegistryOptions): Registries {
   const connections = new RegistryConnections(createAddressRule(allow))
   const client = new RegistryClient(connections, now)
-  const reads = new RegistryReads(now, limits)
+  const reads = new RegistryCache(now, limits)
   return {
     of({ namespace, signal }, lists) {
       const read = (asked: Omit<RegistryObject, 'credential'>) => {
@@ -47,7 +47,7 @@ export function createRegistries({ allow, now, limits = READ_LIMITS }: RegistryO
         return reads.of({
           key: JSON.stringify([repository.origin, repository.path, kind, reference, keyOfCredential(credential)]),
           title: titleOf({ repository, reference }),
-          keepMs: isDigest(reference) ? KEEP_MS : KEEP_TAG_MS,
+          ttlMs: isDigest(reference) ? DIGEST_TTL_MS : TAG_TTL_MS,
           read: (ends) => client.read({ ...asked, credential }, ends),
           namespace,
           signal,

@@ -1,7 +1,7 @@
 // Reads manifests and blobs from OCI registries. Source: OCI distribution spec 1.1 "Pull"; distribution's token authentication specification.
 //
 //   A1. No content is trusted: its digest must be the requested one, or for a tag the one that the registry states.
-//   A2. A token is requested for pulling from this repository only, whatever scope the registry asks for.
+//   A2. A token is requested for pulling from this repository only, whatever scope the registry parameters for.
 //   A3. A token that was issued for one credential is never used with another.
 //   A4. Only a challenge of the registry itself is answered with credentials, never one of a redirect's target (compare CVE-2020-15157).
 
@@ -22,7 +22,7 @@ export interface RegistryObject {
   readonly most: number
 }
 
-interface Permit {
+interface CachedAuthorization {
   readonly header: string
   /** In epoch milliseconds. */
   readonly untilMs: number
@@ -34,16 +34,16 @@ const MANIFEST_TYPES = [
   'application/vnd.oci.image.index.v1+json',
 ]
 const MAX_TOKEN_BYTES = 64 * 1024
-const MAX_PERMITS = 1000
+const MAX_AUTHORIZATIONS = 1000
 /** Source: the token specification, for answers without a lifetime. */
-const USUAL_LIFE_S = 60
+const DEFAULT_LIFETIME_S = 60
 const MAX_LIFETIME_S = 300
 
 export class RegistryClient {
   readonly #connections: RegistryConnections
   readonly #now: () => Date
   /** By repository and credential (A3). */
-  readonly #permits = new Map<string, Permit>()
+  readonly #authorizations = new Map<string, CachedAuthorization>()
 
   constructor(connections: RegistryConnections, now: () => Date) {
     this.#connections = connections
@@ -52,18 +52,18 @@ export class RegistryClient {
 
   /** @throws BlueprintError `ComponentNotFound`, `RegistryDenied`, `UntrustedContent`, and as RegistryConnections; retryable failures. */
   async read(asked: RegistryObject, signal: AbortSignal): Promise<Buffer> {
-    const answer = await this.#authorized(asked, signal)
-    if (answer.status === 200) return checked(asked, answer)
+    const answer = await this.#send(asked, signal)
+    if (answer.status === 200) return verifyDigest(asked, answer)
     const what = titleOf(asked)
     if (answer.status === 404) throw new BlueprintError('ComponentNotFound', `${what}: the registry has none`)
     if (answer.status === 401 || answer.status === 403) throw denied(asked, answer.status)
     throw invalid(`${what}: found status ${answer.status}, expected 200`)
   }
 
-  async #authorized(asked: RegistryObject, signal: AbortSignal): Promise<RegistryAnswer> {
+  async #send(asked: RegistryObject, signal: AbortSignal): Promise<RegistryAnswer> {
     const { repository, kind, reference, credential, most } = asked
     const { registryToken, authority } = credential ?? {}
-    const known = registryToken === undefined ? this.#permit(asked) : `Bearer ${registryToken}`
+    const known = registryToken === undefined ? this.#cachedHeader(asked) : `Bearer ${registryToken}`
     const send = (authorization: string | undefined) =>
       this.#connections.send({
         url: `${repository.origin}/v2/${repository.path}/${kind}/${reference}`,
@@ -80,18 +80,18 @@ export class RegistryClient {
     return header === undefined ? answer : await send(header)
   }
 
-  #permit({ repository, credential }: RegistryObject): string | undefined {
-    const permit = this.#permits.get(keyOf(repository, credential))
-    return permit !== undefined && permit.untilMs > this.#now().getTime() ? permit.header : undefined
+  #cachedHeader({ repository, credential }: RegistryObject): string | undefined {
+    const cached = this.#authorizations.get(keyOf(repository, credential))
+    return cached !== undefined && cached.untilMs > this.#now().getTime() ? cached.header : undefined
   }
 
-  #keep({ repository, credential }: RegistryObject, header: string, lifeS: number): void {
+  #cache({ repository, credential }: RegistryObject, header: string, lifeS: number): void {
     const key = keyOf(repository, credential)
-    this.#permits.delete(key)
-    this.#permits.set(key, { header, untilMs: this.#now().getTime() + Math.min(lifeS, MAX_LIFETIME_S) * 1000 })
-    for (const oldest of this.#permits.keys()) {
-      if (this.#permits.size <= MAX_PERMITS) break
-      this.#permits.delete(oldest)
+    this.#authorizations.delete(key)
+    this.#authorizations.set(key, { header, untilMs: this.#now().getTime() + Math.min(lifeS, MAX_LIFETIME_S) * 1000 })
+    for (const oldest of this.#authorizations.keys()) {
+      if (this.#authorizations.size <= MAX_AUTHORIZATIONS) break
+      this.#authorizations.delete(oldest)
     }
   }
 
@@ -100,21 +100,21 @@ export class RegistryClient {
     const challenge = challengeIn(answer.headers['www-authenticate'])
     const basic = basicOf(asked.credential)
     if (challenge?.scheme === 'basic') {
-      if (basic !== undefined) this.#keep(asked, basic, MAX_LIFETIME_S)
+      if (basic !== undefined) this.#cache(asked, basic, MAX_LIFETIME_S)
       return basic
     }
     const realm = challenge?.scheme === 'bearer' ? challenge.parameters['realm'] : undefined
     if (realm === undefined || !/^https?:/i.test(realm) || !URL.canParse(realm)) return undefined
-    return await this.#token({ asked, realm, service: challenge?.parameters['service'], basic, signal })
+    return await this.#requestToken({ asked, realm, service: challenge?.parameters['service'], basic, signal })
   }
 
-  async #token(question: TokenQuestion): Promise<string> {
-    const { asked } = question
-    const token = await this.#connections.send(tokenRequest(question))
+  async #requestToken(exchange: TokenExchange): Promise<string> {
+    const { asked } = exchange
+    const token = await this.#connections.send(tokenRequest(exchange))
     if (token.status >= 400 && token.status < 404) throw denied(asked, token.status)
     if (token.status !== 200) throw invalid(`${titleOf(asked)}: found status ${token.status} for a token, expected 200`)
     const { header, lifeS } = tokenIn(token.bytes, asked)
-    this.#keep(asked, header, lifeS)
+    this.#cache(asked, header, lifeS)
     return header
   }
 }
@@ -143,7 +143,7 @@ function challengeIn(header: string | string[] | undefined): Challenge | undefin
   return { scheme: scheme.toLowerCase(), parameters: Object.fromEntries(found) as Record<string, string> }
 }
 
-interface TokenQuestion {
+interface TokenExchange {
   readonly asked: RegistryObject
   readonly realm: string
   readonly service: string | undefined
@@ -151,7 +151,7 @@ interface TokenQuestion {
   readonly signal: AbortSignal
 }
 
-function tokenRequest({ asked, realm, service, basic, signal }: TokenQuestion): RegistryRequest {
+function tokenRequest({ asked, realm, service, basic, signal }: TokenExchange): RegistryRequest {
   const { repository, credential } = asked
   const url = new URL(realm)
   const isOwn = url.origin === repository.origin
@@ -162,13 +162,13 @@ function tokenRequest({ asked, realm, service, basic, signal }: TokenQuestion): 
     authority: isOwn ? credential?.authority : undefined,
   }
   // Implements A2.
-  const asks = { ...(service !== undefined && { service }), scope: `repository:${repository.path}:pull` }
+  const parameters = { ...(service !== undefined && { service }), scope: `repository:${repository.path}:pull` }
   const { identityToken } = credential ?? {}
   if (identityToken !== undefined) {
     const refresh = { grant_type: 'refresh_token', refresh_token: identityToken, client_id: 'pawl' }
-    return { ...common, url: url.href, form: new URLSearchParams({ ...asks, ...refresh }) }
+    return { ...common, url: url.href, form: new URLSearchParams({ ...parameters, ...refresh }) }
   }
-  for (const [name, value] of Object.entries(asks)) url.searchParams.set(name, value)
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
   return { ...common, url: url.href, authorization: basic }
 }
 
@@ -178,7 +178,7 @@ function tokenIn(bytes: Buffer, asked: RegistryObject): { readonly header: strin
   const token = fields['token'] ?? fields['access_token']
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
     throw invalid(`${titleOf(asked)}: found no token in the answer of the one who gives them, expected one`)
-  const life = Number(fields['expires_in'] ?? USUAL_LIFE_S)
+  const life = Number(fields['expires_in'] ?? DEFAULT_LIFETIME_S)
   // A few seconds may pass until the token is used.
   return { header: `Bearer ${token}`, lifeS: Number.isFinite(life) ? Math.max(life - 5, 0) : 0 }
 }
@@ -192,7 +192,7 @@ export function jsonOf(bytes: Buffer): unknown {
 }
 
 /** Implements A1. */
-function checked(asked: RegistryObject, { bytes, headers }: RegistryAnswer): Buffer {
+function verifyDigest(asked: RegistryObject, { bytes, headers }: RegistryAnswer): Buffer {
   const stated = headers['docker-content-digest']
   const wanted = isDigest(asked.reference) ? asked.reference : typeof stated === 'string' ? stated : undefined
   if (wanted === undefined) return bytes

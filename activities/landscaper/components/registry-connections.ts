@@ -37,11 +37,11 @@ export interface RegistryAnswer {
   readonly bytes: Buffer
 }
 
-const SILENCE_MS = 10_000
+const IDLE_TIMEOUT_MS = 10_000
 const MAX_REDIRECTS = 5
 const MAX_AGENTS = 50
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
-const PASSING: readonly number[] = [408, 425, 429]
+const RETRYABLE_STATUSES: readonly number[] = [408, 425, 429]
 
 export class RegistryConnections {
   readonly #rule: AddressRule
@@ -63,9 +63,9 @@ export class RegistryConnections {
     for (let turn = 0; turn <= MAX_REDIRECTS; turn += 1) {
       const answer = await this.#sendOnce(next)
       if (typeof answer !== 'string') return answer
-      next = redirected(next, answer)
+      next = redirectedRequest(next, answer)
     }
-    throw strange(asked.url, `found more than ${MAX_REDIRECTS} redirects, expected fewer`)
+    throw invalidAnswer(asked.url, `found more than ${MAX_REDIRECTS} redirects, expected fewer`)
   }
 
   async close(): Promise<void> {
@@ -90,18 +90,18 @@ export class RegistryConnections {
         ...(form !== undefined && { body: form.toString() }),
         dispatcher: this.#agentFor(asked),
         signal,
-        headersTimeout: SILENCE_MS,
-        bodyTimeout: SILENCE_MS,
+        headersTimeout: IDLE_TIMEOUT_MS,
+        bodyTimeout: IDLE_TIMEOUT_MS,
       })
       if (statusCode === 200) {
-        const excess = () => strange(url, `found more than ${most} bytes, expected at most that`)
+        const excess = () => invalidAnswer(url, `found more than ${most} bytes, expected at most that`)
         return { origin, status: statusCode, headers, bytes: await readBody(body, most, excess) }
       }
       // The body of an error may be long, or quote the request.
       body.on('error', () => undefined).destroy()
       const { location } = headers
       if (REDIRECTS.includes(statusCode) && typeof location === 'string') return location
-      if (statusCode >= 500 || PASSING.includes(statusCode)) throw unavailable(url, `status ${statusCode}`)
+      if (statusCode >= 500 || RETRYABLE_STATUSES.includes(statusCode)) throw unavailable(url, `status ${statusCode}`)
       return { origin, status: statusCode, headers, bytes: Buffer.alloc(0) }
     } catch (error) {
       throw failureOf(error, asked)
@@ -134,12 +134,12 @@ export class RegistryConnections {
 }
 
 /** Implements N2. */
-function redirected(asked: RegistryRequest, location: string): RegistryRequest {
+function redirectedRequest(asked: RegistryRequest, location: string): RegistryRequest {
   if (asked.form !== undefined || !URL.canParse(location, asked.url))
-    throw strange(asked.url, 'found a redirect that leads nowhere, expected an answer')
+    throw invalidAnswer(asked.url, 'found a redirect that leads nowhere, expected an answer')
   const url = new URL(location, asked.url)
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    throw strange(asked.url, `found a redirect to ${url.protocol.slice(0, 20)}, expected https`)
+    throw invalidAnswer(asked.url, `found a redirect to ${url.protocol.slice(0, 20)}, expected https`)
   url.username = url.password = ''
   if (url.origin === new URL(asked.url).origin) return { ...asked, url: url.href }
   return { ...asked, url: url.href, authorization: undefined, authority: undefined }
@@ -153,7 +153,7 @@ function failureOf(error: unknown, { url, signal }: RegistryRequest): unknown {
   if (typeof code !== 'string') return error
   // Undici throws this for invalid headers: no other argument comes from a tenant.
   if (code === 'UND_ERR_INVALID_ARG')
-    return strange(url, 'found credentials that no request takes, expected plain text')
+    return invalidAnswer(url, 'found credentials that no request takes, expected plain text')
   const expected = 'expected one of the authorities that the worker trusts, or of certificateAuthority in ocmConfig'
   if (isUntrusted(code))
     return new BlueprintError(
@@ -168,7 +168,7 @@ function unavailable(url: string, why: string): Error {
   return retryableFailure('RegistryUnavailable', `${originOf(url)}: found no answer (${why}); it is asked again`)
 }
 
-function strange(url: string, problem: string): BlueprintError {
+function invalidAnswer(url: string, problem: string): BlueprintError {
   return new BlueprintError('ERR_CONFIGURATION_PROBLEM', `${originOf(url)}: ${problem}`)
 }
 

@@ -56,7 +56,7 @@ export class RepositoryOfContext {
   }
 
   /** The repository context as written; undefined if there is none. */
-  get written(): unknown {
+  get repositoryContext(): unknown {
     return this.#named ?? this.#source.repositoryContext
   }
 
@@ -129,7 +129,7 @@ export class RepositoryOfContext {
 
   #context(): Fields {
     const { context } = this.#source
-    const found = this.written
+    const found = this.repositoryContext
     if (found === undefined || found === null)
       throw invalid(
         `spec.componentDescriptor: found no repositoryContext, neither there nor in context ${context}; expected one`,

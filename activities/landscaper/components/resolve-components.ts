@@ -23,9 +23,14 @@ import {
 import { readFields, type Fields } from '../render/field-reader.ts'
 import { type Overwrite, overwrite, type ReferenceParts, replacementText } from './component-overwrites.ts'
 import type { ComponentData, FoundComponent } from './component-repository.ts'
-import { checkContent } from './content-digest.ts'
+import {
+  checkContent,
+  verifyComponents,
+  type ReadComponent,
+  type Verification,
+  type Verified,
+} from './verify-components.ts'
 import { type NamedRepository, RepositoryOfContext, type RepositorySource } from './repository-of-context.ts'
-import { verifyComponents, type ReadComponent, type Verification, type Verified } from './verify-components.ts'
 
 export interface ComponentSource extends RepositorySource {
   /** The Installation's `spec.componentDescriptor`. */
@@ -42,8 +47,8 @@ const PLACE = 'spec.componentDescriptor'
 
 /** @throws BlueprintError with field, actual and expected value. */
 export async function resolveComponents(data: ComponentData, source: ComponentSource): Promise<ComponentScope> {
-  const { walk, verified } = await walked(data, source)
-  return walk.scope(source.definition, verified)
+  const { resolver, verified } = await resolve(data, source)
+  return resolver.scope(source.definition, verified)
 }
 
 /** The verified digests of the components, without their scope. @throws as `resolveComponents`. */
@@ -51,10 +56,10 @@ export async function resolveVerified(
   data: ComponentData,
   source: ComponentSource & { readonly verification: Verification },
 ): Promise<Verified> {
-  return (await walked(data, source)).verified ?? new Map()
+  return (await resolve(data, source)).verified ?? new Map()
 }
 
-async function walked(data: ComponentData, source: ComponentSource) {
+async function resolve(data: ComponentData, source: ComponentSource) {
   const fields = readFields(
     source.definition,
     ['spec', 'componentDescriptor'],
@@ -67,13 +72,13 @@ async function walked(data: ComponentData, source: ComponentSource) {
       `${PLACE}: found ${ref === undefined ? 'neither ref nor inline' : 'both ref and inline'}, expected one of them`,
     )
   const own = inline === undefined ? undefined : readComponent(inline, `${PLACE}.inline`)
-  const walk = new Walk(data, source, {
+  const resolver = new Resolver(data, source, {
     named: own === undefined ? ref?.['repositoryContext'] : own.repositoryContexts.at(-1),
     field: own === undefined ? `${PLACE}.ref.repositoryContext` : `${PLACE}.inline, its last repositoryContext`,
   })
-  await (own === undefined ? walk.fromReference(namesIn(ref ?? {})) : walk.fromInline(own))
+  await (own === undefined ? resolver.fromReference(namesIn(ref ?? {})) : resolver.fromInline(own))
   const { verification } = source
-  return { walk, verified: verification === undefined ? undefined : await walk.verify(verification) }
+  return { resolver, verified: verification === undefined ? undefined : await resolver.verify(verification) }
 }
 
 function namesIn(ref: Fields): Names {
@@ -86,93 +91,105 @@ function namesIn(ref: Fields): Names {
 
 type Names = Pick<ReferenceParts, 'componentName' | 'version'>
 
-interface Wanted extends FoundComponent {
+interface LocatedComponent extends FoundComponent {
   readonly repository: RepositoryOfContext
   /** The Installation or a label of a reference contains the descriptor. */
   readonly isInline: boolean
 }
 
 /** A component with replacements; `read` is the component as read, with the titles of the components to which its references lead. */
-interface Place extends Wanted {
+interface VisitedComponent extends LocatedComponent {
   readonly read: ReadComponent
 }
 
-class Walk {
+class Resolver {
   readonly #data: ComponentData
   readonly #source: ComponentSource
   /** The repository of the first component, unless it is replaced by a component of another repository. */
-  #home: RepositoryOfContext
-  readonly #others = new Map<string, RepositoryOfContext>()
-  readonly #visited = new Map<string, Place>()
-  readonly #replaced: string[] = []
+  #firstRepository: RepositoryOfContext
+  readonly #otherRepositories = new Map<string, RepositoryOfContext>()
+  readonly #visited = new Map<string, VisitedComponent>()
+  readonly #replacements: string[] = []
 
   constructor(data: ComponentData, source: ComponentSource, home: NamedRepository) {
     this.#data = data
     this.#source = source
-    this.#home = new RepositoryOfContext(data, source, home)
+    this.#firstRepository = new RepositoryOfContext(data, source, home)
   }
 
   async fromReference(names: Names): Promise<void> {
-    const meant = this.#meant(names)
-    this.#home = meant.repository
-    await this.#follow(await this.#found(meant, `${PLACE}.ref`))
+    const resolved = this.#applyOverwrites(names)
+    this.#firstRepository = resolved.repository
+    await this.#visit(await this.#find(resolved, `${PLACE}.ref`))
   }
 
   async fromInline(component: Component): Promise<void> {
-    await this.#follow({ component, folder: undefined, repository: this.#home, isInline: true })
+    await this.#visit({ component, folder: undefined, repository: this.#firstRepository, isInline: true })
   }
 
   /** @param path of components from the first one. */
-  async #follow(next: Wanted, path: readonly string[] = []): Promise<void> {
+  async #visit(next: LocatedComponent, path: readonly string[] = []): Promise<void> {
     const title = titleOfComponent(next.component)
     const here = [...path, title]
-    const meant = next.component.references.map((reference) => this.#meant(reference))
-    const read = { component: next.component, links: meant.map(titleOf) }
-    this.#visited.set(title, { ...next, component: replaceReferences(next.component, meant), read })
+    const resolved = next.component.references.map((reference) => this.#applyOverwrites(reference))
+    const read = { component: next.component, links: resolved.map(titleOf) }
+    this.#visited.set(title, { ...next, component: replaceReferences(next.component, resolved), read })
     if (this.#visited.size > MAX_COMPONENTS)
       refuse(`${PLACE}: found more than ${MAX_COMPONENTS} components that it refers to, expected fewer`)
     for (const [index, reference] of next.component.references.entries())
-      await this.#followOne(reference, meant[index] ?? this.#meant(reference), here)
+      await this.#visitReference(reference, resolved[index] ?? this.#applyOverwrites(reference), here)
   }
 
-  async #followOne(reference: ComponentReference, meant: Meant, here: readonly string[]): Promise<void> {
-    const wanted = titleOf(meant)
+  async #visitReference(
+    reference: ComponentReference,
+    resolved: ResolvedReference,
+    here: readonly string[],
+  ): Promise<void> {
+    const wanted = titleOf(resolved)
     if (here.includes(wanted))
-      refuse(`${PLACE}: components refer to each other: ${ring(here, wanted)}; expected no ring`)
+      refuse(`${PLACE}: components refer to each other: ${formatCycle(here, wanted)}; expected no ring`)
     const known = this.#visited.get(wanted)
-    if (known === undefined) await this.#follow(await this.#referred(reference, meant), here)
-    else if (!known.isInline && known.repository !== meant.repository)
+    if (known === undefined) await this.#visit(await this.#load(reference, resolved), here)
+    else if (!known.isInline && known.repository !== resolved.repository)
       refuse(`${reference.place}: ${wanted} is wanted from two repositories, expected one`)
   }
 
-  async #referred({ inline, place }: ComponentReference, meant: Meant): Promise<Wanted> {
-    if (inline === undefined || meant.isReplaced) return await this.#found(meant, place)
+  async #load({ inline, place }: ComponentReference, resolved: ResolvedReference): Promise<LocatedComponent> {
+    if (inline === undefined || resolved.isReplaced) return await this.#find(resolved, place)
     const component = readComponent(inline, `${place}.labels`)
-    const [title, wanted] = [titleOfComponent(component), titleOf(meant)]
+    const [title, wanted] = [titleOfComponent(component), titleOf(resolved)]
     if (title !== wanted) refuse(`${place}.labels: found the descriptor of ${title}, expected that of ${wanted}`)
-    return { component, folder: undefined, repository: this.#home, isInline: true }
+    return { component, folder: undefined, repository: this.#firstRepository, isInline: true }
   }
 
-  async #found({ componentName: name, version, repository }: Meant, place: string): Promise<Wanted> {
+  async #find(
+    { componentName: name, version, repository }: ResolvedReference,
+    place: string,
+  ): Promise<LocatedComponent> {
     return { ...(await repository.find({ name, version }, place)), repository, isInline: false }
   }
 
   /** Implements C2 and C3. */
-  #meant({ componentName, version }: Names): Meant {
-    const written = { repositoryContext: this.#home.written, componentName, version }
-    const meant = overwrite(written, this.#source.overwrites ?? [])
-    const isReplaced = meant !== written
-    if (isReplaced) this.#replaced.push(replacementText(written, meant))
-    const isHome = meant.repositoryContext === written.repositoryContext
-    return { ...meant, isReplaced, repository: isHome ? this.#home : this.#other(meant.repositoryContext) }
+  #applyOverwrites({ componentName, version }: Names): ResolvedReference {
+    const written = { repositoryContext: this.#firstRepository.repositoryContext, componentName, version }
+    const resolved = overwrite(written, this.#source.overwrites ?? [])
+    const isReplaced = resolved !== written
+    if (isReplaced) this.#replacements.push(replacementText(written, resolved))
+    const isFirst = resolved.repositoryContext === written.repositoryContext
+    return {
+      ...resolved,
+      isReplaced,
+      repository: isFirst ? this.#firstRepository : this.#otherRepository(resolved.repositoryContext),
+    }
   }
 
-  #other(named: unknown): RepositoryOfContext {
+  #otherRepository(named: unknown): RepositoryOfContext {
     const key = canonicalJson(named)
-    if (key === canonicalJson(this.#home.written ?? null)) return this.#home
+    if (key === canonicalJson(this.#firstRepository.repositoryContext ?? null)) return this.#firstRepository
     const field = 'substitution.repositoryContext of componentVersionOverwrites'
-    const known = this.#others.get(key) ?? new RepositoryOfContext(this.#data, this.#source, { named, field })
-    this.#others.set(key, known)
+    const known =
+      this.#otherRepositories.get(key) ?? new RepositoryOfContext(this.#data, this.#source, { named, field })
+    this.#otherRepositories.set(key, known)
     return known
   }
 
@@ -195,7 +212,7 @@ class Walk {
       source: definition,
       own: first,
       all: [first, ...rest],
-      overwrites: [...new Set(this.#replaced)],
+      overwrites: [...new Set(this.#replacements)],
       definitionOf: (component) => {
         const { isInline, repository, read } = found(component)
         // The descriptor as written: replacements of its references are applied there once, too.
@@ -218,7 +235,7 @@ function checkVerified(content: ResourceContent, { component, resource }: Resolv
   checkContent(content, digests, `resource ${resource.name} of component ${title}`)
 }
 
-interface Meant extends ReferenceParts {
+interface ResolvedReference extends ReferenceParts {
   readonly repository: RepositoryOfContext
   readonly isReplaced: boolean
 }
@@ -228,7 +245,7 @@ function titleOf({ componentName: name, version }: Names): string {
 }
 
 /** `a:1 -> b:1 -> a:1`, without the components before the cycle. */
-function ring(path: readonly string[], wanted: string): string {
+function formatCycle(path: readonly string[], wanted: string): string {
   return [...path.slice(path.indexOf(wanted)), wanted].join(' -> ')
 }
 

@@ -27,7 +27,7 @@ export interface TarFile {
   readonly at: number
 }
 
-export interface TarPass {
+export interface TarRead {
   readonly packedBytes: number
   readonly isGzipped: boolean
   readonly limits: TarLimits
@@ -35,10 +35,10 @@ export interface TarPass {
   /** The name of the archive, for messages. */
   readonly title: string
   /** Whether to read the content of this file. */
-  readonly wants: (file: TarFile) => boolean
-  readonly take: (file: TarFile, content: Buffer) => void
+  readonly isRequested: (file: TarFile) => boolean
+  readonly onContent: (file: TarFile, content: Buffer) => void
   /** Whether to skip the rest of the archive. */
-  readonly isEnough?: () => boolean
+  readonly isDone?: () => boolean
 }
 
 interface Entry extends AsyncIterable<unknown> {
@@ -50,13 +50,13 @@ const FILES: readonly unknown[] = ['file', 'contiguous-file']
 const SHOWN = 100
 
 /** @throws BlueprintError for an invalid archive, and by P1 and P2; errors of the disk; the signal's reason. */
-export async function passTar(packed: Readable, pass: TarPass): Promise<void> {
+export async function readTar(packed: Readable, pass: TarRead): Promise<void> {
   const unpack = extract()
   const flow = flowOf(packed, unpack, pass)
   // The iteration below reports this error, too.
   flow.catch(() => undefined)
   try {
-    if (await takeEntries(unpack, pass)) await flow
+    if (await readEntries(unpack, pass)) await flow
   } catch (error) {
     throw pass.signal.aborted || !isOfContent(error) ? error : noArchive(pass.title, error)
   } finally {
@@ -66,15 +66,15 @@ export async function passTar(packed: Readable, pass: TarPass): Promise<void> {
 }
 
 /** @returns whether all entries were read. */
-async function takeEntries(unpack: AsyncIterable<Entry>, pass: TarPass): Promise<boolean> {
+async function readEntries(unpack: AsyncIterable<Entry>, pass: TarRead): Promise<boolean> {
   let entries = 0
   for await (const entry of unpack) {
     if (++entries > pass.limits.entries)
       throw invalid(`${pass.title}: found more than ${pass.limits.entries} entries, expected fewer`)
     const file = fileOf(entry, pass.title)
-    if (file !== undefined && pass.wants(file)) pass.take(file, await contentOf(entry))
+    if (file !== undefined && pass.isRequested(file)) pass.onContent(file, await contentOf(entry))
     else entry.resume()
-    if (pass.isEnough?.() === true) return false
+    if (pass.isDone?.() === true) return false
   }
   return true
 }
@@ -102,7 +102,7 @@ async function contentOf(entry: Entry): Promise<Buffer> {
 }
 
 /** Implements P1. */
-async function flowOf(packed: Readable, unpack: Extract, pass: TarPass): Promise<void> {
+async function flowOf(packed: Readable, unpack: Extract, pass: TarRead): Promise<void> {
   const { limits, packedBytes, signal, title } = pass
   const ratioed = Math.max(limits.free, packedBytes * limits.ratio)
   const most = pass.isGzipped ? Math.min(limits.bytes, ratioed) : limits.bytes

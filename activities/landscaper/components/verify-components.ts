@@ -15,9 +15,16 @@ import { BlueprintError } from '../render/render-errors.ts'
 import { titleOfComponent, type Component } from '../render/blueprint/component-descriptor.ts'
 import { isFields, typeName, type Fields } from '../render/field-reader.ts'
 import { MAX_DESCRIPTORS_BYTES } from './component-repository.ts'
-import { canonicalText } from './normal-json.ts'
-import { isWithoutContent, normalForms, NORMALISATIONS, type DigestSpec, type Normalisation } from './normalise.ts'
+import {
+  canonicalText,
+  isWithoutContent,
+  normalForms,
+  NORMALISATIONS,
+  type DigestSpec,
+  type Normalisation,
+} from './normalise.ts'
 import { HASHES, readSignature, signatureProblem, type TrustedKeys } from './verify-signature.ts'
+import type { ResourceContent } from '../render/blueprint/component-scope.ts'
 
 /** The verification that an Installation requires. */
 export interface Verification {
@@ -56,29 +63,29 @@ export async function verifyComponents(
   components: ReadonlyMap<string, ReadComponent>,
   verification: Verification,
 ): Promise<Verified> {
-  const walk = new Walk(components, verification)
-  const signature = walk.signatureOf(own)
-  if (signature !== undefined || verification.ofParent === undefined) await walk.bySignature(own)
-  else await walk.byDigest(own, (await verification.ofParent()).get(own))
-  const verified = walk.verified()
+  const verifier = new Verifier(components, verification)
+  const signature = verifier.signatureOf(own)
+  if (signature !== undefined || verification.ofParent === undefined) await verifier.verifyBySignature(own)
+  else await verifier.verifyByDigest(own, (await verification.ofParent()).get(own))
+  const verified = verifier.verified()
   for (const title of components.keys()) if (!verified.has(title)) refuse(`component ${title}: it was not verified`)
   return verified
 }
 
-interface Found {
+interface DescriptorDigest {
   readonly digest: DigestSpec
   /** Rebuilds the text, because texts are long and few are needed. */
   readonly text: () => string
 }
 
-class Walk {
+class Verifier {
   readonly #components: ReadonlyMap<string, ReadComponent>
   readonly #name: string
   readonly #keys: TrustedKeys
-  readonly #found = new Map<string, readonly Found[]>()
-  readonly #demanded = new Map<string, Pick<VerifiedComponent, 'digest' | 'nested'>>()
+  readonly #digests = new Map<string, readonly DescriptorDigest[]>()
+  readonly #required = new Map<string, Pick<VerifiedComponent, 'digest' | 'nested'>>()
   readonly #resources = new Map<string, Map<string, DigestSpec>[]>()
-  readonly #signed = new Set<string>()
+  readonly #verifiedSignatures = new Set<string>()
   #characters = 0
 
   constructor(components: ReadonlyMap<string, ReadComponent>, { signatureName, keys }: Verification) {
@@ -88,55 +95,57 @@ class Walk {
   }
 
   signatureOf(title: string): Fields | undefined {
-    const { signatures } = this.#read(title).component.document
+    const { signatures } = this.#component(title).component.document
     return Array.isArray(signatures) ? signatures.filter(isFields).find(({ name }) => name === this.#name) : undefined
   }
 
-  async bySignature(title: string): Promise<void> {
-    if (this.#signed.has(title)) return
-    this.#signed.add(title)
+  async verifyBySignature(title: string): Promise<void> {
+    if (this.#verifiedSignatures.has(title)) return
+    this.#verifiedSignatures.add(title)
     const place = `component ${title}: signature ${JSON.stringify(this.#name.slice(0, 100))}`
-    const found = this.signatureOf(title) ?? refuse(`${place}: found ${this.#names(title)}, expected it`)
+    const found = this.signatureOf(title) ?? refuse(`${place}: found ${this.#signatureNames(title)}, expected it`)
     const digest = digestIn(found['digest'], `${place}: digest`)
     const signature = readSignature(found['signature'])
     if ('problem' in signature) refuse(`${place}: ${signature.problem}`)
-    const { text } = await this.#matching(title, digest, nestedIn(this.#read(title).component), place)
+    const { text } = await this.#verifyDigest(title, digest, nestedIn(this.#component(title).component), place)
     const problem = await signatureProblem(text(), hashOf(digest, place), signature, this.#keys)
     if (problem !== undefined) refuse(`${place}: ${problem}`)
   }
 
-  async byDigest(title: string, demanded: VerifiedComponent | undefined): Promise<void> {
+  async verifyByDigest(title: string, required: VerifiedComponent | undefined): Promise<void> {
     const place = `component ${title}`
-    if (demanded === undefined) {
+    if (required === undefined) {
       const wanted = `expected signature ${JSON.stringify(this.#name.slice(0, 100))}`
-      refuse(`${place}: found ${this.#names(title)}, and no verified component of its parent refers to it; ${wanted}`)
+      refuse(
+        `${place}: found ${this.#signatureNames(title)}, and no verified component of its parent refers to it; ${wanted}`,
+      )
     }
-    await this.#matching(title, demanded.digest, demanded.nested, `${place}, as its parent's refers to it`)
+    await this.#verifyDigest(title, required.digest, required.nested, `${place}, as its parent's refers to it`)
   }
 
   verified(): Verified {
     return new Map(
-      [...this.#demanded].map(([title, demanded]) => {
+      [...this.#required].map(([title, required]) => {
         const resources = (this.#resources.get(title) ?? []).map((one) => [...one.values()])
-        return [title, { ...demanded, resources }]
+        return [title, { ...required, resources }]
       }),
     )
   }
 
-  async #matching(title: string, wanted: DigestSpec, nested: Nested, place: string): Promise<Found> {
+  async #verifyDigest(title: string, wanted: DigestSpec, nested: Nested, place: string): Promise<DescriptorDigest> {
     const found = await this.#digestsOf(title, wanted, nested)
-    this.#demanded.set(title, this.#demanded.get(title) ?? { digest: wanted, nested })
+    this.#required.set(title, this.#required.get(title) ?? { digest: wanted, nested })
     const matching = found.find(({ digest }) => digest.value === wanted.value.toLowerCase())
     return matching ?? refuse(`${place}: found the digest ${found[0]?.digest.value ?? ''}, expected ${wanted.value}`)
   }
 
   /** Implements D1. */
-  async #digestsOf(title: string, wanted: DigestSpec, nested: Nested): Promise<readonly Found[]> {
+  async #digestsOf(title: string, wanted: DigestSpec, nested: Nested): Promise<readonly DescriptorDigest[]> {
     const [hash, normalisation] = [hashOf(wanted, title), normalisationOf(wanted, title)]
     const key = JSON.stringify([title, hash, normalisation, this.#idOf(nested)])
-    const known = this.#found.get(key)
+    const known = this.#digests.get(key)
     if (known !== undefined) return known
-    const { component } = this.#read(title)
+    const { component } = this.#component(title)
     const resources = this.#resourceDigests(component, nested)
     const references = await this.#referenceDigests(title, wanted, nested)
     // Implements D4.
@@ -147,41 +156,41 @@ class Walk {
       const digest = { ...wanted, value: createHash(hash).update(text).digest('hex') }
       return { digest, text: () => forms()[index] ?? '' }
     })
-    this.#found.set(key, found)
+    this.#digests.set(key, found)
     return found
   }
 
   #resourceDigests(component: Component, nested: Nested): readonly (DigestSpec | undefined)[] {
     const title = titleOfComponent(component)
     const own = nested.get(title)
-    const demanded = this.#resources.get(title) ?? component.resources.map(() => new Map<string, DigestSpec>())
-    this.#resources.set(title, demanded)
+    const required = this.#resources.get(title) ?? component.resources.map(() => new Map<string, DigestSpec>())
+    this.#resources.set(title, required)
     return entriesOf(component, 'resources').map((entry, index) => {
       if (isWithoutContent(entry)) return undefined
       const place = `resource ${component.resources[index]?.name ?? index} of component ${title}`
       const digest = own?.get(identityOf(entry)) ?? digestIn(entry['digest'], `${place}: digest`)
-      demanded[index]?.set(canonicalText(digest), digest)
+      required[index]?.set(canonicalText(digest), digest)
       return digest
     })
   }
 
   async #referenceDigests(title: string, wanted: DigestSpec, nested: Nested): Promise<readonly DigestSpec[]> {
-    const { component, links } = this.#read(title)
+    const { component, links } = this.#component(title)
     const digests: DigestSpec[] = []
     for (const [index, { componentName, version, name }] of component.references.entries()) {
       const place = `component ${title}: reference ${name}`
-      const stated = this.#statedIn(component, index, place)
-      const link = links[index] ?? unread(title)
+      const stated = this.#statedDigest(component, index, place)
+      const link = links[index] ?? throwNotRead(title)
       const isOther = link !== titleOfComponent({ name: componentName, version })
-      if (isOther) await this.bySignature(link)
-      else if (stated !== undefined) await this.#matching(link, stated, nested, `${place} to ${link}`)
+      if (isOther) await this.verifyBySignature(link)
+      else if (stated !== undefined) await this.#verifyDigest(link, stated, nested, `${place} to ${link}`)
       const missing = () => refuse(`${place}, which is replaced by ${link}: found no digest, expected one`)
       digests.push(stated ?? (isOther ? missing() : await this.#digestFor(link, wanted, nested)))
     }
     return digests
   }
 
-  #statedIn(component: Component, index: number, place: string): DigestSpec | undefined {
+  #statedDigest(component: Component, index: number, place: string): DigestSpec | undefined {
     const digest = entriesOf(component, 'references')[index]?.['digest']
     return digest === undefined || digest === null ? undefined : digestIn(digest, `${place}: digest`)
   }
@@ -189,8 +198,8 @@ class Walk {
   /** The digest of a component that is referenced without a digest. */
   async #digestFor(title: string, wanted: DigestSpec, nested: Nested): Promise<DigestSpec> {
     const [found] = await this.#digestsOf(title, wanted, nested)
-    const { digest } = found ?? unread(title)
-    this.#demanded.set(title, this.#demanded.get(title) ?? { digest, nested })
+    const { digest } = found ?? throwNotRead(title)
+    this.#required.set(title, this.#required.get(title) ?? { digest, nested })
     return digest
   }
 
@@ -208,18 +217,18 @@ class Walk {
     return id
   }
 
-  #read(title: string): ReadComponent {
-    return this.#components.get(title) ?? unread(title)
+  #component(title: string): ReadComponent {
+    return this.#components.get(title) ?? throwNotRead(title)
   }
 
-  #names(title: string): string {
-    const { signatures } = this.#read(title).component.document
+  #signatureNames(title: string): string {
+    const { signatures } = this.#component(title).component.document
     const names = Array.isArray(signatures) ? signatures.filter(isFields).map(({ name }) => String(name)) : []
     return names.length === 0 ? 'no signature' : `signatures ${names.slice(0, 5).join(', ').slice(0, 200)}`
   }
 }
 
-function unread(title: string): never {
+function throwNotRead(title: string): never {
   throw new Error(`component ${title} was not read`)
 }
 
@@ -278,4 +287,41 @@ function shown(text: string): string {
 
 function refuse(message: string): never {
   throw new BlueprintError('UntrustedContent', message)
+}
+
+const BLOB = 'genericBlobDigest/v1'
+const ARTEFACT = ['ociArtifactDigest/v1', 'ociArtefactDigest/v1']
+
+/**
+ * Verifies the content of a resource against its verified digests. Pure. Source: OCM v0.11.0, ocm/digester/digesters/{blob,artifact}.
+ *
+ * @param place of the resource, for messages.
+ * @throws BlueprintError `UntrustedContent` with the computed and the expected digest.
+ */
+export function checkContent(content: ResourceContent, digests: readonly DigestSpec[], place: string): void {
+  // A resource without access has no digest, and no content either.
+  if (digests.length === 0) refuse(`${place}: found no digest that was verified, expected one`)
+  for (const digest of digests) checkOne(content, digest, place)
+}
+
+function checkOne(content: ResourceContent, digest: DigestSpec, place: string): void {
+  const { hashAlgorithm, normalisationAlgorithm, value } = digest
+  if (hashAlgorithm === 'NO-DIGEST')
+    refuse(`${place}: found it excluded from the signature (NO-DIGEST), expected a digest`)
+  const hash = Object.hasOwn(HASHES, hashAlgorithm) ? HASHES[hashAlgorithm] : undefined
+  const bytes = bytesOf(content, normalisationAlgorithm)
+  if (hash === undefined || bytes === undefined) {
+    const what = 'folder' in content ? 'a folder' : 'content'
+    const found = `found ${what} with the digest ${hashAlgorithm.slice(0, 50)}, ${normalisationAlgorithm.slice(0, 50)}`
+    refuse(`${place}: ${found}; expected a file with ${BLOB}, or an artefact with ${ARTEFACT[0] ?? ''}`)
+  }
+  const found = createHash(hash).update(bytes).digest('hex')
+  if (found !== value.toLowerCase()) refuse(`${place}: found content of the digest ${found}, expected ${value}`)
+}
+
+function bytesOf(content: ResourceContent, normalisation: string): Buffer | undefined {
+  if ('folder' in content) return undefined
+  // The digest of an artefact's manifest covers its layers, which are read by their digests.
+  if (ARTEFACT.includes(normalisation)) return content.manifest
+  return normalisation === BLOB ? content.bytes : undefined
 }

@@ -1,6 +1,4 @@
-// What the worker's flags say of the Context `default` of each namespace. Source: spec/landscaper.md 1.7, 5.4 `contexts.config.default`.
-//
-//   The activity is what the passes of workflows/landscaper/context/ call.
+// The settings of the worker's flags for the Context `default` of each namespace. Source: spec/landscaper.md 1.7, 5.4 `contexts.config.default`.
 
 import type { ActivityContext, FlagValues } from '../../../workflows/kit/index.ts'
 import { readRepositoryContext, type RepositoryFields } from '../../../workflows/landscaper/flag-values.ts'
@@ -8,13 +6,13 @@ import type { landscaperWing } from '../../../workflows/landscaper/wing.ts'
 
 export interface DefaultContexts {
   readonly excluded: readonly string[]
-  /** What they have for a `repositoryContext`; undefined: that is left to others. */
+  /** The `repositoryContext` of all default Contexts; undefined: other controllers may set the field. */
   readonly repositoryContext: RepositoryFields | undefined
 }
 
 type Flags = FlagValues<typeof landscaperWing.flags>
 
-/** Undefined: namespaces get none. */
+/** Undefined if namespaces get no default Context. */
 export function readDefaultContexts(flags: Partial<Flags>): DefaultContexts | undefined {
   if (flags['default-contexts'] !== true) return undefined
   const repository = flags['default-context-repository']
@@ -24,12 +22,12 @@ export function readDefaultContexts(flags: Partial<Flags>): DefaultContexts | un
   }
 }
 
-/** Whether a namespace gets one. */
+/** Whether a namespace gets a default Context. */
 export function getsContext(defaults: DefaultContexts | undefined, namespace: string): boolean {
   return defaults?.excluded.includes(namespace) === false
 }
 
-/** What the Context of a namespace is to say; null where it is to have none. */
+/** The desired Context of a namespace; null for none. The passes of workflows/landscaper/context/ call this activity. */
 export async function describeContext(
   { namespace }: { readonly namespace: string },
   { flags = {} }: { readonly flags?: ActivityContext['flags'] },

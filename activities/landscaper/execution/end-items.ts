@@ -27,7 +27,7 @@ import { readOwned } from '../../kube/read-family.ts'
 import { itemsOf } from './observe.ts'
 import { type ExecutionView, executionView } from './views.ts'
 import { NO_TRUST, type Trust } from '../trust.ts'
-import { whoAnnotated } from '../who-annotated.ts'
+import { whoAnnotated } from '../trust.ts'
 
 export interface ForgetInput {
   readonly by: By

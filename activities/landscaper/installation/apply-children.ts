@@ -15,18 +15,17 @@ import { reportFurtherDocuments } from '../further-documents.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { writeDataObjects } from '../data-objects.ts'
 import { type AuthorFault, withAuthorFaults, withCondition } from './author-faults.ts'
-import { applySubInstallations, type WantedSub } from './apply-sub-installations.ts'
-import type { InstallationImports } from './construct-imports.ts'
+import { applySubInstallations, type TemplateObject } from './apply-sub-installations.ts'
+import { type InstallationImports, loadImports } from './imports.ts'
 import { awaitContext } from './context-wait.ts'
-import { importCopies, setStaleCopiesAside } from './import-copies.ts'
-import { loadImports } from './imports.ts'
+import { importCopies, detachStaleCopies } from './import-copies.ts'
 import { readInstallation, userMistake } from './read-installation.ts'
 import { type Refusal, renderInstallation, type RenderedInstallation } from './render-installation.ts'
 import { stateSecrets } from './states.ts'
 import { readTree } from './observe.ts'
 import { predecessorsOf } from './siblings.ts'
 import { type ChildExecution, childExecution, type InstallationView, subInstallationView } from './views.ts'
-import { stands, writeExecution } from './write-execution.ts'
+import { hasStartedItems, writeExecution } from './child-execution.ts'
 
 export interface ApplyChildrenInput {
   readonly by: By
@@ -42,7 +41,7 @@ export type ApplyChildrenResult =
       /** All sub-installations, including those that are being deleted. */
       readonly subInstallations: readonly InstallationView[]
       /** The objects of the templates; absent if the children are from an earlier call of this job: the status names them. */
-      readonly wantedSubs?: readonly WantedSub[]
+      readonly wantedSubs?: readonly TemplateObject[]
       /** For the status; absent when nothing is imported. */
       readonly importsHash?: string
       /** The replacements by ComponentVersionOverwrites, in words; empty without replacements, absent without component. */
@@ -74,20 +73,20 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
     try {
       const installation = await readInstallation(deps, input)
       const { execution: existing, items, subs } = await readTree(deps, input, {})
-      if (existing !== undefined && stands(existing, items, input.jobID))
-        return await standing(deps, { existing, subs }, input)
+      if (existing !== undefined && hasStartedItems(existing, items, input.jobID))
+        return await existingChildren(deps, { existing, subs }, input)
       const early =
-        (await awaitPredecessors(deps, input, installation)) ?? (await awaitDefault(deps, input, installation))
+        (await awaitPredecessors(deps, input, installation)) ?? (await awaitDefaultContext(deps, input, installation))
       if (early !== undefined) return early
       const rendered = await renderInstallation(deps, input.subject, { installation, jobID: input.jobID })
       if ('fault' in rendered) return { result: 'refused', of: rendered.of, ...rendered.fault }
       const { imports, execution } = rendered
-      await withCondition(COPIES_REFUSED, () => keep(deps, input, rendered))
+      await withCondition(COPIES_REFUSED, () => writeCopiesAndStates(deps, input, rendered))
       const wanted = { ...execution, importsHash: imports.hash }
       const written = await withCondition(EXECUTION_REFUSED, () =>
         writeExecution(deps, input, { installation, existing }, wanted),
       )
-      if (written.result === 'stands') return await standing(deps, { existing: written.execution, subs }, input)
+      if (written.result === 'stands') return await existingChildren(deps, { existing: written.execution, subs }, input)
       if (written.result !== 'applied') return written
       const templates = rendered.subInstallations
       const applied = await withAuthorFaults(() =>
@@ -95,7 +94,7 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
       )
       if ('fault' in applied) return { result: 'refused', of: 'subInstallations', ...applied.fault }
       await checkImports(deps, installation, imports)
-      const replaced = replacedText(rendered.replaced)
+      const replaced = overwritesText(rendered.replaced)
       return {
         ...written,
         ...applied,
@@ -116,7 +115,7 @@ const EXECUTION_REFUSED = { type: EXECUTION_CONDITION, reason: 'CreateOrUpdateEx
 const MAX_SHOWN = 5
 
 /** The message of a condition; empty without replacements. */
-function replacedText(replaced: readonly string[] | undefined): string | undefined {
+function overwritesText(replaced: readonly string[] | undefined): string | undefined {
   if (replaced === undefined || replaced.length === 0) return replaced && ''
   const more = replaced.length > MAX_SHOWN ? ` and ${replaced.length - MAX_SHOWN} more` : ''
   return `references to components are replaced: ${replaced.slice(0, MAX_SHOWN).join('; ')}${more}`
@@ -143,7 +142,7 @@ async function awaitPredecessors(
 }
 
 /** Undefined if the Context exists or is not needed. */
-async function awaitDefault(
+async function awaitDefaultContext(
   deps: LandscaperDeps,
   input: ApplyChildrenInput,
   installation: Installation,
@@ -152,7 +151,7 @@ async function awaitDefault(
   return reason === undefined ? undefined : { result: 'waiting', of: 'context', reason }
 }
 
-async function standing(
+async function existingChildren(
   deps: LandscaperDeps,
   { existing, subs }: { readonly existing: Execution; readonly subs: readonly Installation[] },
   { subject }: ApplyChildrenInput,
@@ -169,7 +168,7 @@ async function standing(
 }
 
 /** Writes the import copies and states before other objects show the result of this rendering. */
-async function keep(
+async function writeCopiesAndStates(
   deps: LandscaperDeps,
   { by, subject, jobID }: ApplyChildrenInput,
   { imports, states, subInstallations }: RenderedInstallation,
@@ -178,7 +177,7 @@ async function keep(
   const copies = importCopies(subject, jobID, imports)
   await writeDataObjects(deps, writer, ...copies, stateSecrets(subject, jobID, 'deploy', states))
   // A sub-installation that imports a whole list or map imports all existing elements.
-  if (subInstallations.length > 0) await setStaleCopiesAside(deps, writer, subject, copies)
+  if (subInstallations.length > 0) await detachStaleCopies(deps, writer, subject, copies)
 }
 
 // If an import changed during rendering, the items are rendered again. Source: spec/landscaper.md 2.3 "Init" 10.

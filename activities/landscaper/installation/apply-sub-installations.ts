@@ -12,7 +12,7 @@ import { writeAll, type WriteAnswer } from '../../kube/write.ts'
 import { IGNORE_SUCCESSORS } from '../requests.ts'
 import type { SubinstallationTemplate } from '../render/subinstallation-templates.ts'
 import { newSubInstallation, subInstallationPatch, templateOf } from './sub-installation-objects.ts'
-import { askAndRemove, sent, type SubsInput, type SubsResult, type SubWrite } from './sub-installations.ts'
+import { requestAndDelete, writeSubs, type SubsInput, type SubsResult, type SubWrite } from './sub-installations.ts'
 import { type InstallationView, subInstallationView } from './views.ts'
 
 export interface SubsToApply {
@@ -22,7 +22,7 @@ export interface SubsToApply {
 }
 
 /** The object that was created for a template. */
-export interface WantedSub {
+export interface TemplateObject {
   readonly template: string
   readonly name: string
 }
@@ -31,7 +31,7 @@ export interface AppliedSubs {
   /** All sub-installations, including those that are being deleted. */
   readonly subInstallations: readonly InstallationView[]
   /** One for each template, even if a user has changed or deleted the object since. */
-  readonly wantedSubs: readonly WantedSub[]
+  readonly wantedSubs: readonly TemplateObject[]
 }
 
 type Input = Omit<SubsInput, 'subInstallations'>
@@ -55,7 +55,7 @@ export async function applySubInstallations(
   const adopted = await adoptOrphans(deps, input, { parent, templates, existing: own })
   const living = [...own, ...adopted]
   const byTemplate = new Map(living.map((one) => [templateOf(one), one]))
-  const made = await create(deps, input, {
+  const made = await createSubs(deps, input, {
     parent,
     templates: templates.filter(({ name }) => !byTemplate.has(name)),
   })
@@ -64,16 +64,16 @@ export async function applySubInstallations(
     return found === undefined ? [] : [{ template, found }]
   })
   const updates = kept.flatMap(({ template, found }) => update(parent, template, found))
-  const updated = await sent(deps, input, STEP, updates)
+  const updated = await writeSubs(deps, input, STEP, updates)
   const wanted = new Set(kept.map(({ found }) => found))
-  const removed = await askAndRemove(
+  const removed = await requestAndDelete(
     deps,
     { ...input, subInstallations: living.filter((one) => !wanted.has(one)).map(subInstallationView) },
     STEP,
     IGNORE_SUCCESSORS,
   )
   return {
-    subInstallations: combined([...existing, ...adopted], made.changed, updated, removed),
+    subInstallations: mergeViews([...existing, ...adopted], made.changed, updated, removed),
     wantedSubs: [
       ...made.wantedSubs,
       ...kept.map(({ template, found }) => ({ template: template.name, name: found.metadata.name })),
@@ -123,7 +123,7 @@ function adoption(parent: Installation, { metadata }: Installation): SubWrite {
 }
 
 /** @param updated has names in `gone`; `removed` has uids. */
-function combined(
+function mergeViews(
   existing: readonly Installation[],
   made: readonly InstallationView[],
   updated: SubsResult,
@@ -135,13 +135,13 @@ function combined(
 }
 
 /** Creates sub-installations; if an object of another owner has the name, tries the next name. */
-async function create(
+async function createSubs(
   deps: LandscaperDeps,
   input: Input,
   { parent, templates }: Omit<SubsToApply, 'existing'>,
-): Promise<{ readonly changed: readonly InstallationView[]; readonly wantedSubs: readonly WantedSub[] }> {
+): Promise<{ readonly changed: readonly InstallationView[]; readonly wantedSubs: readonly TemplateObject[] }> {
   const changed: InstallationView[] = []
-  const wantedSubs: WantedSub[] = []
+  const wantedSubs: TemplateObject[] = []
   let left = templates
   for (let attempt = 0; left.length > 0; attempt++) {
     const writes = left.map((template) => creation(parent, template, { jobID: input.jobID, attempt }))

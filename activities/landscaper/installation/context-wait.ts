@@ -10,7 +10,7 @@ import { subscribe } from '../../journal/write/subscriptions.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { getsContext } from '../context/default-contexts.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { isLeaving, type Onlooker } from './sibling-waits.ts'
+import { isDeleting, type WaitingJob } from './sibling-waits.ts'
 import { componentOf } from './spec.ts'
 
 export const DEFAULT_CONTEXT = 'default'
@@ -18,12 +18,12 @@ export const DEFAULT_CONTEXT = 'default'
 /** @returns the reason to wait; the creation of the Context wakes the job. Undefined if the job need not wait. */
 export async function awaitContext(
   deps: LandscaperDeps,
-  { subject: { uid, namespace }, jobID }: Onlooker,
+  { subject: { uid, namespace }, jobID }: WaitingJob,
   installation: Installation,
 ): Promise<string | undefined> {
   const { context = DEFAULT_CONTEXT } = installation.spec
   const isNeeded =
-    componentOf(installation.spec) !== undefined && context === DEFAULT_CONTEXT && !isLeaving(installation)
+    componentOf(installation.spec) !== undefined && context === DEFAULT_CONTEXT && !isDeleting(installation)
   if (!isNeeded || !getsContext(deps.landscaper.defaultContexts, namespace)) return undefined
   if (await isThere(deps, namespace)) return undefined
   const { db, cluster, now } = deps

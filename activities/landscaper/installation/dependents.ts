@@ -23,7 +23,7 @@ import type { LandscaperDeps } from '../deps.ts'
 import { INTERRUPT, RECONCILE } from '../requests.ts'
 import { parentOf } from './parent.ts'
 import { dependentsOf } from './root-siblings.ts'
-import { isLeaving } from './sibling-waits.ts'
+import { isDeleting } from './sibling-waits.ts'
 import { type InstallationView, installationView } from './views.ts'
 
 const FIELD_MANAGER = 'pawl-installation'
@@ -42,7 +42,7 @@ export const dependentActivities = (deps: LandscaperDeps) => ({
    */
   async triggerDependents(input: DependentsInput): Promise<void> {
     const installation = await readSubject(deps, installationKind, input.subject, input.by)
-    if (installation !== undefined) await askDependents(deps, input, installation)
+    if (installation !== undefined) await requestDependentJobs(deps, input, installation)
   },
 
   /**
@@ -54,23 +54,28 @@ export const dependentActivities = (deps: LandscaperDeps) => ({
    */
   async askLeftDependents(input: DependentsInput): Promise<InstallationView | undefined> {
     const installation = await readSubject(deps, installationKind, input.subject, input.by)
-    return installation === undefined ? undefined : await askLeft(deps, input, installation)
+    return installation === undefined ? undefined : await triggerLeftDependents(deps, input, installation)
   },
 })
 
 // One attempt for each concurrent change.
-const MAX_LOOKS = 5
+const MAX_ATTEMPTS = 5
 
-async function askLeft(
+async function triggerLeftDependents(
   deps: LandscaperDeps,
   input: DependentsInput,
   installation: Installation,
   looks = 1,
 ): Promise<InstallationView | undefined> {
   const { by, subject } = input
-  const left = leftIn(installation)
+  const left = leftDependents(installation)
   if (parentOf(installation) === undefined)
-    await askAll(deps, input, 'was left to be started by the end of this one', await rootsCalled(deps, subject, left))
+    await requestJobs(
+      deps,
+      input,
+      'was left to be started by the end of this one',
+      await readRoots(deps, subject, left),
+    )
   const patch = { status: { dependentsToTrigger: null } }
   const [answer] = await writeAll(deps, { ...by, step: 'askLeftDependents', fieldManager: FIELD_MANAGER }, [
     {
@@ -83,66 +88,66 @@ async function askLeft(
       reapply(current) {
         if (current.metadata.uid !== subject.uid) return 'superseded'
         if (!hasLeftDependents(current)) return 'done'
-        return leftIn(current).every((name) => left.includes(name)) ? patch : 'superseded'
+        return leftDependents(current).every((name) => left.includes(name)) ? patch : 'superseded'
       },
     },
   ])
   if (answer?.result === 'failed') throw answer.error
   if (answer?.result === 'ok') return installationView(answer.object, await deps.landscaper.trust?.())
-  const isMore = answer?.result === 'superseded' && answer.object.metadata.uid === subject.uid && looks < MAX_LOOKS
-  return isMore ? await askLeft(deps, input, answer.object, looks + 1) : undefined
+  const isMore = answer?.result === 'superseded' && answer.object.metadata.uid === subject.uid && looks < MAX_ATTEMPTS
+  return isMore ? await triggerLeftDependents(deps, input, answer.object, looks + 1) : undefined
 }
 
 // The same limit as for the order of roots; invalid object names are ignored.
 const MAX_LEFT = 1000
 const NAME = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/
 
-function leftIn({ status }: Installation): readonly string[] {
+function leftDependents({ status }: Installation): readonly string[] {
   const names = (status?.dependentsToTrigger ?? []).map(({ name = '' }) => name)
   return [...new Set(names.filter((name) => NAME.test(name)))].slice(0, MAX_LEFT)
 }
 
-async function rootsCalled(
+async function readRoots(
   deps: LandscaperDeps,
   { uid, namespace }: Subject,
   names: readonly string[],
-): Promise<readonly Asked[]> {
-  const found = await inParallel(names, PARALLEL_READS, async (name): Promise<Asked[]> => {
+): Promise<readonly DependentRoot[]> {
+  const found = await inParallel(names, PARALLEL_READS, async (name): Promise<DependentRoot[]> => {
     const one = await readObject(deps, installationKind, namespace, name)
-    if (one === undefined || one.metadata.uid === uid || parentOf(one) !== undefined || !mayBeAsked(one)) return []
+    if (one === undefined || one.metadata.uid === uid || parentOf(one) !== undefined || !mayRequestJob(one)) return []
     return [{ uid: one.metadata.uid, name, version: one.metadata.resourceVersion }]
   })
   return found.flat()
 }
 
 /** Requests jobs of the dependents of an Installation that was read. */
-export async function askDependents(
+export async function requestDependentJobs(
   deps: LandscaperDeps,
   input: DependentsInput,
   installation: Installation,
 ): Promise<void> {
-  const dependents = (await dependentsOf(deps, installation)).filter(({ projection }) => mayBeAsked(projection))
+  const dependents = (await dependentsOf(deps, installation)).filter(({ projection }) => mayRequestJob(projection))
   const asked = dependents.map(({ uid, name, version }) => ({ uid, name, version: String(version) }))
-  await askAll(deps, input, 'imports from here', asked)
+  await requestJobs(deps, input, 'imports from here', asked)
 }
 
-interface Asked {
+interface DependentRoot {
   readonly uid: string
   readonly name: string
   readonly version: string
 }
 
 /** @param why the reason in the Event. */
-async function askAll(
+async function requestJobs(
   deps: LandscaperDeps,
   { by, subject, jobID }: DependentsInput,
   why: string,
-  dependents: readonly Asked[],
+  dependents: readonly DependentRoot[],
 ): Promise<void> {
   if (dependents.length === 0) return
   const { namespace } = subject
   const writes = dependents.map((one) =>
-    addRequest({ ...one, watched: installationKind, namespace }, RECONCILE, mayBeAsked),
+    addRequest({ ...one, watched: installationKind, namespace }, RECONCILE, mayRequestJob),
   )
   const answers = await writeAll(deps, { ...by, step: 'triggerDependents', fieldManager: FIELD_MANAGER }, writes)
   for (const [index, answer] of answers.entries()) {
@@ -157,8 +162,8 @@ async function askAll(
 }
 
 /** Implements D1 and D3. A root that has the request according to the journal gets it again: its job may have started meanwhile. */
-function mayBeAsked(one: Installation | object): boolean {
+function mayRequestJob(one: Installation | object): boolean {
   const operation = textAt(one, annotation(OPERATION_ANNOTATION)) ?? RECONCILE.value
   const isLeft = operation === INTERRUPT.value && isIdle(jobIDsOf(one))
-  return !isLeaving(one) && (operation === RECONCILE.value || isLeft)
+  return !isDeleting(one) && (operation === RECONCILE.value || isLeft)
 }

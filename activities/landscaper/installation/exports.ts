@@ -9,16 +9,16 @@ import {
 } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, JsonValue, Subject } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
-import { type DataToWrite, writeDataObjects } from '../data-objects.ts'
+import { type DataToWrite, writeDataObjects, labelValue } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { isWrittenByOthers } from '../../kube/managed-fields.ts'
-import { ownerReference } from '../../kube/owners.ts'
-import { readObject } from '../../kube/read-family.ts'
-import type { Writer } from '../../kube/write.ts'
+import { ownerReference, isOnlyOwnedBy } from '../../kube/owners.ts'
+import { readObject, listFromServer } from '../../kube/read-family.ts'
+import { type Writer, type Write, writeAll } from '../../kube/write.ts'
 import { forNamespace } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { reportFurtherDocuments } from '../further-documents.ts'
-import { askDependents } from './dependents.ts'
+import { requestDependentJobs } from './dependents.ts'
 import type { Blueprint } from '../render/blueprint/blueprint.ts'
 import { finishExports } from '../render/exports.ts'
 import { renderExports, type ExportBindings } from '../render/executions.ts'
@@ -34,13 +34,14 @@ import type { Fields } from '../render/field-reader.ts'
 import { withCondition } from './author-faults.ts'
 import { exportsWithin } from './exports-within.ts'
 import { type Parent, parentOf } from './parent.ts'
-import { construct, type InstallationImports } from './construct-imports.ts'
+import { buildImports, type InstallationImports, loadImports } from './imports.ts'
 import { blueprintOf } from './installation-blueprint.ts'
 import { importCopies, removeStaleCopies } from './import-copies.ts'
-import { loadImports } from './imports.ts'
 import { readInstallation, userMistake } from './read-installation.ts'
 import { checkSpec, type InstallationSpec } from './spec.ts'
 import { loadStates, stateSecrets } from './states.ts'
+import { SOURCE_LABEL, SOURCE_TYPE_LABEL } from '../../../workflows/landscaper/contract.ts'
+import type { ComingEnd } from '../../deps.ts'
 
 export interface ExportInput {
   readonly by: By
@@ -87,11 +88,11 @@ export const exportActivities = (all: LandscaperDeps) => ({
         await removeStaleCopies(deps, writer, input.subject, importCopies(input.subject, input.jobID, imports))
       }
       await withCondition(DATA_REFUSED, async () => {
-        const produced = await produce(deps, input, { spec, blueprint, imports })
+        const produced = await renderRequested(deps, input, { spec, blueprint, imports })
         if (produced !== undefined)
-          await publish(deps, writer, input, { spec, parent: parentOf(installation), produced })
+          await writeExportObjects(deps, writer, input, { spec, parent: parentOf(installation), produced })
       })
-      if (input.asksDependents === true) await askDependents(deps, input, installation)
+      if (input.asksDependents === true) await requestDependentJobs(deps, input, installation)
       return { imports: imports.hash !== undefined }
     } catch (error) {
       throw userMistake(error)
@@ -113,37 +114,37 @@ async function unchangedImports(
   blueprint: Blueprint,
 ): Promise<InstallationImports> {
   const given = await loadImports(deps, installation)
-  if (given.count > 0 && given.hash !== importsHash && !isOfOthers(installation, importsHash)) {
+  if (given.count > 0 && given.hash !== importsHash && !isHashOfOthers(installation, importsHash)) {
     throw finalFailure(
       'CheckImportsHash',
       'the imports have changed during the job; expected those that its items were rendered from',
     )
   }
-  return await construct(deps, installation, blueprint, given)
+  return await buildImports(deps, installation, blueprint, given)
 }
 
-function isOfOthers(installation: Installation, importsHash: string | undefined): boolean {
+function isHashOfOthers(installation: Installation, importsHash: string | undefined): boolean {
   return installation.status?.importsHash === importsHash && isWrittenByOthers(installation, 'importsHash')
 }
 
-interface Production {
+interface RenderInput {
   readonly spec: InstallationSpec
   readonly blueprint: Blueprint
   readonly imports: InstallationImports
 }
 
-interface Produced {
+interface ExportValues {
   /** By the export names of the Installation. */
   readonly exports: Readonly<Record<string, unknown>>
   readonly states: { readonly loaded: ExecutionStates; readonly rendered: ExecutionStates }
 }
 
 /** Renders the exports of `spec.exports` without writing them; undefined without exports. */
-async function produce(
+async function renderRequested(
   deps: LandscaperDeps,
   { by, subject, hasItemExports, hasSubInstallations }: ExportInput,
-  { spec, blueprint, imports }: Production,
-): Promise<Produced | undefined> {
+  { spec, blueprint, imports }: RenderInput,
+): Promise<ExportValues | undefined> {
   const { data = [], targets = [] } = spec.exports ?? {}
   const requested = [...data, ...targets].map(({ name }) => name)
   if (requested.length === 0) return undefined
@@ -152,7 +153,7 @@ async function produce(
     blueprint: spec.blueprint,
     imports: imports.bindings,
     deployitems: hasItemExports ? await readItemExports(deps, subject) : {},
-    ...joinedScope(imports, hasSubInstallations === true ? await exportsWithin(deps, by, subject) : NOTHING),
+    ...mergeScopes(imports, hasSubInstallations === true ? await exportsWithin(deps, by, subject) : NO_EXPORTS),
     states: loaded,
   })
   const mappings = spec.exportDataMappings ?? {}
@@ -163,10 +164,10 @@ async function produce(
 interface Publication {
   readonly spec: InstallationSpec
   readonly parent: Parent | undefined
-  readonly produced: Produced
+  readonly produced: ExportValues
 }
 
-async function publish(
+async function writeExportObjects(
   deps: LandscaperDeps,
   writer: Writer,
   { subject, jobID }: ExportInput,
@@ -175,7 +176,7 @@ async function publish(
   const { data = [], targets = [] } = spec.exports ?? {}
   const context = surroundingContext(parent?.name)
   const common = { namespace: subject.namespace, owner: ownerReference(installationKind, subject), jobID }
-  const place = (key: string) => placeOf({ subject, jobID, context }, key)
+  const place = (key: string) => nameAndLabels({ subject, jobID, context }, key)
   await writeDataObjects(
     deps,
     writer,
@@ -197,18 +198,18 @@ async function publish(
   )
 }
 
-const NOTHING = { dataobjects: {}, targets: {} }
+const NO_EXPORTS = { dataobjects: {}, targets: {} }
 
 /** The Installation's own scope: its imports and the exports of its sub-installations. */
-function joinedScope(imports: InstallationImports, exported: Pick<ExportBindings, 'dataobjects' | 'targets'>) {
+function mergeScopes(imports: InstallationImports, exported: Pick<ExportBindings, 'dataobjects' | 'targets'>) {
   return {
-    dataobjects: joined(imports.data, exported.dataobjects),
-    targets: joined(pick(imports.bindings, Object.keys(imports.targetObjects)), exported.targets),
+    dataobjects: mergeFields(imports.data, exported.dataobjects),
+    targets: mergeFields(pick(imports.bindings, Object.keys(imports.targetObjects)), exported.targets),
   }
 }
 
 // fromEntries defines own properties, also for a key such as __proto__.
-function joined(earlier: Fields, later: Fields): Fields {
+function mergeFields(earlier: Fields, later: Fields): Fields {
   return Object.fromEntries([...Object.entries(earlier), ...Object.entries(later)])
 }
 
@@ -228,7 +229,7 @@ interface Publisher {
   readonly context: string
 }
 
-function placeOf({ subject, jobID, context }: Publisher, key: string): Pick<DataToWrite, 'name' | 'labels'> {
+function nameAndLabels({ subject, jobID, context }: Publisher, key: string): Pick<DataToWrite, 'name' | 'labels'> {
   const source = installationContext(subject.name)
   return {
     name: dataObjectName(context, key),
@@ -269,4 +270,34 @@ function targetContent({ landscaper: { strictTenancy } }: LandscaperDeps, name: 
     ...(labels !== undefined && { labels }),
     ...(annotations !== undefined && { annotations }),
   }
+}
+
+// Deletes the exports of an Installation before its job's failure is visible, so that no importer uses exports of an earlier job as current ones.
+// Source: spec/landscaper.md 2.3 "Init" 1, docs/adr/0046.
+
+/** Deletes the exports when the job ends as failed; objects of other owners stay. @throws KubeError */
+export async function withdrawExports(lasting: LandscaperDeps, { by, subject, phase, kube }: ComingEnd): Promise<void> {
+  if (phase !== 'Failed') return
+  const deps = { ...lasting, kube }
+  const found = await Promise.all(
+    [dataObjectKind, targetKind].map((watched) => exportDeletions(deps, subject, watched)),
+  )
+  const writer = { ...by, step: 'withdrawExports', fieldManager: 'pawl-installation' }
+  for (const answer of await writeAll(deps, writer, found.flat())) if (answer.result === 'failed') throw answer.error
+}
+
+async function exportDeletions(
+  deps: LandscaperDeps,
+  subject: Subject,
+  watched: typeof dataObjectKind | typeof targetKind,
+): Promise<readonly Write[]> {
+  const { namespace, name: installation } = subject
+  const source = labelValue(installationContext(installation))
+  const labelSelector = `${SOURCE_LABEL}=${source},${SOURCE_TYPE_LABEL}=export`
+  const found = await listFromServer(deps, watched, namespace, labelSelector)
+  return found
+    .filter((one) => isOnlyOwnedBy(one, installationKind, subject))
+    .map(({ metadata: { name, uid, resourceVersion: version } }) => {
+      return { verb: 'delete', watched, namespace, name, uid, version }
+    })
 }

@@ -16,10 +16,9 @@ import { COPIES_CONDITION, installationKind } from '../../../workflows/landscape
 import type { Subject, WatchedKind } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import type { DataToWrite, WriteDataInput } from '../data-objects.ts'
+import { type DataToWrite, type WriteDataInput, labelValue } from '../data-objects.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
-import { labelValue } from '../label-value.ts'
 import { listObjects } from '../../kube/read-family.ts'
 import { isOnlyOwnedBy, ownerReference } from '../../kube/owners.ts'
 import { type Write, type Writer, writeAll } from '../../kube/write.ts'
@@ -44,12 +43,20 @@ export function importCopies(subject: Subject, jobID: string, imports: Copied): 
     takenCode: 'NameTaken' as const,
   }
   return [
-    { ...common, ...refusedAs('CreateDataObjects', dataObjectKind), objects: dataCopies(subject.name, jobID, imports) },
-    { ...common, ...refusedAs('CreateTargets', targetKind), objects: targetCopies(subject.name, jobID, imports) },
+    {
+      ...common,
+      ...withCopiesCondition('CreateDataObjects', dataObjectKind),
+      objects: dataCopies(subject.name, jobID, imports),
+    },
+    {
+      ...common,
+      ...withCopiesCondition('CreateTargets', targetKind),
+      objects: targetCopies(subject.name, jobID, imports),
+    },
   ]
 }
 
-function refusedAs<Watched extends WatchedKind>(reason: string, watched: Watched) {
+function withCopiesCondition<Watched extends WatchedKind>(reason: string, watched: Watched) {
   return { watched, condition: { type: COPIES_CONDITION, reason } }
 }
 
@@ -106,7 +113,7 @@ export async function removeStaleCopies(
  * Does this before the job's children start, but Targets are only removed from their lists and maps, by removing the label of their key:
  * sub-installations that this job deletes still need them to uninstall.
  */
-export async function setStaleCopiesAside(
+export async function detachStaleCopies(
   deps: LandscaperDeps,
   writer: Writer,
   subject: Subject,
@@ -121,7 +128,7 @@ export async function setStaleCopiesAside(
 }
 
 /** Whether a copy exists only to uninstall what was deployed to it. */
-export function isSetAside({ metadata: { labels = {} } }: Pick<KubeObject, 'metadata'>): boolean {
+export function isDetached({ metadata: { labels = {} } }: Pick<KubeObject, 'metadata'>): boolean {
   return (
     labels[SOURCE_TYPE_LABEL] === 'import' && labels[CONTEXT_LABEL] !== undefined && labels[KEY_LABEL] === undefined
   )

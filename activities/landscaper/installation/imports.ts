@@ -7,13 +7,13 @@ import { canonicalJson, type WatchedKind } from '../../../workflows/kit/index.ts
 import { type Target, targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { PARALLEL_READS } from '../data-objects.ts'
+import { PARALLEL_READS, labelValue } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { listObjects, readObject } from '../../kube/read-family.ts'
 import { entriesOf, secretResource } from '../../kube/core-kinds.ts'
 import { type StoredAs, storedAs } from '../../kube/object-views.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
-import type { LoadedImports, TargetObject } from '../render/imports.ts'
+import { type LoadedImports, type TargetObject, constructImports, type ConstructedImports } from '../render/imports.ts'
 import { unwrapTargets, mapTargets, targetsIn } from '../render/deploy-items.ts'
 import {
   type DataSource,
@@ -24,9 +24,8 @@ import {
   type TargetSource,
 } from './import-sources.ts'
 import { type Parent, parentOf } from './parent.ts'
-import { isSetAside } from './import-copies.ts'
+import { isDetached } from './import-copies.ts'
 import { isOnlyOwnedBy } from '../../kube/owners.ts'
-import { labelValue } from '../label-value.ts'
 import { installationContext, surroundingContext } from '../render/names.ts'
 import {
   CONTEXT_LABEL,
@@ -36,8 +35,9 @@ import {
   TARGET_MAP_KEY_LABEL,
 } from '../../../workflows/landscaper/contract.ts'
 import { importedValue } from './imported-value.ts'
+import type { Blueprint } from '../render/blueprint/blueprint.ts'
 
-export interface GivenImports extends LoadedImports {
+export interface HashedImports extends LoadedImports {
   /** The number of imports in the spec. */
   readonly count: number
   /** The hash of all values and of the Secrets of Targets: 40 hexadecimal digits. */
@@ -51,12 +51,12 @@ const MAX_PROBLEMS = 20
  *
  * @throws final failures: `ERR_CONFIGURATION_PROBLEM` for a malformed import, `ImportNotFound` for a missing object or key.
  */
-export async function loadImports(deps: LandscaperDeps, installation: Installation): Promise<GivenImports> {
+export async function loadImports(deps: LandscaperDeps, installation: Installation): Promise<HashedImports> {
   const { namespace } = installation.metadata
   const parent = parentOf(installation)
   const sources = importSources(installation.spec, surroundingContext(parent?.name))
   const objects = createReader(deps, namespace)
-  const targetNames = await namesOf(deps, namespace, parent, sources.targets)
+  const targetNames = await resolveTargetNames(deps, namespace, parent, sources.targets)
   await objects.read([
     ...sources.data.map(({ watched, object }) => ({ watched, name: object })),
     ...targetNames.flatMap(({ names }) => targetsIn(names).map((name) => ({ watched: targetKind, name }))),
@@ -68,7 +68,7 @@ export async function loadImports(deps: LandscaperDeps, installation: Installati
     data.push([source.name, await valueOf(deps, source, objects, { missing, problems })])
   }
   const targets = targetNames.map(({ name, place, names }) => {
-    const absent = targetsIn(names).filter((target) => !isToBeImported(objects.get(targetKind, target)))
+    const absent = targetsIn(names).filter((target) => !isImportable(objects.get(targetKind, target)))
     missing.push(...absent.map((target) => `${place}: found no ${objects.describe(targetKind, target)}`))
     return [name, absent.length > 0 ? undefined : mapTargets(names, (target) => targetOf(objects, target))] as const
   })
@@ -86,7 +86,7 @@ interface NamedTargets extends TargetSource {
   readonly names: TargetNames
 }
 
-async function namesOf(
+async function resolveTargetNames(
   deps: LandscaperDeps,
   namespace: string,
   parent: Parent | undefined,
@@ -99,8 +99,8 @@ async function namesOf(
   })
 }
 
-function isToBeImported(target: Target | undefined): boolean {
-  return target !== undefined && !isSetAside(target)
+function isImportable(target: Target | undefined): boolean {
+  return target !== undefined && !isDetached(target)
 }
 
 // The parent's copies. The parent removes copies of dropped elements before its sub-installations start.
@@ -220,4 +220,38 @@ function createReader(deps: LandscaperDeps, namespace: string): ObjectReader {
 function summary(problems: readonly string[]): string {
   const more = problems.length > MAX_PROBLEMS ? [`and ${problems.length - MAX_PROBLEMS} more`] : []
   return [...problems.slice(0, MAX_PROBLEMS), ...more].join('; ')
+}
+
+// Builds the imports of an Installation for its blueprint. Runs in the phases Init and Completing. Source: spec/landscaper.md 2.3 "Init" 4-6 and
+// "Completing" 2.
+
+export interface InstallationImports extends ConstructedImports {
+  /** For `status.importsHash`; undefined when nothing is imported, neither from objects nor by mapping or default. */
+  readonly hash: string | undefined
+}
+
+/** @throws as `loadImports` and `constructImports`. */
+export async function loadAndBuildImports(
+  deps: LandscaperDeps,
+  installation: Installation,
+  blueprint: Blueprint,
+): Promise<InstallationImports> {
+  return await buildImports(deps, installation, blueprint, await loadImports(deps, installation))
+}
+
+/** Maps, completes and validates loaded imports. @throws BlueprintError */
+export async function buildImports(
+  deps: LandscaperDeps,
+  installation: Installation,
+  blueprint: Blueprint,
+  given: HashedImports,
+): Promise<InstallationImports> {
+  const spec = installation.spec
+  const constructed = await constructImports(deps.landscaper.templates, blueprint, {
+    blueprintSpec: spec.blueprint,
+    loaded: given,
+    mappings: spec.importDataMappings ?? {},
+  })
+  const isEmpty = Object.keys(constructed.data).length + Object.keys(constructed.targetObjects).length === 0
+  return { ...constructed, hash: given.count === 0 && isEmpty ? undefined : given.hash }
 }

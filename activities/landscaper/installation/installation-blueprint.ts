@@ -6,9 +6,8 @@ import { type Installation, installationKind } from '../../../workflows/landscap
 import { finalFailure } from '../../kube/errors.ts'
 import { readObject } from '../../kube/read-family.ts'
 import type { Overwrite } from '../components/component-overwrites.ts'
-import { credentialsOf } from '../components/context-credentials.ts'
+import { credentialsOf, keysOf } from '../components/context-secrets.ts'
 import { resolveComponents, resolveVerified } from '../components/resolve-components.ts'
-import { keysOf } from '../components/verification-keys.ts'
 import type { Verification, Verified } from '../components/verify-components.ts'
 import { tenantOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
@@ -16,8 +15,7 @@ import { DEFAULT_CONTEXT as DEFAULT } from './context-wait.ts'
 import { readBlueprint, type Blueprint } from '../render/blueprint/blueprint.ts'
 import { BlueprintError } from '../render/render-errors.ts'
 import type { Fields } from '../render/field-reader.ts'
-import { DEEPEST } from './nesting.ts'
-import { type Parent, parentOf } from './parent.ts'
+import { MAX_NESTING, type Parent, parentOf } from './parent.ts'
 import { componentOf } from './spec.ts'
 
 /**
@@ -39,7 +37,7 @@ export async function blueprintOf(deps: LandscaperDeps, installation: Installati
   })
 }
 
-interface Found {
+interface FoundContext {
   readonly definition: Fields
   /** The Context; undefined if it does not exist. */
   readonly found: Context | undefined
@@ -47,7 +45,11 @@ interface Found {
   readonly depth?: number
 }
 
-async function sourceOf(deps: LandscaperDeps, installation: Installation, { definition, found, depth = 0 }: Found) {
+async function sourceOf(
+  deps: LandscaperDeps,
+  installation: Installation,
+  { definition, found, depth = 0 }: FoundContext,
+) {
   const { namespace } = installation.metadata
   const { context = DEFAULT } = installation.spec
   const { registryFolder } = deps.landscaper.components
@@ -79,7 +81,7 @@ async function verificationOf(
   const { signatureName } = verification
   const keys = await keysOf(deps, installation.metadata.namespace, { context: found, named: context, signatureName })
   const parent = parentOf(installation)
-  const isTooDeep = depth > DEEPEST
+  const isTooDeep = depth > MAX_NESTING
   return {
     signatureName,
     keys,
@@ -87,10 +89,10 @@ async function verificationOf(
   }
 }
 
-const NOTHING: Verified = new Map()
+const NOTHING_VERIFIED: Verified = new Map()
 
 /** A verification with another signature name or Context proves nothing for this Installation. */
-function isVerifiedAlike(parent: Installation['spec'], own: Installation['spec']): boolean {
+function hasSameVerification(parent: Installation['spec'], own: Installation['spec']): boolean {
   return (
     parent.verification?.signatureName === own.verification?.signatureName &&
     (parent.context ?? DEFAULT) === (own.context ?? DEFAULT)
@@ -106,11 +108,11 @@ async function verifiedOf(
 ): Promise<Verified> {
   const parent = await readObject(deps, { ...installationKind, projection: [], hashed: [] }, namespace, name)
   const definition = parent === undefined ? undefined : componentOf(parent.spec)
-  if (parent === undefined || parent.metadata.uid !== uid || definition === undefined) return NOTHING
-  if (!isVerifiedAlike(parent.spec, own)) return NOTHING
+  if (parent === undefined || parent.metadata.uid !== uid || definition === undefined) return NOTHING_VERIFIED
+  if (!hasSameVerification(parent.spec, own)) return NOTHING_VERIFIED
   const found = await readContext(deps, namespace, parent.spec.context ?? DEFAULT)
   const { verification, ...source } = await sourceOf(deps, parent, { definition, found, depth })
-  if (verification === undefined) return NOTHING
+  if (verification === undefined) return NOTHING_VERIFIED
   return await resolveVerified(deps.landscaper.templates.data, { ...source, verification })
 }
 

@@ -11,9 +11,9 @@ import type { ExecutionStates } from '../render/executor.ts'
 import type { SubinstallationTemplate } from '../render/subinstallation-templates.ts'
 import { renderSubinstallations } from '../render/subinstallations.ts'
 import { type AuthorFault, withAuthorFaults, withCondition } from './author-faults.ts'
-import { type InstallationImports, prepareImports } from './construct-imports.ts'
+import { type InstallationImports, loadAndBuildImports } from './imports.ts'
 import { blueprintOf, checkContext } from './installation-blueprint.ts'
-import { checkNesting } from './nesting.ts'
+import { checkNesting } from './parent.ts'
 import { checkSpec } from './spec.ts'
 import { loadStates } from './states.ts'
 
@@ -51,7 +51,7 @@ export async function renderInstallation(
   const context = named ?? 'default'
   await checkContext(deps, installation)
   const blueprint = await blueprintOf(deps, installation, jobID)
-  const imports = await withAuthorFaults(() => prepareImports(deps, installation, blueprint))
+  const imports = await withAuthorFaults(() => loadAndBuildImports(deps, installation, blueprint))
   if ('fault' in imports) return { ...imports, of: 'imports' }
   const { templates } = deps.landscaper
   const executors = [...blueprint.deployExecutions, ...blueprint.subinstallationExecutions]

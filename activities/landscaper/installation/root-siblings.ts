@@ -26,7 +26,7 @@ import { inParallel } from '../../kube/in-parallel.ts'
 import { readObject } from '../../kube/read-family.ts'
 import { PARALLEL_READS } from '../data-objects.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { type InTheWay, isLeaving, isMaking, type Onlooker, waitFor } from './sibling-waits.ts'
+import { type BlockingSiblings, isDeleting, isCreating, type WaitingJob, subscribeToSiblings } from './sibling-waits.ts'
 
 /**
  * The roots from which this one imports, and that have not succeeded or still have to run a job.
@@ -35,45 +35,45 @@ import { type InTheWay, isLeaving, isMaking, type Onlooker, waitFor } from './si
  */
 export async function rootPredecessorsOf(
   deps: LandscaperDeps,
-  onlooker: Onlooker,
+  job: WaitingJob,
   installation: Installation,
-): Promise<InTheWay> {
+): Promise<BlockingSiblings> {
   const own = flowOf(installation)
   const query = queryFor(deps, installation, own.takes)
   // A root without exports is in no cycle.
   const upstream =
     own.gives.length === 0 ? await producersOf(deps.db, query) : await upstreamProducersOf(deps.db, query)
-  checkRing(installation, own, upstream)
-  const predecessors = upstream.filter(({ projection }) => givesTo(own, projection))
-  const open = predecessors.filter(({ projection }) => standingOf(projection) !== 'succeeded')
-  const now = await lookedAt(deps, onlooker, open, (one) => isSuccessor(installation.spec, one.spec))
-  const having = (standing: Standing) => now.filter(({ state }) => standingOf(state) === standing)
+  checkCycle(installation, own, upstream)
+  const predecessors = upstream.filter(({ projection }) => exportsTo(own, projection))
+  const unfinished = predecessors.filter(({ projection }) => stateOf(projection) !== 'succeeded')
+  const current = await subscribeAndRead(deps, job, unfinished, (one) => isSuccessor(installation.spec, one.spec))
+  const having = (standing: RootState) => current.filter(({ state }) => stateOf(state) === standing)
   return {
     unfinished: shortList(having('unfinished').map(({ name }) => name)),
-    failed: shortList(having('failed').map(({ name, state }) => `${name} ${howItIs(state)}`)),
+    failed: shortList(having('failed').map(({ name, state }) => `${name} ${describeState(state)}`)),
   }
 }
 
 /** The existing roots that import from this one. Roots in a cycle with it that are being deleted, too, are left out: their order does not matter. */
 export async function rootSuccessorsOf(
   deps: LandscaperDeps,
-  onlooker: Onlooker,
+  job: WaitingJob,
   installation: Installation,
-): Promise<InTheWay> {
+): Promise<BlockingSiblings> {
   const own = flowOf(installation)
   const takers = await consumersOf(deps.db, queryFor(deps, installation, own.gives))
-  const isInRing = await ringMembers(deps, installation, own, takers)
-  const open = takers.filter((one) => !(isLeaving(one.projection) && isInRing(one)))
-  const now = await lookedAt(deps, onlooker, open, (one) => isSuccessor(one.spec, installation.spec))
-  const left = now.filter(({ uid, state }) => !(isLeaving(state) && isInRing({ uid })))
-  const shown = ({ name, state }: LookedAt) => (phaseOf(state) === 'DeleteFailed' ? `${name} (DeleteFailed)` : name)
+  const isInRing = await cycleMembers(deps, installation, own, takers)
+  const unfinished = takers.filter((one) => !(isDeleting(one.projection) && isInRing(one)))
+  const current = await subscribeAndRead(deps, job, unfinished, (one) => isSuccessor(one.spec, installation.spec))
+  const left = current.filter(({ uid, state }) => !(isDeleting(state) && isInRing({ uid })))
+  const shown = ({ name, state }: CurrentRoot) => (phaseOf(state) === 'DeleteFailed' ? `${name} (DeleteFailed)` : name)
   return { unfinished: shortList(left.map(shown)), failed: [] }
 }
 
 /** The roots that import from this one according to the journal, except those that are being deleted. */
 export async function dependentsOf(deps: LandscaperDeps, installation: Installation): Promise<readonly FlowObject[]> {
   const takers = await consumersOf(deps.db, queryFor(deps, installation, flowOf(installation).gives))
-  return takers.filter(({ projection }) => !isLeaving(projection))
+  return takers.filter(({ projection }) => !isDeleting(projection))
 }
 
 /** The keys of a root's exports and imports. */
@@ -89,13 +89,13 @@ function queryFor(
   return { cluster, ...groupKindOf(installationKind), namespace, uid, keys }
 }
 
-function givesTo({ takes }: Flow, projection: object): boolean {
+function exportsTo({ takes }: Flow, projection: object): boolean {
   const given = new Set(flowOfProjection(projection).gives)
   return takes.some((key) => given.has(key))
 }
 
 /** Implements R3. */
-function checkRing({ metadata: { name } }: Installation, own: Flow, upstream: readonly FlowObject[]): void {
+function checkCycle({ metadata: { name } }: Installation, own: Flow, upstream: readonly FlowObject[]): void {
   if (own.gives.length === 0 || upstream.length === 0) return
   const all = [
     { name, flow: own },
@@ -116,31 +116,31 @@ function checkRing({ metadata: { name } }: Installation, own: Flow, upstream: re
 }
 
 /** Whether a root imports from this one, and this one directly or indirectly imports from it. */
-async function ringMembers(
+async function cycleMembers(
   deps: LandscaperDeps,
   installation: Installation,
   { takes }: Flow,
   takers: readonly FlowObject[],
 ): Promise<(one: Pick<FlowObject, 'uid'>) => boolean> {
-  if (!takers.some(({ projection }) => isLeaving(projection))) return () => false
+  if (!takers.some(({ projection }) => isDeleting(projection))) return () => false
   const upstream = await upstreamProducersOf(deps.db, queryFor(deps, installation, takes))
   const uids = new Set(upstream.map(({ uid }) => uid))
   return ({ uid }) => uids.has(uid)
 }
 
-type Standing = 'succeeded' | 'unfinished' | 'failed'
+type RootState = 'succeeded' | 'unfinished' | 'failed'
 
 /** The state of a root for its importers. Accepts objects and projections. */
-function standingOf(root: object): Standing {
+function stateOf(root: object): RootState {
   const isOver = isIdle(jobIDsOf(root))
   // A root that is being deleted waits for its importers, so they must not wait for it.
-  if (isLeaving(root) && (isOver || !isMaking(root))) return 'failed'
+  if (isDeleting(root) && (isOver || !isCreating(root))) return 'failed'
   if (!isOver || installationTrigger(root) !== undefined) return 'unfinished'
   return phaseOf(root) === 'Succeeded' ? 'succeeded' : 'failed'
 }
 
-function howItIs(root: object): string {
-  if (isLeaving(root)) return 'is being deleted'
+function describeState(root: object): string {
+  if (isDeleting(root)) return 'is being deleted'
   const phase = phaseOf(root)
   return phase === undefined ? 'has never run' : `is ${phase}`
 }
@@ -149,7 +149,7 @@ function phaseOf(root: object): string | undefined {
   return textAt(root, path('status.phase'))
 }
 
-interface LookedAt {
+interface CurrentRoot {
   readonly uid: string
   readonly name: string
   /** The object, or its projection in the journal. */
@@ -157,22 +157,22 @@ interface LookedAt {
 }
 
 /** Implements R2; leaves out roots that were deleted or replaced meanwhile. */
-async function lookedAt(
+async function subscribeAndRead(
   deps: LandscaperDeps,
-  onlooker: Onlooker,
+  job: WaitingJob,
   roots: readonly FlowObject[],
   isMeant: (one: Installation) => boolean,
-): Promise<readonly LookedAt[]> {
-  const added = await waitFor(
+): Promise<readonly CurrentRoot[]> {
+  const added = await subscribeToSiblings(
     deps,
-    onlooker,
+    job,
     roots.map(({ name }) => name),
   )
-  const { namespace } = onlooker.subject
-  const looked = await inParallel(roots, PARALLEL_READS, async ({ uid, name, projection }): Promise<LookedAt[]> => {
+  const { namespace } = job.subject
+  const looked = await inParallel(roots, PARALLEL_READS, async ({ uid, name, projection }): Promise<CurrentRoot[]> => {
     if (!added.has(name)) return [{ uid, name, state: projection }]
-    const now = await readObject(deps, installationKind, namespace, name)
-    return now?.metadata.uid === uid && isMeant(now) ? [{ uid, name, state: now }] : []
+    const current = await readObject(deps, installationKind, namespace, name)
+    return current?.metadata.uid === uid && isMeant(current) ? [{ uid, name, state: current }] : []
   })
   return looked.flat()
 }

@@ -6,14 +6,14 @@ import type { LandscaperDeps } from '../deps.ts'
 import { subscribeAll } from '../../journal/write/subscriptions.ts'
 
 /** The waiting job. */
-export interface Onlooker {
+export interface WaitingJob {
   readonly by: By
   readonly subject: Subject
   readonly jobID: string
 }
 
 /** The names of blocking siblings, shortened if there are many. */
-export interface InTheWay {
+export interface BlockingSiblings {
   /** A change of these siblings wakes the job. */
   readonly unfinished: readonly string[]
   /** Names with their phases. */
@@ -21,9 +21,9 @@ export interface InTheWay {
 }
 
 /** Subscribes the job to changes of siblings with these names. @returns the names with a new subscription. */
-export async function waitFor(
+export async function subscribeToSiblings(
   { db, cluster, now }: LandscaperDeps,
-  { subject: { uid, namespace }, jobID }: Onlooker,
+  { subject: { uid, namespace }, jobID }: WaitingJob,
   names: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const { group, kind } = installationKind
@@ -33,13 +33,13 @@ export async function waitFor(
 }
 
 /** Whether the object is being deleted. Accepts objects and projections. */
-export function isLeaving(one: Installation | object): boolean {
+export function isDeleting(one: Installation | object): boolean {
   return valueAt(one, path('metadata.deletionTimestamp')) !== undefined
 }
 
-const MAKING: readonly string[] = ['Init', 'CleanupOrphaned', 'ObjectsCreated', 'Progressing', 'Completing']
+const CREATING_PHASES: readonly string[] = ['Init', 'CleanupOrphaned', 'ObjectsCreated', 'Progressing', 'Completing']
 
 /** Whether the phase belongs to a job that creates or updates, not to one that deletes. */
-export function isMaking(one: Installation | object): boolean {
-  return MAKING.includes(textAt(one, path('status.phase')) ?? '')
+export function isCreating(one: Installation | object): boolean {
+  return CREATING_PHASES.includes(textAt(one, path('status.phase')) ?? '')
 }

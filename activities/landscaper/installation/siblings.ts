@@ -17,53 +17,55 @@ import { importedNames, isSuccessor } from '../../../workflows/landscaper/data-f
 import { readSubInstallations } from './observe.ts'
 import { parentOf } from './parent.ts'
 import { rootPredecessorsOf, rootSuccessorsOf } from './root-siblings.ts'
-import { type InTheWay, isLeaving, isMaking, type Onlooker, waitFor } from './sibling-waits.ts'
+import { type BlockingSiblings, isDeleting, isCreating, type WaitingJob, subscribeToSiblings } from './sibling-waits.ts'
 
-const NOBODY: InTheWay = { unfinished: [], failed: [] }
+const NO_SIBLINGS: BlockingSiblings = { unfinished: [], failed: [] }
 
 /** The siblings from which this one imports, and that have not succeeded in this job. */
 export async function predecessorsOf(
   deps: LandscaperDeps,
-  onlooker: Onlooker,
+  job: WaitingJob,
   installation: Installation,
-): Promise<InTheWay> {
+): Promise<BlockingSiblings> {
   // An Installation without imports need not read hundreds of siblings.
   const isAlone = importedNames(installation.spec).length === 0
-  if (isAlone || installation.spec.optimization?.hasNoSiblingImports === true) return NOBODY
-  if (parentOf(installation) === undefined) return await rootPredecessorsOf(deps, onlooker, installation)
-  const { jobID } = onlooker
-  const siblings = await siblingsOf(deps, onlooker, installation)
+  if (isAlone || installation.spec.optimization?.hasNoSiblingImports === true) return NO_SIBLINGS
+  if (parentOf(installation) === undefined) return await rootPredecessorsOf(deps, job, installation)
+  const { jobID } = job
+  const siblings = await siblingsOf(deps, job, installation)
   const predecessors = siblings.filter((one) => isSuccessor(installation.spec, one.spec))
-  const isOver = (one: Installation) => hasEnded(one, jobID) || goesInstead(one, jobID)
-  const now = await lookedAt(deps, onlooker, predecessors, isOver)
-  const open = now.filter((one) => !isOver(one))
-  const withoutJob = open.filter(({ status }) => status?.jobID !== jobID)
-  const lost = withoutJob.length > 0 && (await isOrphan(deps, onlooker, installation)) ? withoutJob : []
-  const failed = now.filter((one) => isOver(one) && !(hasEnded(one, jobID) && one.status?.phase === 'Succeeded'))
+  const isOver = (one: Installation) => hasEnded(one, jobID) || isDeletedInstead(one, jobID)
+  const current = await subscribeAndRead(deps, job, predecessors, isOver)
+  const unfinished = current.filter((one) => !isOver(one))
+  const withoutJob = unfinished.filter(({ status }) => status?.jobID !== jobID)
+  const withoutParent = withoutJob.length > 0 && (await hasNoParent(deps, job, installation)) ? withoutJob : []
+  const failed = current.filter((one) => isOver(one) && !(hasEnded(one, jobID) && one.status?.phase === 'Succeeded'))
   return {
-    unfinished: shortList(open.filter((one) => !lost.includes(one)).map(({ metadata }) => metadata.name)),
-    failed: shortList([...failed, ...lost].map((one) => stateOf(one, jobID))),
+    unfinished: shortList(
+      unfinished.filter((one) => !withoutParent.includes(one)).map(({ metadata }) => metadata.name),
+    ),
+    failed: shortList([...failed, ...withoutParent].map((one) => describeState(one, jobID))),
   }
 }
 
 /** The siblings that are being deleted and import from this one. */
 export async function successorsOf(
   deps: LandscaperDeps,
-  onlooker: Onlooker,
+  job: WaitingJob,
   installation: Installation,
-): Promise<InTheWay> {
-  if (parentOf(installation) === undefined) return await rootSuccessorsOf(deps, onlooker, installation)
-  const { jobID } = onlooker
-  const siblings = await siblingsOf(deps, onlooker, installation)
-  const successors = siblings.filter((one) => isLeaving(one) && isSuccessor(one.spec, installation.spec))
-  const now = await lookedAt(deps, onlooker, successors, (one) => hasEnded(one, jobID))
-  const open = now.filter((one) => !hasEnded(one, jobID))
-  const failed = now.filter((one) => hasEnded(one, jobID) && one.status?.phase === 'DeleteFailed')
+): Promise<BlockingSiblings> {
+  if (parentOf(installation) === undefined) return await rootSuccessorsOf(deps, job, installation)
+  const { jobID } = job
+  const siblings = await siblingsOf(deps, job, installation)
+  const successors = siblings.filter((one) => isDeleting(one) && isSuccessor(one.spec, installation.spec))
+  const current = await subscribeAndRead(deps, job, successors, (one) => hasEnded(one, jobID))
+  const unfinished = current.filter((one) => !hasEnded(one, jobID))
+  const failed = current.filter((one) => hasEnded(one, jobID) && one.status?.phase === 'DeleteFailed')
   // Without a parent each sibling has its own job, or has failed: their order does not matter.
-  if (open.length > 0 && (await isOrphan(deps, onlooker, installation))) return NOBODY
+  if (unfinished.length > 0 && (await hasNoParent(deps, job, installation))) return NO_SIBLINGS
   return {
-    unfinished: shortList(open.map(({ metadata }) => metadata.name)),
-    failed: shortList(failed.map((one) => stateOf(one, jobID))),
+    unfinished: shortList(unfinished.map(({ metadata }) => metadata.name)),
+    failed: shortList(failed.map((one) => describeState(one, jobID))),
   }
 }
 
@@ -71,20 +73,20 @@ function hasEnded({ status }: Installation, jobID: string): boolean {
   return status?.jobIDFinished === jobID
 }
 
-/** The sibling is being deleted and had not started to create anything in this job: it uninstalls, now or in a later job. */
-function goesInstead(one: Installation, jobID: string): boolean {
-  return isLeaving(one) && !(one.status?.jobID === jobID && isMaking(one))
+/** The sibling is being deleted and had not started to create anything in this job: it uninstalls, current or in a later job. */
+function isDeletedInstead(one: Installation, jobID: string): boolean {
+  return isDeleting(one) && !(one.status?.jobID === jobID && isCreating(one))
 }
 
-function stateOf(one: Installation, jobID: string): string {
+function describeState(one: Installation, jobID: string): string {
   const { name } = one.metadata
   if (hasEnded(one, jobID)) return `${name} is ${one.status?.phase ?? ''}`
-  return isLeaving(one) ? `${name} is being deleted` : `${name} has no job, and its parent is gone`
+  return isDeleting(one) ? `${name} is being deleted` : `${name} has no job, and its parent is gone`
 }
 
 async function siblingsOf(
   deps: LandscaperDeps,
-  { by }: Onlooker,
+  { by }: WaitingJob,
   { metadata }: Installation,
 ): Promise<readonly Installation[]> {
   const { namespace, uid } = metadata
@@ -95,7 +97,7 @@ async function siblingsOf(
 }
 
 /** No parent starts its jobs any more. The parent's end wakes it (workflows/landscaper/installation/routes.ts). */
-async function isOrphan(deps: LandscaperDeps, { by }: Onlooker, { metadata }: Installation): Promise<boolean> {
+async function hasNoParent(deps: LandscaperDeps, { by }: WaitingJob, { metadata }: Installation): Promise<boolean> {
   const { namespace } = metadata
   const parent = parentOf({ metadata })
   if (parent === undefined) return true
@@ -103,28 +105,28 @@ async function isOrphan(deps: LandscaperDeps, { by }: Onlooker, { metadata }: In
 }
 
 /** Subscribes to siblings for which `isOver` is false, and reads them again (S1); leaves out deleted ones. */
-async function lookedAt(
+async function subscribeAndRead(
   deps: LandscaperDeps,
-  onlooker: Onlooker,
+  job: WaitingJob,
   siblings: readonly Installation[],
   isOver: (one: Installation) => boolean,
 ): Promise<readonly Installation[]> {
-  const open = siblings.filter((one) => !isOver(one))
-  if (open.length === 0) return siblings
-  await waitFor(
+  const unfinished = siblings.filter((one) => !isOver(one))
+  if (unfinished.length === 0) return siblings
+  await subscribeToSiblings(
     deps,
-    onlooker,
-    open.map(({ metadata }) => metadata.name),
+    job,
+    unfinished.map(({ metadata }) => metadata.name),
   )
-  const now = await readAgain(deps, open)
-  return siblings.flatMap((one) => (isOver(one) ? [one] : (now.get(one.metadata.uid) ?? [])))
+  const current = await readCurrent(deps, unfinished)
+  return siblings.flatMap((one) => (isOver(one) ? [one] : (current.get(one.metadata.uid) ?? [])))
 }
 
 // Up to this number, GETs cost the server less than a list.
 const MAX_READS = 5
 
 /** The current siblings on the server, by uid. */
-async function readAgain(
+async function readCurrent(
   deps: LandscaperDeps,
   siblings: readonly Installation[],
 ): Promise<ReadonlyMap<string, Installation>> {
@@ -132,8 +134,8 @@ async function readAgain(
   // A list by label misses siblings whose label a user has removed.
   const unlisted = siblings.filter(({ metadata }) => !listed.has(metadata.uid))
   const read = await inParallel(unlisted, PARALLEL_READS, async ({ metadata: { namespace, name, uid } }) => {
-    const now = await readObject(deps, installationKind, namespace, name)
-    return now?.metadata.uid === uid ? [now] : []
+    const current = await readObject(deps, installationKind, namespace, name)
+    return current?.metadata.uid === uid ? [current] : []
   })
   return new Map([...listed, ...read.flat().map((one) => [one.metadata.uid, one] as const)])
 }

@@ -14,7 +14,7 @@ import type { KubeObject } from '../../kube/client.ts'
 import { mergePatch, type Patch } from '../../kube/merge-patch.ts'
 import { ownerReference } from '../../kube/owners.ts'
 import type { SubinstallationTemplate } from '../render/subinstallation-templates.ts'
-import { pathBelow } from './nesting.ts'
+import { pathBelow } from './parent.ts'
 import { componentOf } from './spec.ts'
 
 const SUFFIX_LENGTH = 5

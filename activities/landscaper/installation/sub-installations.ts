@@ -20,7 +20,7 @@ import {
   removeRequest,
 } from '../../run/children.ts'
 import { IGNORE_SUCCESSORS, INTERRUPT, WITHOUT_UNINSTALL } from '../requests.ts'
-import type { InTheWay } from './sibling-waits.ts'
+import type { BlockingSiblings } from './sibling-waits.ts'
 import { successorsOf } from './siblings.ts'
 import { readInstallation } from './read-installation.ts'
 import { type InstallationView, subInstallationView } from './views.ts'
@@ -61,9 +61,12 @@ export const subInstallationActivities = (deps: LandscaperDeps) => ({
     const interrupted = subs.filter(({ interruptRequested }) => interruptRequested)
     const forgotten = await write(interrupted, (sub) => removeRequest(sub, INTERRUPT, () => true))
     const toAsk = ignoresSuccessors ? withChanges(subs, forgotten) : []
-    const prepared = joined(forgotten, await write(toAsk, (sub) => addRequest(sub, IGNORE_SUCCESSORS, () => true)))
+    const prepared = mergeResults(
+      forgotten,
+      await write(toAsk, (sub) => addRequest(sub, IGNORE_SUCCESSORS, () => true)),
+    )
     const trigger = (sub: Child) => assignJob(sub, input.jobID, fields)
-    return joined(prepared, await write(withChanges(subs, prepared), trigger))
+    return mergeResults(prepared, await write(withChanges(subs, prepared), trigger))
   },
 
   /** Requests that the sub-installations end the job that they run. */
@@ -100,7 +103,7 @@ export const subInstallationActivities = (deps: LandscaperDeps) => ({
     ...input
   }: SubsInput & { readonly withoutUninstall: boolean }): Promise<SubsResult> {
     if (!withoutUninstall) return await send(deps, input, 'deleteSubInstallations', deleteChild)
-    return await askAndRemove(deps, input, 'deleteSubInstallations', WITHOUT_UNINSTALL)
+    return await requestAndDelete(deps, input, 'deleteSubInstallations', WITHOUT_UNINSTALL)
   },
 
   /** The siblings that import from this Installation; their end wakes the job. */
@@ -109,7 +112,7 @@ export const subInstallationActivities = (deps: LandscaperDeps) => ({
     readonly subject: Subject
     readonly jobID: string
     readonly generation: number
-  }): Promise<InTheWay> {
+  }): Promise<BlockingSiblings> {
     return await successorsOf(deps, input, await readInstallation(deps, input))
   },
 })
@@ -117,7 +120,7 @@ export const subInstallationActivities = (deps: LandscaperDeps) => ({
 export type SubWrite = Write<typeof installationKind>
 
 /** Adds the request first, because the deletion job reads it. */
-export async function askAndRemove(
+export async function requestAndDelete(
   deps: LandscaperDeps,
   input: SubsInput,
   step: string,
@@ -126,10 +129,10 @@ export async function askAndRemove(
   const asked = await send(deps, input, step, (sub) => addRequest(sub, request, () => true))
   const left = asked.changed.filter(({ deleting }) => !deleting)
   const removed = await send(deps, { ...input, subInstallations: left }, step, deleteChild)
-  return joined(asked, removed)
+  return mergeResults(asked, removed)
 }
 
-function joined(first: SubsResult, then: SubsResult): SubsResult {
+function mergeResults(first: SubsResult, then: SubsResult): SubsResult {
   const gone = [...first.gone, ...then.gone]
   const now = new Map([...first.changed, ...then.changed].map((one) => [one.uid, one]))
   return { changed: [...now.values()].filter(({ uid }) => !gone.includes(uid)), gone }
@@ -150,13 +153,13 @@ async function send(
 ): Promise<SubsResult> {
   const { namespace } = input.subject
   const children = input.subInstallations.map((sub): Child => ({ ...sub, watched: installationKind, namespace }))
-  const { changed, gone } = await sent(deps, input, step, children.map(writeOf))
+  const { changed, gone } = await writeSubs(deps, input, step, children.map(writeOf))
   const names = new Map(children.map(({ name, uid }) => [name, uid]))
   return { changed, gone: gone.map((name) => names.get(name) ?? name) }
 }
 
 /** @returns names in `gone`. @throws the first failure, after all writes were tried. */
-export async function sent(
+export async function writeSubs(
   deps: LandscaperDeps,
   { by, subject }: Pick<SubsInput, 'by' | 'subject'>,
   step: string,

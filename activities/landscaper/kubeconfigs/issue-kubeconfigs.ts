@@ -1,8 +1,8 @@
-// Kubeconfigs with short-lived credentials for clusters that Targets lead to, by the credentials of these Targets: for whoever templates hand them to.
-// Source: spec/landscaper.md 3.7.
+// Issues kubeconfigs with short-lived credentials for the clusters of Targets, with the credentials of these Targets, for templates. Source:
+// spec/landscaper.md 3.7.
 //
-//   I1. A job that asks again for the same soon after gets the same (lately-issued.ts): whoever begins anew asks no server again and writes nothing anew.
-//   I2. Names of objects stand in errors, what a server has issued never does. What it sends is looked at before it is used.
+//   I1. A repeated request of a job gets the same kubeconfig (kubeconfig-cache.ts), so a repeated rendering makes no new requests and no new writes.
+//   I2. Errors contain names of objects, never issued values. Each response is validated before use.
 
 import { finalFailure, KubeError, retryableFailure } from '../../kube/errors.ts'
 import type {
@@ -18,7 +18,7 @@ import { requestShootAccess } from '../deploy/target/gardener.ts'
 import { type ClusterAccess, kubeconfigOf } from '../deploy/target/kubeconfig.ts'
 import { checkIssuedSize } from '../deploy/target/answers.ts'
 import { requestToken } from '../deploy/target/service-account.ts'
-import type { LatelyIssued } from './lately-issued.ts'
+import type { KubeconfigCache } from './kubeconfig-cache.ts'
 import type { TargetAccess, TargetCluster } from '../deploy/target/target-cluster.ts'
 import { isObjectName } from '../deploy/target/target-config.ts'
 
@@ -28,10 +28,10 @@ const REQUEST_TIMEOUT_MS = 15_000
 export interface IssuerDeps {
   readonly targets: TargetAccess
   readonly now: () => Date
-  readonly lately: LatelyIssued
+  readonly cache: KubeconfigCache
 }
 
-/** @param job whose templates ask. */
+/** @param job whose templates request kubeconfigs. */
 export function kubeconfigIssuer(deps: IssuerDeps, { namespace, signal }: Tenant, job: string): KubeconfigSource {
   return {
     async issue({ key, ask }) {
@@ -40,10 +40,10 @@ export function kubeconfigIssuer(deps: IssuerDeps, { namespace, signal }: Tenant
         const limit = signal === undefined ? until : AbortSignal.any([signal, until])
         const cluster = await deps.targets.open(namespace, ask.target, limit)
         const whose = { cluster, of: [job, key], nowMs: deps.now().getTime() }
-        return await deps.lately.of(whose, () => issueFrom(cluster, ask, limit))
+        return await deps.cache.getOrIssue(whose, () => issueFrom(cluster, ask, limit))
       } catch (error) {
         if (signal?.aborted === true) throw error
-        throw asFailure(describeAsk(ask), error)
+        throw asFailure(describeRequest(ask), error)
       }
     },
   }
@@ -57,7 +57,7 @@ async function issueFrom(cluster: TargetCluster, ask: KubeconfigSpec, signal: Ab
     case 'serviceAccount': {
       const { token, expiresAt } = await requestToken(kube, accountOf(ask), signal)
       const access: ClusterAccess = { ...kube.connection, credentials: { token } }
-      // By this name a TargetSync finds the account whose token it renews.
+      // TargetSync finds the account whose token it renews by this name.
       return { kubeconfig: inBase64(kubeconfigOf(access, { user: ask.name })), expiresAt }
     }
     case 'shoot': {
@@ -89,33 +89,33 @@ function oidcKubeconfig(
   return kubeconfigOf({ ...connection, credentials: {} }, { fields: { exec } })
 }
 
-/** By what its Target has, such as a CA, it may be large, too. */
+/** The kubeconfig contains data of the Target, such as a CA, and may be large. */
 function inBase64(text: string): string {
   checkIssuedSize('kubeconfig', text)
   return Buffer.from(text, 'utf8').toString('base64')
 }
 
-function describeAsk(ask: KubeconfigSpec): string {
+function describeRequest(ask: KubeconfigSpec): string {
   const by = `by target ${shown(ask.target)}`
   if (ask.kind === 'oidc') return `kubeconfig with OIDC ${by}`
   const of = ask.kind === 'shoot' ? 'Shoot' : 'service account'
   return `kubeconfig of ${of} ${shown(ask.namespace)}/${shown(ask.name)} ${by}`
 }
 
-/** What a template has made up is no name. */
+/** A template may pass any text as a name. */
 function shown(name: string): string {
   return isObjectName(name) ? name : '(no name of an object)'
 }
 
-// A cluster that answers has said what its author has to mend; one that does not, or not now, is asked again.
-const ANSWERS = new Set([400, 403, 404, 405, 415, 422])
+// These answers are mistakes of the author; other failures are retried.
+const AUTHOR_STATUSES = new Set([400, 403, 404, 405, 415, 422])
 
 function asFailure(what: string, error: unknown): unknown {
   if (!(error instanceof KubeError) && !(error instanceof DeployError)) {
     const isOver = error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError')
     return isOver ? retryableFailure('TargetUnavailable', `${what}: found no answer in time; it is asked again`) : error
   }
-  const isAnswered = error instanceof KubeError && ANSWERS.has(error.status)
+  const isAnswered = error instanceof KubeError && AUTHOR_STATUSES.has(error.status)
   const { reason, message, isFinal } = toDeployError(OPERATION, error)
   if (isAnswered) return finalFailure('KubeconfigNotIssued', `${what}: ${message}`)
   if (isFinal) return finalFailure(reason, `${what}: ${message}`)

@@ -7,7 +7,7 @@ import { createRegistries } from '../../../activities/landscaper/components/regi
 import type { LandscaperDeps, LandscaperParts } from '../../../activities/landscaper/deps.ts'
 import { createProtection } from '../../../activities/landscaper/deploy/target/protection.ts'
 import { createTargetAccess } from '../../../activities/landscaper/deploy/target/open-target.ts'
-import { LatelyIssued } from '../../../activities/landscaper/kubeconfigs/lately-issued.ts'
+import { KubeconfigCache } from '../../../activities/landscaper/kubeconfigs/kubeconfig-cache.ts'
 import { createTemplateEngine } from '../../../activities/landscaper/render/engine/template-engine.ts'
 import { landscaperActivities, landscaperEnds, landscaperReleases } from '../../../activities/landscaper/wing.ts'
 
@@ -19,7 +19,7 @@ export function landscaperDeps(deps: Deps, parts: Partial<LandscaperParts> = {})
   const registries = createRegistries({ allow: [], now: deps.now })
   const blueprints = new JobBlueprints()
   const components = { registryFolder: undefined, registries, blueprints, signatures: 'asked' as const }
-  const kubeconfigs = new LatelyIssued()
+  const kubeconfigs = new KubeconfigCache()
   const protection = createProtection(deps, true)
   const usual = {
     protection,

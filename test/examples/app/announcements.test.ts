@@ -9,11 +9,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { announce } from '../../../examples/app/announcements.activities.ts'
 
 const news = { app: 'default/shop', reason: 'RolledOut', message: 'all there' }
-const heard: { readonly key: unknown; readonly body: unknown }[] = []
+const received: { readonly key: unknown; readonly body: unknown }[] = []
 let answer = 200
 const server = createServer((request, response) => {
   void text(request).then((body) => {
-    heard.push({ key: request.headers['idempotency-key'], body: JSON.parse(body) })
+    received.push({ key: request.headers['idempotency-key'], body: JSON.parse(body) })
     response.writeHead(answer).end()
   })
 })
@@ -25,7 +25,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   vi.unstubAllEnvs()
-  heard.splice(0)
+  received.splice(0)
   await new Promise((resolve) => server.close(resolve))
 })
 
@@ -42,13 +42,13 @@ const context = {
 describe('an announcement', () => {
   it('goes where the environment says, with a key that is the same when it is sent again', async () => {
     expect(await announce(news, context)).toBe('sent')
-    expect(heard).toEqual([{ key: 'w/r/1', body: news }])
+    expect(received).toEqual([{ key: 'w/r/1', body: news }])
   })
 
   it('goes nowhere when nobody wants to hear', async () => {
     vi.stubEnv('APP_ANNOUNCEMENTS_URL', '')
     expect(await announce(news, context)).toBe('not wanted')
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
   it.each([

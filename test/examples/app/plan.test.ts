@@ -1,4 +1,4 @@
-// What an App does, pass by pass. No server: the time is set, and faults are made.
+// Tests the passes over an App. No server: the time is set, and faults are made.
 
 import { again, done } from 'pawl/kit'
 import type { Deployment } from 'pawl/kit/apps/v1'
@@ -32,7 +32,7 @@ beforeEach(() => {
 })
 afterEach(() => vi.useRealTimers())
 
-/** What the platform was told. */
+/** The requests to the platform. */
 const fetched: object[] = []
 const calls = { announce: (news: object) => void fetched.push(news) }
 afterEach(() => fetched.splice(0))
@@ -78,7 +78,7 @@ describe('what an App came to', () => {
     return await runPass(appController, { ...next, state, calls, fails })
   }
 
-  it('is told once, to people and to the platform', async () => {
+  it('is reported once, by an Event and to the platform', async () => {
     const { events, next } = await ready()
     const message = '2 of 2 Pods are as wanted and ready'
     expect(events).toMatchObject([{ type: 'Normal', reason: 'RolledOut', message }])
@@ -87,7 +87,7 @@ describe('what an App came to', () => {
     expect(fetched).toHaveLength(1)
   })
 
-  it('is told again when the platform did not take it', async () => {
+  it('is reported again when the platform refuses the request', async () => {
     const closed = { code: 'NotAnnounced', message: 'the platform answers 503', retryable: true }
     const { outcome, next } = await ready({ call: closed })
     expect(outcome.faults).toEqual([closed])
@@ -144,7 +144,7 @@ describe('settings of an App that change', () => {
   })
 })
 
-describe('an App whose health is asked for', () => {
+describe('an App with a health check', () => {
   const probeOf = (deployment: Deployment | undefined) => deployment?.spec?.template.spec?.containers[0]?.readinessProbe
 
   it('has a probe, until nobody asks for it any more', async () => {

@@ -1,4 +1,4 @@
-// What a CronJob does, pass by pass. No server: the time is set, and a pass is one of pawl/kit/testing (cron-job-pass.ts).
+// Tests the passes over a CronJob. No server: the time is set, and a pass is one of pawl/kit/testing (cron-job-pass.ts).
 
 import { again, fail, setCondition } from 'pawl/kit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'

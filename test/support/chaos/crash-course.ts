@@ -1,7 +1,7 @@
-// What the crash set of Disruptions shares: a reference scenario, how its course is judged, and what strikes it.
+// The reference scenario of the crash tests of Disruptions: its faults, and the comparison with an undisturbed run.
 //
-//   C1. Two undisturbed runs look the same: what differs by nature (names of chaos pods, times) is left out or replaced.
-//   C2. A run has a target and a Disruption of its own, both called as it is, so runs do not see each other.
+//   C1. Two undisturbed runs have equal results. Names of chaos pods and times are left out or replaced.
+//   C2. Each run has its own target and Disruption with the name of the run, so runs do not affect each other.
 
 import { sql } from 'kysely'
 import { expect, vi } from 'vitest'
@@ -43,7 +43,7 @@ export const CLEANUP_WRITES = pointsOf([
   'PATCH disruptions',
 ])
 
-/** What a run came to. */
+/** The result of a run. */
 export interface Course {
   /** The status when everything was injected (C1). */
   readonly injected: unknown
@@ -51,9 +51,9 @@ export interface Course {
   readonly chaosPods: readonly string[]
   /** Creations that the server has carried out. */
   readonly made: readonly string[]
-  /** How many chaos pods the server was asked to delete. */
+  /** The number of DELETE requests for chaos pods. */
   readonly deleted: number
-  /** What was told of the Disruption and of the target. */
+  /** The Events about the Disruption and the target. */
   readonly told: readonly string[]
   /** Chaos pods that are there at the end. */
   readonly left: readonly KubeObject[]
@@ -75,7 +75,7 @@ export function rearm({ chaos, writes }: CrashStage, ...how: Parameters<ApiProxy
   worker.arm(...how)
 }
 
-/** What the worker has written of a Disruption, so far. */
+/** The worker's writes of a Disruption so far. */
 export function writesOf({ chaos, writes }: CrashStage, name: string): readonly RecordedWrite[] {
   return [...writes, ...chaos.tenants.proxies.worker.writes].filter((write) => isWriteOf(name, write))
 }

@@ -1,4 +1,4 @@
-// An agent of Datadog, as far as it is heard: a UDP socket of the test's own, on loopback, that remembers what it was sent.
+// A UDP socket on loopback that records datagrams, in place of a Datadog agent.
 
 import { createSocket, type Socket } from 'node:dgram'
 

@@ -18,7 +18,7 @@ export class PlayedKubelet {
   constructor(kubelet: ChaosKubelet) {
     this.#kubelet = kubelet
     this.#playing = this.#play()
-    // Whoever stops it is told.
+    // `stop` throws the error.
     this.#playing.catch(() => undefined)
   }
 

@@ -24,9 +24,9 @@ export const DATADOG = {
 }
 
 export class PublishedLists {
-  /** How often each path was asked for. */
+  /** The number of requests by path. */
   readonly asked = new Map<string, number>()
-  /** What is answered in place of a list. */
+  /** Answers that replace a list. */
   readonly instead = new Map<string, number | string>()
   readonly #server: Server
 

@@ -1,4 +1,4 @@
-// Somebody who is told: an HTTP server of the test's own, on loopback, that answers as it is told to and remembers what it was sent.
+// An HTTP server on loopback that receives notifications, records them, and answers as the test says.
 
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

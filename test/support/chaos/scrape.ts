@@ -1,4 +1,4 @@
-// What a worker answers Prometheus.
+// Reads the metrics of a worker, like Prometheus.
 
 /** Lines of text, as they were served. */
 export type Scraped = string

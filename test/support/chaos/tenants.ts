@@ -1,4 +1,4 @@
-// A cluster of a test file's own with the wing `chaos` on, and what its tests do there: nodes and pods that run, Disruptions, and what is told of them.
+// A cluster for one test file with the wing `chaos`, and helpers for nodes, running pods, Disruptions and their Events.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -47,9 +47,9 @@ export interface ChaosOptions extends Pick<TenantsOptions, 'proxied' | 'workerFl
 }
 
 /**
- * Sets it up before the tests of the file, and clears everything after them. What is deleted is not held for the sake of metrics.
+ * Sets up the cluster before the tests of the file, and removes it afterwards. Deleted Disruptions do not stay for their metrics.
  *
- * @param controller further fields of that part of the configuration; it is given the folder.
+ * @param controller returns more fields of `controller` in the configuration. Its argument is the folder.
  */
 export function useChaos<const Name extends string>(
   name: string,
@@ -144,7 +144,7 @@ export class ChaosCluster {
     await this.#merge(`/api/v1/namespaces/${this.cluster.namespace}`, { metadata: { annotations } })
   }
 
-  /** One that is ready, and stays so: it tells as often as a kubelet does, else it would be taken for lost. */
+  /** Creates a ready node and renews its status like a kubelet. Otherwise the node controller would mark it as lost. */
   async makeNode(name: string): Promise<void> {
     await this.cluster.kube.request('POST', '/api/v1/nodes', { body: { metadata: { name } } })
     await this.#beat(name)

@@ -12,9 +12,9 @@ import { CHAOS, type ChaosTenants } from './tenants.ts'
 interface Watched {
   /** Whose fields each have to be written by what the tests do. */
   readonly owners: readonly OwnedFields[]
-  /** Who write, too. */
+  /** Further writers. */
   readonly others?: readonly OwnedFields[]
-  /** What tests of other files see written, as `Kind field: controller`. */
+  /** Fields that other test files cover, as `Kind field: controller`. */
   readonly elsewhere?: readonly string[]
 }
 

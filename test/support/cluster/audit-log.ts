@@ -1,4 +1,4 @@
-// What reached the API server, from its audit log: one JSON line per request, written before the answer is sent.
+// Reads the requests to the API server from its audit log. The server writes one JSON line per request before it sends the answer.
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
@@ -54,7 +54,7 @@ export function auditedWrites(path: string, mark: number, namespace: string): Au
     })
 }
 
-/** What workers have asked for since the mark, watches not counted: the verb and the request, as it was sent. */
+/** The reads of workers since the mark, without watches: verb and URI. */
 export function auditedReads(path: string, mark: number): string[] {
   return linesAfter(path, mark)
     .map((line) => JSON.parse(line) as AuditEvent)

@@ -1,4 +1,4 @@
-// What e2e tests do to a cluster: as a user with kubectl would, through the same API.
+// The operations of a kubectl user in one namespace, and the Landscaper objects that tests create.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createKubeClient, type KubeClient, type KubeObject, type ObjectList } from '../../../activities/kube/client.ts'
@@ -12,7 +12,7 @@ export const OPERATION = `${GROUP}/operation`
 
 const MANAGED_BY = `execution.${GROUP}/managed-by`
 const ITEM_NAME = `execution.${GROUP}/name`
-// What takes a second takes many on a machine that others share; below the limit of a test, so that it says what it waited for.
+// Generous, because tests share the machine. Less than the limit of a test, so that the error names the awaited state.
 const WAIT_MS = 90_000
 
 export type Status = Readonly<Record<string, unknown>> & {
@@ -34,7 +34,7 @@ export type LsObject = KubeObject & { readonly spec?: Readonly<Record<string, un
 
 const [FIRST_MS, LONGEST_MS] = [20, 400]
 
-/** Looks that wait for long are made less often: what they cost is taken from what they wait for. */
+/** Polls become less frequent, because each poll takes CPU from the processes under test. */
 function pauses(): () => Promise<void> {
   let ms = FIRST_MS
   return async () => {
@@ -43,7 +43,7 @@ function pauses(): () => Promise<void> {
   }
 }
 
-/** One namespace, and the objects that tests make in it. */
+/** One namespace and its objects. */
 export class Cluster {
   readonly kube: KubeClient
   readonly namespace: string
@@ -88,7 +88,7 @@ export class Cluster {
     await this.kube.request('DELETE', resourcePath({ apiVersion: API, plural }, this.namespace, name))
   }
 
-  /** Deletes an Execution or DeployItem that has no owner and has had a job, and gives it the job ID that its deletion waits for. */
+  /** Deletes an Execution or DeployItem without an owner, and sets the job ID that its deletion waits for. */
   async deleteByHand(plural: string, name: string, jobID = 'delete-by-hand'): Promise<void> {
     await this.delete(plural, name)
     await this.patch(plural, name, { status: { jobID } }, 'status')
@@ -101,42 +101,44 @@ export class Cluster {
     return new Map(own.map((object) => [object.metadata.labels?.[ITEM_NAME] ?? '', object]))
   }
 
-  /** Phases by item; an item that was not triggered has none. */
+  /** Phases by item. An item that has not started has none. */
   async phases(execution: string): Promise<Readonly<Record<string, string | undefined>>> {
     const items = await this.items(execution)
     return Object.fromEntries([...items].map(([name, { status }]) => [name, status?.phase]))
   }
 
-  /** Waits until every one of the items (one that is not there is undefined) is as wanted; returns them. */
+  /** Waits until all items fulfil the condition. A missing item is undefined. */
   async waitUntilItems(
     execution: string,
     names: readonly string[],
-    wanted: (item: LsObject | undefined) => boolean,
+    isExpected: (item: LsObject | undefined) => boolean,
     timeoutMs = WAIT_MS,
   ): Promise<ReadonlyMap<string, LsObject>> {
     const deadline = Date.now() + timeoutMs
     const pause = pauses()
     for (;;) {
       const items = await this.items(execution)
-      if (names.every((name) => wanted(items.get(name)))) return items
+      if (names.every((name) => isExpected(items.get(name)))) return items
       if (Date.now() > deadline)
-        throw new Error(`items ${names.join(', ')} of ${execution} did not get there: ${JSON.stringify([...items])}`)
+        throw new Error(
+          `items ${names.join(', ')} of ${execution} did not reach the expected state: ${JSON.stringify([...items])}`,
+        )
       await pause()
     }
   }
 
-  /** Ends the running job of an item, as its deployer would. */
+  /** Finishes the running job of an item, like its deployer. */
   async finishItem(item: LsObject, phase: 'Succeeded' | 'Failed' | 'DeleteFailed'): Promise<void> {
     const status = { phase, jobIDFinished: item.status?.jobID }
     await this.patch('deployitems', item.metadata.name, { status }, 'status')
   }
 
-  /** The reconcile annotation, as `kubectl annotate --overwrite` sets it. */
+  /** Sets the reconcile annotation. */
   async trigger(name: string): Promise<void> {
     await this.patch('installations', name, { metadata: { annotations: { [OPERATION]: 'reconcile' } } })
   }
 
-  /** Waits until the Installation has finished its newest job, optionally another one than `after`. */
+  /** Waits until the object has finished its newest job. @param after a previous job that does not count. */
   async waitUntilFinished(
     name: string,
     after?: string,
@@ -159,21 +161,21 @@ export class Cluster {
     await this.waitUntil(plural, name, (object) => object === undefined, timeoutMs)
   }
 
-  /** Looks until the object is as wanted. @throws with the object as it was last. */
+  /** Waits until the object fulfils the condition. @throws with the newest state of the object. */
   async waitUntil(
     plural: string,
     name: string,
-    wanted: (object: LsObject | undefined) => boolean,
+    isExpected: (object: LsObject | undefined) => boolean,
     timeoutMs = WAIT_MS,
   ): Promise<LsObject> {
     const deadline = Date.now() + timeoutMs
     const pause = pauses()
     for (;;) {
       const object = await this.get(plural, name)
-      if (wanted(object)) return object as LsObject
+      if (isExpected(object)) return object as LsObject
       if (Date.now() > deadline)
         throw new Error(
-          `${plural}/${name} did not get there in ${timeoutMs} ms: ${JSON.stringify(object, undefined, 1)}`,
+          `${plural}/${name} did not reach the expected state in ${timeoutMs} ms: ${JSON.stringify(object, undefined, 1)}`,
         )
       await pause()
     }
@@ -205,7 +207,7 @@ export function item({ name, type = `${GROUP}/mock`, dependsOn, config, timeout,
   }
 }
 
-/** A root Installation with an inline blueprint of the given items, triggered unless told otherwise. */
+/** A root Installation with an inline blueprint of the items. By default with the reconcile annotation. */
 export function installation(
   name: string,
   items: readonly Item[],
@@ -234,7 +236,7 @@ export function blueprintOf(items: readonly Item[], more: object = {}) {
   }
 }
 
-/** An item that its deployer leaves in Progressing until somebody ends it. */
+/** An item that stays in Progressing until the test finishes it. */
 export function waitingItem(name: string, dependsOn?: readonly string[]): Item {
   return { name, config: { initialPhase: 'Progressing' }, ...(dependsOn !== undefined && { dependsOn }) }
 }

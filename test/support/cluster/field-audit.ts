@@ -1,5 +1,5 @@
-// What stands in a live cluster beside what controllers declare of fields: who holds which field of each version of each object, and what each of
-// Pawl's writes changed, deletions of fields too. Source: seeds/chaos-mesh-controller-rules.txt "One controller per field".
+// Compares the fields that each writer changes in a live cluster with the declarations of controllers: managed fields of each version of each object, and the
+// changes of each write of Pawl, also deletions of fields. Source: seeds/chaos-mesh-controller-rules.txt "One controller per field".
 
 import type { Kysely } from 'kysely'
 
@@ -37,7 +37,7 @@ export class FieldsAudit {
     return this.#told(await this.changes())
   }
 
-  /** What each write changed on what was there. What others changed is not among it. */
+  /** The changes of each write, without changes of other writers. */
   async changes(): Promise<readonly Change[]> {
     const managersOf = await this.#managersOfVersions()
     return this.#objects().flatMap((all) =>

@@ -1,5 +1,5 @@
-// What two tools that know no phases make of an object: the rules of kstatus (sigs.k8s.io/cli-utils, package status) for kinds that it has no rules
-// of its own for, and those of `kubectl wait --for=condition=...`. From their documentation, as an oracle for tests.
+// The generic rules of kstatus (sigs.k8s.io/cli-utils, package status) and of `kubectl wait --for=condition=...`, from their documentation. Tests use them as an
+// oracle.
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 

@@ -1,4 +1,4 @@
-// Users of a cluster beside the admin, by impersonation: to admission they are who they are called.
+// Runs kubectl as another user, by impersonation.
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -8,13 +8,13 @@ import type { TestServers } from '../servers/servers.ts'
 const run = promisify(execFile)
 
 export interface Kubectl {
-  /** @returns what a command has printed. @throws with that when it has failed. */
+  /** @returns the standard output. @throws when the command fails. */
   (...args: readonly string[]): Promise<string>
-  /** The same with what it was told beside, such as warnings. */
+  /** Standard output and standard error, for example with warnings. */
   both(...args: readonly string[]): Promise<{ readonly stdout: string; readonly stderr: string }>
 }
 
-/** Who may do all, under this name, in the namespace; of other groups only what these may. */
+/** kubectl in the namespace as this user. @param groups by default the user may do everything. */
 export function kubectlAs(
   { kubectlPath, kubeconfigPath }: Pick<TestServers, 'kubectlPath' | 'kubeconfigPath'>,
   namespace: string,

@@ -1,4 +1,4 @@
-// The declarations of all controllers, and how fields are compared with them. The exceptions stand in docs/concepts.md, nowhere else.
+// Reads the field declarations of all controllers and compares fields with them. docs/concepts.md is the only place of the exceptions.
 
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -77,7 +77,7 @@ export function leaves(object: object): ReadonlyMap<string, { readonly at: Path;
   return found
 }
 
-/** What the server keeps for itself. */
+/** Fields that the API server writes. */
 const SERVERS_OWN =
   /^metadata\.(?:resourceVersion|generation|managedFields|uid|creationTimestamp|name|namespace|selfLink|deletion\w+)$/
 

@@ -1,5 +1,5 @@
-// Deployments whose pods find no node until the test gives them one: whoever waits for them waits as long as it must. They become ready without an edit
-// of what was sent, which a run that continues elsewhere would put back.
+// Deployments whose pods stay unscheduled until the test binds them to a node. So a test controls how long a job waits for readiness, without an edit of a
+// deployed object, which another run would revert.
 
 import type { ObjectList } from '../../../activities/kube/client.ts'
 import type { Cluster } from './cluster.ts'

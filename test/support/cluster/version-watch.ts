@@ -35,7 +35,7 @@ export class VersionWatch {
     return new VersionWatch(cluster, resources)
   }
 
-  /** Waits until all has been told that has happened until now. */
+  /** Waits for all events until now. */
   async upToDate(): Promise<void> {
     const deadline = Date.now() + WAIT_MS
     while (!(await this.#isUpToDate())) {
@@ -95,7 +95,7 @@ export class VersionWatch {
 
   #take({ type, object }: WatchEvent): void {
     const { uid = '' } = object.metadata
-    // What is told last is the object as it was before its last finalizer was taken off.
+    // The last event has the object before the removal of its last finalizer.
     const version = type === 'DELETED' ? { ...object, metadata: { ...object.metadata, finalizers: [] } } : object
     this.versions.set(uid, [...(this.versions.get(uid) ?? []), version])
     if (type === 'DELETED') {

@@ -1,5 +1,5 @@
-// The workflows of a release whose plans of Installations and Executions have other steps than those of this one: steps more, in front and in between, in
-// most phases that jobs wait in, forwards and in deletion. What the plans bring about is the same.
+// Workflows of another release: the plans of Installations and Executions have additional steps in most phases in which jobs wait, also in deletions. The
+// results of the plans are the same.
 
 import { action, done, sequential, type Step } from '../../../workflows/kit/index.ts'
 import type { ExecutionPass } from '../../../workflows/landscaper/execution/pass.ts'

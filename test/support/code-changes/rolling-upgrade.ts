@@ -61,7 +61,7 @@ export async function edit(cluster: Cluster, name: string): Promise<void> {
 
 const AT_ONCE = 4
 
-/** Creates Installations, each as soon as the one a few before it has ended, until it is told to stop. @returns their names. */
+/** Creates Installations until the signal aborts, with a limited number of running jobs. @returns their names. */
 export function keepCreating(cluster: Cluster, prefix: string): () => Promise<readonly string[]> {
   let isOver = false
   const names: string[] = []
@@ -100,7 +100,7 @@ export function effective(writes: readonly RecordedWrite[]): readonly Write[] {
   })
 }
 
-/** What happened more than once of what may happen once: each with how often. */
+/** Effects that must happen once and happened more often, with their number. */
 export function doubled(keys: readonly string[]): Readonly<Record<string, number>> {
   const counts = new Map<string, number>()
   for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1)

@@ -1,8 +1,8 @@
-// What must not cost much, whatever it is given. CPU of this process counts, and no clock: on a machine that others share that says nothing.
+// Limits the CPU time of a function, for tests of worst-case inputs. CPU time does not depend on other work of the machine.
 
 import { expect } from 'vitest'
 
-/** Does the work and fails when it has cost so much. @param mostMs of CPU; generous: what is meant are minutes. */
+/** Fails when the work takes more CPU. @param mostMs generous, because a regression takes minutes. */
 export function expectCpuBelow<T>(mostMs: number, work: () => T): T {
   const before = process.cpuUsage()
   const result = work()

@@ -1,8 +1,8 @@
-// How free the event loop is while something goes on, in turns and not in time: a busy machine changes little.
+// Counts the turns of the event loop during an operation. The number depends little on other work of the machine.
 
 export interface Turns<T> {
   readonly result: T
-  /** How often the loop came round to something else meanwhile; once in a millisecond is asked for. */
+  /** The number of calls of a timer of 1 ms. */
   readonly turns: number
 }
 

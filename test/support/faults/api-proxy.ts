@@ -7,11 +7,10 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { KubeObject } from '../../../activities/kube/client.ts'
-import { Upstream } from './api-upstream.ts'
 import {
   EXPIRED,
   type CannedAnswer,
@@ -21,6 +20,8 @@ import {
   statusOf,
   watchLines,
 } from './read-faults.ts'
+import { KubeConfig } from '@kubernetes/client-node'
+import { Agent, request } from 'undici'
 
 /** A write that reached the server. */
 export interface RecordedWrite {
@@ -169,8 +170,8 @@ export class ApiProxy {
     }
     this.#watches.add(res)
     for await (const line of watchLines(body)) {
-      for (const told of (await this.reads.lines?.(read, line)) ?? [line])
-        if (!res.writableEnded) res.write(`${told}\n`)
+      for (const sent of (await this.reads.lines?.(read, line)) ?? [line])
+        if (!res.writableEnded) res.write(`${sent}\n`)
     }
     res.end()
   }
@@ -250,4 +251,45 @@ function answer(res: ServerResponse, { status, retryAfterSeconds, body }: Canned
 
 function parse(text: string): Readonly<Record<string, unknown>> {
   return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
+}
+
+/** The API server behind a proxy, with its credentials; a request that comes with a token, as one for a Target does, keeps that. */
+export class Upstream {
+  readonly #url: string
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #agent: Agent
+
+  private constructor(url: string, headers: Readonly<Record<string, string>>, agent: Agent) {
+    this.#url = url
+    this.#headers = headers
+    this.#agent = agent
+  }
+
+  static async of(kubeconfigPath: string): Promise<Upstream> {
+    const config = new KubeConfig()
+    config.loadFromString(readFileSync(kubeconfigPath, 'utf8'))
+    const options: { ca?: Buffer | string; headers?: Record<string, string> } = {}
+    await config.applyToHTTPSOptions(options)
+    const agent = new Agent({ connect: options.ca === undefined ? {} : { ca: options.ca }, bodyTimeout: 0 })
+    return new Upstream(config.getCurrentCluster()?.server ?? '', options.headers ?? {}, agent)
+  }
+
+  async send(req: IncomingMessage, body: Buffer | undefined) {
+    const { authorization, 'content-type': contentType } = req.headers
+    return await request(`${this.#url}${req.url ?? ''}`, {
+      method: (req.method ?? 'GET') as 'GET',
+      headers: {
+        ...(authorization === undefined ? this.#headers : { authorization }),
+        accept: 'application/json',
+        'user-agent': req.headers['user-agent'] ?? '',
+        ...(contentType !== undefined && { 'content-type': contentType }),
+      },
+      ...(body !== undefined && body.length > 0 && { body }),
+      dispatcher: this.#agent,
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy()
+  }
 }

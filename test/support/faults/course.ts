@@ -16,7 +16,7 @@ const ITEMS: readonly Item[] = [
   { name: 'b', dependsOn: ['a'] },
 ]
 
-/** What a half of the scenario came to. */
+/** The result of the installation or of the deletion. */
 export interface Course {
   /** The objects that are there afterwards, see `stateOf`. */
   readonly state: readonly unknown[]
@@ -50,7 +50,7 @@ export async function runBoth(on: Lane, name: string, disturb?: OnWrite): Promis
   return [installed, await uninstall(on, name)]
 }
 
-/** What has come of the scenario so far, when nothing more is to come. */
+/** The result so far, when the journal is idle. */
 export async function courseOf(lane: Lane, name: string): Promise<Course> {
   await waitUntilJournalIdle(lane)
   return {

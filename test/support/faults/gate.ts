@@ -1,4 +1,4 @@
-// Something that others wait for until a test opens it.
+// A promise that a test resolves.
 
 export class Gate {
   readonly opened: Promise<void>

@@ -69,7 +69,7 @@ export class KeyedProxy {
     onward.on('error', () => stream.close(constants.NGHTTP2_CANCEL))
     stream.on('close', () => onward.close(constants.NGHTTP2_CANCEL))
     let trailers: IncomingHttpHeaders = {}
-    onward.on('trailers', (told: IncomingHttpHeaders) => (trailers = told))
+    onward.on('trailers', (received: IncomingHttpHeaders) => (trailers = received))
     onward.on('response', (answer, flags) => {
       // The client may have gone.
       if (stream.destroyed) return

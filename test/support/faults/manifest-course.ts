@@ -1,7 +1,7 @@
-// A reference Execution of manifest items for crash tests: its job, a job on an edited spec and its deletion, each judged by what is on the
-// target, what the items remember of it, and which writes had an effect. The target is the cluster itself, through the worker's proxy.
+// A reference Execution of manifest items for crash tests: its job, a job on an edited spec and its deletion, each with the objects on the
+// target, the deployed objects in the status of items, and the effective writes. The target is the cluster itself, through the worker's proxy.
 //
-//   M1. What differs by nature between two runs (name, uids) is replaced or compared on the spot, so that courses can be compared as they are.
+//   M1. Names and uids, which differ between two runs, are replaced or compared at once, so that results can be compared with toEqual.
 
 import type { RecordedWrite } from './api-proxy.ts'
 import { API, type Cluster, type LsObject } from '../cluster/cluster.ts'
@@ -14,7 +14,7 @@ const KINDS = [
   ['deployments', 'apps/v1'],
 ] as const
 
-/** What a half of the scenario came to. */
+/** The result of a job. */
 export interface ManifestCourse {
   readonly execution: { readonly phase: string | undefined; readonly exports: unknown } | undefined
   /** Objects of the run on the target: kind, name, content. */

@@ -1,18 +1,17 @@
-// Which writes of a run the journal lacks: every version that the API server has given out is an event, and every one of them is told of the run
-// that wrote it.
+// Finds writes of a run that the journal lacks. Each version of an object must be an event in the journal, with the run that wrote it.
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import type { RecordedWrite } from './api-proxy.ts'
 import type { Pawl } from '../pawl/pawl.ts'
 
-// Written, and not followed: nobody sees them change but who writes them.
+// The bridge does not watch these kinds.
 const UNFOLLOWED = new Set(['secrets', 'events'])
 
 export function isUnwatched({ label }: Pick<RecordedWrite, 'label'>): boolean {
   return UNFOLLOWED.has(label.split(' ')[1] ?? '')
 }
 
-/** The writes of an Installation's last run that changed something and that no event tells of, or one that names nobody, as `label name: what is wrong`. */
+/** The effective writes of an Installation's last run without an event, or with an event of another writer, as `label name: problem`. */
 export async function findUnjournaledWrites(
   { db }: Pawl,
   name: string,
@@ -28,17 +27,17 @@ export async function findUnjournaledWrites(
   const done = writes.filter((write) => write.status < 300 && !isUnwatched(write))
   return done.flatMap(({ label, answer }) => {
     const { uid, resourceVersion } = answer.metadata
-    // The end of the last finalizer has no version of its own.
-    const told = events.filter((event) =>
-      isGone(answer) ? event.type === 'DELETED' : event.resource_version === Number(resourceVersion),
+    // The removal of the last finalizer has no version.
+    const sameVersion = events.filter((event) =>
+      isDeleted(answer) ? event.type === 'DELETED' : event.resource_version === Number(resourceVersion),
     )
-    const own = told.filter((event) => event.uid === uid)
+    const own = sameVersion.filter((event) => event.uid === uid)
     if (own.length === 0) return [`${label} ${answer.metadata.name}: no event of version ${resourceVersion ?? '?'}`]
     const writers = own.map(({ writer }) => writer)
     return writers.includes(workflow_id) ? [] : [`${label} ${answer.metadata.name}: by ${writers.join(', ')}`]
   })
 }
 
-function isGone({ metadata }: KubeObject): boolean {
+function isDeleted({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0
 }

@@ -18,7 +18,7 @@ import type { JsonObject } from './schema-fields.ts'
 export const PLANTED = 'planted-6c1fe02b77'
 const TARGET_TYPE = 'example.org/cluster'
 
-/** What the bases import. */
+/** Creates the objects that the bases import. */
 export async function plant(cluster: Cluster): Promise<void> {
   await cluster.create(secret('given', { password: PLANTED }), 'secrets')
   await cluster.create(configMap('given', { password: PLANTED }), 'configmaps')

@@ -14,7 +14,7 @@ const VALUES_SEED = isLong ? SEED : 20_261_123
 
 /** As kept: a failure that was mended, shrunk. */
 export interface Kept<Value> {
-  /** What it showed. */
+  /** The bug that the value showed. */
   readonly comment: string
   /** Which property it broke: the name that `holds` has. */
   readonly of: string
@@ -52,8 +52,8 @@ export async function holds<Value>(
   { name, values, runs, lane = 0, limitMs = 60_000, isFirst = true }: Tried<Value>,
   check: (value: Value) => Promise<void>,
 ): Promise<void> {
-  const kept = isFirst ? keptOf<Value>(name) : []
-  for (const { comment, value } of kept) {
+  const stored = isFirst ? keptOf<Value>(name) : []
+  for (const { comment, value } of stored) {
     await check(value).catch((error: unknown) => {
       throw new Error(`again: ${comment}: ${String(error)}`, { cause: error })
     })
@@ -61,7 +61,7 @@ export async function holds<Value>(
   const deadline = Date.now() + limitMs
   let hasFailed = false
   const inTime = async (value: Value) => {
-    // What is not tried any more counts as no smaller failure.
+    // An untried value does not count as a smaller failure.
     if (hasFailed && Date.now() > deadline) return
     await check(value).catch((error: unknown) => {
       hasFailed = true
@@ -92,9 +92,9 @@ export async function forEach<Item>(
   if (errors.length > 0) throw new Error(errors.map(String).join('\n\n'))
 }
 
-function write(kept: Kept<unknown>, seed: number): string {
-  const file = join(tmpdir(), `${kept.of}-${seed}.json`)
-  const text = `${JSON.stringify(kept, undefined, 2)}\n`
+function write(stored: Kept<unknown>, seed: number): string {
+  const file = join(tmpdir(), `${stored.of}-${seed}.json`)
+  const text = `${JSON.stringify(stored, undefined, 2)}\n`
   writeFileSync(file, text)
   const said = `shrunk to ${file}; once it is mended it belongs into test/support/fuzz/kept/, as ${basename(file)}`
   return `${said}:\n${text.slice(0, 20_000)}`

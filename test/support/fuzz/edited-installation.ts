@@ -15,7 +15,7 @@ const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
 const JOB_MS = 90_000
 const WAIT_MS = 5_000
 
-/** What all installations of the test import. */
+/** Creates the objects that all installations of the test import. */
 export async function plant(cluster: Cluster): Promise<void> {
   await createTarget(cluster)
   await cluster.create(secret('given', { password: PLANTED }), 'secrets')
@@ -237,7 +237,7 @@ async function removeDeployed(cluster: Cluster, name: string): Promise<void> {
   for (const one of left) await cluster.kube.request('DELETE', `${path}/${one.metadata.name}`)
 }
 
-/** Interrupts until no job runs and none is asked for. @returns the Installation, if it is there. */
+/** Interrupts until no job runs and no reconcile annotation exists. @returns the Installation, if it exists. */
 async function jobsEnded(cluster: Cluster, name: string): Promise<LsObject | undefined> {
   const interrupted = new Set<string>()
   const isOver = (object?: LsObject) => {

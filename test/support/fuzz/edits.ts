@@ -14,7 +14,7 @@ export interface EditedItem {
   readonly way: 'well' | 'failing' | 'held'
 }
 
-/** What a history has made of the blueprint and its imports. */
+/** The blueprint and its imports after a history. */
 export interface EditedSpec {
   readonly items: Readonly<Record<string, EditedItem>>
   /** The item of a sub-installation; absent: there is none. */
@@ -22,7 +22,7 @@ export interface EditedSpec {
   /** Jobs start by themselves, every second. */
   readonly isAutomatic?: boolean
   readonly imported: number
-  /** What makes that nothing can be rendered, or taken. */
+  /** The error that prevents rendering, or that the API server refuses. */
   readonly spoiled: 'template' | 'import' | 'twin' | undefined
 }
 
@@ -58,7 +58,7 @@ export const FIRST: EditedSpec = {
   spoiled: undefined,
 }
 
-/** What the edit makes of the specification; nothing when it is about something else. */
+/** The specification after the edit. An edit of another object does not change it. */
 export function edited(spec: EditedSpec, edit: Edit): EditedSpec {
   if (edit.do === 'import') return { ...spec, imported: edit.value }
   if (edit.do === 'spoil') return { ...spec, spoiled: spec.spoiled === edit.how ? undefined : edit.how }

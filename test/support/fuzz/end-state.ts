@@ -1,5 +1,5 @@
-// What a run of jobs has come to, comparable with what another one came to: specifications, how the last jobs ended, exports, and what is deployed.
-// Left out is what tells of the way there: generations, times, conditions, job IDs, errors of former jobs. Source: spec/engine.md 4.3, A4.
+// The end state of a history, which is comparable with that of another history: specifications, ends of the last jobs, exports and deployed objects, without
+// generations, times, conditions, job IDs and errors of previous jobs. Source: spec/engine.md 4.3, A4.
 
 import { gunzipSync } from 'node:zlib'
 
@@ -62,7 +62,7 @@ function roleOf(plural: string, { metadata }: LsObject): string {
   return known === undefined ? plural : `${plural} ${known}`
 }
 
-/** One that has no items any more stays, since it has taken them away; where there never were any, none is made. */
+/** An Execution stays when its last item is removed. Without items from the start, no Execution exists. */
 function isEmpty({ spec, status }: LsObject): boolean {
   const items = (unpacked(spec) as { readonly deployItemsCompressed?: unknown } | undefined)?.deployItemsCompressed
   return Array.isArray(items) && items.length === 0 && status?.phase === 'Succeeded'

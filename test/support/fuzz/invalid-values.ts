@@ -12,7 +12,7 @@ export interface Invalid {
   readonly why: string
 }
 
-/** What the API server prunes unless it is told to be strict. */
+/** The API server prunes unknown fields without strict validation. */
 export const UNKNOWN_FIELD = 'has a field that is unknown'
 
 const SAMPLES: Readonly<Record<NonNullable<JsonSchema['type']>, readonly JsonValue[]>> = {
@@ -77,7 +77,7 @@ function wrongNumbers({ minimum, maximum }: JsonSchema): Wrong {
   ]
 }
 
-/** What is wrong one level below: the levels below that have fields of their own. */
+/** Invalid values one level below. Deeper levels have their own fields. */
 function wrongMembers(schema: JsonSchema): readonly Invalid[] {
   if (schema['x-kubernetes-embedded-resource'] === true) return wrongIdentities
   if (schema.type === 'array') {

@@ -27,7 +27,7 @@ function isLedTo(message: string, at: FieldPath, value: JsonValue): boolean {
   )
 }
 
-/** What of a value a message may name, as it is or as JSON. */
+/** The texts by which a message may name a value: unchanged or as JSON. */
 function textsOf(value: JsonValue): readonly string[] {
   if (typeof value === 'string') return spellingsOf(value)
   if (typeof value !== 'object' || value === null) return []
@@ -38,9 +38,9 @@ function spellingsOf(text: string): readonly string[] {
   // Blanks are in every message.
   if (/^ *$/.test(text)) return []
   const beginning = (text.trim() === '' ? text : text.trim()).slice(0, 40)
-  // What is no text in UTF-8 has become one on its way.
-  const kept = beginning.replace(/\p{Surrogate}/gu, '\ufffd')
-  return [kept, JSON.stringify(kept).slice(1, -1)]
+  // UTF-8 replaces lone surrogates.
+  const encoded = beginning.replace(/\p{Surrogate}/gu, '\ufffd')
+  return [encoded, JSON.stringify(encoded).slice(1, -1)]
 }
 
 /** About as deep as what templates may render. */

@@ -98,7 +98,7 @@ export function withValue(schema: JsonSchema, base: JsonValue | undefined, at: F
   ])
 }
 
-/** What may stand beside a field. Where that is null itself, another one of fields of which there has to be one has a value. */
+/** Values of other fields that the field needs. When the field is null, another required alternative has a value. */
 function beside(
   schema: JsonSchema,
   known: JsonObject,

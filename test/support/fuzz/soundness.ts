@@ -1,8 +1,8 @@
-// What holds of a Pawl after anything that users did. Source: Acto's oracles "no crash" and "explicit error".
+// Checks that hold after any input of users. Source: Acto's oracles "no crash" and "explicit error".
 //
-//   S1. Bridge and worker are the processes that they were, ready, and their logs tell of no trouble but users' mistakes.
-//   S2. The journal is at rest: it knows every object that has jobs as it is, no wake is left and no run is open.
-//   S3. No workflow task has failed: what a run meets is no bug.
+//   S1. Bridge and worker have not restarted, are ready, and log only user errors.
+//   S2. The journal knows the newest version of each object with jobs. There is no wake and no open run.
+//   S3. No workflow task has failed.
 //   S4. A planted secret is in no row, history, log, status or Event.
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,7 +13,7 @@ import { loggedProblems } from '../landscaper/bad-input.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { Pawl } from '../pawl/pawl.ts'
 import { eventsOf, historiesOf, journalOf, findLeaks } from '../tenants/planted-secret.ts'
-import { readiness } from '../pawl/readiness.ts'
+import { readiness } from '../pawl/pawl.ts'
 
 const PARTS = ['bridge', 'worker'] as const
 const SUBJECTS = { Installation: 'installations', Execution: 'executions', DeployItem: 'deployitems' } as const
@@ -81,7 +81,7 @@ async function soundness(pawl: Pawl, cluster: Cluster, secret: string): Promise<
   }
 }
 
-/** Those that say that something is still to be done. A job that starts by itself later is due, and nothing else. */
+/** Rows of pending work. A scheduled later job is allowed. */
 async function wakesOf(db: Pawl['db']): Promise<readonly { readonly uid: string }[]> {
   const { rows } = await sql<{ uid: string }>`
     select w.* from wake w
@@ -92,13 +92,13 @@ async function wakesOf(db: Pawl['db']): Promise<readonly { readonly uid: string 
   return rows
 }
 
-/** What the journal was told of objects that it takes for living, for whoever must explain it. @param left `name version` */
+/** The journal's events of objects that it considers alive, to explain a failure. @param left `name version` */
 async function storiesOf(db: Pawl['db'], left: readonly string[]): Promise<readonly unknown[]> {
   const names = left.map((one) => one.split(' ')[0] ?? '')
   return [...left, ...(await toldOf(db, names))]
 }
 
-/** What there was of objects of these names, the newest first. */
+/** Events of objects with these names, the newest first. */
 async function toldOf(db: Pawl['db'], names: readonly string[]): Promise<readonly unknown[]> {
   if (names.length === 0) return []
   const some = names.slice(0, 5)

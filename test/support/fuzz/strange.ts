@@ -1,12 +1,12 @@
-// What texts, names and JSON may be that nobody thought of: look-alikes of other types and languages, names that objects have by themselves,
-// letters that are cut, hidden or turned round, much of everything.
+// Unusual texts, names and JSON: text that looks like another type or language, names of prototype properties, lone surrogates, invisible or reversed letters,
+// and large values.
 
 import fc from 'fast-check'
 
 import type { JsonValue } from '../../../workflows/kit/index.ts'
 import { ANY_UNIT } from './any-unit.ts'
 
-/** What every object of JavaScript has already. */
+/** Property names of Object.prototype. */
 export const PROTOTYPE_NAMES = [
   '__proto__',
   'constructor',

@@ -11,7 +11,7 @@ export interface Reader {
   readonly isServer: boolean
 }
 
-/** What a user may have meant, and anything else that the schema does not forbid. */
+/** Any value that the schema allows. */
 export function validValue(schema: JsonSchema, reader: Reader = { isServer: false }): fc.Arbitrary<JsonValue> {
   if (schema['x-kubernetes-embedded-resource'] === true) return embedded
   if (schema['x-kubernetes-int-or-string'] === true) return fc.oneof(integerOf(schema), textOf(schema))

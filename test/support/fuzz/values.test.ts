@@ -12,7 +12,7 @@ import { invalidValue, UNKNOWN_FIELD } from './invalid-values.ts'
 import { type FieldPath, fieldsOf, leanValue, pathText, withValue } from './schema-fields.ts'
 import { validValue } from './valid-values.ts'
 
-// What our kinds do not say and the builder of kinds can.
+// Features of the schema builder that Pawl's kinds do not use.
 const BOUNDED: JsonSchema = {
   type: 'object',
   required: ['mode', 'width'],
@@ -66,7 +66,8 @@ function mistakes(validate: ValidateFunction, value: JsonValue): readonly string
   return (validate.errors ?? []).map(({ instancePath, params }) => {
     const { missingProperty, additionalProperty } = params as Record<string, string | undefined>
     const names = [...instancePath.split('/').slice(1), missingProperty ?? additionalProperty]
-    const text = names.map((name) => (name === undefined ? '' : /^\d+$/.test(name) ? `[${name}]` : `.${name}`)).join('')
+    const textOf = (name: string) => (/^\d+$/.test(name) ? `[${name}]` : `.${name}`)
+    const text = names.map((name) => (name === undefined ? '' : textOf(name))).join('')
     return text.replace(/^\./, '')
   })
 }
@@ -105,7 +106,7 @@ describe.each(schemas)('values for %s', (_, schema) => {
 })
 
 describe('a value that has fields which are unknown', () => {
-  it('is told apart, because the API server only prunes them where it is not strict', () => {
+  it('is marked, because the API server without strict validation only prunes unknown fields', () => {
     const found = fc.sample(invalidValue(BOUNDED) ?? fc.constant(undefined), { numRuns: 200, seed: 1 })
     expect(new Set(found.map((one) => one?.why === UNKNOWN_FIELD))).toEqual(new Set([true, false]))
   })

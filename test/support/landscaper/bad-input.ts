@@ -98,12 +98,12 @@ export class Neighbour {
   }
 }
 
-// What the SDK says of every activity that fails, and users' mistakes are failures of activities; and what parts of a test say at their start.
+// The SDK logs each failed activity, also for user errors. Processes log warnings at their start.
 const OF_USERS = /^Activity (failed|cancelled)|^no content key/
-// What a server that stood still for some seconds is told by: all of it is tried again, or is told by a status as well.
+// Logs after a server has not answered for some seconds. Pawl retries, or writes a status.
 const OF_SERVERS =
   /^event could not be written|^journal (refused a batch|cannot be read)|^wake cannot be dispatched|^watch was interrupted|^could not (follow the kind|list what is due)|^connection for notifications|^no connection for notifications|^sweep failed|^run cannot be looked up/
-/** What the SDK's core says of a pass that waits for an endless template, and of one that lost its task on a busy machine: it is done again. */
+/** Logs of the SDK's core when a pass waits for an endless template or loses its task on a busy machine. Temporal retries the task. */
 const SLOW_TASK = /TMPRL1104|WARN.*temporalio_sdk_core|Trying to send a new WFT for a run which already has one/
 const WARNING_LEVEL = 40
 

@@ -1,4 +1,4 @@
-// What tests of imports make: objects to import, and Installations whose items show what they got.
+// Objects for tests of imports: importable objects, and Installations whose items contain the imported values.
 
 import { API, type Cluster, installation, item } from '../cluster/cluster.ts'
 
@@ -47,7 +47,7 @@ export function importingInstallation(
   })
 }
 
-/** What an item of an Execution shows: the export in its configuration. */
+/** The imported values in the configuration of an item. */
 export async function renderedConfig(cluster: Cluster, execution: string, name: string): Promise<unknown> {
   const config = (await cluster.items(execution)).get(name)?.spec?.['config'] as { export?: unknown } | undefined
   return config?.export

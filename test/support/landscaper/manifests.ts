@@ -1,4 +1,4 @@
-// What tests of the manifest deployer deploy, and the Target that they deploy to: the test's own cluster, by a ServiceAccount.
+// Manifest items for tests, and a Target that leads to the test's cluster with a ServiceAccount.
 
 import { API, type Cluster } from '../cluster/cluster.ts'
 

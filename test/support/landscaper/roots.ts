@@ -1,4 +1,4 @@
-// What tests of the order among roots make: Installations that hand data and Targets to each other.
+// Root Installations that export data and Targets to each other, for tests of their order.
 
 import { exportingData } from './sub-installations.ts'
 import { type Item, installation } from '../cluster/cluster.ts'

@@ -1,4 +1,4 @@
-// What tests of sub-installations make: blueprints that list others, and the objects that come of them.
+// Blueprints with sub-installations, and the objects that Pawl creates from them.
 
 import { vi } from 'vitest'
 import { type Cluster, installation, item, type Item, type LsObject } from '../cluster/cluster.ts'

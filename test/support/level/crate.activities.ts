@@ -1,4 +1,4 @@
-// What crates ask of the world: a program of the test, which answers when it likes.
+// The activity of crates: a request to a program of the test.
 
 export async function call({ url }: { readonly url: string }): Promise<string> {
   const answer = await fetch(url)

@@ -1,8 +1,8 @@
-// What errands ask of a program, which takes its time; for tests on real servers.
+// The activity of errands: a slow program, for tests on real servers.
 
 import type { ActivityContext } from 'pawl/kit'
 
-/** Says by which process it is asked, in which try, and what the try before it has said. `isDeaf`: it does not stop when nobody waits any more. */
+/** Reports the process, the attempt and the heartbeat details of the previous attempt. `isDeaf`: it ignores cancellation. */
 export async function run(
   { url, isDeaf }: { readonly url: string; readonly isDeaf: boolean },
   context: ActivityContext,

@@ -1,4 +1,4 @@
-// What parcels ask of the world beside Kubernetes: here of a hash.
+// The activity of parcels: a hash, which the workflow sandbox lacks.
 
 import { createHash } from 'node:crypto'
 

@@ -122,7 +122,7 @@ const applyBox = action<Pass>('applyBox', async ({ target, act, status, save }) 
 
 const keepNote = action<Pass>('keepNote', async ({ target, act, status }) => {
   const { name } = target.metadata
-  // What `save` has written is there.
+  // `save` has written the object.
   status.saved = target.status?.text ?? null
   await act.apply<ConfigMap>(map(`${name}-note`, { text: target.spec.text }), { owner: 'none' })
   await act.create<ConfigMap>(map(`${name}-once`, { text: target.spec.text }))

@@ -110,7 +110,7 @@ const countRounds = action<Pass>('countRounds', ({ target, status }) => {
   return again(200)
 })
 
-/** What is beside Kubernetes. */
+/** The activities. */
 const prices = activitiesOf(() => import('./widget.activities.ts'), {
   fetchPrice: { timeoutMs: 5000, attempts: 2, retryMs: 50 },
   waitForPrice: { timeoutMs: 60_000, heartbeatMs: 1000 },

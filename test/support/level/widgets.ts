@@ -34,7 +34,7 @@ export function uidOf({ metadata }: KubeObject): string {
   return metadata.uid ?? ''
 }
 
-/** What is done in the namespace of a stage. */
+/** Helpers for widgets in the namespace of a stage. */
 export function widgetsOf(stage: Stage) {
   function pathOf({ apiVersion, plural }: Resource, name?: string): string {
     return resourcePath({ apiVersion, plural }, stage.cluster.namespace, name)
@@ -91,7 +91,7 @@ export function widgetsOf(stage: Stage) {
         const current = await look()
         const { known, wakes, runs } = await journaled(current)
         const open = runs.filter(({ outcome }) => outcome === null)
-        // What a run wrote that ended between these looks is not in the journal yet, and wakes the other controller.
+        // A run may end between two polls. Its writes are then not in the journal yet, and wake the other controller.
         expect((await look()).metadata.resourceVersion).toBe(current.metadata.resourceVersion)
         expect({ known, wakes, open, runs: runs.length }).toEqual({ known: true, wakes: [], open: [], runs: 2 })
         return runs.map(({ controller, outcome }) => `${controller} ${outcome ?? 'open'}`)
@@ -100,7 +100,7 @@ export function widgetsOf(stage: Stage) {
     )
   }
 
-  /** What the journal holds of an object, in one statement: between two, a wake becomes a run. */
+  /** The rows of an object. One statement reads them, because between two a wake may become a run. */
   async function journaled(object: KubeObject): Promise<Journaled> {
     const uid = uidOf(object)
     const version = Number(object.metadata.resourceVersion)

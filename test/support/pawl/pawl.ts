@@ -1,5 +1,5 @@
-// One Pawl of a test's own: a database, a task queue, a namespace, a bridge and a worker as real processes on the shared servers.
-// Several live side by side on one API server, because each follows only its own namespace.
+// A Pawl for one test file: a database, a task queue, a namespace, and bridge and worker as real processes on the shared servers. Several run at the same time,
+// because each watches only its namespace.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,24 +21,24 @@ import type { TestServers } from '../servers/servers.ts'
 export interface PawlOptions {
   readonly name: string
   readonly servers: TestServers
-  /** The namespace that this Pawl follows; undefined: all, which needs a cluster of its own (tenants.ts). */
+  /** The watched namespace. Undefined: all, which needs a separate cluster (tenants.ts). */
   readonly namespace: string | undefined
-  /** Default: accounts with the rights of what is run, and no other. */
+  /** Default: accounts with the shipped or generated roles. */
   readonly accounts?: Accounts
-  /** Kubeconfig for the worker alone, e.g. one that leads through a proxy. */
+  /** The worker's kubeconfig, for example through a proxy. */
   readonly workerKubeconfig?: string
   readonly bridgeKubeconfig?: string
   readonly workerFlags?: readonly string[]
   readonly bridgeFlags?: readonly string[]
-  /** A module of controllers in level mode; the worker then bundles the workflows itself. */
+  /** A module of controllers in level mode. The worker then bundles the workflows. */
   readonly controllers?: string
-  /** The folder of an installed package, whose processes are run; default the checkout's. */
+  /** The folder of an installed package. Default: the checkout. */
   readonly installed?: string
-  /** By how much the clock of a process is off, in milliseconds, by its name. */
+  /** The clock offset of a process in milliseconds, by its name. */
   readonly clocksMs?: Readonly<Record<string, number>>
-  /** Variables of a process, by its name. */
+  /** Environment variables of a process, by its name. */
   readonly environments?: Readonly<Record<string, Readonly<Record<string, string>>>>
-  /** Another checkout, whose processes are run; its worker bundles its own workflows. */
+  /** Another checkout. Its worker bundles its workflows. */
   readonly checkout?: string | undefined
 }
 
@@ -54,24 +54,24 @@ const FAST = [
   '1000',
 ]
 
-/** In which what is awaited of the journal comes. */
-const REST_MS = 90_000
+/** The limit for states of the journal. */
+const JOURNAL_WAIT_MS = 90_000
 
-// A start takes two seconds; on two cores that five test files share it took more than thirty.
+// A start takes 2 s, and more than 30 s on a busy machine.
 const START_LIMIT_MS = 90_000
 
-// Half of a start is reading the sources; what a process has compiled is there for the next one.
+// Node's compile cache, which the processes share, halves the start time.
 const COMPILE_CACHE = join(tmpdir(), 'pawl-test-compile-cache')
 
-// Of controllers that a test brings along a worker makes a bundle, which is most of its start.
+// The bundles of tests' own controllers, which take most of the start time.
 const BUNDLE_CACHE = join(tmpdir(), 'pawl-test-bundle-cache')
 
 const SHIFTED_CLOCK = new URL('shifted-clock.js', import.meta.url).href
 
-/** The name of the test's own connections to the journal, which tells them from those of the processes. */
+/** The application name of the test's connections to the journal. */
 export const TEST_APPLICATION = 'pawl-test'
 
-/** The servers of the tests are on this machine, where Targets may lead only if that is said. */
+/** Targets may lead to loopback only with --target-allow. */
 export const LISTED_TARGETS = '127.0.0.1'
 
 let count = 0
@@ -98,7 +98,7 @@ export class Pawl {
     this.client = new Client({ connection })
   }
 
-  /** Makes the database and starts bridge and worker; returns when both are ready. */
+  /** Creates the database, starts bridge and worker, and waits until both are ready. */
   static async start(options: PawlOptions): Promise<Pawl> {
     const database = `pawl_${options.name.replaceAll('-', '_')}_${process.pid}_${++count}`
     const admin = new pg.Client({ connectionString: options.servers.databaseUrl })
@@ -122,7 +122,7 @@ export class Pawl {
     return this.#options
   }
 
-  /** What is started from now on is of this checkout; undefined: of the present one. The content key stays: jobs that are open have hashes by it. */
+  /** Later starts use this checkout. Undefined: the present one. The content key stays, because open jobs have hashes with it. */
   useCheckout(checkout: string | undefined): void {
     this.#isKeyed = this.#levelFlags().length > 0
     this.#options = { ...this.#options, checkout }
@@ -137,8 +137,8 @@ export class Pawl {
   }
 
   /**
-   * @param kubeconfig leads elsewhere than that of the first worker.
-   * @param own flags of this worker alone.
+   * @param kubeconfig default: that of the first worker.
+   * @param own additional flags of this worker.
    */
   async startWorker(
     name = 'worker',
@@ -163,7 +163,7 @@ export class Pawl {
     ])
   }
 
-  /** A former release lacks flags of the present one; the page of each has all of its own. */
+  /** Whether the checkout's docs/operating.md has the flag. An older release may lack it. */
   #knows(flag: string): boolean {
     const page = join(this.options.checkout ?? '', 'docs/operating.md')
     return this.options.checkout === undefined || !existsSync(page) || readFileSync(page, 'utf8').includes(flag)
@@ -176,7 +176,7 @@ export class Pawl {
     return ['--controllers', controllers, ...key]
   }
 
-  /** The process of a part, to be stopped or killed by its pid. */
+  /** The process with this name. */
   child(name: string): ChildProcess {
     const child = this.#children.get(name)
     if (child === undefined) throw new Error(`${name} was not started`)
@@ -191,7 +191,7 @@ export class Pawl {
     await exited
   }
 
-  /** Waits until the journal knows this version of the object, and no wake and no open run is left of its name: its tree is at rest. */
+  /** Waits until the journal has this version of the object, and no wake and no open run with its name. */
   async waitUntilSettled({ metadata: { uid = '', name, resourceVersion = '0' } }: KubeObject): Promise<void> {
     await this.#until(sql`select
       exists (select from object where uid = ${uid} and (resource_version >= ${Number(resourceVersion)} or deleted))
@@ -199,20 +199,20 @@ export class Pawl {
       and not exists (select from job where name = ${name} and outcome is null) as ok`)
   }
 
-  /** Waits until the journal has routed this version of the object. */
+  /** Waits until the journal has this version of the object. */
   async waitUntilJournaled({ metadata: { uid = '', resourceVersion = '0' } }: KubeObject): Promise<void> {
     await this.#until(
       sql`select exists (select from object where uid = ${uid} and resource_version >= ${Number(resourceVersion)}) as ok`,
     )
   }
 
-  /** Waits until whoever works on the object has nothing to look at of this version: it may have an open run that waits. */
+  /** Waits until the journal has this version and no due wake of the object. A run may be open. */
   async waitUntilIdle({ metadata: { uid = '', name, resourceVersion = '0' } }: KubeObject): Promise<void> {
     await this.waitUntilJournaled({ metadata: { uid, name, resourceVersion } })
     await this.#until(sql`select not exists (select from wake where name = ${name} and due <= now()) as ok`)
   }
 
-  /** Waits until the open run that hosts a deploy item has looked at this version of it, and has nothing more to look at before some later time. */
+  /** Waits until the run that hosts a deploy item has made a pass after this version, and has no due wake. */
   async waitForHostPass({ metadata }: KubeObject): Promise<void> {
     const execution = metadata.ownerReferences?.[0]?.uid ?? ''
     await this.waitUntilJournaled({ metadata })
@@ -222,7 +222,7 @@ export class Pawl {
       and exists (select from job where uid in ${hosts} and last_pass_at > (${event} limit 1)) as ok`)
   }
 
-  /** The runs of an object's jobs, oldest first, once its tree is at rest. One that only puts the finalizer on is none. */
+  /** The jobs of an object, oldest first, after waitUntilSettled. The run that adds the finalizer is not a job. */
   async jobs(object: KubeObject): Promise<{ jobID: string; cause: string; outcome: string | null }[]> {
     await this.waitUntilSettled(object)
     return await this.db
@@ -234,7 +234,7 @@ export class Pawl {
       .execute()
   }
 
-  /** The runs that the object's job had, sorted: controller, what its queue is called beside the name that all share, and how it ended. */
+  /** The runs of the object's newest job, sorted: controller, suffix of its task queue, outcome. */
   async runsOf(object: KubeObject & { readonly status?: { readonly jobID?: string } }): Promise<string[]> {
     const jobs = await this.db
       .selectFrom('job')
@@ -248,7 +248,7 @@ export class Pawl {
     return (await Promise.all(found)).sort()
   }
 
-  /** What the journal has to bring to the runs of objects whose names begin so; what is gone may still be told of. */
+  /** The wakes of objects with this name prefix, also of deleted objects. */
   async wakesOf(name: string): Promise<string[]> {
     const rows = await this.db
       .selectFrom('wake')
@@ -259,17 +259,17 @@ export class Pawl {
   }
 
   async #until(question: RawBuilder<unknown>): Promise<void> {
-    const deadline = Date.now() + REST_MS
+    const deadline = Date.now() + JOURNAL_WAIT_MS
     for (;;) {
       const { rows } = await question.execute(this.db)
       if ((rows[0] as { ok: boolean }).ok) return
       if (Date.now() > deadline)
-        throw new Error(`the journal did not get there in ${REST_MS} ms: ${await this.openState()}`)
+        throw new Error(`the journal did not reach the expected state in ${JOURNAL_WAIT_MS} ms: ${await this.openState()}`)
       await sleep(50)
     }
   }
 
-  /** What the journal holds open, for people who look for the reason of a failure. */
+  /** The wakes and open runs in the journal, to explain a failure. */
   async openState(): Promise<string> {
     const wakes = await this.db.selectFrom('wake').selectAll().execute()
     const jobs = await this.db.selectFrom('job').selectAll().where('outcome', 'is', null).execute()
@@ -334,4 +334,15 @@ function sizeOf(path: string): number {
   } catch {
     return 0
   }
+}
+
+/** @param log of the process; its newest start line has the address. @returns the HTTP status; 0 without an answer. */
+export async function readiness(log: string): Promise<number> {
+  const line = log.split('\n').findLast((one) => one.includes('is running"')) ?? '{}'
+  const { health, healthPort } = JSON.parse(line) as { readonly health?: string; readonly healthPort?: number }
+  const host = health ?? `127.0.0.1:${healthPort}`
+  return await fetch(`http://${host}/readyz`).then(
+    ({ status }) => status,
+    () => 0,
+  )
 }

@@ -1,11 +1,11 @@
-// What the tests of one e2e file share: a namespace and a Pawl that follows it.
+// The namespace and the Pawl of one e2e test file.
 
 import { afterAll, afterEach, beforeAll, inject } from 'vitest'
 import { Cluster } from '../cluster/cluster.ts'
 import { Pawl, type PawlOptions } from './pawl.ts'
 import type { TestServers } from '../servers/servers.ts'
 
-// The time-outs of production: several test files share two cores, and what is slow there is not dead.
+// The time-outs of production. Test files share two cores, where a slow process must not count as dead.
 export const PRODUCTION_TASK_TIMEOUTS = ['--workflow-task-timeout-ms', '10000', '--sticky-timeout-ms', '4000']
 export const PRODUCTION_TIMEOUTS = [...PRODUCTION_TASK_TIMEOUTS, '--wake-lease-ms', '10000']
 // On a busy machine a process takes many seconds to start.
@@ -44,7 +44,7 @@ export class Stage {
   }
 }
 
-/** Sets the stage before the tests of the file, and clears it after them. `name` is the namespace. */
+/** Sets up a stage before the tests of the file and removes it afterwards. @param name of the namespace. */
 export function useStage(
   name: string,
   options: () => Promise<Partial<PawlOptions>> = () => Promise.resolve({}),

@@ -14,7 +14,7 @@ import type { ObjectList } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { isNotFound } from '../../../activities/kube/errors.ts'
 import { childEnvironment, processArgs } from '../../../worker/server/config.ts'
-import { makeAccount } from '../rights/make-account.ts'
+import { makeAccount } from '../rights/accounts.ts'
 import { Cluster } from '../cluster/cluster.ts'
 import { freePort } from '../servers/free-port.ts'
 import { RIGHTS } from '../rights/accounts.ts'
@@ -29,7 +29,7 @@ const ADMISSION = 'admissionregistration.k8s.io/v1'
 const START_LIMIT_MS = 90_000
 
 export class WebhookStage {
-  /** Whose objects it is asked about. */
+  /** The namespace of its objects. */
   readonly cluster: Cluster
   /** Where its account and its Secret are. */
   readonly home: Cluster
@@ -110,7 +110,7 @@ export class WebhookStage {
     return await isReady(this.#healthPorts.get(name) ?? 0)
   }
 
-  /** What it tells Prometheus, line by line. */
+  /** The lines of its metrics. */
   async metrics(name: string): Promise<readonly string[]> {
     const answer = await fetch(`http://127.0.0.1:${this.#healthPorts.get(name) ?? 0}/metrics`)
     return (await answer.text()).split('\n')

@@ -16,7 +16,7 @@ export interface PushedComponent {
   readonly repository?: string
 }
 
-/** What identifies a blob in an access. */
+/** The access of a local blob. */
 export const localBlobOf = (name: string, type: string, content: Buffer, mediaType: string) => ({
   name,
   type,

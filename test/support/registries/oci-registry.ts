@@ -1,5 +1,5 @@
-// Real OCI registries for tests: CNCF's distribution, with and without TLS, open, or for those who have a password or a token. Several may serve one
-// storage, so that what an open one is given can be asked for at the others.
+// Real OCI registries for tests: CNCF's distribution, with or without TLS, open or with password or token. Several may share a storage, so that a test pushes to
+// an open registry and pulls from another.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
@@ -80,8 +80,8 @@ export class OciRegistry {
 
   async pushBlob(repository: string, content: Buffer): Promise<string> {
     const digest = digestOf(content)
-    const begun = await fetch(`${this.url}/v2/${repository}/blobs/uploads/`, { method: 'POST' })
-    const place = new URL(begun.headers.get('location') ?? '', this.url)
+    const upload = await fetch(`${this.url}/v2/${repository}/blobs/uploads/`, { method: 'POST' })
+    const place = new URL(upload.headers.get('location') ?? '', this.url)
     place.searchParams.set('digest', digest)
     const headers = { 'content-type': 'application/octet-stream' }
     await expectStatus(201, await fetch(place, { method: 'PUT', body: new Uint8Array(content), headers }))
@@ -136,7 +136,7 @@ async function listening(port: number, child: ChildProcess): Promise<void> {
   }
 }
 
-/** Who gives tokens to those with the password. Source: distribution's token authentication specification. */
+/** A token server that accepts the password. Source: distribution's token authentication specification. */
 class TokenServer {
   readonly #server: Server
   readonly #keys = generateKeyPairSync('rsa', { modulusLength: 2048 })

@@ -35,7 +35,7 @@ export function blobDigest(content: string | Buffer, hash: 'sha256' | 'sha512' =
   return { hashAlgorithm: HASH_NAMES[hash], normalisationAlgorithm: 'genericBlobDigest/v1', value }
 }
 
-/** What a reference to it has. */
+/** The digest for a reference to the component. */
 export function digestOf(document: object, normalisation: Normalisation = 'jsonNormalisation/v2'): DigestSpec {
   const value = createHash('sha256').update(textOf(document, normalisation)).digest('hex')
   return { hashAlgorithm: 'SHA-256', normalisationAlgorithm: normalisation, value }

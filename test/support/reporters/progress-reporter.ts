@@ -1,4 +1,4 @@
-// Vitest reporter: says every 15 seconds what still runs, so that a slow suite is not mistaken for a hanging one.
+// Vitest reporter: prints the running tests every 15 s, so that a slow suite does not look like a hanging one.
 
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 

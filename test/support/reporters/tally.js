@@ -1,8 +1,7 @@
-// What a run of vitest comes to. JavaScript, because test/run.js reads it on whatever Node there is.
+// Counts passed and failed tests of a vitest run. JavaScript, because test/run.js imports it on older Node versions.
 //
-//   T1. Whatever went wrong counts as at least one failure: a failed test, a suite that did not load, an error outside of tests,
-//       no test at all, no report.
-//   T2. Where every test must run, so does one that was skipped, unless it is among those that a machine may be unable to run.
+//   T1. Each problem counts as at least one failure: a failed test, a suite that did not load, an error outside of tests, no test, no report.
+//   T2. In CI a skipped test is a failure, except for tests of the list below that need features of the machine.
 
 /** By file and title: what the machine has to have. */
 const NOT_EVERYWHERE = [
@@ -51,7 +50,7 @@ export function tally(report, exitCode, { mustRun = false } = {}) {
   return { passed, failed, notes }
 }
 
-/** Of suites that ran; what a failed one has not come to is told with it. */
+/** The suites that ran. A failed suite counts its unfinished tests. */
 function skippedOf(report) {
   return report.testResults
     .filter((suite) => suite.status !== 'failed')

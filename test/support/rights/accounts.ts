@@ -2,16 +2,15 @@
 // A run of tests fails by what was denied to them, and by a right that none of all tests used (rights-audit.ts).
 
 import { execFile } from 'node:child_process'
-import { access, readdir, readFile } from 'node:fs/promises'
+import { access, readdir, readFile, mkdtemp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { parseAllDocuments } from 'yaml'
-
 import type { KubeClient, KubeObject } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
-import { makeAccount } from './make-account.ts'
 import { Cluster } from '../cluster/cluster.ts'
 import type { TestServers } from '../servers/servers.ts'
+import { tmpdir } from 'node:os'
 
 const run = promisify(execFile)
 const ROOT = new URL('../../../', import.meta.url).pathname
@@ -155,4 +154,25 @@ async function create(kube: KubeClient, body: Created): Promise<void> {
 async function roleFiles(folder: string): Promise<readonly string[]> {
   const found = await readdir(folder, { recursive: true })
   return found.filter((path) => path.endsWith('.yaml')).map((path) => join(folder, path))
+}
+
+// Longer than any test or bench.
+const TOKEN_SECONDS = 86_400
+
+/** Makes a ServiceAccount, which has no right yet. @returns the path of a kubeconfig with its token. */
+export async function makeAccount(
+  { kubeconfigPath }: Pick<TestServers, 'kubeconfigPath'>,
+  { kube, namespace }: Pick<Cluster, 'kube' | 'namespace'>,
+  name: string,
+): Promise<string> {
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts`
+  await kube.request('POST', path, { body: { metadata: { name } } })
+  const { status } = await kube.request<{ status: { token: string } }>('POST', `${path}/${name}/token`, {
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: TOKEN_SECONDS } },
+  })
+  const admin = JSON.parse(await readFile(kubeconfigPath, 'utf8')) as { users: { user: object }[] }
+  const users = admin.users.map((one) => ({ ...one, user: { token: status.token } }))
+  const file = join(await mkdtemp(join(tmpdir(), 'pawl-account-')), name)
+  await writeFile(file, JSON.stringify({ ...admin, users }), { mode: 0o600 })
+  return file
 }

@@ -1,8 +1,8 @@
-// What the audit log of a test run says of the roles that Pawl ships and generates. A run that shows them wrong fails. Source: docs/security.md "What
+// Compares the audit log of a test run with the roles that Pawl ships and generates, and fails the run when the roles are wrong. Source: docs/security.md "What
 // each process may do".
 //
-//   A1. Nothing is denied to a bridge, a worker, a webhook or an api that has them and no other right.
-//   A2. Each right that is shipped is used by one of them; only a run of all tests can tell.
+//   A1. The API server denies no request of a bridge, worker, webhook or api with only these roles.
+//   A2. In a run of all tests, each shipped right is used.
 
 import { createReadStream } from 'node:fs'
 import { copyFile, readdir, readFile } from 'node:fs/promises'
@@ -60,7 +60,7 @@ async function reportRights(auditLogPath: string, roles: string): Promise<Rights
   return { denied: [...denied].sort(), unused: unused.sort() }
 }
 
-/** What was forbidden to accounts whose names begin so; each once. */
+/** The denied requests of accounts with this name prefix, without duplicates. */
 export async function deniedTo(auditLogPath: string, account: string): Promise<readonly string[]> {
   const denied = new Set<string>()
   for await (const { event, isForbidden } of eventsOf(auditLogPath, account))

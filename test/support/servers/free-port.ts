@@ -1,4 +1,4 @@
-// A port for a process that has to be told one.
+// Chooses free ports for processes that need one as an argument.
 
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
@@ -9,7 +9,7 @@ const RANGE = [10_000, 20_000] as const
 
 const given = new Set<number>()
 
-/** One that nobody listens on at the moment, at any address, and that was not given before. */
+/** A port without a listener at any address, which this function has not returned before. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(...RANGE)

@@ -1,7 +1,7 @@
-// A PostgreSQL of a test's own, on durable storage: to be killed, filled, frozen and failed over without harm to other tests.
+// A separate PostgreSQL on durable storage, which a test can kill, fill, freeze and fail over.
 //
-//   O1. What a server has acknowledged it keeps over SIGKILL: fsync, as in production, unlike the servers that all tests share.
-//   O2. A standby begins as a copy of the stopped primary's folder: the embedded package has no pg_basebackup.
+//   O1. Acknowledged commits survive SIGKILL, because fsync is on, unlike on the shared servers.
+//   O2. A standby starts with a copy of the stopped primary's folder, because the embedded package has no pg_basebackup.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { execFile } from 'node:child_process'
@@ -17,7 +17,7 @@ import { freePort } from './free-port.ts'
 
 const run = promisify(execFile)
 
-// What a killed server has left behind goes when the last of its children has: until then no other one is let in.
+// Child processes of a killed server hold its shared memory. A new server can only start when they have ended.
 const LONGEST_START_MS = 30_000
 
 async function untilStarted<T>(start: () => Promise<T>): Promise<T> {

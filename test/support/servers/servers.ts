@@ -1,4 +1,4 @@
-// Vitest globalSetup: ONE set of real servers for all env, workflow and e2e test files of a run, without Pawl's own processes.
+// Vitest globalSetup: one set of real servers for all env, workflow and e2e test files of a run, without Pawl's processes.
 //
 // Each project that lists this file calls it; the first call starts, the last teardown stops. Tests read the addresses with
 // `inject("servers")`.
@@ -73,7 +73,7 @@ export async function teardown(): Promise<void> {
   shared.bundle = undefined
   if (bundlePath !== undefined) await rm(dirname(bundlePath), { recursive: true })
   if (started === undefined) return
-  // Stopping removes the log. What is thrown here makes vitest's exit code 1.
+  // The stop removes the log. An error here makes the exit code of vitest 1.
   try {
     await checkRights(started.servers.auditLogPath ?? '', process.env['PAWL_WHOLE_SUITE'] !== undefined)
   } finally {

@@ -1,5 +1,5 @@
-// What an Installation in a storm consists of: mock items that show what it imports, and now and then a manifest that is applied to a Target, and a
-// sub-installation. And what has to be there of it, in the calm.
+// The content of an Installation in a storm: mock items with the imported values, sometimes a manifest item and a sub-installation; and the check of its objects
+// at the end.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject } from '../../../activities/kube/client.ts'
@@ -24,7 +24,7 @@ export const IMPORTS = {
   targets: [{ name: 'here', target: 'here' }],
 }
 
-/** What all Installations of a lane import. */
+/** Creates the objects that all Installations of a lane import. */
 export async function createImports(cluster: Cluster): Promise<void> {
   await createTarget(cluster)
   await cluster.create(dataObject('word', WORD), 'dataobjects')
@@ -65,7 +65,7 @@ export function blueprintWith({ items, note, inner }: Content, namespace: string
   return JSON.stringify(blueprint)
 }
 
-/** What of an Installation does not stand as it was last written, one sentence each. */
+/** Differences between an Installation and its last change, one sentence each. */
 export async function wrongOf(cluster: Cluster, name: string, content: Content): Promise<readonly string[]> {
   const { items, note, inner } = content
   const found = await cluster.items(name)
@@ -98,7 +98,7 @@ async function wrongInner(cluster: Cluster, name: string, inner: Item | undefine
   return wrongConfigs(metadata.name, [inner], await cluster.items(metadata.name))
 }
 
-/** What of the notes of all Installations is not on the Target as it has to be, or should not be there. */
+/** Missing, different and unexpected objects on the Target. */
 export async function wrongNotes(cluster: Cluster, contents: readonly Content[]): Promise<readonly string[]> {
   const wanted = new Map(contents.flatMap(({ note }) => (note === undefined ? [] : [[note.name, note.text] as const])))
   const all: readonly KubeObject[] = await cluster.list('configmaps', 'v1')

@@ -136,7 +136,7 @@ export class StormLane {
     const stopMs = this.#random() * LONGEST_STOP_MS
     const over = fault === 'process killed' ? this.#replace(part) : this.#pause(part, stopMs)
     this.#process = over.finally(() => (this.#process = undefined))
-    // Who calms the storm hears of it; and one that does not come back fails all that waits for it.
+    // `calm` throws the error. A process that does not start again fails all waits.
     this.#process.catch(() => undefined)
     return true
   }

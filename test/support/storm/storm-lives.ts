@@ -1,8 +1,8 @@
-// What users do in a storm of faults: Installations are created, changed, interrupted and deleted, with patience and without. What stands at the end has to
-// have been reconciled as it was last written.
+// The users in a storm of faults: they create, change, interrupt and delete Installations, and wait for jobs or not. At the end, each Installation must match its
+// last change.
 //
-//   L1. A life without patience goes on before its job has ended; what that job then ends with is not asked.
-//   L2. What a life leaves behind after its last change is in `kept`; what it deletes has to go.
+//   L1. A user who does not wait continues before the job has ended, and ignores its result.
+//   L2. `kept` has the last change of each remaining Installation. Deleted Installations must disappear.
 
 import { blueprintOf, type Cluster, installation, type LsObject, OPERATION, waitingItem } from '../cluster/cluster.ts'
 import { blueprintWith, type Content, drawContent, IMPORTS, noteName, wrongNotes, wrongOf } from './storm-content.ts'
@@ -15,7 +15,7 @@ const INTERRUPTED = 'InterruptOperation'
 export class StormLives {
   readonly #cluster: Cluster
   readonly #random: () => number
-  /** What each Installation was last written with (L2). */
+  /** The last change of each Installation (L2). */
   readonly kept = new Map<string, Content>()
   readonly failures: string[] = []
   readonly counts = { created: 0, changed: 0, interrupted: 0, deleted: 0, manifests: 0, subInstallations: 0 }
@@ -37,7 +37,7 @@ export class StormLives {
     await Promise.all(Array.from({ length: abreast }, lane))
   }
 
-  /** What does not stand as it was last written, one sentence each. */
+  /** Differences to the last changes, one sentence each. */
   async wrong(): Promise<readonly string[]> {
     const found = await Promise.all([...this.kept].map(async ([name, content]) => await this.#wrongWith(name, content)))
     return [...found.flat(), ...(await wrongNotes(this.#cluster, [...this.kept.values()]))]

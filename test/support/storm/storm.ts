@@ -27,7 +27,7 @@ export interface StormResult {
   readonly counts: ReadonlyMap<Fault, number>
   readonly lives: Readonly<Record<string, number>>
   readonly writes: number
-  /** What does not hold, one sentence each. */
+  /** Violated checks, one sentence each. */
   readonly lost: readonly string[]
   readonly doubled: readonly string[]
   readonly unrest: readonly string[]

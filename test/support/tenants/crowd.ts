@@ -17,7 +17,7 @@ const CHANGED: readonly Item[] = [
 export interface CrowdOptions {
   readonly prefix: string
   readonly lives: number
-  /** More lives are begun until it says so. */
+  /** More lives are started until it says so. */
   readonly isOver?: () => boolean
   /** How many go on side by side. */
   readonly abreast: number
@@ -31,13 +31,13 @@ export async function crowd(
   options: CrowdOptions,
   onStep: () => void = () => undefined,
 ): Promise<number> {
-  let begun = 0
+  let started = 0
   const lane = async () => {
-    while (begun < options.lives || options.isOver?.() === false)
-      await live(cluster, `${options.prefix}-${begun++}`, options.limitMs, onStep)
+    while (started < options.lives || options.isOver?.() === false)
+      await live(cluster, `${options.prefix}-${started++}`, options.limitMs, onStep)
   }
   await Promise.all(Array.from({ length: options.abreast }, lane))
-  return begun
+  return started
 }
 
 async function live(cluster: Cluster, name: string, limitMs: number, onStep: () => void): Promise<void> {
@@ -66,7 +66,7 @@ async function finished(cluster: Cluster, name: string, after: string | undefine
   return object
 }
 
-/** What happened more often than once, one sentence each (W2). */
+/** Repeated creations and ends of jobs, one sentence each (W2). */
 export function doubled(writes: readonly RecordedWrite[]): readonly string[] {
   const counts = new Map<string, Set<string>>()
   const note = (what: string, version: string) => {

@@ -1,5 +1,5 @@
-// Several tenants of one Pawl: a cluster of the test file's own, with a namespace for each, and a Pawl that follows them all. What one of them does
-// goes through a client that names no other namespace than theirs.
+// Several tenants of one Pawl: a cluster for one test file, with a namespace for each tenant and a Pawl that watches all of them. Each tenant has a client for its
+// namespace.
 
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -30,7 +30,7 @@ export class Tenants<Name extends string> {
     this.#names = names
   }
 
-  /** What a tenant can reach. */
+  /** The client of a tenant. */
   of(name: Name): Cluster {
     const cluster = this.#clusters.get(name)
     if (cluster === undefined) throw new Error('the tenants are set up by beforeAll')
@@ -42,19 +42,19 @@ export class Tenants<Name extends string> {
     return this.#pawl
   }
 
-  /** What stands before the API server, as worker and bridge see it (`proxied`). */
+  /** The proxies before the API server (`proxied`). */
   get proxies(): { readonly worker: ApiProxy; readonly bridge: ApiProxy } {
     if (this.#proxies === undefined) throw new Error('expected the tenants to be set up with `proxied`')
     return this.#proxies
   }
 
-  /** The administrator's, of their cluster. */
+  /** The administrator's kubeconfig. */
   get kubeconfigPath(): string {
     if (this.#servers === undefined) throw new Error('the tenants are set up by beforeAll')
     return this.#servers.kubeconfigPath
   }
 
-  /** Of their cluster. */
+  /** The audit log of the cluster. */
   get auditLogPath(): string {
     const path = this.#servers?.auditLogPath
     if (path === undefined) throw new Error('the tenants are set up by beforeAll')
@@ -106,17 +106,17 @@ export class Tenants<Name extends string> {
   }
 }
 
-/** Of their Pawl; and of whose kinds the cluster has the CRDs, where that is not what a Pawl serves of itself. */
+/** Options of Pawl, and the wings whose CRDs the cluster has. */
 export type TenantsOptions = Partial<PawlOptions> & {
   readonly wings?: readonly string[]
   /** Worker and bridge reach the API server through proxies. Default: false. */
   readonly proxied?: boolean
 }
 
-/** What the cluster needs before Pawl starts. */
+/** Prepares the cluster before Pawl starts. */
 type Preparation = (cluster: Cluster) => Promise<void>
 
-/** Sets the tenants up before the tests of the file, and clears everything after them. `names` are the namespaces. */
+/** Sets up the tenants before the tests of the file, and removes them afterwards. @param names of the namespaces. */
 export function useTenants<const Name extends string>(
   name: string,
   names: readonly Name[],

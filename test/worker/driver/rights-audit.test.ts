@@ -43,7 +43,7 @@ const ALL = [
   line(WORKER, 'create', { resource: 'events' }),
 ]
 
-/** What is wrong, a line each. */
+/** The problems, one line each. */
 async function wrongIn(lines: readonly string[], isWhole: boolean): Promise<readonly string[]> {
   await writeFile(logPath(), lines.map((one) => `${one}\n`).join(''))
   const error = await checkRights(logPath(), isWhole, roles()).catch((thrown: unknown) => thrown)
@@ -57,8 +57,8 @@ describe('the rights of a test run', () => {
 
   it('are wrong when something was denied, each once, whichever tests ran', async () => {
     const denied = line(WORKER, 'delete', KITES, 'forbid')
-    const told = 'denied: worker: delete kites.toys.example.com (/apis/x)'
-    for (const isWhole of [true, false]) expect(await wrongIn([...ALL, denied, denied], isWhole)).toEqual([told])
+    const problem = 'denied: worker: delete kites.toys.example.com (/apis/x)'
+    for (const isWhole of [true, false]) expect(await wrongIn([...ALL, denied, denied], isWhole)).toEqual([problem])
   })
 
   it('are wrong when one was not used, if all tests ran', async () => {

@@ -93,7 +93,7 @@ describe('generating from a document', () => {
     )
   })
 
-  it('imports the published kit outside of the checkout, the own one inside, and any that is asked for', async () => {
+  it('imports the published kit outside of the checkout, its kit inside, and the module of --kit', async () => {
     await run(['cron-job.cm'])
     expect(await read('cron-job.gen.ts')).toContain("} from 'pawl/kit'\n")
     await run(['cron-job.cm'], { kit: '#kit' })
@@ -144,7 +144,7 @@ alias Route example.com/v1/Route
 alias ConfigMap v1/ConfigMap
 decl Routes for Route { state { ${states} } action { Act(a) } }
 `
-  const told = async (states: string, crd?: string) => {
+  const complaintsOf = async (states: string, crd?: string) => {
     await writeFile(join(dir, 'routes.cm'), document(states))
     await writeFile(join(dir, 'crd.yaml'), DEFINITION)
     const { code, complaints } = await run(['routes.cm'], { mode: 'print', crd: crd && join(dir, crd) })
@@ -152,25 +152,28 @@ decl Routes for Route { state { ${states} } action { Act(a) } }
   }
 
   it('is held against its definition when that is given', async () => {
-    expect(await told('a ConfigMap { name=${target.spec.color}-${target.spec.port} }', 'crd.yaml')).toEqual([0, []])
-    expect(await told('a ConfigMap { name=${target.spec.colour} }', 'crd.yaml')).toEqual([2, ['CM041']])
-    expect(await told('a ConfigMap { name=${target.spec.hosts} }', 'crd.yaml')).toEqual([2, ['CM042']])
-    expect(await told('a []Route { fields/spec.color=red }', 'crd.yaml')).toEqual([0, []])
-    expect(await told('a []Route { fields/spec.port=red }', 'crd.yaml')).toEqual([2, ['CM043']])
-    expect(await told('a []Route { namespace=x }', 'crd.yaml')).toEqual([2, ['CM044']])
+    expect(await complaintsOf('a ConfigMap { name=${target.spec.color}-${target.spec.port} }', 'crd.yaml')).toEqual([
+      0,
+      [],
+    ])
+    expect(await complaintsOf('a ConfigMap { name=${target.spec.colour} }', 'crd.yaml')).toEqual([2, ['CM041']])
+    expect(await complaintsOf('a ConfigMap { name=${target.spec.hosts} }', 'crd.yaml')).toEqual([2, ['CM042']])
+    expect(await complaintsOf('a []Route { fields/spec.color=red }', 'crd.yaml')).toEqual([0, []])
+    expect(await complaintsOf('a []Route { fields/spec.port=red }', 'crd.yaml')).toEqual([2, ['CM043']])
+    expect(await complaintsOf('a []Route { namespace=x }', 'crd.yaml')).toEqual([2, ['CM044']])
   })
 
   it('is generated all the same when it is not, with a warning for what nobody checked', async () => {
-    expect(await told('a ConfigMap { name=${target.spec.colour} }')).toEqual([0, ['CM053']])
-    expect(await told('a ConfigMap { name=${target.Name} }')).toEqual([0, []])
+    expect(await complaintsOf('a ConfigMap { name=${target.spec.colour} }')).toEqual([0, ['CM053']])
+    expect(await complaintsOf('a ConfigMap { name=${target.Name} }')).toEqual([0, []])
   })
 
   it('needs definitions that can be read', async () => {
-    expect(await told('a []Route { }', 'none.yaml')).toEqual([
+    expect(await complaintsOf('a []Route { }', 'none.yaml')).toEqual([
       2,
       [expect.stringMatching(/none\.yaml: found no file that can be read, expected CustomResourceDefinitions$/)],
     ])
-    expect(await told('a []Route { }', 'routes.cm')).toEqual([2, [expect.stringMatching(/^\S+routes\.cm:/)]])
+    expect(await complaintsOf('a []Route { }', 'routes.cm')).toEqual([2, [expect.stringMatching(/^\S+routes\.cm:/)]])
   })
 })
 
@@ -227,7 +230,7 @@ describe('documents of which one is wrong', () => {
     expect((await readdir(dir)).sort()).toEqual(['bad.cm', 'cron-job.cm'])
   })
 
-  it('are told what loading the controller would refuse', async () => {
+  it('report problems that a load of the controller would report', async () => {
     const document = (await read('cron-job.cm')).replace(/(?<=decl \w+ for \w+) \{/, ' as job {')
     await writeFile(join(dir, 'job.cm'), document.replace('owned', ''))
     const { code, printed, complaints } = await run(['job.cm'])
@@ -240,11 +243,11 @@ describe('documents of which one is wrong', () => {
   it.each([
     ['none.cm', 'found no file that can be read, expected a document'],
     ['cron-job.txt', 'found another ending, expected .cm'],
-  ])('are told of %s', async (file, message) => {
+  ])('report %s', async (file, message) => {
     expect(await run([file])).toEqual({ code: 2, printed: '', complaints: [`${join(dir, file)}: ${message}`] })
   })
 
-  it('are told that two have one module', async () => {
+  it('report two documents with the same module', async () => {
     await mkdir(join(dir, 'sub'))
     await cp(join(dir, 'cron-job.cm'), join(dir, 'sub/cron-job.cm'))
     const { code, complaints } = await run(['cron-job.cm', 'sub/cron-job.cm'], { out: dir })

@@ -121,7 +121,7 @@ describe('the roles of a controller', () => {
     ])
   })
 
-  it('are bound to the accounts of a namespace when that is asked for', () => {
+  it('are bound to the accounts of a namespace with --accounts', () => {
     const roles = rolesOf({}, { namespaces: ['a'], accounts: 'pawl' })
     expect(roles['RoleBinding a/pawl-worker-shop']).toEqual([
       { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'pawl-worker-shop' },

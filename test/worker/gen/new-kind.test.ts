@@ -191,7 +191,7 @@ describe('a new kind that cannot be made', () => {
     ['Delete', undefined, "kind is 'Delete', whose workflow would be called 'delete', a word of the language"],
     ['Backup', 'example', "group is 'example'; expected a domain"],
     ['Backup', 'Example.com', "group is 'Example.com'; expected a domain"],
-  ])('is told why: %s of group %s', async (kind, group, message) => {
+  ])('get the reason: %s of group %s', async (kind, group, message) => {
     const { code, lines } = await create(kind, group)
     expect([code, lines]).toEqual([2, [expect.stringContaining(message)]])
   })

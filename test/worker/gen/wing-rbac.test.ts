@@ -143,9 +143,9 @@ describe('the roles of a wing', () => {
       const roles = parseAllDocuments(text).map((one) => one.toJS() as Role)
       return [...new Set(roles.map(({ metadata }) => metadata.namespace ?? '*'))].sort()
     }
-    const told = '${target.status.place ?? settings.place}'
-    expect(namespaces(told, { place: 'x' })).toEqual(['a', 'x'])
-    expect(namespaces(told)).toEqual(['*', 'a'])
+    const template = '${target.status.place ?? settings.place}'
+    expect(namespaces(template, { place: 'x' })).toEqual(['a', 'x'])
+    expect(namespaces(template)).toEqual(['*', 'a'])
     expect(namespaces('${target.spec.place}', { place: 'x' })).toEqual(['*', 'a'])
   })
 

@@ -2,7 +2,7 @@
 
 import type { Activities } from '../../../activities/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
-import type { WantedSub } from '../../../activities/landscaper/installation/apply-sub-installations.ts'
+import type { TemplateObject } from '../../../activities/landscaper/installation/apply-sub-installations.ts'
 import type { SubsResult } from '../../../activities/landscaper/installation/sub-installations.ts'
 import type { ChildExecution, InstallationView } from '../../../activities/landscaper/installation/views.ts'
 import type { By, HostedProgress, JobInput, JobPass } from '../../kit/index.ts'
@@ -18,7 +18,7 @@ export interface InstallationState extends InstallationObservation {
   /** Whether this run has removed the request annotation; an annotation that exists afterwards belongs to the next job. */
   readonly isAdopted: boolean
   /** The sub-installations of the templates that this run has rendered; undefined before the rendering: then the status names them. */
-  readonly wantedSubs?: readonly WantedSub[] | undefined
+  readonly wantedSubs?: readonly TemplateObject[] | undefined
 }
 
 /** The result of a pass over a hosted Execution. */

@@ -18,8 +18,7 @@ import { hasRequest, removeRequest } from '../../../run/children.ts'
 import { type DeployItemView, deployItemView } from '../../deploy-item-view.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { RETRY } from '../../requests.ts'
-import { NO_TRUST, type Trust } from '../../trust.ts'
-import { whoAnnotated } from '../../who-annotated.ts'
+import { NO_TRUST, type Trust, whoAnnotated } from '../../trust.ts'
 import type { Observer } from './observe.ts'
 
 export interface ForgetRetryInput extends Observer {

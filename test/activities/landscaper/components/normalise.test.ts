@@ -1,8 +1,12 @@
 // Normal forms of component descriptors, written out by what the OCM library v0.11.0 does with each field.
 
 import { describe, expect, it } from 'vitest'
-import { canonicalText, entriesText } from '../../../../activities/landscaper/components/normal-json.ts'
-import { normalForms, type Normalisation } from '../../../../activities/landscaper/components/normalise.ts'
+import {
+  canonicalText,
+  entriesText,
+  normalForms,
+  type Normalisation,
+} from '../../../../activities/landscaper/components/normalise.ts'
 import { readComponent } from '../../../../activities/landscaper/render/blueprint/component-descriptor.ts'
 
 const digest = (value: string) => ({ hashAlgorithm: 'SHA-256', normalisationAlgorithm: 'genericBlobDigest/v1', value })

@@ -199,12 +199,12 @@ describe('an installation without component', () => {
   })
 })
 
-describe('blueprints of open jobs', () => {
-  it('are kept up to a size; the one that was longest not used goes first', async () => {
-    const kept = new JobBlueprints(2500)
+describe('the cache of blueprints of running jobs', () => {
+  it('removes the least recently used blueprint, and never stores one above the limit', async () => {
+    const blueprints = new JobBlueprints(2500)
     const counts: string[] = []
     const of = async (jobID: string, bytes = 1000) =>
-      await kept.of({ uid: 'u', jobID, generation: 1 }, () => {
+      await blueprints.of({ uid: 'u', jobID, generation: 1 }, () => {
         counts.push(jobID)
         const blueprint = { files: { a: 'x'.repeat(bytes) } }
         return Promise.resolve(blueprint as unknown as Awaited<ReturnType<typeof read>>)
@@ -214,6 +214,6 @@ describe('blueprints of open jobs', () => {
     await of('huge', 5000)
     await of('huge', 5000)
     await of('a')
-    expect(counts.slice(4)).toEqual(['huge', 'huge', 'a'])
+    expect(counts.slice(4)).toEqual(['huge', 'huge'])
   })
 })

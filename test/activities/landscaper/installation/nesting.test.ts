@@ -1,7 +1,7 @@
 // How deep sub-installations may be nested.
 
 import { describe, expect, it } from 'vitest'
-import { checkNesting, DEEPEST, pathBelow } from '../../../../activities/landscaper/installation/nesting.ts'
+import { checkNesting, MAX_NESTING, pathBelow } from '../../../../activities/landscaper/installation/parent.ts'
 import { API } from '../../../support/cluster/cluster.ts'
 
 const owner = { apiVersion: API, kind: 'Installation', uid: 'u', name: 'parent', controller: true }
@@ -34,9 +34,9 @@ describe('the path of a sub-installation', () => {
 describe('sub-installations', () => {
   it('are refused below the deepest level, with their path', () => {
     const templates = [{ name: 'next' }]
-    expect(() => checkNesting(one('l19', deep(DEEPEST - 1)), templates)).not.toThrow()
-    expect(() => checkNesting(one('l20', deep(DEEPEST)), [])).not.toThrow()
-    expect(() => checkNesting(one('l20', deep(DEEPEST)), templates)).toThrow(
+    expect(() => checkNesting(one('l19', deep(MAX_NESTING - 1)), templates)).not.toThrow()
+    expect(() => checkNesting(one('l20', deep(MAX_NESTING)), [])).not.toThrow()
+    expect(() => checkNesting(one('l20', deep(MAX_NESTING)), templates)).toThrow(
       /^subinstallations: found 21 levels, expected at most 20: root -> l1 -> .* -> l20 -> next$/,
     )
   })

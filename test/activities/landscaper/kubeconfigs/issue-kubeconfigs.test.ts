@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { kubeconfigIssuer } from '../../../../activities/landscaper/kubeconfigs/issue-kubeconfigs.ts'
-import { LatelyIssued } from '../../../../activities/landscaper/kubeconfigs/lately-issued.ts'
+import { KubeconfigCache } from '../../../../activities/landscaper/kubeconfigs/kubeconfig-cache.ts'
 import { createTargetAccess } from '../../../../activities/landscaper/deploy/target/open-target.ts'
 import type { TargetAccess } from '../../../../activities/landscaper/deploy/target/target-cluster.ts'
 import type { KubeconfigSpec } from '../../../../activities/landscaper/render/engine/kubeconfig-requests.ts'
@@ -16,7 +16,7 @@ let kube: KubeClient
 let targets: TargetAccess
 let nowMs: number
 let bodies: unknown[]
-const lately = new LatelyIssued()
+const lately = new KubeconfigCache()
 
 const EXPIRES = '2031-01-01T00:00:00Z'
 
@@ -65,7 +65,7 @@ const shoot = { kind: 'shoot', target: 'one', name: 'berry', namespace: 'garden-
 const oidc = { kind: 'oidc', target: 'one', issuerURL: 'https://login.example.com', clientID: 'me' } as const
 
 async function issue(ask: KubeconfigSpec, { namespace = 'n', job = 'job' } = {}) {
-  const source = kubeconfigIssuer({ targets, now: () => new Date(nowMs), lately }, { namespace }, job)
+  const source = kubeconfigIssuer({ targets, now: () => new Date(nowMs), cache: lately }, { namespace }, job)
   const { kubeconfig, expiresAt } = await source.issue({ key: JSON.stringify(ask), ask })
   return { text: Buffer.from(kubeconfig, 'base64').toString('utf8'), expiresAt }
 }

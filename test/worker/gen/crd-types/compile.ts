@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '../../../..')
 /** Where modules in memory lie, so that `../workflows/...` is what it says. */
 const FOLDER = join(ROOT, 'in-memory')
 
-/** What the compiler has against these modules, by their names; nothing when all is well. */
+/** The errors of the compiler for these modules, by name. */
 export function complaints(modules: Readonly<Record<string, string>>): string[] {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (path) => ts.sys.readFile(path)) as {
     config: { compilerOptions: object }

@@ -144,13 +144,13 @@ describe('a mistake', () => {
       'kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1beta1\n',
       /^f\.yaml:2:13: document 1: apiVersion: found "apiextensions.k8s.io\/v1beta1", expected "apiextensions.k8s.io\/v1"$/,
     ],
-  ])('like the file %j is told', (text, message) => {
+  ])('like the file %j is reported', (text, message) => {
     const [problem, ...more] = problemsOf(text)
     expect(problem).toMatch(message)
     expect(more).toEqual([])
   })
 
-  it('is told with all others of the file', () => {
+  it('is reported with all others of the file', () => {
     const one = JSON.stringify(widget({ properties: { a: { type: 'x' }, b: { type: 'y' } } }))
     const places = problemsOf(`${one}\n---\n${one}\n---\n- no\n`).map((text) => text.split(': ').slice(1, 3).join(' '))
     expect(places).toEqual([
@@ -189,7 +189,7 @@ spec:
   scope: Namespaced
 `
 
-// What a user of the types writes; what is marked must not compile.
+// Code of a user of the types. Marked lines must not compile.
 const USE = `
 import type { Record2, Widget } from './workshop.ts'
 declare const metadata: Widget['metadata']

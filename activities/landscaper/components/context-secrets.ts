@@ -13,6 +13,7 @@ import { BlueprintError } from '../render/render-errors.ts'
 import { YamlError } from '../../yaml/read-yaml.ts'
 import { jsonOf } from './registry-client.ts'
 import { readDockerConfig, readOcmConfig, type CredentialEntry } from './registry-credentials.ts'
+import type { TrustedKeys } from './verify-signature.ts'
 
 const CONFIG_KEY = '.ocmconfig'
 const DOCKER_KEYS = { '.dockerconfigjson': 'config.json', '.dockercfg': '.dockercfg' } as const
@@ -34,7 +35,7 @@ export async function credentialsOf(
   if (registryPullSecrets.length > MAX_SECRETS)
     throw invalid(`${place}: registryPullSecrets: found ${registryPullSecrets.length}, expected at most ${MAX_SECRETS}`)
   const lists =
-    ocmConfig?.name === undefined ? [] : [await configured(deps, { namespace, name: ocmConfig.name, place })]
+    ocmConfig?.name === undefined ? [] : [await readOcmCredentials(deps, { namespace, name: ocmConfig.name, place })]
   for (const [index, { name }] of registryPullSecrets.entries())
     lists.push(
       await pullSecret(deps, { namespace, name: name ?? '', place: `${place}: registryPullSecrets[${index}]` }),
@@ -42,13 +43,16 @@ export async function credentialsOf(
   return lists
 }
 
-interface Named {
+interface SecretLocation {
   readonly namespace: string
   readonly name: string
   readonly place: string
 }
 
-async function configured(deps: LandscaperDeps, { place, ...named }: Named): Promise<readonly CredentialEntry[]> {
+async function readOcmCredentials(
+  deps: LandscaperDeps,
+  { place, ...named }: SecretLocation,
+): Promise<readonly CredentialEntry[]> {
   const at = `${place}: ocmConfig: config map ${named.namespace}/${named.name}`
   const map = await read(deps, configMapResource, { ...named, place: at })
   const text = entriesOf(map)?.[CONFIG_KEY]
@@ -64,7 +68,10 @@ async function configured(deps: LandscaperDeps, { place, ...named }: Named): Pro
   }
 }
 
-async function pullSecret(deps: LandscaperDeps, { place, ...named }: Named): Promise<readonly CredentialEntry[]> {
+async function pullSecret(
+  deps: LandscaperDeps,
+  { place, ...named }: SecretLocation,
+): Promise<readonly CredentialEntry[]> {
   const at = `${place}: secret ${named.namespace}/${named.name}`
   const entries = entriesOf(await read(deps, secretResource, { ...named, place: at })) ?? {}
   for (const [key, form] of Object.entries(DOCKER_KEYS)) {
@@ -77,7 +84,7 @@ async function pullSecret(deps: LandscaperDeps, { place, ...named }: Named): Pro
 async function read(
   deps: LandscaperDeps,
   watched: WatchedKind,
-  { namespace, name, place }: Named,
+  { namespace, name, place }: SecretLocation,
 ): Promise<KubeObject> {
   const found = /^[a-z0-9.-]+$/.test(name) ? await readObject(deps, watched, namespace, name) : undefined
   if (found !== undefined) return found
@@ -86,4 +93,59 @@ async function read(
 
 function invalid(message: string): BlueprintError {
   return new BlueprintError('ERR_CONFIGURATION_PROBLEM', message)
+}
+
+// Reads the keys of a Context for a signature. Source: spec/landscaper.md 1.7.
+//
+//   K1. Only Secrets in the Context's namespace are read: the author of a Context must not use, or learn about, Secrets of other namespaces.
+
+type KeyReference = NonNullable<NonNullable<Context['verificationSignatures']>[string]['publicKeySecretReference']>
+
+const FIELDS = ['publicKeySecretReference', 'caCertificateSecretReference'] as const
+
+/**
+ * @param named the Context's name; the Context may not exist.
+ * @throws BlueprintError with the field of the Context and the problem; retryable failures of the API server.
+ */
+export async function keysOf(
+  deps: LandscaperDeps,
+  namespace: string,
+  { context, named, signatureName }: { context: Context | undefined; named: string; signatureName: string },
+): Promise<TrustedKeys> {
+  const signatures = context?.verificationSignatures ?? {}
+  const place = `context ${namespace}/${named}: verificationSignatures.${signatureName.slice(0, 100)}`
+  const found = Object.hasOwn(signatures, signatureName) ? signatures[signatureName] : undefined
+  const [publicKey, authority] = FIELDS.map((field) => found?.[field])
+  if (publicKey === undefined && authority === undefined)
+    throw invalid(`${place}: found no key, expected ${FIELDS.join(' or ')}`)
+  return {
+    publicKey: publicKey && (await keyIn(deps, namespace, publicKey, `${place}.${FIELDS[0]}`)),
+    authorities: authority && (await keyIn(deps, namespace, authority, `${place}.${FIELDS[1]}`)),
+  }
+}
+
+async function keyIn(
+  deps: LandscaperDeps,
+  namespace: string,
+  { name, namespace: at, key }: KeyReference,
+  place: string,
+) {
+  if (at !== undefined && at !== '' && at !== namespace)
+    throw invalid(`${place}: found the namespace ${at.slice(0, 100)}, expected that of the context, or none`)
+  const where = `${place}: secret ${namespace}/${name}`
+  const secret = /^[a-z0-9.-]+$/.test(name) ? await readObject(deps, secretResource, namespace, name) : undefined
+  if (secret === undefined) throw invalid(`${where}: it is not there, expected it`)
+  const packed = entryOf(entriesOf(secret) ?? {}, key ?? '', where)
+  return { pem: Buffer.from(packed, 'base64').toString('utf8'), place: `secret ${namespace}/${name}` }
+}
+
+/** Without a key: the only entry. */
+function entryOf(entries: Readonly<Record<string, string>>, key: string, where: string): string {
+  const keys = Object.keys(entries)
+  if (key === '' && keys.length !== 1)
+    throw invalid(`${where}: found ${keys.length} keys, expected one, or its name in key`)
+  const wanted = key === '' ? (keys[0] ?? '') : key
+  const found = Object.hasOwn(entries, wanted) ? entries[wanted] : undefined
+  if (found === undefined) throw invalid(`${where}: found no key ${wanted.slice(0, 100)}, expected one`)
+  return found
 }

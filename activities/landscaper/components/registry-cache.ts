@@ -8,7 +8,7 @@
 import { retryableFailure } from '../../kube/errors.ts'
 import { unlessAborted } from '../deploy/target/shared-work.ts'
 
-export interface Reading {
+export interface ReadRequest {
   /** Contains the credential (R2). */
   readonly key: string
   /** For messages. */
@@ -17,7 +17,7 @@ export interface Reading {
   /** Ends the wait, not the read. */
   readonly signal: AbortSignal | undefined
   /** How long the content may be cached. */
-  readonly keepMs: number
+  readonly ttlMs: number
   readonly read: (signal: AbortSignal) => Promise<Buffer>
 }
 
@@ -37,30 +37,30 @@ export const READ_LIMITS: ReadLimits = {
   readsOfNamespace: 8,
 }
 
-/** How long a failure is kept for callers that ask again. */
-const TELL_MS = 120_000
+/** How long a failure is content for callers that ask again. */
+const FAILURE_TTL_MS = 120_000
 /** The minimum wait of a caller that joins late, because many reads end soon. */
-const SHORT_WAIT_MS = 100
+const MIN_WAIT_MS = 100
 
-interface Kept {
+interface CachedContent {
   readonly bytes: Buffer
   readonly untilMs: number
 }
 
-interface Flight {
+interface PendingRead {
   readonly namespace: string
   readonly startedMs: number
   readonly result: Promise<Buffer>
   endedMs?: number
 }
 
-export class RegistryReads {
+export class RegistryCache {
   readonly #limits: ReadLimits
   readonly #now: () => Date
   /** In the order of the last use. */
-  readonly #kept = new Map<string, Kept>()
-  #bytes = 0
-  readonly #flights = new Map<string, Flight>()
+  readonly #cached = new Map<string, CachedContent>()
+  #cachedBytes = 0
+  readonly #pending = new Map<string, PendingRead>()
   readonly #closing = new AbortController()
 
   constructor(now: () => Date, limits: ReadLimits = READ_LIMITS) {
@@ -69,24 +69,24 @@ export class RegistryReads {
   }
 
   /** @throws the errors of `read`; retryable `RegistryUnavailable` when the read is slow, or too many reads are in progress; the signal's reason. */
-  async of(reading: Reading): Promise<Buffer> {
-    const kept = this.#find(reading.key)
-    if (kept !== undefined) return kept
-    const flight = this.#flights.get(reading.key) ?? this.#start(reading)
-    const sinceMs = this.#nowMs() - flight.startedMs
-    const patience = AbortSignal.timeout(Math.max(SHORT_WAIT_MS, this.#limits.waitMs - sinceMs))
-    const { signal } = reading
-    const either = signal === undefined ? patience : AbortSignal.any([signal, patience])
+  async of(request: ReadRequest): Promise<Buffer> {
+    const content = this.#get(request.key)
+    if (content !== undefined) return content
+    const pending = this.#pending.get(request.key) ?? this.#start(request)
+    const sinceMs = this.#nowMs() - pending.startedMs
+    const deadline = AbortSignal.timeout(Math.max(MIN_WAIT_MS, this.#limits.waitMs - sinceMs))
+    const { signal } = request
+    const either = signal === undefined ? deadline : AbortSignal.any([signal, deadline])
     let isLate = false
     try {
-      return await unlessAborted(flight.result, either)
+      return await unlessAborted(pending.result, either)
     } catch (error) {
-      isLate = either.aborted && flight.endedMs === undefined
-      if (isLate && signal?.aborted !== true) throw tooSlow(reading, Math.max(sinceMs, this.#limits.waitMs))
+      isLate = either.aborted && pending.endedMs === undefined
+      if (isLate && signal?.aborted !== true) throw tooSlow(request, Math.max(sinceMs, this.#limits.waitMs))
       throw error
     } finally {
       // All waiting callers get the failure; the next call reads again.
-      if (!isLate && flight.endedMs !== undefined) this.#forgetFlight(reading.key, flight)
+      if (!isLate && pending.endedMs !== undefined) this.#removePending(request.key, pending)
     }
   }
 
@@ -94,32 +94,32 @@ export class RegistryReads {
     this.#closing.abort(retryableFailure('RegistryUnavailable', 'the worker stops'))
   }
 
-  #start(reading: Reading): Flight {
-    const { key, namespace, title } = reading
-    this.#makeRoom(title, namespace)
+  #start(request: ReadRequest): PendingRead {
+    const { key, namespace, title } = request
+    this.#checkLimits(title, namespace)
     const limit = AbortSignal.timeout(this.#limits.readMs)
     const signal = AbortSignal.any([limit, this.#closing.signal])
-    const work = reading.read(signal).catch((error: unknown) => {
-      throw limit.aborted ? tooSlow(reading, this.#limits.readMs) : error
+    const work = request.read(signal).catch((error: unknown) => {
+      throw limit.aborted ? tooSlow(request, this.#limits.readMs) : error
     })
-    const flight: Flight = { namespace, startedMs: this.#nowMs(), result: work }
-    this.#flights.set(key, flight)
+    const pending: PendingRead = { namespace, startedMs: this.#nowMs(), result: work }
+    this.#pending.set(key, pending)
     work.then(
       (bytes) => {
-        this.#keep(key, { bytes, untilMs: this.#nowMs() + reading.keepMs })
-        this.#forgetFlight(key, flight)
+        this.#store(key, { bytes, untilMs: this.#nowMs() + request.ttlMs })
+        this.#removePending(key, pending)
       },
       () => {
-        flight.endedMs = this.#nowMs()
+        pending.endedMs = this.#nowMs()
       },
     )
-    return flight
+    return pending
   }
 
   /** Implements R3. */
-  #makeRoom(title: string, namespace: string): void {
-    this.#forgetFailures()
-    const running = [...this.#flights.values()].filter(({ endedMs }) => endedMs === undefined)
+  #checkLimits(title: string, namespace: string): void {
+    this.#removeExpiredFailures()
+    const running = [...this.#pending.values()].filter(({ endedMs }) => endedMs === undefined)
     const own = running.filter((one) => one.namespace === namespace)
     const { reads, readsOfNamespace } = this.#limits
     if (running.length < reads && own.length < readsOfNamespace) return
@@ -131,43 +131,43 @@ export class RegistryReads {
   }
 
   /** Removes expired failures, and the oldest of too many: they must not block new reads. */
-  #forgetFailures(): void {
-    const tooOld = this.#nowMs() - TELL_MS
-    let excess = this.#flights.size - 2 * this.#limits.reads + 1
-    for (const [key, { endedMs }] of this.#flights) {
+  #removeExpiredFailures(): void {
+    const tooOld = this.#nowMs() - FAILURE_TTL_MS
+    let excess = this.#pending.size - 2 * this.#limits.reads + 1
+    for (const [key, { endedMs }] of this.#pending) {
       if (endedMs === undefined || (endedMs >= tooOld && excess <= 0)) continue
-      this.#flights.delete(key)
+      this.#pending.delete(key)
       excess -= 1
     }
   }
 
-  #forgetFlight(key: string, flight: Flight): void {
-    if (this.#flights.get(key) === flight) this.#flights.delete(key)
+  #removePending(key: string, pending: PendingRead): void {
+    if (this.#pending.get(key) === pending) this.#pending.delete(key)
   }
 
-  #find(key: string): Buffer | undefined {
-    const kept = this.#kept.get(key)
-    if (kept === undefined) return undefined
-    this.#forget(key)
-    if (kept.untilMs <= this.#nowMs()) return undefined
-    this.#kept.set(key, kept)
-    this.#bytes += kept.bytes.length
-    return kept.bytes
+  #get(key: string): Buffer | undefined {
+    const content = this.#cached.get(key)
+    if (content === undefined) return undefined
+    this.#remove(key)
+    if (content.untilMs <= this.#nowMs()) return undefined
+    this.#cached.set(key, content)
+    this.#cachedBytes += content.bytes.length
+    return content.bytes
   }
 
-  #keep(key: string, kept: Kept): void {
-    this.#forget(key)
-    this.#kept.set(key, kept)
-    this.#bytes += kept.bytes.length
-    for (const oldest of this.#kept.keys()) {
-      if (this.#bytes <= this.#limits.keptBytes) break
-      this.#forget(oldest)
+  #store(key: string, content: CachedContent): void {
+    this.#remove(key)
+    this.#cached.set(key, content)
+    this.#cachedBytes += content.bytes.length
+    for (const oldest of this.#cached.keys()) {
+      if (this.#cachedBytes <= this.#limits.keptBytes) break
+      this.#remove(oldest)
     }
   }
 
-  #forget(key: string): void {
-    this.#bytes -= this.#kept.get(key)?.bytes.length ?? 0
-    this.#kept.delete(key)
+  #remove(key: string): void {
+    this.#cachedBytes -= this.#cached.get(key)?.bytes.length ?? 0
+    this.#cached.delete(key)
   }
 
   #nowMs(): number {
@@ -175,7 +175,7 @@ export class RegistryReads {
   }
 }
 
-function tooSlow({ title }: Reading, ms: number): Error {
+function tooSlow({ title }: ReadRequest, ms: number): Error {
   return retryableFailure(
     'RegistryUnavailable',
     `${title}: not there after ${Math.round(ms / 1000)} s; it is asked again`,
