@@ -2,7 +2,7 @@
 //
 //   P1. An archive is read through once for each version of the file, for all callers, one archive at a time. The index and small files are cached,
 //       within limits.
-//   P2. A caller waits only a few seconds, as for a registry (registry-reads.ts R1): reading continues without it, and the result is in the cache
+//   P2. A caller waits only a few seconds, as for a registry (registry-cache.ts R1): reading continues without it, and the result is in the cache
 //       when it asks again.
 
 import { open, type FileHandle } from 'node:fs/promises'

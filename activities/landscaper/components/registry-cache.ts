@@ -37,7 +37,7 @@ export const READ_LIMITS: ReadLimits = {
   readsOfNamespace: 8,
 }
 
-/** How long a failure is content for callers that ask again. */
+/** How long a failure is kept for callers that ask again. */
 const FAILURE_TTL_MS = 120_000
 /** The minimum wait of a caller that joins late, because many reads end soon. */
 const MIN_WAIT_MS = 100

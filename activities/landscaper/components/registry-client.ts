@@ -1,7 +1,7 @@
 // Reads manifests and blobs from OCI registries. Source: OCI distribution spec 1.1 "Pull"; distribution's token authentication specification.
 //
 //   A1. No content is trusted: its digest must be the requested one, or for a tag the one that the registry states.
-//   A2. A token is requested for pulling from this repository only, whatever scope the registry parameters for.
+//   A2. A token is requested for pulling from this repository only, whatever scope the registry requests.
 //   A3. A token that was issued for one credential is never used with another.
 //   A4. Only a challenge of the registry itself is answered with credentials, never one of a redirect's target (compare CVE-2020-15157).
 

@@ -3,7 +3,7 @@
 //
 //   D1. The signature covers the first component. It covers referenced components by their digests, which are recomputed from the descriptors that
 //       were read.
-//   D2. Digests cover contents, too: content-digest.ts compares each content when it is read with the digest that was verified here.
+//   D2. Digests cover contents, too: checkContent compares each content when it is read with the digest that was verified here.
 //   D3. A component that replaces another one by ComponentVersionOverwrites was not signed with it: it needs its own signature with the same name and
 //       key.
 //   D4. The event loop runs between two components.

@@ -73,7 +73,7 @@ function hasEnded({ status }: Installation, jobID: string): boolean {
   return status?.jobIDFinished === jobID
 }
 
-/** The sibling is being deleted and had not started to create anything in this job: it uninstalls, current or in a later job. */
+/** The sibling is being deleted and had not started to create anything in this job: it uninstalls, now or in a later job. */
 function isDeletedInstead(one: Installation, jobID: string): boolean {
   return isDeleting(one) && !(one.status?.jobID === jobID && isCreating(one))
 }
