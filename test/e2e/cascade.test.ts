@@ -83,7 +83,10 @@ describe.concurrent('an installation that is deleted with --cascade=orphan', () 
   it('leaves an Execution that uninstalls its items when it is deleted, as a sub-installation does', async () => {
     const { cluster } = stage
     const uninstalled: string[] = []
-    const uninstall = ({ metadata }: LsObject) => (uninstalled.push(metadata.name), 'done' as const)
+    const uninstall = ({ metadata }: LsObject) => {
+      uninstalled.push(metadata.name)
+      return 'done' as const
+    }
     const deployer = Deployer.start(cluster, 'test/orphan', { uninstall })
     await run('parted', [{ name: 'only', type: 'test/orphan' }], TREE)
     const item = (await cluster.items('parted')).get('only')

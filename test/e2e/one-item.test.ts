@@ -98,7 +98,12 @@ describe.concurrent('an item that is left out', () => {
     const { cluster } = stage
     const type = 'example.org/goes'
     const gone: string[] = []
-    const deployer = Deployer.start(cluster, type, { uninstall: ({ metadata }) => (gone.push(metadata.name), 'done') })
+    const deployer = Deployer.start(cluster, type, {
+      uninstall: ({ metadata }) => {
+        gone.push(metadata.name)
+        return 'done'
+      },
+    })
     await cluster.create(installation('leaves', [{ name: 'goes', type }]), 'installations')
     await cluster.waitUntilFinished('leaves')
     const { metadata } = await annotateItem('leaves', 'goes', { [SKIP]: 'true' })

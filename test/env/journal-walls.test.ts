@@ -142,7 +142,10 @@ describe('an object that names an owner in another namespace', () => {
     await sql`analyze object`.execute(test.db)
     const asked: RootOperationNode[] = []
     const heard = test.db.withPlugin({
-      transformQuery: ({ node }) => (asked.push(node), node),
+      transformQuery: ({ node }) => {
+        asked.push(node)
+        return node
+      },
       transformResult: ({ result }) => Promise.resolve(result),
     })
     const [family] = await knownFamilies(heard, 'c', [

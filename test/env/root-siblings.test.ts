@@ -255,7 +255,10 @@ describe('a root among a thousand that share nothing', () => {
     if (one === undefined) throw new Error('none was made')
     const statements: string[] = []
     const counted = deps.db.withPlugin({
-      transformQuery: ({ node }) => (statements.push(node.kind), node),
+      transformQuery: ({ node }) => {
+        statements.push(node.kind)
+        return node
+      },
       transformResult: ({ result }) => Promise.resolve(result),
     })
     api.requests.length = 0

@@ -152,7 +152,10 @@ describe('a sub-installation among many siblings', () => {
     const last = put({ name: 'last', imports: wide.flatMap((one) => one.exports), status: running('Init') })
     const statements: string[] = []
     const db = deps.db.withPlugin({
-      transformQuery: ({ node }) => (statements.push(node.kind), node),
+      transformQuery: ({ node }) => {
+        statements.push(node.kind)
+        return node
+      },
       transformResult: ({ result }) => Promise.resolve(result),
     })
     api.requests.length = 0

@@ -14,7 +14,7 @@ it('a silent Temporal server is reported, and reported again when it answers', a
   const told: string[] = []
   const watching = {
     log: pino({ level: 'silent' }),
-    askEveryMs: 100,
+    probeEveryMs: 100,
     answerMs: 1000,
     report: (_: string, error: unknown) => void told.push(error instanceof Error ? error.message : 'fine'),
   }

@@ -56,7 +56,7 @@ export async function writeCredentials(
   const former = await readObject(deps, targetKind, syncing.subject.namespace, name)
   if (former !== undefined && !isSynced(former)) throw taken(targetKind, former)
   const secret = { type: 'Opaque', data: { [KUBECONFIG_KEY]: kubeconfig } }
-  const isNew = await write(deps, syncing, secretResource, { name, content: secret, conceals: [kubeconfig] })
+  const isNew = await write(deps, syncing, secretResource, { name, content: secret, redacted: [kubeconfig] })
   // The process may have died between both writes.
   const isUntold = former?.metadata.annotations?.[LAST_TARGET_SYNC_ANNOTATION] === undefined
   const isDated = isNew || isUntold || issuedUntil !== undefined
@@ -121,7 +121,7 @@ interface Wanted {
   readonly name: string
   readonly annotations?: Readonly<Record<string, string>>
   readonly content: Readonly<Record<string, unknown>>
-  readonly conceals?: readonly string[]
+  readonly redacted?: readonly string[]
 }
 
 /** @returns whether the object was written. */
@@ -132,7 +132,7 @@ async function write(
   wanted: Wanted,
 ): Promise<boolean> {
   const { namespace } = subject
-  const at = { watched, namespace, name: wanted.name, conceals: wanted.conceals ?? [] }
+  const at = { watched, namespace, name: wanted.name, redacted: wanted.redacted ?? [] }
   const existing = await readObject(deps, watched, namespace, wanted.name)
   if (existing === undefined) {
     await send(deps, writer, { ...at, verb: 'create', body: bodyOf(subject, watched, wanted), isOurs: () => false })

@@ -23,7 +23,7 @@ export async function patchObserved(deps: Deps, input: PatchInput): Promise<'pat
   const { value, conceals } = await fillSecrets(deps, input, input.patch, input.gaps)
   const patch: Patch = secretData({ ...value, apiVersion: object.apiVersion, kind: object.kind }) ?? value
   const { name, namespace = '' } = object.metadata
-  const at = { watched: followedKind(deps, resource), namespace, name, conceals }
+  const at = { watched: followedKind(deps, resource), namespace, name, redacted: conceals }
   const { ['status']: status, ...others } = patch
   // Kind and version are part of the request path.
   const fields = { ...others, apiVersion: undefined, kind: undefined }

@@ -264,7 +264,9 @@ export class Pawl {
       const { rows } = await question.execute(this.db)
       if ((rows[0] as { ok: boolean }).ok) return
       if (Date.now() > deadline)
-        throw new Error(`the journal did not reach the expected state in ${JOURNAL_WAIT_MS} ms: ${await this.openState()}`)
+        throw new Error(
+          `the journal did not reach the expected state in ${JOURNAL_WAIT_MS} ms: ${await this.openState()}`,
+        )
       await sleep(50)
     }
   }
