@@ -1,6 +1,5 @@
-// Checks a document and builds its model: resolves names and interprets selectors. Reports every mistake; the model is usable for code generation
-// only
-// without mistakes.
+// Checks a document and builds its model: resolves names and interprets selectors. Reports every mistake; the model is
+// usable for code generation only without mistakes.
 
 import type { Alias, Bind, Declaration, Document, Name } from './ast.ts'
 import { checkDeclaration } from './check-declaration.ts'

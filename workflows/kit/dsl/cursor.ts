@@ -1,6 +1,5 @@
-// The parser's position among the tokens, with common operations. An operation that finds an unexpected token reports it and does not advance; the
-// caller
-// decides how to continue.
+// The parser's position among the tokens, with common operations. An operation that finds an unexpected token reports
+// it and does not advance; the caller decides how to continue.
 
 import type { Name } from './ast.ts'
 import { quote, type Report, type Span } from './diagnostic.ts'

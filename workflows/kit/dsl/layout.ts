@@ -1,6 +1,5 @@
-// Formats generated TypeScript like prettier with the repository's settings: no semicolons, single quotes, 120 columns. Supports only the forms that
-// `emit`
-// uses; a test compares it with prettier.
+// Formats generated TypeScript like prettier with the repository's settings: no semicolons, single quotes, 120 columns.
+// Supports only the forms that `emit` uses; a test compares it with prettier.
 
 const LINE_WIDTH = 120
 // A text after a shorter key stays on the key's line, because a line break would not help.

@@ -1,6 +1,5 @@
-// Prints a document in its usual form: binds, aliases, declarations, with one state section and one action section each. The inverse of `parse`
-// except for
-// positions.
+// Prints a document in its usual form: binds, aliases, declarations, with one state section and one action section
+// each. The inverse of `parse` except for positions.
 
 import type { ActionDeclaration, Declaration, Document, Selector, StateDeclaration, Template } from './ast.ts'
 

@@ -1,6 +1,6 @@
-// A content hash for names, labels and annotations that trigger a rollout: equal content, equal hash. Pure, because the sandbox has no crypto.
-// SHA-256
-// (FIPS 180-4) of the canonical JSON, cut to 64 bits. It does not protect secrets: possible contents can be tried.
+// A content hash for names, labels and annotations that trigger a rollout: equal content, equal hash. Pure, because the
+// sandbox has no crypto. SHA-256 (FIPS 180-4) of the canonical JSON, cut to 64 bits. It does not protect secrets:
+// possible contents can be tried.
 
 import { canonicalJson } from './projection.ts'
 

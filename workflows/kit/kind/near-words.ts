@@ -1,6 +1,5 @@
-// Finds misspelt words and keys for "did you mean" messages. Most wire formats ignore unknown keys; a misspelt list would read as empty, and its
-// former
-// contents would be removed.
+// Finds misspelt words and keys for "did you mean" messages. Most wire formats ignore unknown keys; a misspelt list
+// would read as empty, and its former contents would be removed.
 
 const LONGEST_WORD = 80
 const LONG_WORD = 8

@@ -1,6 +1,5 @@
-// Projections: the allow-listed paths of an object that the journal may store. Pure; journal, routes and generated state types use these functions,
-// so
-// that a path means the same everywhere.
+// Projections: the allow-listed paths of an object that the journal may store. Pure; journal, routes and generated
+// state types use these functions, so that a path means the same everywhere.
 //
 //   J1. A projection contains only declared paths, the identifying metadata, and index keys (index-keys.ts); never managedFields or resourceVersion.
 //   J2. Keys are sorted by name, so that equal contents have equal text.

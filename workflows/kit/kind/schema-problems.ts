@@ -1,6 +1,5 @@
-// Finds contradictions in the schema of a kind that would make the API server reject its CRD or every object. `defineKind` reports them with the path
-// of
-// the field.
+// Finds contradictions in the schema of a kind that would make the API server reject its CRD or every object.
+// `defineKind` reports them with the path of the field.
 
 import { writeJson } from './exact-json.ts'
 import type { JsonSchema, JsonValue } from './schema.ts'

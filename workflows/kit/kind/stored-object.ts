@@ -1,6 +1,5 @@
-// Types of Kubernetes' own kinds as stored objects in JSON. They derive from the official client's types; only types are imported, because its code
-// cannot
-// run in the sandbox.
+// Types of Kubernetes' own kinds as stored objects in JSON. They derive from the official client's types; only types
+// are imported, because its code cannot run in the sandbox.
 //
 //   K1. Timestamps are texts (RFC 3339) instead of Date, because states are JSON.
 //   K2. A stored object has apiVersion, kind and metadata with a name; the client's types make them optional.

@@ -1,6 +1,5 @@
-// Draws plans: as a text tree, as a Mermaid flowchart, or as JSON data. Reads names and children only and runs nothing. RFC: "Debug tool for
-// visualizing
-// the workflow".
+// Draws plans: as a text tree, as a Mermaid flowchart, or as JSON data. Reads names and children only and runs nothing.
+// RFC: "Debug tool for visualizing the workflow".
 
 import type { Step } from './step.ts'
 

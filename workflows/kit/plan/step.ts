@@ -1,6 +1,6 @@
-// Steps: plain data with a name, children and a run function, so that trees of steps can be drawn (describe.ts) without running them. `Runtime` is
-// the
-// interface to the engine: Temporal in production, a fake in unit tests. It contains only the functions that combinators need.
+// Steps: plain data with a name, children and a run function, so that trees of steps can be drawn (describe.ts) without
+// running them. `Runtime` is the interface to the engine: Temporal in production, a fake in unit tests. It contains
+// only the functions that combinators need.
 
 import { done, type Outcome } from './outcome.ts'
 

@@ -1,6 +1,5 @@
-// Records the outcomes of a plan's steps with hooks, as plain data, and draws them like the plan (describe.ts), for tests and replays. RFC: "Debug
-// tool
-// for visualizing the workflow".
+// Records the outcomes of a plan's steps with hooks, as plain data, and draws them like the plan (describe.ts), for
+// tests and replays. RFC: "Debug tool for visualizing the workflow".
 //
 //   T1. A step is identified by object identity: one value at two places of a plan is one step, and shows as run at both places.
 //   T2. For a step with several runs (`retry`) the trace contains the last run and the number of runs.

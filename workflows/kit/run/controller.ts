@@ -1,8 +1,7 @@
-// The type of a controller as the engine knows it: one pure value in `<wing>/<kind>/controller.ts`. `pawl gen` writes the registry from these values;
-// no
-// other code lists controllers or names one. `levelMode` converts a value of `defineLevel`.
-// `OwnedFields` declares the fields that one controller writes and no other one; a test compares the declarations with each other and with
-// `managedFields` in a live cluster.
+// The type of a controller as the engine knows it: one pure value in `<wing>/<kind>/controller.ts`. `pawl gen` writes
+// the registry from these values; no other code lists controllers or names one. `levelMode` converts a value of
+// `defineLevel`. `OwnedFields` declares the fields that one controller writes and no other one; a test compares the
+// declarations with each other and with `managedFields` in a live cluster.
 
 import type { Path } from '../kind/projection.ts'
 import type { Flow } from '../kind/kind.ts'

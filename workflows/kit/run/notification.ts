@@ -1,6 +1,6 @@
-// Types of notifications: messages to receivers outside of the cluster about an Event that a controller in level mode recorded. A run of its own
-// sends
-// each notification, so that neither passes nor other receivers wait. The wing selects receivers and payload (activities/wing.ts).
+// Types of notifications: messages to receivers outside of the cluster about an Event that a controller in level mode
+// recorded. A run of its own sends each notification, so that neither passes nor other receivers wait. The wing selects
+// receivers and payload (activities/wing.ts).
 //
 //   N1. The ID derives from the Event and the receiver: starting the same notification twice has no effect.
 //   N2. A notification is stored in workflow history and contains no secrets. Only the sending activity knows URLs, headers and tokens.

@@ -1,6 +1,5 @@
-// Partitions of a controller's objects among workers: a worker may handle some partitions only. Pure; worker/reconciler/task-queues.ts maps
-// partitions
-// to task queues.
+// Partitions of a controller's objects among workers: a worker may handle some partitions only. Pure;
+// worker/reconciler/task-queues.ts maps partitions to task queues.
 
 import { type Path, type Projection, textAt } from '../kind/projection.ts'
 

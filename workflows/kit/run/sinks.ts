@@ -1,7 +1,6 @@
-// Sinks: calls from a run to its worker. `RunSinks` report bugs; in a replay a bug means that the code differs from the code that made the history
-// (worker/reconciler/stuck-runs.ts). `ReplaySinks` report each signal, call, answer and plan step of a replay in order; loop/recording.ts emits them
-// and
-// worker/cli/replay reads them. Source: docs/adr/0050.
+// Sinks: calls from a run to its worker. `RunSinks` report bugs; in a replay a bug means that the code differs from the
+// code that made the history (worker/reconciler/stuck-runs.ts). `ReplaySinks` report each signal, call, answer and plan
+// step of a replay in order; loop/recording.ts emits them and worker/cli/replay reads them. Source: docs/adr/0050.
 
 import type { Subject } from './subject.ts'
 import type { TracedStep } from '../plan/trace.ts'

@@ -1,6 +1,6 @@
-// Texts for the Temporal UI: summaries of activity calls, such as `observe installation web` or `send 3 items: db, cache, app`, and safe Markdown for
-// the
-// details of a run. Summaries contain names and phases only; the UI shows inputs and results itself.
+// Texts for the Temporal UI: summaries of activity calls, such as `observe installation web` or `send 3 items: db,
+// cache, app`, and safe Markdown for the details of a run. Summaries contain names and phases only; the UI shows inputs
+// and results itself.
 
 import { cutBytes } from './byte-limits.ts'
 import type { Subject } from './subject.ts'

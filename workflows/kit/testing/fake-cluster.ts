@@ -1,6 +1,5 @@
-// The objects of a test's pass: the given states and the objects that the pass applies. It is not an API server: it sets no defaults, rejects nothing
-// and
-// runs no other controllers. A refreshed state shows the pass's writes.
+// The objects of a test's pass: the given states and the objects that the pass applies. It is not an API server: it
+// sets no defaults, rejects nothing and runs no other controllers. A refreshed state shows the pass's writes.
 
 import type { JsonObject, ObservedObject, Ownership, WantedObject } from '../run/level/level-pass.ts'
 import { isChildOf, OWNER_ANNOTATION, OWNER_UID_LABEL, ownerAnnotation, ownerReferenceOf } from '../run/owners.ts'

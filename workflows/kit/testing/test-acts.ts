@@ -1,6 +1,5 @@
-// The writes of a test's pass (`pass.act`): changes of objects in memory by the rules of the activities (activities/run/level/), or faults that the
-// test
-// requests.
+// The writes of a test's pass (`pass.act`): changes of objects in memory by the rules of the activities
+// (activities/run/level/), or faults that the test requests.
 
 import { type LevelController, resourceOf } from '../run/level/define-level.ts'
 import { fitAnnotations } from '../run/byte-limits.ts'

@@ -1,6 +1,6 @@
-// Background activities: chains of activities for one item of an object that outlive a pass and block neither passes nor other items. The run is
-// woken when
-// one fails or the last one ends. Pure: loop/temporal.ts starts and cancels the work.
+// Background activities: chains of activities for one item of an object that outlive a pass and block neither passes
+// nor other items. The run is woken when one fails or the last one ends. Pure: loop/temporal.ts starts and cancels the
+// work.
 //
 //   K1. A key has at most one background activity. A key whose failure no pass has seen is not started again.
 //   K2. The result of a background activity changes the run's state when it ends, so that details are correct without a pass.

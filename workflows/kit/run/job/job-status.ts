@@ -1,6 +1,5 @@
-// The status of objects in job mode: the format that a wing defines, and the change that a pass makes. The engine itself reads `jobID`,
-// `jobIDFinished`,
-// `phase` and `observedGeneration`. Pure; times are parameters.
+// The status of objects in job mode: the format that a wing defines, and the change that a pass makes. The engine
+// itself reads `jobID`, `jobIDFinished`, `phase` and `observedGeneration`. Pure; times are parameters.
 
 import type { ConditionChange } from '../conditions.ts'
 import type { Outcome } from '../../plan/outcome.ts'

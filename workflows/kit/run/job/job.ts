@@ -1,6 +1,5 @@
-// Controllers in job mode: what they observe, their phases, and the status draft of a pass. Types only; loop/run-job.ts runs them on Temporal, unit
-// tests
-// with fake activities.
+// Controllers in job mode: what they observe, their phases, and the status draft of a pass. Types only; loop/run-job.ts
+// runs them on Temporal, unit tests with fake activities.
 
 import type { ConditionChange } from '../conditions.ts'
 import type { HostedResult, StatusFields } from './job-status.ts'

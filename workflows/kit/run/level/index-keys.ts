@@ -1,6 +1,6 @@
-// Index keys of objects: labels, and the fields in `fieldsFrom` of queries. A run subscribes to objects with the index keys of its selector, so that
-// other
-// objects of the namespace do not wake it. The journal stores index keys in projections and subscriptions under the older name `traits`. Pure.
+// Index keys of objects: labels, and the fields in `fieldsFrom` of queries. A run subscribes to objects with the index
+// keys of its selector, so that other objects of the namespace do not wake it. The journal stores index keys in
+// projections and subscriptions under the older name `traits`. Pure.
 //
 //   T1. A subscription contains some of the keys that its selector requires and no others: an unnecessary wake is harmless, a missing wake loses a
 //       change.

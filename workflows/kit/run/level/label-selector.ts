@@ -1,6 +1,6 @@
-// Label selectors in objects, in all their forms: a map of labels, a LabelSelector, or a list of matchExpressions. Converts them to the text form of
-// API
-// requests. Pure. Source: k8s.io/apimachinery pkg/apis/meta/v1 LabelSelector and its validation of labels.
+// Label selectors in objects, in all their forms: a map of labels, a LabelSelector, or a list of matchExpressions.
+// Converts them to the text form of API requests. Pure. Source: k8s.io/apimachinery pkg/apis/meta/v1 LabelSelector and
+// its validation of labels.
 //
 //   S1. An invalid or empty selector selects nothing.
 //   S2. Keys and values are valid labels, or nothing is selected: no text of the target can extend the selector.

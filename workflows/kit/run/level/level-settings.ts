@@ -1,6 +1,5 @@
-// Settings of a controller in level mode: concurrency, task queue and retries. Pure; loop, dispatcher and journal read them. Each controller has its
-// own,
-// even if several controllers reconcile one kind. Source: docs/adr/0032.
+// Settings of a controller in level mode: concurrency, task queue and retries. Pure; loop, dispatcher and journal read
+// them. Each controller has its own, even if several controllers reconcile one kind. Source: docs/adr/0032.
 
 import { nearest } from '../../kind/near-words.ts'
 

@@ -1,6 +1,6 @@
-// Queries of a controller: the objects that a pass observes besides its target, one query per state, and their conversion to API requests. Generated
-// from
-// controller.cm. The observing activity reads the target and all states of a pass together. Source: the RFC's selectors, and spec/kit.md 2 and 8.
+// Queries of a controller: the objects that a pass observes besides its target, one query per state, and their
+// conversion to API requests. Generated from controller.cm. The observing activity reads the target and all states of a
+// pass together. Source: the RFC's selectors, and spec/kit.md 2 and 8.
 //
 //   Q1. A query reads the target's namespace, unless it names one or several; cluster-scoped kinds need none.
 //   Q2. A list contains the objects that all selectors select. A single state is the selected object or undefined; two objects are a fault.

@@ -1,6 +1,6 @@
-// Deadlines of steps (`timeout`) for local activities, and the time of a run. A timer cannot cancel a local activity: it fires after the workflow
-// task,
-// which waits for the activity. So each call gets the remaining time as its own time-out.
+// Deadlines of steps (`timeout`) for local activities, and the time of a run. A timer cannot cancel a local activity:
+// it fires after the workflow task, which waits for the activity. So each call gets the remaining time as its own
+// time-out.
 //
 //   D1. A call that exceeds the deadline cancels the step's scope and all other calls in it.
 //   D2. A call after the deadline is not sent.

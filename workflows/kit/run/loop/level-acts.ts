@@ -1,6 +1,5 @@
-// Writes of an action in level mode: one activity call each, after a check of the declared writes. Also collects piggybacked events, which travel
-// with the
-// pass's next call, because an own call costs as much as a write.
+// Writes of an action in level mode: one activity call each, after a check of the declared writes. Also collects
+// piggybacked events, which travel with the pass's next call, because an own call costs as much as a write.
 //
 //   P1. Contents of Secrets are neither read into the history nor accepted from an action.
 //   P2. An action writes only where its controller declares writes (declared-writes.ts).

@@ -1,6 +1,5 @@
-// Runs of jobs: `runJob` for controllers with phases and hosted children, `runSteps` for controllers whose actions write the status themselves. Both
-// settle
-// a pass with one conditional status write and the next due time.
+// Runs of jobs: `runJob` for controllers with phases and hosted children, `runSteps` for controllers whose actions
+// write the status themselves. Both settle a pass with one conditional status write and the next due time.
 //
 //   S1. A pass without changes and without a due time writes nothing. A run that continues still settles it, to learn of events since the
 //       observation.
