@@ -104,7 +104,7 @@ describe('a kubeconfig with inline data', () => {
       },
       { server: SERVER, isInsecure: false, credentials: { token: 'secret' } },
     ],
-  ])('%s is accepted, as value, JSON and YAML, and written for the client', async (_, parts, access) => {
+  ])('%s is accepted as value, JSON and YAML, and is written for the client', async (_, parts, access) => {
     const config = kubeconfig(parts)
     expect(readKubeconfig(config)).toEqual(access)
     expect(await ofText(JSON.stringify(config))).toEqual(access)
@@ -284,7 +284,7 @@ describe('a kubeconfig that reaches further', () => {
   })
 })
 
-describe('whatever a kubeconfig contains', () => {
+describe('a kubeconfig with random fields', () => {
   const ALLOWED = new Set([
     ...[
       'apiVersion',
@@ -330,7 +330,7 @@ describe('whatever a kubeconfig contains', () => {
   const values = fc.oneof(fc.jsonValue(), fc.constantFrom('/canary', 'canary', '', null, true, { command: 'canary' }))
   const part = fc.dictionary(fields, values, { maxKeys: 3 })
 
-  it('only what is allowed survives, and errors quote nothing', () => {
+  it('keeps only allowed fields, and errors do not quote its values', () => {
     fc.assert(
       fc.property(part, part, part, part, (cluster, user, context, root) => {
         const parts = { cluster, user, context, root }
