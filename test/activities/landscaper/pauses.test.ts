@@ -62,7 +62,7 @@ describe('the name that a parent passes down', () => {
     expect(by(paused(value, undefined), trust)).toBe('alice@example.com (not verified)')
   })
 
-  it('is not verified until the worker can read the name of its own account', async () => {
+  it('is not verified until the worker can read its account name', async () => {
     let isAway = true
     const kube = {
       request: <T>() => (isAway ? Promise.reject(new Error('away')) : answering(WORKER).request<T>()),

@@ -29,7 +29,7 @@ describe('a component reference', () => {
     expect(meant(of({}, { repositoryContext: THERE }))).toEqual({ ...written, repositoryContext: THERE })
   })
 
-  it('gets fields from several overwrites, each of which must match the original reference', () => {
+  it('gets fields from several overwrites when each overwrite matches the original reference', () => {
     const overwrites = [
       of({ version: '1.0.0' }, { version: '2.0.0' }),
       of({ version: '2.0.0' }, { componentName: 'never' }),

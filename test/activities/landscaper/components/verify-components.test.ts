@@ -214,7 +214,7 @@ describe('the content of a resource of a signed component', () => {
     return error.message
   }
 
-  it('is refused when it is not what was signed', async () => {
+  it('is refused when its digest differs from the signed digest, is excluded from the signature or has the wrong type', async () => {
     const place = `resource note of component ${SHOP}:1.0.0: `
     expect(await reading({ blobs: { note: 'evil' } })).toBe(
       `${place}found content of the digest ${blobDigest('evil').value}, expected ${blobDigest('note').value}`,

@@ -141,7 +141,7 @@ describe('failures of many objects', () => {
     expect(told).toMatch(/and 40 more objects$/)
   })
 
-  it('include those caused by a kept object', async () => {
+  it('are reported briefly when an object with many finalizers is not deleted yet', async () => {
     const finalizers = Array.from({ length: 10_000 }, (_, index) => `example.org/finalizer-${index}`)
     const held = { ...good, metadata: { ...good.metadata, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers } }
     server.serve(() => ({ body: held }))
