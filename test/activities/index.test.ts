@@ -19,7 +19,7 @@ function failingWith(error: Error) {
   return createActivities(deps(), [{ work }]).work()
 }
 
-describe('an activity, whoever wrote it', () => {
+describe('an activity of a wing', () => {
   it.each([
     [503, 'ServiceUnavailable', false],
     [409, 'Conflict', false],
@@ -27,15 +27,18 @@ describe('an activity, whoever wrote it', () => {
     [422, 'Invalid', true],
     [400, 'BadRequest', true],
     [0, 'Unreachable', false],
-  ])('that meets a %i of the API server fails with the reason %s; final: %s', async (status, reason, isFinal) => {
-    const met = new KubeError(`GET x: ${reason}`, { status, reason, retryAfterMs: 450 })
-    const failure = await failingWith(met).catch((error: unknown) => error)
-    expect(failure).toBeInstanceOf(ApplicationFailure)
-    const expected = { type: reason, nonRetryable: isFinal, message: met.message, nextRetryDelay: 450 }
-    expect(failure).toMatchObject(expected)
-  })
+  ])(
+    'that receives the status %i from the API server fails with the type %s; non-retryable: %s',
+    async (status, reason, isFinal) => {
+      const met = new KubeError(`GET x: ${reason}`, { status, reason, retryAfterMs: 450 })
+      const failure = await failingWith(met).catch((error: unknown) => error)
+      expect(failure).toBeInstanceOf(ApplicationFailure)
+      const expected = { type: reason, nonRetryable: isFinal, message: met.message, nextRetryDelay: 450 }
+      expect(failure).toMatchObject(expected)
+    },
+  )
 
-  it('that fails with a failure of its own is not turned over again, and a bug stays one', async () => {
+  it('that throws an ApplicationFailure or a TypeError fails with that same error', async () => {
     const own = ApplicationFailure.nonRetryable('because', 'Mine')
     await expect(failingWith(own)).rejects.toBe(own)
     const bug = new TypeError('no such thing')
@@ -61,7 +64,7 @@ describe('the activities of the engine and of the wing', () => {
   }
   const READING = ['observeExecution', 'observeLevel', 'applyDeployItems', 'finalizeLevel'] as const
 
-  it.each(READING)('fail with a code when the API server does: %s', async (name) => {
+  it.each(READING)('fail with the type ServiceUnavailable when the API server answers 503: %s', async (name) => {
     const kube = { request: () => Promise.reject(away) } as unknown as KubeClient
     const away = new KubeError('GET x: 503', { status: 503, reason: 'ServiceUnavailable' })
     const broken = { ...deps(), kube, followed: [executionKind] }
@@ -73,15 +76,15 @@ describe('the activities of the engine and of the wing', () => {
     })
   })
 
-  it('are all turned about in one place: each is another function than the one that was made', () => {
+  it('are all wrapped by createActivities: each function differs from the original', () => {
     const made = { one: () => Promise.resolve(1), two: () => Promise.resolve(2) }
     const { one, two } = createActivities(deps(), [made])
     expect([one === made.one, two === made.two]).toEqual([false, false])
   })
 })
 
-describe('two wings with an activity of one name', () => {
-  it('are refused when the activities are made, and so is a wing that takes the name of one of the engine', () => {
+describe('two wings with an activity of the same name', () => {
+  it('are refused by createActivities, as is a wing whose activity has the name of an engine activity', () => {
     const wing = { deploy: () => Promise.resolve() }
     expect(() => createActivities(deps(), [wing, { ...wing }])).toThrow('two activities are called deploy')
     expect(() => createActivities(deps(), [{ settle: () => Promise.resolve() }])).toThrow(

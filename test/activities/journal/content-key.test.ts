@@ -13,8 +13,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-describe('a content key that is not there yet', () => {
-  it('is made readable by its owner only, and is the same for all who make it at once', async () => {
+describe('a missing content key', () => {
+  it('is created readable only by its owner, and all concurrent callers get the same key', async () => {
     const file = join(folder, 'deep', 'content.key')
     const keys = await Promise.all(Array.from({ length: 5 }, () => loadOrCreateContentKey(file)))
     expect(new Set(keys.map((key) => key.toString('hex'))).size).toBe(1)
@@ -24,7 +24,7 @@ describe('a content key that is not there yet', () => {
 })
 
 describe('a damaged content key', () => {
-  it('is refused and left as it is', async () => {
+  it('is refused with the found and the expected length', async () => {
     const file = join(folder, 'content.key')
     await writeFile(file, 'short')
     await chmod(file, 0o600)

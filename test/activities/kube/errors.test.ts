@@ -1,4 +1,4 @@
-// What the API server refuses, in words that may be shown, and whether it is tried again.
+// Errors of the API server: messages without the contents of objects, and which errors are retried.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -44,7 +44,7 @@ describe('a refused object', () => {
     expect(message).toBe('POST /maps: 422 Invalid: object "settings" is refused: data: Required')
   })
 
-  it('is told the fields that its kind does not have, and nothing of the patch that is quoted before them', () => {
+  it('is reported with the fields that its kind does not have, without the patch that the API server quotes', () => {
     const value = '{"spec":{"size":"canary: strict decoding error: unknown field \\"canary\\""}}'
     const told = 'strict decoding error: unknown field "spec.replica", unknown field "status.foo"'
     const message = `Invalid value: ${JSON.stringify(value)}: ${told}`
@@ -54,7 +54,7 @@ describe('a refused object', () => {
     )
   })
 
-  it('is told the limit when the whole of it is too long', () => {
+  it('is reported with the size limit when the whole object is too long', () => {
     const causes = [
       { field: '[]', reason: 'FieldValueTooLong', message: 'Too long: may not be more than 1048576 bytes' },
     ]
@@ -62,7 +62,7 @@ describe('a refused object', () => {
     expect(error.message).toMatch(/ConfigMap "a" is refused: the whole: Too long: may not be more than 1048576 bytes$/)
   })
 
-  it('is not sent again when it is too large for the store, although the answer is that of a broken server', () => {
+  it('is not retried when it is too large for etcd, although the API server answers 500', () => {
     const messages = ['etcdserver: request is too large', 'rpc error: trying to send message larger than max (3 vs. 2)']
     for (const message of messages) {
       const failure = toApplicationFailure(answer(500, { reason: 'InternalError', message }))
@@ -70,7 +70,7 @@ describe('a refused object', () => {
     }
   })
 
-  it('quotes nothing when the answer is no status of the API server', () => {
+  it('is reported without the response body when the body is not a Status', () => {
     expect(answer(422, 'canary').message).toBe('PATCH /x: 422 Unknown')
     expect(answer(422, { message: 'canary' }).message).not.toContain('canary')
   })
@@ -80,14 +80,14 @@ describe('an answer of the API server', () => {
   it.each([
     ...[400, 405, 413, 415, 422].map((status) => [status, true] as const),
     ...[401, 403, 404, 409, 429, 500, 503].map((status) => [status, false] as const),
-  ])('%d is final: %s', (status, isFinal) => {
+  ])('with the status %d is non-retryable: %s', (status, isFinal) => {
     expect(toApplicationFailure(answer(status, {})).nonRetryable).toBe(isFinal)
   })
 
   it.each([
     ['breaks off', { 'content-length': '100' }, '{"canary"'],
-    ['is no JSON', {}, 'canary{'],
-  ])('that %s is told as no answer, without its text', async (_, headers, text) => {
+    ['is not JSON', {}, 'canary{'],
+  ])('that %s is reported as Unreachable, without its text', async (_, headers, text) => {
     const server = createServer((_request, response) => {
       response.writeHead(200, headers)
       response.write(text, () => (text.endsWith('"') ? response.destroy() : response.end()))
@@ -119,7 +119,7 @@ describe('a denial of a webhook', () => {
     [404, 'NotFound', isNotFound],
     [409, 'Conflict', isConflict],
     [409, 'AlreadyExists', isAlreadyExists],
-  ])('says nothing about the object that was asked for: %d %s', (status, reason, is) => {
+  ])('does not count as an answer about the requested object: %d %s', (status, reason, is) => {
     const details = { kind: 'shoots', name: 'berry' }
     expect(is(answer(status, { reason, details }))).toBe(true)
     const denied = answer(status, { reason, details, message })
@@ -132,18 +132,18 @@ describe('a denial of a webhook', () => {
 describe('a missing object', () => {
   const details = { kind: 'shoots', name: 'berry' }
 
-  it('is named where the server names it', () => {
+  it('is named when the API server names it', () => {
     expect(answer(404, { reason: 'NotFound', details }).missing).toEqual(details)
   })
 
   it.each([
-    ['a path that it does not know', 404, '404 page not found'],
-    ['a resource that it does not serve', 404, { reason: 'NotFound', details: {} }],
+    ['an unknown path', 404, '404 page not found'],
+    ['an unknown resource', 404, { reason: 'NotFound', details: {} }],
     ['another reason', 404, { reason: 'Gone', details }],
     ['another status', 409, { reason: 'NotFound', details }],
-    ['names that are none', 404, { reason: 'NotFound', details: { kind: 1, name: ['berry'] } }],
+    ['invalid names', 404, { reason: 'NotFound', details: { kind: 1, name: ['berry'] } }],
     ['nothing', 404, 'null'],
-  ])('is no object in an answer about %s', (_, status, body) => {
+  ])('is not read from a response with %s', (_, status, body) => {
     expect(answer(status, body).missing).toBeUndefined()
   })
 })
@@ -155,7 +155,7 @@ describe('a create in a namespace that is being deleted', () => {
     { reason: 'NamespaceTerminating', message: 'namespace x is being terminated', field: 'metadata.namespace' },
   ]
 
-  it('fails with the reason NamespaceTerminating, and is not tried again', () => {
+  it('fails with the reason NamespaceTerminating, and is not retried', () => {
     const error = answer(403, { reason: 'Forbidden', message, details: { kind: 'configmaps', name: 'a', causes } })
     expect(isNamespaceTerminating(error)).toBe(true)
     expect(toApplicationFailure(error)).toMatchObject({ type: 'NamespaceTerminating', nonRetryable: true })
@@ -168,7 +168,7 @@ describe('a create in a namespace that is being deleted', () => {
       'a webhook denies it with the same cause',
       { reason: 'Forbidden', message: 'admission webhook "w.example" denied the request: no', details: { causes } },
     ],
-  ])('is told apart from a create that fails because %s', (_, body) => {
+  ])('is distinguished from a create that fails because %s', (_, body) => {
     expect(isNamespaceTerminating(answer(403, body))).toBe(false)
   })
 })

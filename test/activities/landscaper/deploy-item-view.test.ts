@@ -1,4 +1,4 @@
-// When an item counts as taken up by its deployer, and to which runs it is foreign. Source: spec/landscaper.md 2.10, 4.9 rule 3.
+// When an item counts as picked up by its deployer, and for which runs its deployer is foreign. Source: spec/landscaper.md 2.10, 4.9 rule 3.
 
 import { describe, expect, it } from 'vitest'
 import { deployItemView, isTakenUp } from '../../../activities/landscaper/deploy-item-view.ts'
@@ -24,37 +24,37 @@ const HANDED_DOWN = { jobID: 'new', jobIDFinished: 'old', jobIDGenerationTime: T
 const triggered = (status: Partial<DeployItem['status']>) =>
   isTakenUp(item('example.org/any', { ...HANDED_DOWN, ...status }))
 
-describe('an item with a new job ID is taken up', () => {
-  it('when a reconcile was noted after the trigger', () => {
+describe('an item with a new job ID counts as picked up', () => {
+  it('when its last reconcile is after the trigger', () => {
     expect(triggered({ lastReconcileTime: '2026-01-01T00:00:05.800Z', phase: 'Succeeded' })).toBe(true)
     expect(triggered({ lastReconcileTime: '2026-01-01T00:00:06Z' })).toBe(true)
   })
 
-  it('when its own job has begun', () => {
+  it('when its own job has started', () => {
     expect(triggered({ transitionTimes: { initTime: '2026-01-01T00:00:01Z' } })).toBe(true)
   })
 
-  it('when one was noted in the second of the trigger, and the phase says that the deployer works', () => {
+  it('when its last reconcile is in the second of the trigger and its phase is Progressing or Deleting', () => {
     expect(triggered({ lastReconcileTime: '2026-01-01T00:00:05Z', phase: 'Progressing' })).toBe(true)
     expect(triggered({ lastReconcileTime: '2026-01-01T00:00:05Z', phase: 'Deleting' })).toBe(true)
   })
 
   it.each(['Succeeded', 'Failed', 'DeleteFailed', undefined] as const)(
-    'not when the job before has ended %s in the second of the trigger',
+    'not when the previous job ended with the phase %s in the second of the trigger',
     (phase) => {
       for (const lastReconcileTime of ['2026-01-01T00:00:05Z', '2026-01-01T00:00:05.600Z'])
         expect(triggered({ lastReconcileTime, ...(phase !== undefined && { phase }) })).toBe(false)
     },
   )
 
-  it('not when it was noted before, or never', () => {
+  it('not when its last reconcile is before the trigger or missing', () => {
     expect(triggered({ lastReconcileTime: '2026-01-01T00:00:04.999Z', phase: 'Progressing' })).toBe(false)
     expect(triggered({})).toBe(false)
   })
 })
 
 describe('an item that has failed', () => {
-  it('tells the codes of its error, and nothing else that a deployer calls one', () => {
+  it('has the known codes of its error, and no other text from the list of codes', () => {
     const lastError = {
       operation: 'Reconcile',
       reason: 'Bad',
@@ -69,17 +69,22 @@ describe('an item that has failed', () => {
   })
 })
 
-describe('an item that nobody has taken up', () => {
+describe('an item that no deployer has picked up', () => {
   const MOCK = 'landscaper.gardener.cloud/mock'
   const limit = { landscaper: { pickupTimeoutMs: 5000 }, now: () => new Date('2026-01-01T00:00:07.700Z') }
 
   it.each([
-    ['of a type that the run serves', MOCK, [MOCK], undefined],
-    ['of a built-in type, to a run that serves all', MOCK, undefined, undefined],
-    ['of a type that only other workers serve', MOCK, ['landscaper.gardener.cloud/kubernetes-manifest'], 3000],
-    ['of a type that is not Pawl’s', 'example.org/any', undefined, 3000],
-    ['of such a type that a run was told to serve', 'example.org/any', ['example.org/any'], 3000],
-  ])('%s waits for a pickup only where it is foreign', (_, type, serves, pickupMs) => {
+    ['of a type that the run handles', MOCK, [MOCK], undefined],
+    ['of a built-in type, for a run that handles all built-in types', MOCK, undefined, undefined],
+    ['of a type that only other workers handle', MOCK, ['landscaper.gardener.cloud/kubernetes-manifest'], 3000],
+    ['of a type that Pawl has no deployer for', 'example.org/any', undefined, 3000],
+    [
+      'of a type that Pawl has no deployer for, although the run lists the type',
+      'example.org/any',
+      ['example.org/any'],
+      3000,
+    ],
+  ])('%s has a pickup timeout only when its deployer is foreign', (_, type, serves, pickupMs) => {
     const run = serves === undefined ? {} : { serves }
     expect(deployItemView(item(type, HANDED_DOWN), run, limit).pickupMs).toBe(pickupMs)
     const isForeign = pickupMs !== undefined
@@ -89,18 +94,22 @@ describe('an item that nobody has taken up', () => {
   it.each([
     ['has nothing to uninstall', {}, true],
     [
-      'has nothing either where it was only interrupted',
+      'has nothing to uninstall when it was only interrupted',
       { phase: 'Failed', lastError: { reason: 'InterruptOperation', message: 'x' } },
       true,
     ],
     [
-      'may have something where it was claimed',
+      'may have something to uninstall when a deployer has claimed it',
       { phase: 'Progressing', jobID: 'a', lastReconcileTime: TRIGGERED },
       false,
     ],
-    ['may have something where a job of it has ended', { phase: 'Failed', lastReconcileTime: TRIGGERED }, false],
-    ['is not known to be alone where it has a job', { jobID: 'a' }, false],
-  ])('of a type that is deployed here %s, once it is being deleted', (_, status, untouched) => {
+    [
+      'may have something to uninstall when one of its jobs has ended',
+      { phase: 'Failed', lastReconcileTime: TRIGGERED },
+      false,
+    ],
+    ['may have something to uninstall when it has a job', { jobID: 'a' }, false],
+  ])('of a type that this run handles %s, once it is being deleted', (_, status, untouched) => {
     const one = item(MOCK, status as NonNullable<DeployItem['status']>)
     const deleted = { ...one, metadata: { ...one.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
     expect(deployItemView(deleted, {}).untouched === true).toBe(untouched)
@@ -108,7 +117,7 @@ describe('an item that nobody has taken up', () => {
   })
 })
 
-describe('an item that need not be uninstalled where its cluster is gone', () => {
+describe('an item with skipUninstallIfClusterRemoved', () => {
   const viewed = (annotation: string | undefined, spec: object = {}) => {
     const made = item('example.org/any', {})
     const annotations = annotation === undefined ? {} : { 'landscaper.gardener.cloud/clustername': annotation }
@@ -117,17 +126,17 @@ describe('an item that need not be uninstalled where its cluster is gone', () =>
     return deployItemView(object, {}).cluster
   }
 
-  it('says which one that is', () => {
+  it('has the Shoot and the Target of its cluster in its view', () => {
     expect(viewed('berry')).toEqual({ shoot: 'berry', target: 'berry.kubeconfig' })
   })
 
   it.each([
-    ['says none', undefined, {}],
-    ['says what is no name', '../../secrets', {}],
-    ['says very much', 'a'.repeat(254), {}],
-    ['does not want that', 'berry', { onDelete: { skipUninstallIfClusterRemoved: false } }],
-    ['has a Target that none can have', 'berry', { target: { name: '../x' } }],
-  ])('is uninstalled like others where it %s', (_, annotation, spec) => {
+    ['has no cluster name', undefined, {}],
+    ['has an invalid cluster name', '../../secrets', {}],
+    ['has a cluster name that is too long', 'a'.repeat(254), {}],
+    ['has the option set to false', 'berry', { onDelete: { skipUninstallIfClusterRemoved: false } }],
+    ['has an invalid Target name', 'berry', { target: { name: '../x' } }],
+  ])('is uninstalled like other items when it %s', (_, annotation, spec) => {
     expect(viewed(annotation, spec)).toBeUndefined()
   })
 })

@@ -1,4 +1,4 @@
-// What the webhook says of data that has to be unpacked or parsed first: in the thread that it is done in.
+// Webhook rules for data that a thread must unpack or parse first.
 
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -41,7 +41,7 @@ describe('the compressed items of an Execution', () => {
     ])
   })
 
-  it('pass when a job of an Installation has rendered them, which tells what is wrong with them', async () => {
+  it('pass when the job of an Installation has rendered them, because that job reports their mistakes', async () => {
     const deployItemsCompressed = packed([item('a', { dependsOn: ['a'] })])
     const { apiVersion, kind } = installationKind
     const owner = { apiVersion, kind, name: 'shop', uid: 'u', controller: true }
@@ -55,7 +55,7 @@ describe('the compressed items of an Execution', () => {
     [packed({ a: 1 }), 'JSON of another shape'],
     [gzipSync(Buffer.alloc(40 * 1024 * 1024)).toString('base64'), 'more than 33554432 bytes when unpacked'],
     [packed(Array.from({ length: 5001 }, (_, index) => item(`i${index}`))), '5001 deploy items'],
-  ])('are refused when they cannot be read, whatever is in them', async (text, found) => {
+  ])('are refused when they cannot be read', async (text, found) => {
     const [told = '', ...more] = await execution(text)
     expect(more).toEqual([])
     expect(told).toMatch(/^spec\.deployItemsCompressed: found /)
@@ -77,7 +77,7 @@ describe('the blueprint of an Installation', () => {
     await problems(installationKind, { blueprint: { inline: { filesystem } } })
   const files = (definition: object, more: object = {}) => ({ 'blueprint.yaml': JSON.stringify(definition), ...more })
 
-  it('is refused when sub-installations that it lists import from each other, with the path', async () => {
+  it('is refused with the path of the cycle when its sub-installations import from each other', async () => {
     const told = `spec.blueprint.inline: found sub-installations that import from each other: a -> b -> a, ${TOLD}`
     expect(await installation(files({ subinstallations: RING }))).toEqual([told])
     expect(await installation(JSON.stringify(files({ subinstallations: RING })))).toEqual([told])
@@ -85,7 +85,7 @@ describe('the blueprint of an Installation', () => {
     expect(await installation(files(listed, { 'b.yaml': JSON.stringify(RING[1]) }))).toEqual([told])
   })
 
-  it('is refused when that is so further below', async () => {
+  it('is refused when nested sub-installations import from each other', async () => {
     const inner = { filesystem: files({ subinstallations: RING }) }
     const outer = { subinstallations: [sub('outer', 'p', 'q', { blueprint: inner })] }
     expect(await installation(files(outer))).toEqual([
@@ -94,12 +94,15 @@ describe('the blueprint of an Installation', () => {
   })
 
   it.each([
-    ['an order', files({ subinstallations: [sub('a', 'zero', 'one'), sub('b', 'one', 'two')] })],
-    ['what only a template can tell', files({ subinstallationExecutions: [{ name: 'subinstallations' }] })],
-    ['what is no blueprint', { 'blueprint.yaml': '{ subinstallations: [' }],
-    ['a file that is not there', files({ subinstallations: [{ file: 'lost.yaml' }] })],
-    ['a list of other things', files({ subinstallations: ['text', 7, null, {}] })],
-    ['aliases without end', { 'blueprint.yaml': `subinstallations: &a [${'*a,'.repeat(10_000)}]` }],
+    [
+      'sub-installations that have an order',
+      files({ subinstallations: [sub('a', 'zero', 'one'), sub('b', 'one', 'two')] }),
+    ],
+    ['sub-installations that a template renders', files({ subinstallationExecutions: [{ name: 'subinstallations' }] })],
+    ['an invalid blueprint', { 'blueprint.yaml': '{ subinstallations: [' }],
+    ['a missing file', files({ subinstallations: [{ file: 'lost.yaml' }] })],
+    ['invalid sub-installations', files({ subinstallations: ['text', 7, null, {}] })],
+    ['recursive aliases', { 'blueprint.yaml': `subinstallations: &a [${'*a,'.repeat(10_000)}]` }],
   ])('passes with %s', async (_, filesystem) => {
     expect(await installation(filesystem)).toEqual([])
   })

@@ -1,4 +1,4 @@
-// Who has paused an object, and which names are told as proven. With a webhook and a worker: test/e2e/paused-by.test.ts.
+// The user who paused an object, and which names count as verified. With a webhook and a worker: test/e2e/paused-by.test.ts.
 
 import { describe, expect, it } from 'vitest'
 
@@ -32,7 +32,7 @@ function by(object: KubeObject, trust?: Trust): string | undefined {
 }
 
 describe('a name that the webhook has recorded', () => {
-  it('is told as it is by a worker that is to believe it', () => {
+  it('is reported unchanged by a worker that trusts the record', () => {
     expect(pausableView(paused('a freeze', 'alice@example.com'), VOUCHED).paused).toEqual({
       by: 'alice@example.com',
       since: '2026-01-01T00:00:00Z',
@@ -40,21 +40,21 @@ describe('a name that the webhook has recorded', () => {
     })
   })
 
-  it('is told as not verified by a worker that is not to believe records', async () => {
+  it('is reported as not verified by a worker that does not trust records', async () => {
     const trust = createTrust({ kube: answering(WORKER), log }, false)
     expect(by(paused('a freeze', 'alice@example.com'), await trust())).toBe('field manager kubectl (not verified)')
     expect(by(paused('a freeze', 'alice@example.com'))).toBe('field manager kubectl (not verified)')
   })
 
-  it('is missing of what was set before', () => {
+  it('is missing for a pause that was set before the webhook recorded names', () => {
     expect(by(paused('a freeze', undefined), VOUCHED)).toBe('field manager kubectl (not verified)')
   })
 })
 
-describe('the name that a parent hands down', () => {
+describe('the name that a parent passes down', () => {
   const value = handedDownValue('j', 'alice@example.com')
 
-  it('is proven where this worker has written it, and nowhere else', async () => {
+  it('is verified only when the account of this worker has written it', async () => {
     const trust = await createTrust({ kube: answering(WORKER), log }, true)()
     expect(by(paused(value, WORKER), trust)).toBe('alice@example.com')
     expect(by(paused(value, 'mallory'), trust)).toBe('alice@example.com (not verified)')
@@ -62,7 +62,7 @@ describe('the name that a parent hands down', () => {
     expect(by(paused(value, undefined), trust)).toBe('alice@example.com (not verified)')
   })
 
-  it('is not proven to a worker that cannot tell who it is, until it can', async () => {
+  it('is not verified until the worker can read its account name', async () => {
     let isAway = true
     const kube = {
       request: <T>() => (isAway ? Promise.reject(new Error('away')) : answering(WORKER).request<T>()),
@@ -74,7 +74,7 @@ describe('the name that a parent hands down', () => {
     expect(by(paused(value, WORKER), await trust())).toBe('alice@example.com')
   })
 
-  it('is no more proven than above', () => {
+  it('stays not verified when the parent reports it as not verified', () => {
     expect(by(paused(handedDownValue('j', 'alice (not verified)'), WORKER), VOUCHED)).toBe('alice (not verified)')
     expect(by(paused(handedDownValue('j'), WORKER), VOUCHED)).toBe('its parent')
   })

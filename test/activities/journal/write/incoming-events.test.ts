@@ -11,12 +11,12 @@ const kept = (value: string) => {
   return (projection['metadata'] as { annotations: Record<string, string> }).annotations
 }
 
-describe('an annotation that the journal keeps', () => {
-  it('is kept as it is up to 1024 characters', () => {
+describe('an annotation that the journal stores', () => {
+  it('is stored unchanged up to 1024 characters', () => {
     for (const value of ['reconcile', 'x'.repeat(1024)]) expect(kept(value)).toEqual({ [OPERATION]: value })
   })
 
-  it('is a hash beyond, by which it is told apart', () => {
+  it('is stored as its length and SHA-256 hash when it is longer', () => {
     const [long, other] = [kept('x'.repeat(200_000)), kept('y'.repeat(200_000))]
     expect(long[OPERATION]).toMatch(/^200000 characters, SHA-256 [\w-]{43}$/)
     expect(long).toEqual(kept('x'.repeat(200_000)))

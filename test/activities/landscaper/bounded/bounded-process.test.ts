@@ -1,4 +1,4 @@
-// The life of the processes in which schemas are checked: when they begin, what they may cost, and that each ends.
+// The processes that check schemas: when they start, how much time and memory they may use, and that each process ends.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { constants, getPriority } from 'node:os'
@@ -19,7 +19,7 @@ const lowered = (pid: number) => getPriority(pid) === constants.priority.PRIORIT
 describe.runIf(process.platform === 'linux')('the process that checks schemas', () => {
   const children = () => sealedChildren(process.pid)
 
-  it('is started for the first schema, and stays', async () => {
+  it('starts for the first schema, and runs until the engine closes', async () => {
     const engine = createTemplateEngine({ threads: 1 })
     const request = { engine: 'GoTemplate', name: 'one', template: 'done', files: {}, binding: {} } as const
     expect((await engine.render(request)).output).toBe('done')
@@ -33,7 +33,7 @@ describe.runIf(process.platform === 'linux')('the process that checks schemas', 
     expect(children()).toEqual([])
   })
 
-  it('is ended and replaced when a schema takes too long', async () => {
+  it('is stopped and replaced when a schema takes too long', async () => {
     const engine = createTemplateEngine({ threads: 1, schemaTimeoutMs: 1500 })
     await engine.checkSchema(quick)
     expect(children()).toHaveLength(1)
@@ -43,7 +43,7 @@ describe.runIf(process.platform === 'linux')('the process that checks schemas', 
     await engine.close()
   })
 
-  it('is ended and replaced when a value takes too much memory', async () => {
+  it('is stopped and replaced when a value takes too much memory', async () => {
     const engine = createTemplateEngine({ threads: 1 })
     const large = { ...quick, value: 'x'.repeat(64 * 1024 * 1024) }
     await expect(engine.checkSchema(large)).rejects.toThrow('a: its check needed more memory than it may have')
@@ -52,7 +52,7 @@ describe.runIf(process.platform === 'linux')('the process that checks schemas', 
     await engine.close()
   })
 
-  it('is ended when nobody waits for it any more', async () => {
+  it('is stopped when the caller cancels the check', async () => {
     const engine = createTemplateEngine({ threads: 1, schemaTimeoutMs: 600_000 })
     const ending = new AbortController()
     const check = engine.of({ namespace: 'n', signal: ending.signal }).checkSchema(endless)
@@ -64,7 +64,7 @@ describe.runIf(process.platform === 'linux')('the process that checks schemas', 
     await engine.close()
   })
 
-  it('lives on when a signal to a whole group reaches it', async () => {
+  it('ignores SIGINT, SIGTERM, SIGHUP and SIGUSR1, which a whole process group may receive', async () => {
     const engine = createTemplateEngine({ threads: 1 })
     await engine.checkSchema(quick)
     const before = children()
@@ -74,7 +74,7 @@ describe.runIf(process.platform === 'linux')('the process that checks schemas', 
     await engine.close()
   })
 
-  it('tells when code in it has taken all its memory, or has ended it', async () => {
+  it('reports whether it ran out of memory or crashed', async () => {
     const greedy = startProcess(PROBE, [])
     const bomb = '(() => { for (const all = []; ; ) all.push(new Array(10_000).fill(1.5)) })()'
     const running = greedy.run(JSON.stringify({ ask: 'run', code: bomb }), 20_000)
@@ -88,9 +88,9 @@ describe.runIf(process.platform === 'linux')('the process that checks schemas', 
   })
 
   it.each([
-    ['has nothing to do', 'await engine.checkSchema(quick)'],
-    ['is in the midst of a check', 'await engine.checkSchema(quick); void engine.checkSchema(endless).catch(() => 0)'],
-  ])('ends after a worker that was killed, also when it %s', async (_, work) => {
+    ['is idle', 'await engine.checkSchema(quick)'],
+    ['is checking a schema', 'await engine.checkSchema(quick); void engine.checkSchema(endless).catch(() => 0)'],
+  ])('ends after its worker is killed, also when it %s', async (_, work) => {
     const program = `import { createTemplateEngine } from ${JSON.stringify(ENGINE)}
       const [endless, quick] = ${JSON.stringify([endless, quick])}
       const engine = createTemplateEngine({ threads: 1, schemaTimeoutMs: 4000 })
@@ -109,7 +109,7 @@ describe.runIf(process.platform === 'linux')('the process that checks schemas', 
     await expect.poll(() => isSealed(child), polled).toBe(false)
   })
 
-  it('keeps a worker alive for its answers and its end, and no longer', () => {
+  it('keeps the worker process alive only until it has answered and exited', () => {
     const program = `import { createTemplateEngine } from ${JSON.stringify(ENGINE)}
       const [endless, quick] = ${JSON.stringify([endless, quick])}
       const engine = createTemplateEngine()

@@ -1,4 +1,4 @@
-// What a thread that takes long is allowed to cost others.
+// A slow thread must not slow down other callers.
 
 import { readdirSync } from 'node:fs'
 import { constants, getPriority } from 'node:os'
@@ -12,7 +12,7 @@ const lowered = () =>
   readdirSync('/proc/self/task').filter((id) => getPriority(Number(id)) === constants.priority.PRIORITY_BELOW_NORMAL)
 
 describe.runIf(process.platform === 'linux')('a template that takes more than a second', () => {
-  it('goes on at a low priority, and nobody else gets its thread', async () => {
+  it('continues at a low priority, while other templates render in another thread', async () => {
     const engine = createTemplateEngine({ threads: 1, timeoutMs: 4000 })
     const before = lowered()
     const slow = expect(engine.render(request(LOOP))).rejects.toMatchObject({ code: 'TemplateTimeout' })

@@ -1,4 +1,4 @@
-// What code can reach that a tenant has smuggled into what is made of his schema.
+// What injected code can reach in the process that checks the schemas of tenants.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo, type Server } from 'node:net'
@@ -60,7 +60,7 @@ const TRIES: readonly [string, () => string][] = [
   ['other globals', () => `setImmediate(() => global)`],
 ]
 
-describe('code that runs where schemas are checked', () => {
+describe('code in the process that checks schemas', () => {
   it.each(TRIES)('does not reach %s', async (_, code) => {
     const before = connections
     expect(await tried(sealed, code())).toHaveProperty('refused')
@@ -71,11 +71,11 @@ describe('code that runs where schemas are checked', () => {
     expect(await tried(thread, code()), name).toHaveProperty('reached')
   })
 
-  it('finds no function or object of its callers', async () => {
+  it('finds no functions or objects of its callers', async () => {
     expect(await tried(sealed, CALLERS)).toEqual({ refused: 'nothing' })
   })
 
-  it('has no globals but those of the language', async () => {
+  it('has only the globals of the language', async () => {
     const outcome = await tried(sealed, `Reflect.ownKeys(globalThis).length < 80 || Promise.reject('more')`)
     expect(outcome).toEqual({ reached: 'boolean' })
   })

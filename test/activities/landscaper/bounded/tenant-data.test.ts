@@ -1,4 +1,4 @@
-// What tenants wrote is read without holding up the event loop, in bounded time, and as nobody but the reader would notice.
+// Reading tenant data does not block the event loop, takes bounded time, and has the same result as reading it on the event loop.
 
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -38,14 +38,14 @@ describe('the event loop', () => {
     expect(turns).toBeGreaterThan(FREE)
   })
 
-  it('turns while a large object is held against requirements', async () => {
+  it('turns while a large object is checked against requirements', async () => {
     const requirements = Array.from({ length: 20 }, () => requirement('..e', 'notin', [-1, -2, { a: 1 }]))
     const { result, turns } = await countLoopTurns(() => data.unsatisfied(large, requirements))
     expect(result).toBeUndefined()
     expect(turns).toBeGreaterThan(FREE)
   })
 
-  it('turns while plain paths find the same large value again and again', async () => {
+  it('turns while many plain paths find the same large value', async () => {
     const paths = Array.from({ length: 500 }, () => path('.spec.a'))
     const { result, turns } = await countLoopTurns(() => data.values({ spec: { a: zeros(95_000) } }, paths))
     expect(result[0]).toEqual({ values: [zeros(95_000)] })
@@ -53,7 +53,7 @@ describe('the event loop', () => {
     expect(turns).toBeGreaterThan(FREE)
   })
 
-  it('turns while a large map is held against many small ones', async () => {
+  it('turns while a large map is compared with many small maps', async () => {
     const map = Object.fromEntries(zeros(50_000).map((_, index) => [`k${index}`, 0]))
     const wanted = [
       requirement(
@@ -69,7 +69,7 @@ describe('the event loop', () => {
     expect(turns).toBeGreaterThan(FREE)
   })
 
-  it('turns while many small objects are looked through at once', async () => {
+  it('turns while many small objects are checked at once', async () => {
     const small = { metadata: { name: 'small' }, items: items.slice(0, 40) }
     const looks = Array.from({ length: 800 }, () => data.unsatisfied(small, [requirement('.items[*].a.b')]))
     const { turns } = await countLoopTurns(() => Promise.all(looks))
@@ -87,12 +87,12 @@ describe('the event loop', () => {
   })
 })
 
-describe('what is read in a thread', () => {
+describe('data that is read in a thread', () => {
   const padding = `\npadding: [${'a,'.repeat(2000)}]`
   const odd =
     'a: 9007199254740993\nb: [1.5e300, -0.0, 1:30, yes, 0x10]\n__proto__: {x: 1}\n"é": !!str 1\nc: &c [1]\nd: *c'
 
-  it('is the same as it would be on the loop', async () => {
+  it('has the same value as on the event loop', async () => {
     const text = odd + padding
     expect(yamlCost(text)).toBeGreaterThan(MAX_INLINE_COST)
     expect(yamlCost(odd)).toBeLessThanOrEqual(MAX_INLINE_COST)
@@ -100,7 +100,7 @@ describe('what is read in a thread', () => {
     expect(await data.yaml(odd)).toEqual(parseYaml(odd).value)
   })
 
-  it('fails as it would on the loop, with its place', async () => {
+  it('fails with the same error as on the event loop, with the line or the cause', async () => {
     const failure = await data.yaml(`${padding}\nb: [`).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(YamlError)
     expect(failure).toMatchObject({ line: 3, reason: expect.any(String) as string })
@@ -111,7 +111,7 @@ describe('what is read in a thread', () => {
     expect(await data.document(`a: 1\na: 2${padding}`)).toEqual({ problem: 'a text that is not YAML (duplicate key)' })
   })
 
-  it('finds the same values, and what is wrong with a path is told for that path alone', async () => {
+  it('has the same values for each path, and the failure of one path does not affect the other paths', async () => {
     const found = await data.values({ ...large, wide }, [
       path('..[?(@.b==3)].b'),
       path('.wide[*]'),
@@ -122,13 +122,13 @@ describe('what is read in a thread', () => {
     expect(found).toEqual([{ values: [3] }, tooMany, { values: ['large'] }, { values: [] }])
   })
 
-  it('says what an object lacks', async () => {
+  it('is reported with the requirement that it does not meet', async () => {
     const wanted = [requirement('..e'), requirement('..b', '==', [1])]
     expect(await data.unsatisfied(large, wanted)).toBe('..b is not as required (operator ==)')
   })
 })
 
-describe('texts as long as they may be', () => {
+describe('texts of the maximum length', () => {
   const PATIENCE = 120_000
   const patient = createDataReader({ timeoutMs: PATIENCE })
   const of = patient.of({ namespace: 'n' })
@@ -136,10 +136,10 @@ describe('texts as long as they may be', () => {
 
   it.each([
     ['JSON', `[${Array.from({ length: 31_000 }, () => '{"a":1}').join(',')}]`],
-    ['JSON that only YAML takes', `[${Array.from({ length: 31_000 }, () => '{"a":1}').join(',')}] # all`],
+    ['JSON with a YAML comment', `[${Array.from({ length: 31_000 }, () => '{"a":1}').join(',')}] # all`],
     ['YAML', keys(34_000)],
   ])(
-    'are read, in memory that suffices: %s',
+    'are read within the memory limit: %s',
     async (_, text) => {
       expect(Object.keys((await of.yaml(text)) as object).length).toBeGreaterThan(30_000)
     },
@@ -147,7 +147,7 @@ describe('texts as long as they may be', () => {
   )
 
   it(
-    'are read, in memory that suffices: twenty megabytes of items',
+    'are read within the memory limit: twenty megabytes of items',
     async () => {
       const config = { values: Array.from({ length: 40 }, (_, index) => `${index}`.repeat(50)) }
       const list = Array.from({ length: 5000 }, (_, index) => ({ name: `n${index}`, type: 't', config }))
@@ -165,20 +165,20 @@ describe('JSON', () => {
     '{"a": 1, "b": [], "a": {"<<": {"c": 1}, "yes": "no", "d": "2001-01-01", "": null}, "__proto__": {"x": 1}}',
     '["\\u00e9\\ud83d\\ude00\\/\\n", 1e3, -0, 12345678901234567890, 1.50, true, null, "0x10", "~"]',
     ' \n[{"a": "#b: *c"}]\n',
-  ])('has the value that it has as YAML: %s', async (text) => {
+  ])('has the same value as when it is read as YAML: %s', async (text) => {
     expect(await data.yaml(text)).toEqual(parseYaml(text).value)
   })
 
-  it('is nested as deeply as YAML may be, and no deeper', async () => {
+  it('is refused when it is nested 1001 levels deep', async () => {
     const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
     await expect(data.yaml(nested(1001))).rejects.toThrow('nested too deeply')
   })
 })
 
-describe('what takes too much', () => {
+describe('data that is too expensive to read', () => {
   const quadratic = path('..[?($.items==@)]')
 
-  it('is told as such, and holds up nothing after it', async () => {
+  it('is reported as such, and does not block the next read', async () => {
     const hasty = createDataReader({ timeoutMs: 1 })
     const of = hasty.of({ namespace: 'n' })
     expect(await of.values(large, [quadratic])).toEqual([{ problem: 'one of those that are not read within 1 ms' }])
@@ -192,12 +192,12 @@ describe('what takes too much', () => {
     await hasty.close()
   }, 120_000)
 
-  it('finds no more than a thread may answer', async () => {
+  it('is refused when a path finds more than 2 MiB', async () => {
     const [found] = await data.values({ a: 'x'.repeat(3 * 1024 * 1024) }, [path('.a')])
     expect(found).toEqual(TOO_MUCH_FOUND)
   })
 
-  it('finds no more than that with all paths of a look together', async () => {
+  it('is refused for the paths with which one query finds more than 2 MiB in total', async () => {
     const texts = Object.fromEntries(zeros(5).map((_, index) => [`k${index}`, `${index}`.repeat(600 * 1024)]))
     const paths = [...Object.keys(texts).map((key) => path(`.${key}`)), path('..[?(@.b==3)].b')]
     const found = await data.values({ ...texts, items }, paths)
@@ -205,14 +205,14 @@ describe('what takes too much', () => {
     expect(found[3]).toEqual(TOO_MUCH_FOUND)
   })
 
-  it('makes no more of aliases than text could be', async () => {
+  it('is refused when its aliases expand to more than 250000 values', async () => {
     const text = `a: &a [${'x,'.repeat(3000)}]\nb: [${'*a,'.repeat(99)}]`
     await expect(data.yaml(text)).rejects.toThrow('found aliases that expand to more than 250000 values')
   })
 })
 
-describe('work that nobody waits for any more', () => {
-  it('ends, and gives its thread back', async () => {
+describe('cancelled work', () => {
+  it('ends and releases its thread', async () => {
     const ending = new AbortController()
     const work = reader.of({ namespace: 'n', signal: ending.signal }).values(large, [path('..[?($==$)]')])
     const rejected = expect(work).rejects.toBe('over')

@@ -1,11 +1,11 @@
-// Who waits for whom when work holds its place for long.
+// How a thread pool shares its threads when work takes long.
 
 import { describe, expect, it } from 'vitest'
 import type { BoundedThread } from '../../../../activities/landscaper/bounded/bounded-thread.ts'
 import { createThreadPool } from '../../../../activities/landscaper/bounded/thread-pool.ts'
 
-describe('a pool whose permanent place is held for long', () => {
-  it('lends spare places, one after the other, as many as it has, and takes them back', async () => {
+describe('a thread pool whose permanent thread is busy for long', () => {
+  it('starts all its spare threads, and stops them when their work ends', async () => {
     const stage = stageOf(1, 2)
     const [first, second, third, fourth] = [stage.hold(), stage.hold(), stage.hold(), stage.hold()]
     await expect.poll(() => stage.begun(), { timeout: 10_000 }).toBe(3)
@@ -18,7 +18,7 @@ describe('a pool whose permanent place is held for long', () => {
     expect(stage.running()).toBe(0)
   })
 
-  it('stops the threads of spare places as well when it closes', async () => {
+  it('stops its spare threads too when it closes', async () => {
     const stage = stageOf(1, 1)
     const [first, second] = [stage.hold(), stage.hold()]
     await expect.poll(() => stage.begun(), { timeout: 10_000 }).toBe(2)
@@ -29,7 +29,7 @@ describe('a pool whose permanent place is held for long', () => {
     await Promise.all([first.done, second.done])
   })
 
-  it('refuses work that still waits when it is closed', async () => {
+  it('refuses queued work when it closes', async () => {
     const stage = stageOf(1, 0)
     const [first, second] = [stage.hold(), stage.hold()]
     await expect.poll(() => stage.begun()).toBe(1)
@@ -40,8 +40,8 @@ describe('a pool whose permanent place is held for long', () => {
   })
 })
 
-describe('a pool that several namespaces share', () => {
-  it('serves them in turns, however many wait of one', async () => {
+describe('a thread pool that several namespaces share', () => {
+  it('serves the namespaces in turn, even when one namespace has queued more work', async () => {
     const stage = stageOf(1, 0)
     const works = ['a', 'a', 'a', 'a', 'b', 'c', 'b'].map((namespace) => stage.hold(namespace))
     for (const { end } of works) end()
@@ -50,7 +50,7 @@ describe('a pool that several namespaces share', () => {
     await stage.close()
   })
 
-  it('keeps a place for another one', async () => {
+  it('reserves a thread for another namespace', async () => {
     const stage = stageOf(2, 2)
     const held = Array.from({ length: 6 }, () => stage.hold('a'))
     await expect.poll(() => stage.begun(), { timeout: 10_000 }).toBe(3)
@@ -62,7 +62,7 @@ describe('a pool that several namespaces share', () => {
     await stage.close()
   })
 
-  it('lends a spare place in time, however often others come', async () => {
+  it('starts a spare thread in time, even while new work keeps arriving', async () => {
     const stage = stageOf(1, 1)
     const first = stage.hold()
     const waiting = [stage.hold()]
@@ -75,8 +75,8 @@ describe('a pool that several namespaces share', () => {
   })
 })
 
-describe('work that nobody waits for any more', () => {
-  it('leaves the line', async () => {
+describe('cancelled work', () => {
+  it('leaves the queue', async () => {
     const stage = stageOf(1, 0)
     const ending = new AbortController()
     const [first, second, third] = [stage.hold('a'), stage.hold('b', ending.signal), stage.hold('c')]

@@ -1,4 +1,4 @@
-// What ComponentVersionOverwrites put in the place of a reference. Source: spec/landscaper.md 1.8.
+// How ComponentVersionOverwrites replace a component reference. Source: spec/landscaper.md 1.8.
 
 import { describe, expect, it } from 'vitest'
 
@@ -14,22 +14,22 @@ const written = { repositoryContext: HERE, componentName: 'example.com/shop', ve
 const of = (source: Overwrite['source'], substitution: Overwrite['substitution']) => ({ source, substitution })
 const meant = (...overwrites: Overwrite[]) => overwrite(written, overwrites)
 
-describe('a reference', () => {
-  it('stays the very same where nothing matches, or nothing is put in its place', () => {
+describe('a component reference', () => {
+  it('stays unchanged when no overwrite matches or the substitution is empty', () => {
     expect(meant()).toBe(written)
     expect(meant(of({ version: '2.0.0' }, { version: '3.0.0' }))).toBe(written)
     expect(meant(of({ repositoryContext: THERE }, { version: '3.0.0' }))).toBe(written)
     expect(meant(of({}, {}), of({ componentName: '' }, { version: '' }))).toBe(written)
   })
 
-  it('is replaced in what is named, where all that the source names is as written', () => {
+  it('gets the fields of the substitution when it matches all fields of the source', () => {
     const reordered = { baseUrl: HERE.baseUrl, type: HERE.type }
     const source = { repositoryContext: reordered, componentName: 'example.com/shop', version: '1.0.0' }
     expect(meant(of(source, { version: '1.0.1' }))).toEqual({ ...written, version: '1.0.1' })
     expect(meant(of({}, { repositoryContext: THERE }))).toEqual({ ...written, repositoryContext: THERE })
   })
 
-  it('is replaced by several that name different parts, each held against what was written', () => {
+  it('gets fields from several overwrites when each overwrite matches the original reference', () => {
     const overwrites = [
       of({ version: '1.0.0' }, { version: '2.0.0' }),
       of({ version: '2.0.0' }, { componentName: 'never' }),
@@ -38,7 +38,7 @@ describe('a reference', () => {
     expect(meant(...overwrites)).toEqual({ ...written, componentName: 'example.com/other', version: '2.0.0' })
   })
 
-  it('is replaced in a part once: an entry that would do it again is left out as a whole', () => {
+  it('gets each field from the first overwrite of that field: a later overwrite of the field is ignored as a whole', () => {
     const first = of({ repositoryContext: HERE }, { repositoryContext: THERE, componentName: 'mine' })
     const second = of({ componentName: 'example.com/shop' }, { componentName: 'another', version: '1.2.3' })
     expect(meant(first, second)).toEqual({ repositoryContext: THERE, componentName: 'mine', version: '1.0.0' })
@@ -47,7 +47,7 @@ describe('a reference', () => {
   })
 })
 
-it('a replacement is told with its repository only where that is another', () => {
+it('the text of a replacement contains the repository only when the repository changes', () => {
   expect(replacementText(written, { ...written, version: '2.0.0' })).toBe(
     'example.com/shop:1.0.0 by example.com/shop:2.0.0',
   )

@@ -1,4 +1,4 @@
-// Normal forms of component descriptors, written out by what the OCM library v0.11.0 does with each field.
+// Normal forms of component descriptors. The expected forms follow what the OCM library v0.11.0 does with each field.
 
 import { describe, expect, it } from 'vitest'
 import {
@@ -52,7 +52,7 @@ const DIGEST = (value: string) =>
   `{"hashAlgorithm":"SHA-256","normalisationAlgorithm":"genericBlobDigest/v1","value":"${value}"}`
 
 describe('the normal form jsonNormalisation/v2', () => {
-  it('has what a signature covers, with all labels of references, and no digest of what has no content', () => {
+  it('contains the signed fields and all labels of references, and omits the digest of a resource without content', () => {
     const resource = `{"digest":${DIGEST('11')},"labels":[${COVERED}],"name":"text","relation":"local","type":"text","version":"1.0.0"}`
     const nothing = '{"name":"nothing","type":"text","version":"2"}'
     const reference = `{"componentName":"example.com/db","digest":${DIGEST('33')},"extraIdentity":{"zone":"a"},"labels":${ALL_LABELS},"name":"db","version":"3"}`
@@ -64,7 +64,7 @@ describe('the normal form jsonNormalisation/v2', () => {
     expect(formsOf(V2, 'jsonNormalisation/v3')).toEqual(formsOf(V2, 'jsonNormalisation/v2'))
   })
 
-  it('is the same in both schemas', () => {
+  it('is the same for both schema versions', () => {
     const provider = JSON.stringify(V3.metadata.provider)
     const component = { ...V2.component, provider, sources: [], creationTime: undefined, labels: undefined }
     expect(formsOf(V3, 'jsonNormalisation/v2')).toEqual(formsOf({ ...V2, component }, 'jsonNormalisation/v2'))
@@ -79,7 +79,7 @@ describe('the normal form jsonNormalisation/v1', () => {
   const inEntries = (value: string) =>
     `[{"hashAlgorithm":"SHA-256"},{"normalisationAlgorithm":"genericBlobDigest/v1"},{"value":"${value}"}]`
 
-  it('is that of the schema v2, without sources', () => {
+  it('follows the schema v2 for a v2 descriptor, and omits the sources', () => {
     expect(form(V2)).toBe(
       `[{"component":[{"componentReferences":[[{"componentName":"example.com/db"},{"digest":${inEntries('33')}},` +
         `{"extraIdentity":[{"zone":"a"}]},{"labels":[${covered}]},{"name":"db"},{"version":"3"}]]},` +
@@ -90,7 +90,7 @@ describe('the normal form jsonNormalisation/v1', () => {
     )
   })
 
-  it('is that of the schema v3alpha1, with all labels of the provider, and without empty lists', () => {
+  it('follows the schema v3alpha1 for a v3alpha1 descriptor, with all labels of the provider and without empty lists', () => {
     const empty = { ...V3, spec: { resources: [], references: [], sources: [] } }
     const free = '[{"name":"free"},{"value":1}]'
     const merged = covered.replace('[{"name":"covered"}', '[{"merge":[{"algorithm":"simple"}]},{"name":"covered"}')
@@ -101,8 +101,8 @@ describe('the normal form jsonNormalisation/v1', () => {
   })
 })
 
-describe('resources that only their version tells apart', () => {
-  it('have two forms: with it in their identity, but the last, and without; by v3 only without', () => {
+describe('resources that differ only in their version', () => {
+  it('have two normal forms, with and without versions in their identities; jsonNormalisation/v3 has only the form without versions', () => {
     const one = (version: string) => ({ name: 'text', version, type: 'text', access: { type: 'localBlob' } })
     const document = { ...V3, spec: { resources: [one('1'), one('2')] } }
     const forms = formsOf(document, 'jsonNormalisation/v2')
@@ -115,7 +115,7 @@ describe('resources that only their version tells apart', () => {
 })
 
 describe('labels', () => {
-  it('are refused when they nest too deep', () => {
+  it('are refused when they are nested deeper than 500 levels', () => {
     let value: unknown = 1
     for (let level = 0; level < 600; level += 1) value = [value]
     const document = { ...V3, metadata: { ...V3.metadata, labels: [{ name: 'deep', value, signing: true }] } }
@@ -123,8 +123,8 @@ describe('labels', () => {
   })
 })
 
-describe('the text of JSON', () => {
-  it('has names in the order of UTF-16, or of UTF-8 in entries, also those that are numbers', () => {
+describe('canonical JSON', () => {
+  it('sorts names, including numeric names, by UTF-16, and names in entries by UTF-8', () => {
     const value = { 9: 1, 10: 2, '\u{1F600}': 3, '\uFF5E': 4 }
     expect(canonicalText(value)).toBe('{"10":2,"9":1,"\u{1F600}":3,"\uFF5E":4}')
     expect(entriesText(value)).toBe('[{"10":2},{"9":1},{"\uFF5E":4},{"\u{1F600}":3}]')

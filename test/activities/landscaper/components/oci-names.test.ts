@@ -1,4 +1,4 @@
-// How artefacts are called. Source: OCI distribution spec 1.1 (grammar of names); OCM v0.11.0, oci/ref.go.
+// References to OCI artefacts. Source: OCI distribution spec 1.1 (grammar of names); OCM v0.11.0, oci/ref.go.
 
 import { describe, expect, it } from 'vitest'
 import { readOciReference } from '../../../../activities/landscaper/components/oci-names.ts'
@@ -14,13 +14,13 @@ describe('a reference to an artefact', () => {
   })
 
   it.each(['ghcr.io/Acme/shop', 'ghcr.io/a/../b', 'user:password@ghcr.io/shop', 'ghcr.io/shop@sha256:00'])(
-    'is not found in %s',
+    'is refused as invalid: %s',
     (text) => {
       expect(readOciReference(text)).toBeUndefined()
     },
   )
 
-  it('is none when it is longer than registries take', () => {
+  it('is refused as invalid when it is longer than registries allow', () => {
     expect(readOciReference(`ghcr.io/${'a/'.repeat(100)}a:1`)).toBeDefined()
     expect(readOciReference(`ghcr.io/${'a/'.repeat(128)}a:1`)).toBeUndefined()
     expect(readOciReference(`${'a.'.repeat(100_000)}io/a:1`)).toBeUndefined()

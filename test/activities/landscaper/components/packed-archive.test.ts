@@ -1,4 +1,4 @@
-// Archives that lie packed in the operator's folder: read as they are, and hostile ones refused. Source: packed-archive.ts, tar-entries.ts.
+// Packed archives in the operator's folder: Pawl reads files from them, and refuses malicious archives. Source: packed-archive.ts, tar-entries.ts.
 
 import { randomBytes } from 'node:crypto'
 import { rmSync, utimesSync } from 'node:fs'
@@ -44,7 +44,7 @@ describe.each([
 ])('an archive packed as %s', (kind, packed) => {
   const name = `whole.${kind}`
 
-  it('has its files as they are, small ones and large ones', async () => {
+  it('returns small and large files unchanged', async () => {
     const large = randomBytes(MIB).toString('hex').slice(0, MIB)
     stage.write({ [name]: packed(tarOf({ 'index.json': '{}', 'blobs/large': large, 'blobs/small': 'é' })) })
     const read = reader()
@@ -55,7 +55,7 @@ describe.each([
     await expect(read(name, 'blobs/large', 10)).rejects.toThrow(`blobs/large: found ${MIB} bytes, expected at most 10`)
   })
 
-  it('is gone through once for all who ask, and again when it is another one', async () => {
+  it('is scanned once for all reads, and again after it changes', async () => {
     stage.write({ [name]: packed(tarOf({ file: 'one' })) })
     const read = reader()
     expect(await Promise.all(Array.from({ length: 20 }, () => read(name, 'file')))).toEqual(Array(20).fill('one'))
@@ -74,7 +74,7 @@ describe.each([
     await expect(new PackedArchives().read(archive, 'file', 10)).rejects.toThrow('archive: changed while it was read')
   })
 
-  it('is kept no longer than there is room, and read again', async () => {
+  it('is read again after the full cache has evicted its files', async () => {
     stage.write({ [name]: packed(tarOf({ a: 'a'.repeat(600), b: 'b'.repeat(600) })) })
     const read = reader({ keptBytes: 700, archives: 1 })
     for (const path of ['a', 'b', 'a', 'b']) expect(await read(name, path)).toBe(path.repeat(600))
@@ -88,13 +88,13 @@ describe.each([
     ['a path that goes up', { name: 'blobs/../../a', content: 'x' }, 'found a path that leaves the archive'],
     ['a path from the root', { name: '/etc/passwd', content: 'x' }, 'found a path that leaves the archive'],
     ['two files of one name', { name: './index.json', content: '[]' }, 'index.json: found twice, expected once'],
-  ])('is refused with %s in it, whatever is asked for', async (_, entry, message) => {
+  ])('with %s in it is refused, even when the caller reads another file', async (_, entry, message) => {
     stage.write({ [name]: packed(await archiveOf({ name: 'index.json', content: '{}' }, entry)) })
     await expect(reader()(name, 'index.json')).rejects.toThrow(message)
     await expect(reader()(name, 'index.json')).rejects.toMatchObject({ code: 'ERR_CONFIGURATION_PROBLEM' })
   })
 
-  it('is refused when it is too much', async () => {
+  it('is refused when it has too many entries or bytes', async () => {
     const many = Array.from({ length: 6 }, (_, index) => ({ name: `blobs/${index}`, content: 'x' }))
     stage.write({ [name]: packed(await archiveOf(...many)) })
     await expect(reader({ entries: 5 })(name, 'blobs/0')).rejects.toThrow('found more than 5 entries, expected fewer')
@@ -102,7 +102,7 @@ describe.each([
     expect(await reader({ entries: 6 })(name, 'blobs/0')).toBe('x')
   })
 
-  it('is refused when its end is missing, or it is none', async () => {
+  it('is refused when it is truncated or is not a tar archive', async () => {
     const whole = packed(tarOf({ file: randomBytes(20_000) }))
     for (const content of [whole.subarray(0, 10_000), packed(randomBytes(2000))]) {
       stage.write({ [name]: content })
@@ -114,14 +114,14 @@ describe.each([
 })
 
 describe('a packed archive', () => {
-  it('is refused when it becomes far more than it was, however large it may be', async () => {
+  it('is refused when its unpacked size exceeds the permitted compression ratio', async () => {
     stage.write({ 'bomb.tgz': gzipSync(tarOf({ blobs: Buffer.alloc(8 * MIB) })) })
     await expect(reader({ free: MIB, ratio: 100 })('bomb.tgz', 'blobs')).rejects.toThrow(
       `found more than ${MIB} bytes in it, expected fewer`,
     )
   })
 
-  it('with a size that is none, or a name without end, is refused', async () => {
+  it('is refused when a size in it is negative, and is read when a GNU name in it has 250 characters', async () => {
     const archive = await archiveOf({ name: 'file', content: 'x' })
     // GNU's binary sizes: a negative one.
     archive.fill(0xff, 124, 136)
@@ -132,7 +132,7 @@ describe('a packed archive', () => {
     expect(await reader()('names.tar', 'n'.repeat(250))).toBe('x')
   })
 
-  it('that takes long is told so, and is there when it is asked for again', async () => {
+  it('that takes long to scan fails the first read, and a later read succeeds', async () => {
     stage.write({ 'slow.tgz': gzipSync(tarOf({ blobs: randomBytes(8 * MIB), last: 'x' })) })
     const read = reader({ waitMs: 0 })
     await expect(read('slow.tgz', 'last')).rejects.toThrow('archive slow.tgz: not gone through after 0 s; it is asked')

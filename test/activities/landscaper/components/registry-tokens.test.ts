@@ -1,4 +1,4 @@
-// What whoever gives tokens for a registry is asked for. Source: activities/landscaper/components/registry-client.ts A2; with real registries:
+// The scope of the tokens that Pawl requests for a registry. Source: activities/landscaper/components/registry-client.ts A2; with real registries:
 // test/env/oci-registry.test.ts.
 
 import { once } from 'node:events'
@@ -20,8 +20,8 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve))
 })
 
-describe('a registry that gives tokens', () => {
-  it('is asked for some to pull from the one repository, whatever it wants them to be for', async () => {
+describe('a token request for a registry', () => {
+  it('has only the pull scope of the one repository, even when the registry demands other scopes', async () => {
     const scopes: string[] = []
     server = createServer(({ url = '', headers: { host = '' } }, response) => {
       const { pathname, searchParams } = new URL(url, 'http://registry')

@@ -1,4 +1,4 @@
-// The component of an Installation and all that it refers to, from real folders.
+// Resolves the component of an Installation and its references from real folders.
 
 import { execFileSync } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
@@ -100,21 +100,21 @@ async function contentOf(scope: Awaited<ReturnType<typeof resolve>>, uri: string
 }
 
 describe('a component in a folder', () => {
-  it('is found with all that it refers to, each once, in whatever files they are', async () => {
+  it('is resolved with all its references, each component once, from descriptor files of different names', async () => {
     const scope = await resolve(byRef(A, '1.0.0'), LOCAL('shop'))
     expect(scope.all.map(titleOfComponent)).toEqual([`${A}:1.0.0`, `${B}:1.0.0`, `${C}:2.0.0`])
     expect(scope.own).toBe(scope.all[0])
     expect(scope.source).toEqual(byRef(A, '1.0.0'))
   })
 
-  it('has its blobs beside it, or in the folder of the repository', async () => {
+  it('has its blobs next to its descriptor or in the folder of the repository', async () => {
     const scope = await resolve(byRef(A, '1.0.0', LOCAL('./shop/')), { type: 'OCIRegistry' })
     expect(await contentOf(scope, 'cd://resources/own')).toBe('of a')
     expect(await contentOf(scope, 'cd://resources/shared')).toBe('of the repository')
     expect(await contentOf(scope, 'cd://resources/digest')).toBe('by digest')
   })
 
-  it('names the place of a blob that is not there', async () => {
+  it('fails a read of a missing blob or resource with an error that names the blob or resource', async () => {
     const scope = await resolve(byRef(A, '1.0.0'), LOCAL('shop'))
     expect(await errorOf(contentOf(scope, 'cd://componentReferences/c/resources/schema'))).toEqual({
       code: 'ComponentNotFound',
@@ -129,13 +129,13 @@ describe('a component in a folder', () => {
   it.each([
     ['a reference that goes up', 'cd://resources/up'],
     ['a link that leads out of the folder', 'cd://resources/linked'],
-  ])('reads nothing by %s', async (_, uri) => {
+  ])('reads nothing through %s', async (_, uri) => {
     const scope = await resolve(byRef(A, '1.0.0'), LOCAL('shop'))
     expect(await errorOf(contentOf(scope, uri))).toMatchObject({ code: 'ComponentNotFound' })
   })
 
   it.each(['../../../../etc', '/etc', 'away', 'nowhere', 'a\0b'])(
-    'is not looked for in %j, outside of the folder',
+    'is not found in %j, which leaves the registry folder or does not exist',
     async (path) => {
       const { code, message } = await errorOf(resolve(byRef(A, '1.0.0'), LOCAL(path)))
       expect({ code, message }).toEqual({
@@ -145,7 +145,7 @@ describe('a component in a folder', () => {
     },
   )
 
-  it('that is missing is told with what could not be read', async () => {
+  it('that is missing is reported together with the descriptors that could not be read', async () => {
     expect(await errorOf(resolve(byRef('example.com/d', '1'), LOCAL('shop')))).toEqual({
       code: 'ComponentNotFound',
       message:
@@ -154,19 +154,19 @@ describe('a component in a folder', () => {
     })
   })
 
-  it('with mistakes is refused with file, field, found and expected', async () => {
+  it('with mistakes is refused with the file, the field, and the found and expected values', async () => {
     const { message } = await errorOf(resolve(byRef(A, '1'), LOCAL('wrong')))
     expect(message).toContain('wrong/component-descriptor.yaml.component.resources[0]: found no name, expected one')
   })
 
-  it('that refers to itself by others is told with the path', async () => {
+  it('whose references form a cycle is refused with the path of the cycle', async () => {
     expect(await errorOf(resolve(byRef(A, '1'), LOCAL('ring')))).toEqual({
       code: 'ERR_CONFIGURATION_PROBLEM',
       message: `spec.componentDescriptor: components refer to each other: ${B}:1 -> ${C}:1 -> ${B}:1; expected no ring`,
     })
   })
 
-  it('that refers to very many is refused', async () => {
+  it('that refers to more than 500 components is refused', async () => {
     const chain = (index: number) =>
       descriptorV2(`example.com/n${index}`, '1', { references: [reference('next', `example.com/n${index + 1}`, '1')] })
     stage.write(
@@ -181,15 +181,15 @@ describe('a component in a folder', () => {
   })
 })
 
-describe('a component in place', () => {
-  it('needs no repository as long as it refers to none', async () => {
+describe('an inline component', () => {
+  it('needs no repository as long as it has no references', async () => {
     const inline = descriptorV3(A, '1.0.0', { resources: [blob('image', 'ociImage')] })
     const scope = await resolve({ inline }, undefined, '')
     expect(scope.all).toHaveLength(1)
     expect(scope.definitionOf(scope.own)).toEqual({ inline })
   })
 
-  it('may hold what it refers to in a label, or have it in the folder that it names last', async () => {
+  it('may contain a referenced component in a label, or have it in the folder of its last repository context', async () => {
     const nested = descriptorV2(B, '3.0.0')
     const inline = descriptorV2(A, '1.0.0', {
       references: [
@@ -207,7 +207,7 @@ describe('a component in place', () => {
     })
   })
 
-  it('is refused when a label holds another component', async () => {
+  it('is refused when a label contains a component other than the referenced component', async () => {
     const labels = [{ name: LABEL, value: descriptorV2(B, '4') }]
     const inline = descriptorV2(A, '1', { references: [reference('b', B, '3', { labels })] })
     expect((await errorOf(resolve({ inline }))).message).toBe(
@@ -216,7 +216,7 @@ describe('a component in place', () => {
   })
 })
 
-describe('what Pawl does not have yet', () => {
+describe('an unsupported or incomplete component source', () => {
   it.each<[string, Fields, { context?: unknown; folder?: string }, string]>([
     [
       'a repository of the Installation',
@@ -237,12 +237,12 @@ describe('what Pawl does not have yet', () => {
       'repositoryContext of context default: found type local, but the worker has no folder of components; expected --registry-local',
     ],
     [
-      'a folder that is gone',
+      'a missing folder',
       byRef(A, '1'),
       { context: LOCAL('shop'), folder: '/nowhere' },
       '--registry-local: found no folder /nowhere on the worker, expected one',
     ],
-  ])('is said of %s', async (_, definition, { context, folder }, message) => {
+  ])('is refused: %s', async (_, definition, { context, folder }, message) => {
     const source = { definition, repositoryContext: context, context: 'default', registries: noRegistries }
     expect(await errorOf(resolveComponents(data, { ...source, registryFolder: folder }))).toEqual({
       code: 'NotSupported',
@@ -250,7 +250,7 @@ describe('what Pawl does not have yet', () => {
     })
   })
 
-  it('is said of access that leads elsewhere', async () => {
+  it('is refused: a resource with an unsupported access type', async () => {
     const image = { name: 'code', type: 'git', access: { type: 'gitHub', repoUrl: 'github.com/a/b' } }
     const scope = await resolve({ inline: descriptorV2(A, '1', { resources: [image] }) }, LOCAL('shop'))
     expect(await errorOf(contentOf(scope, 'cd://resources/code'))).toEqual({
@@ -267,7 +267,7 @@ describe('what Pawl does not have yet', () => {
       byRef(A, '1'),
       'spec.componentDescriptor: found no repositoryContext, neither there nor in context default; expected one',
     ],
-  ])('nor what says too little: %j', async (definition, message) => {
+  ])('is refused: the definition %j', async (definition, message) => {
     expect(await errorOf(resolve(definition))).toEqual({ code: 'ERR_CONFIGURATION_PROBLEM', message })
   })
 })
@@ -285,7 +285,7 @@ describe('references that ComponentVersionOverwrites replace', () => {
   const titles = ({ all }: Awaited<ReturnType<typeof by>>) => all.map(titleOfComponent)
   const C3 = { source: { componentName: C }, substitution: { repositoryContext: LOCAL('other'), version: '3.0.0' } }
 
-  it('lead to what is put in their place, wherever they are, and so do URIs and templates', async () => {
+  it('resolve to the replacement at every depth, also in URIs and in descriptors for templates', async () => {
     const scope = await by(byRef(A, '1.0.0'), C3)
     expect(titles(scope)).toEqual([`${A}:1.0.0`, `${B}:1.0.0`, `${C}:3.0.0`])
     expect(scope.overwrites).toEqual([`${C}:2.0.0 by ${C}:3.0.0 of {"type":"local","filePath":"other"}`])
@@ -297,14 +297,14 @@ describe('references that ComponentVersionOverwrites replace', () => {
     expect(seen).not.toContain('2.0.0')
   })
 
-  it('are handed on to sub-installations as what they lead to', async () => {
+  it('are passed to sub-installations as the replacement', async () => {
     const scope = await by(byRef(A, '1.0.0'), C3)
     const [, second, third] = scope.all
     expect(scope.definitionOf(second!)).toEqual(byRef(B, '1.0.0'))
     expect(scope.definitionOf(third!)).toEqual(byRef(C, '3.0.0', LOCAL('other')))
   })
 
-  it('may be that of the Installation itself, and then all that is referred to lies where it does', async () => {
+  it('may include the component of the Installation, whose references are then read from the repository of the replacement', async () => {
     const source = { componentName: A, version: '1.0.0' }
     const elsewhere = { source, substitution: { repositoryContext: LOCAL('other'), version: '2.0.0' } }
     const own = await by(byRef(A, '1.0.0'), elsewhere)
@@ -317,7 +317,7 @@ describe('references that ComponentVersionOverwrites replace', () => {
     expect(json(all.own.document)).not.toContain(LABEL)
   })
 
-  it('are refused when two repositories are to give one component, and when they make a ring', async () => {
+  it('are refused when one component would come from two repositories, and when they form a cycle', async () => {
     const onlyB = { source: { componentName: B }, substitution: { componentName: C, version: '2.0.0' } }
     const twice = by(byRef(A, '1.0.0'), {
       ...onlyB,

@@ -1,4 +1,4 @@
-// Which signed components are taken, and what about others is told. Source: spec/landscaper.md 3.13.
+// Which signed components Pawl accepts, and the errors for other components. Source: spec/landscaper.md 3.13.
 
 import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -85,19 +85,22 @@ async function contentOf(scope: Awaited<ReturnType<typeof verified>>, uri: strin
   return 'bytes' in content ? content.bytes.toString() : 'a folder'
 }
 
-describe('a component that is signed', () => {
+describe('a signed component', () => {
   it.each([
     ['jsonNormalisation/v1', 'sha256', false],
     ['jsonNormalisation/v2', 'sha512', false],
     ['jsonNormalisation/v3', 'sha256', true],
-  ] as const)('is taken with what it refers to: %s, %s, PSS %s', async (normalisation, hash, isPss) => {
-    const scope = await verified({ shop: signed(shop(), { key: ACME.privateKey, normalisation, hash, isPss }) })
-    expect(scope.all.map(({ name }) => name)).toEqual([SHOP, DB])
-    expect(await contentOf(scope, 'cd://resources/note')).toBe('note')
-    expect(await contentOf(scope, 'cd://componentReferences/db/resources/size')).toBe('size')
-  })
+  ] as const)(
+    'is accepted with the components that it refers to: %s, %s, PSS %s',
+    async (normalisation, hash, isPss) => {
+      const scope = await verified({ shop: signed(shop(), { key: ACME.privateKey, normalisation, hash, isPss }) })
+      expect(scope.all.map(({ name }) => name)).toEqual([SHOP, DB])
+      expect(await contentOf(scope, 'cd://resources/note')).toBe('note')
+      expect(await contentOf(scope, 'cd://componentReferences/db/resources/size')).toBe('size')
+    },
+  )
 
-  it('has no other signature, no other maker, and no other descriptor', async () => {
+  it('is refused without the named signature, with the signature of another key, and with a changed descriptor', async () => {
     const place = `component ${SHOP}:1.0.0: signature "${SIGNATURE}": `
     expect(await refusal({ shop: shop() })).toBe(`${place}found no signature, expected it`)
     const named = { key: ACME.privateKey, name: 'test' }
@@ -110,7 +113,7 @@ describe('a component that is signed', () => {
     expect(await refusal({ shop: changed })).toMatch(/signature "acme-release": found the digest \w+, expected \w+$/)
   })
 
-  it('is not taken for a digest that was signed by itself', async () => {
+  it('is refused with the signature of another descriptor', async () => {
     const other = signed(shop(database(), {}, [text('note', 'evil')]), { key: OTHER.privateKey })
     const { signatures: own } = signed(shop(), { key: ACME.privateKey }) as { signatures: { signature: object }[] }
     const { signatures } = other as { signatures: object[] }
@@ -118,7 +121,7 @@ describe('a component that is signed', () => {
     expect(await refusal({ shop: mixed })).toContain('has not made')
   })
 
-  it('is not taken with algorithms, keys or fields that say nothing', async () => {
+  it('is refused with an unsupported algorithm, an invalid key or missing fields', async () => {
     const withPart = (part: object) => {
       const document = signed(shop(), { key: ACME.privateKey }) as { signatures: { signature: object }[] }
       const [first] = document.signatures
@@ -139,8 +142,8 @@ describe('a component that is signed', () => {
   })
 })
 
-describe('the example, which the command line of OCM has signed', () => {
-  it('is taken with the key that is beside it', async () => {
+describe('the example that the OCM command line has signed', () => {
+  it('is accepted with the key in its manifests', async () => {
     const manifests = readFileSync('examples/signed.yaml', 'utf8')
     const [pem = ''] = /-----BEGIN RSA[^]*END RSA PUBLIC KEY-----/.exec(manifests) ?? []
     const scope = await resolveComponents(data, {
@@ -155,8 +158,8 @@ describe('the example, which the command line of OCM has signed', () => {
   })
 })
 
-describe('what a signed component refers to', () => {
-  it('is refused when it is not what was signed, wherever it comes from', async () => {
+describe('a component that a signed component refers to', () => {
+  it('is refused when its digest differs from the signed digest, in a repository and in a label', async () => {
     const other = database({ resources: [text('size', 'evil')] })
     const place = `component ${SHOP}:1.0.0: reference db to ${DB}:2.0.0: `
     expect(await refusal({ db: other })).toContain(`${place}found the digest`)
@@ -167,7 +170,7 @@ describe('what a signed component refers to', () => {
     expect(await refusal({ db: signed(other, { key }) })).toContain(place)
   })
 
-  it('needs no digest of its own where the signature says those of its resources', async () => {
+  it('needs no digest in its reference when the signed descriptor contains the digests of its resources', async () => {
     const bare = descriptorV3(DB, '2.0.0', { resources: [blob('size', 'text')] })
     const nested = {
       name: DB,
@@ -186,7 +189,7 @@ describe('what a signed component refers to', () => {
     )
   })
 
-  it('that takes the place of another needs a signature of its own', async () => {
+  it('needs its own signature when a ComponentVersionOverwrite selects another version', async () => {
     const overwrites = [{ source: { componentName: DB }, substitution: { version: '3.0.0' } }]
     const replacement = descriptorV3(DB, '3.0.0', { resources: [text('size')] })
     expect(await refusal({ overwrites, more: { replacement } })).toBe(
@@ -211,7 +214,7 @@ describe('the content of a resource of a signed component', () => {
     return error.message
   }
 
-  it('is refused when it is not what was signed', async () => {
+  it('is refused when its digest differs from the signed digest, is excluded from the signature or has the wrong type', async () => {
     const place = `resource note of component ${SHOP}:1.0.0: `
     expect(await reading({ blobs: { note: 'evil' } })).toBe(
       `${place}found content of the digest ${blobDigest('evil').value}, expected ${blobDigest('note').value}`,
@@ -228,7 +231,7 @@ describe('the content of a resource of a signed component', () => {
 })
 
 describe('the content of an artefact that a signed component names', () => {
-  it('is covered by the digest of its manifest, whatever the tag leads to', async () => {
+  it('is verified by the digest of its manifest, even when the tag points to another manifest', async () => {
     const layer = { mediaType: 'text/plain', digest: `sha256:${blobDigest('note').value}` }
     const manifestOf = (more: object) => Buffer.from(JSON.stringify({ config: layer, layers: [layer], ...more }))
     const digest = { ...blobDigest(manifestOf({})), normalisationAlgorithm: 'ociArtifactDigest/v1' }
@@ -262,7 +265,7 @@ describe('the component of a sub-installation', () => {
     )
   })
 
-  it('is handed on as it was written where it is in place, so that its signature holds', async () => {
+  it('is passed on unchanged when it is inline, so that its signature stays valid', async () => {
     const overwrites = [{ source: { componentName: DB }, substitution: { version: '3.0.0' } }]
     const replacement = signed(descriptorV3(DB, '3.0.0', { resources: [text('size')] }), { key: ACME.privateKey })
     const source = sourceOf({ overwrites, more: { replacement } })
@@ -274,7 +277,7 @@ describe('the component of a sub-installation', () => {
     expect(scope.all.map(({ version }) => version)).toEqual(['1.0.0', '3.0.0'])
   })
 
-  it('is refused when its parent refers to none of that name', async () => {
+  it('is refused when no component of its parent refers to it', async () => {
     const source = sourceOf({ verification: { ofParent: () => Promise.resolve(new Map()) } })
     await expect(resolveComponents(data, { ...source, definition: own })).rejects.toThrow(
       `component ${DB}:2.0.0: found no signature, and no verified component of its parent refers to it; expected signature "${SIGNATURE}"`,

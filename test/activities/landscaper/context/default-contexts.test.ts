@@ -12,7 +12,7 @@ const REPOSITORY = '{"type":"OCIRegistry","baseUrl":"ghcr.io/acme"}'
 const flagsOf = (given: Record<string, string>) => readFlags(landscaperWing.flags, given)
 
 describe('the flags of default Contexts', () => {
-  it('give none to anybody without --default-contexts', async () => {
+  it('give no namespace a default Context without --default-contexts', async () => {
     const flags = flagsOf({ 'default-context-repository': REPOSITORY })
     expect(readDefaultContexts(flags)).toBeUndefined()
     expect(getsContext(undefined, 'a')).toBe(false)
@@ -20,7 +20,7 @@ describe('the flags of default Contexts', () => {
     expect(await describeContext({ namespace: 'a' }, {})).toBeNull()
   })
 
-  it('say what they have for a repository, and who gets none', async () => {
+  it('set the repository context and the excluded namespaces', async () => {
     const flags = flagsOf({
       'default-contexts': 'yes',
       'default-context-repository': REPOSITORY,
@@ -31,7 +31,7 @@ describe('the flags of default Contexts', () => {
     expect(await describeContext({ namespace: 'b' }, { flags })).toBeNull()
   })
 
-  it('name what is wrong with them', () => {
+  it('are refused with the flag, the invalid value and the expected value', () => {
     expect(() => flagsOf({ 'default-context-repository': 'ghcr.io/acme' })).toThrow(
       '--default-context-repository is "ghcr.io/acme"; expected a repository context in JSON, such as {"type":"OCIRegistry","baseUrl":"ghcr.io/acme"}',
     )

@@ -21,21 +21,21 @@ const raw = async (deployItemsCompressed: string) => await decoded({ deployItems
 const packed = async (content: string | Buffer) => await raw(gzipSync(content).toString('base64'))
 
 describe('the items of an execution', () => {
-  it('are read in both forms; the compressed one wins', async () => {
+  it('are read in both forms; the compressed form takes precedence', async () => {
     expect(await decoded({ deployItems: ITEMS })).toEqual({ items: ITEMS })
     expect(await packed(JSON.stringify(ITEMS))).toEqual({ items: ITEMS })
     const both = { deployItems: [], deployItemsCompressed: gzipSync(JSON.stringify(ITEMS)).toString('base64') }
     expect(await decoded(both)).toEqual({ items: ITEMS })
   })
 
-  it('are none in an empty spec, or with an empty text', async () => {
+  it('are an empty list when the spec or the compressed text is empty', async () => {
     expect(await decoded({})).toEqual({ items: [] })
     expect(await decoded({ deployItemsCompressed: '' })).toEqual({ items: [] })
   })
 
   it.each([
     [
-      'no gzip',
+      'not gzip',
       raw(Buffer.from('garbage').toString('base64')),
       'cannot be read (incorrect header check); expected base64',
     ],
@@ -44,27 +44,31 @@ describe('the items of an execution', () => {
       raw(gzipSync(JSON.stringify(ITEMS)).subarray(0, 20).toString('base64')),
       'cannot be read (unexpected end of file)',
     ],
-    ['a bomb', packed(Buffer.alloc(33 * 1024 * 1024, ' ')), 'cannot be read (more than 33554432 bytes when unpacked)'],
-    ['a bomb of values', packed(`[${'[],'.repeat(8_000_000)}[]]`), 'cannot be read (more than 1000000 values)'],
-    ['a bomb behind a small archive', raw(hidden), 'cannot be read (more than 33554432 bytes when unpacked)'],
-    ['no JSON', packed('canary'), 'holds no JSON; expected'],
+    [
+      'a gzip bomb',
+      packed(Buffer.alloc(33 * 1024 * 1024, ' ')),
+      'cannot be read (more than 33554432 bytes when unpacked)',
+    ],
+    ['a bomb of JSON values', packed(`[${'[],'.repeat(8_000_000)}[]]`), 'cannot be read (more than 1000000 values)'],
+    ['a gzip bomb in front of a small archive', raw(hidden), 'cannot be read (more than 33554432 bytes when unpacked)'],
+    ['not JSON', packed('canary'), 'holds no JSON; expected'],
     ['a map', packed('{"name":"canary"}'), 'holds JSON of another shape; expected'],
-    ['a list of other things', packed('["canary"]'), 'holds a list with other things; expected'],
+    ['a list of texts', packed('["canary"]'), 'holds a list with other things; expected'],
     ['null', packed('[null]'), 'holds a list with other things; expected'],
     ['without type', packed('[{"name":"canary"}]'), 'holds a list with other things; expected'],
     [
-      'with odd predecessors',
+      'with an invalid dependsOn',
       packed('[{"name":"canary","type":"t","dependsOn":"x"}]'),
       'holds a list with other things; expected',
     ],
-  ])('cannot be read when they are %s, and nothing of them is quoted', async (_, reading, problem) => {
+  ])('are refused without quoting their contents when they are %s', async (_, reading, problem) => {
     const read = await reading
     expect('problem' in read && read.problem).toContain(`spec.deployItemsCompressed ${problem}`)
     expect(JSON.stringify(read)).not.toContain('canary')
   })
 })
 
-describe('very many items', () => {
+describe('thousands of items', () => {
   it('are decoded without blocking the event loop', async () => {
     const many = Array.from({ length: 20_000 }, (_, index) => ({
       name: `item-${index}`,

@@ -1,4 +1,4 @@
-// The copies of imports in the own scope: names, labels, and what is none.
+// Copies of imports in the scope of their Installation: names, labels, and values without a copy.
 
 import { describe, expect, it } from 'vitest'
 import { importCopies } from '../../../../activities/landscaper/installation/import-copies.ts'
@@ -26,7 +26,7 @@ describe('the copies of imports', () => {
     ])
   })
 
-  it('are one for each element of a list or map of targets', () => {
+  it('exist once for each element of a list or map of Targets', () => {
     const [, targets] = copies({
       data: {},
       targetObjects: { list: { list: [target('a'), target('b')] }, map: { map: { dev: target('c') } } },
@@ -40,7 +40,7 @@ describe('the copies of imports', () => {
     ])
   })
 
-  it('are none of what has no value for the API server, but of what is only empty', () => {
+  it('do not exist for null values, but exist for false, 0 and the empty text', () => {
     const [data] = copies({ data: { nothing: null, no: false, zero: 0, text: '' }, targetObjects: {} })
     expect(data?.objects.map(({ content }) => content)).toEqual([{ data: false }, { data: 0 }, { data: '' }])
   })

@@ -46,7 +46,7 @@ const cluster = { name: 'cluster', target: 'cluster' }
 describe('the hash of imports', () => {
   const hash = async (...given: Parameters<typeof load>) => (await load(...given)).hash
 
-  it('follows the content of data, however its keys are ordered', async () => {
+  it('changes with the content of a DataObject, and not with the order of its keys', async () => {
     put('dataobjects', 'size', { data: { a: 1, b: [1, 2] } })
     const before = await hash([size])
     put('dataobjects', 'size', { data: { b: [1, 2], a: 1 } }, { labels: { x: 'y' }, generation: 7 })
@@ -55,7 +55,7 @@ describe('the hash of imports', () => {
     expect(await hash([size])).not.toBe(before)
   })
 
-  it('follows the entries of a Secret that are imported, and no others', async () => {
+  it('changes with the imported entries of a Secret, and not with the other entries', async () => {
     putSecret('s', { used: 'a', other: 'a' })
     const keyed = [{ name: 'k', secretRef: { name: 's', key: 'used' } }]
     const whole = [{ name: 'k', secretRef: { name: 's' } }]
@@ -65,7 +65,7 @@ describe('the hash of imports', () => {
     expect(after.map((one, index) => one === before[index])).toEqual([true, false])
   })
 
-  it('follows the spec of a Target and the Secret behind it, also when that comes later', async () => {
+  it('changes with the spec of a Target and with its Secret, even when the Secret is created later', async () => {
     put('targets', 'cluster', { spec: { type: 't', secretRef: { name: 's', key: 'kubeconfig' } } })
     const hashes = [await hash([], [cluster])]
     putSecret('s', { kubeconfig: 'a', other: 'a' })
@@ -79,7 +79,7 @@ describe('the hash of imports', () => {
     expect(await hash([], [cluster])).toBe(hashes[3])
   })
 
-  it('cannot be computed without the content key', async () => {
+  it('differs for each content key and without a content key', async () => {
     put('dataobjects', 'size', { data: 1 })
     const hashes = [undefined, Buffer.alloc(32, 1), Buffer.alloc(32, 2)].map((key) => hash([size], [], key))
     const found = await Promise.all(hashes)
@@ -100,14 +100,14 @@ describe('loading imports', () => {
     expect(api.requests.toSorted()).toEqual(['GET secrets/s', 'GET targets/cluster'])
   })
 
-  it('shows templates nothing of a Target that others change all the time', async () => {
+  it('omits the managedFields and the resourceVersion of a Target', async () => {
     put('targets', 'cluster', { spec: { type: 't' } }, { managedFields: [{ manager: 'm' }], labels: { a: 'b' } })
     const { targets } = await load([], [cluster])
     expect(targets['cluster']).toMatchObject({ target: { metadata: { name: 'cluster', labels: { a: 'b' } } } })
     expect(JSON.stringify(targets)).not.toMatch(/managedFields|resourceVersion/)
   })
 
-  it('names everything that is missing, and which import wanted it', async () => {
+  it('fails with the names of all missing objects and of the imports that refer to them', async () => {
     putSecret('s', { a: '1' })
     const missing = load(
       [size, { name: 'key', secretRef: { name: 's', key: 'b' } }],
@@ -125,12 +125,12 @@ describe('loading imports', () => {
     })
   })
 
-  it('does not take a server that does not answer for one that has no object', async () => {
+  it('fails with the status 503 of an unavailable API server, and does not report a missing object', async () => {
     api.intercept = () => refusal(503, 'ServiceUnavailable')
     await expect(load([size])).rejects.toMatchObject({ status: 503 })
   })
 
-  it('never follows the secret of a Target elsewhere in the API', async () => {
+  it('reads no Secret for a Target whose secretRef has an invalid name', async () => {
     put('targets', 'cluster', { spec: { type: 't', secretRef: { name: '..' } } })
     await load([], [cluster])
     expect(api.requests).toEqual(['GET targets/cluster'])
@@ -158,9 +158,9 @@ describe('an entry of a Secret', () => {
   it.each([
     ['is malformed', `[${CANARY}`],
     ['is nested too deeply', '['.repeat(2000) + ']'.repeat(2000)],
-    ['is a bomb of aliases', bomb(9)],
-    ['becomes large by aliases', `a: &a "${'x'.repeat(200_000)}"\nb: [${Array(50).fill('*a').join(', ')}]`],
-  ])('that %s is refused, and not quoted', async (_, text) => {
+    ['expands to very many values by aliases', bomb(9)],
+    ['expands to a large text by aliases', `a: &a "${'x'.repeat(200_000)}"\nb: [${Array(50).fill('*a').join(', ')}]`],
+  ])('that %s is refused, and the error does not quote it', async (_, text) => {
     const refused = await entry(text).then(
       () => undefined,
       (error: unknown) => error,
@@ -186,14 +186,14 @@ describe('an entry of a ConfigMap', () => {
     return (await load([{ name: 'v', configMapRef: reference }])).data['v']
   }
 
-  it('is YAML also where it is binary, alone and beside the others', async () => {
+  it('is parsed as YAML from data and from binaryData, alone and together with the other entries', async () => {
     expect(await imported({ name: 'c', key: 'a' })).toBe(1)
     expect(await imported({ name: 'c', key: 'b' })).toEqual({ x: [2, 'ü'] })
     expect(await imported({ name: 'c' })).toEqual({ a: 1, b: { x: [2, 'ü'] }, c: [3] })
     await expect(imported({ name: 'c', key: 'd' })).rejects.toThrow('found no key d in ConfigMap n/c')
   })
 
-  it('changes the hash of imports also where it is binary', async () => {
+  it('changes the hash of the imports when it is in binaryData, too', async () => {
     const hashOf = async (text: string) => {
       put('configmaps', 'c', { binaryData: { b: base64(text) } })
       return (await load([{ name: 'v', configMapRef: { name: 'c' } }])).hash

@@ -1,4 +1,4 @@
-// How often a job reads the component of its Installation, and what of it is kept.
+// How often a job reads the component of its Installation, and what Pawl caches.
 
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { JobBlueprints } from '../../../../activities/landscaper/components/job-blueprints.ts'
@@ -59,7 +59,7 @@ function read(jobID: string, { generation = 1, spec = {}, metadata: more = {} } 
 const typeIn = async (...how: Parameters<typeof read>) => (await read(...how)).localTypes['it']
 
 describe('the component of an installation', () => {
-  it('is read once for a job, and anew for the next, or for another spec', async () => {
+  it('is read once for a job, and again for the next job and for the next generation', async () => {
     expect(await typeIn('one')).toEqual({ type: 'string' })
     registry.write({ 'blobs/blueprint/blueprint.yaml': blueprintYaml('number') })
     expect(await typeIn('one')).toEqual({ type: 'string' })
@@ -69,13 +69,13 @@ describe('the component of an installation', () => {
     expect(api.requests).toHaveLength(3)
   })
 
-  it('is looked for again when it was not there', async () => {
+  it('is read again after a failed read', async () => {
     const missing = { spec: { blueprint: { ref: { resourceName: 'later' } } } }
     await expect(read('one', missing)).rejects.toMatchObject({ code: 'ComponentNotFound' })
     expect(await typeIn('one')).toEqual({ type: 'string' })
   })
 
-  it('wants the ComponentVersionOverwrites that its Context names', async () => {
+  it('requires the ComponentVersionOverwrites that its Context names', async () => {
     putContext({ repositoryContext: { type: 'local' }, componentVersionOverwrites: 'mine' })
     await expect(read('one')).rejects.toMatchObject({ type: 'ComponentVersionOverwritesNotFound' })
     const overwrites = [{ source: { version: '1.0.0' }, substitution: { version: '9.9.9' } }]
@@ -87,19 +87,19 @@ describe('the component of an installation', () => {
   })
 
   // Landscaper leaves it so in sub-installations whose parent is of none.
-  it('is none where it is left empty', async () => {
+  it('is optional: with an empty componentDescriptor the job reads no Context', async () => {
     const filesystem = { 'blueprint.yaml': blueprintYaml('boolean') }
     const spec = { context: 'none', componentDescriptor: {}, blueprint: { inline: { filesystem } } }
     expect(await typeIn('one', { spec })).toEqual({ type: 'boolean' })
     expect(api.requests).toEqual([])
   })
 
-  it('wants the Context that is named', async () => {
+  it('requires the Context that the spec names', async () => {
     await expect(read('one', { spec: { context: 'none' } })).rejects.toMatchObject({ type: 'ContextNotFound' })
   })
 })
 
-describe('a component that is to be verified', () => {
+describe('a component with a signature', () => {
   const keys = newKeys()
   const verification = { signatureName: SIGNATURE }
   const reference = { publicKeySecretReference: { name: 'key', key: 'acme.pub' } }
@@ -143,12 +143,12 @@ describe('a component that is to be verified', () => {
       { [SIGNATURE]: { publicKeySecretReference: { name: 'key', namespace: 'other' } } },
       'publicKeySecretReference: found the namespace other, expected that of the context',
     ],
-  ])('is refused where the Context has no such key: %j', async (verificationSignatures, message) => {
+  ])('is refused when the Context has no usable key for the signature: %j', async (verificationSignatures, message) => {
     putContext({ repositoryContext: { type: 'local' }, verificationSignatures })
     expect(await refusal()).toContain(message)
   })
 
-  it('is so as the operator says, too', async () => {
+  it('must be verified when the operator says always, and is not verified when the operator says never', async () => {
     const set = (signatures: 'always' | 'never') => {
       const components = { ...deps.landscaper.components, signatures }
       deps = { ...deps, landscaper: { ...deps.landscaper, components } }
@@ -160,7 +160,7 @@ describe('a component that is to be verified', () => {
     expect(await typeIn('one', { spec })).toEqual({ type: 'string' })
   })
 
-  it('of a sub-installation may be covered by that of its parent, if that is verified alike', async () => {
+  it('of a sub-installation may be verified by the component of its parent when both use the same signature and Context', async () => {
     const path = `/apis/${API}/namespaces/n/installations/whole`
     const parent = { name: 'whole', namespace: 'n', uid: 'up' }
     const putParent = (more: object) =>
@@ -187,7 +187,7 @@ describe('a component that is to be verified', () => {
 })
 
 describe('an installation without component', () => {
-  it('costs no read but that of a Context that it names', async () => {
+  it('reads only its Context, and nothing when its Context is the default', async () => {
     const blueprint = { inline: { filesystem: { 'blueprint.yaml': blueprintYaml('string') } } }
     const spec = { context: 'default', componentDescriptor: undefined, blueprint }
     expect(await typeIn('one', { spec })).toEqual({ type: 'string' })

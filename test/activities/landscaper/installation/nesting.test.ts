@@ -1,4 +1,4 @@
-// How deep sub-installations may be nested.
+// How deeply sub-installations may be nested.
 
 import { describe, expect, it } from 'vitest'
 import { checkNesting, MAX_NESTING, pathBelow } from '../../../../activities/landscaper/installation/parent.ts'
@@ -20,19 +20,19 @@ const one = (name: string, path?: string, isSub = path !== undefined) => ({
 const deep = (levels: number) => ['root', ...Array.from({ length: levels }, (_, index) => `l${index + 1}`)].join('/')
 
 describe('the path of a sub-installation', () => {
-  it('begins with its root, whatever that says of itself', () => {
+  it('begins with the name of the root Installation, even when the root has a path annotation', () => {
     expect(pathBelow(one('root'), 'a')).toBe('root/a')
     expect(pathBelow(one('root', 'x/y/z', false), 'a')).toBe('root/a')
   })
 
-  it('goes on below it, and begins with the parent where that did not say its own', () => {
+  it('extends the path of its parent; when the parent has no path annotation, it begins with the owner of the parent', () => {
     expect(pathBelow(one('a-12345', 'root/a'), 'b')).toBe('root/a/b')
     expect(pathBelow(one('a-12345', undefined, true), 'b')).toBe('parent/a-12345/b')
   })
 })
 
 describe('sub-installations', () => {
-  it('are refused below the deepest level, with their path', () => {
+  it('are refused with their path when they are nested deeper than 20 levels', () => {
     const templates = [{ name: 'next' }]
     expect(() => checkNesting(one('l19', deep(MAX_NESTING - 1)), templates)).not.toThrow()
     expect(() => checkNesting(one('l20', deep(MAX_NESTING)), [])).not.toThrow()

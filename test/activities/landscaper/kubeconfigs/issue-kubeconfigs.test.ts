@@ -1,4 +1,4 @@
-// Kubeconfigs for templates, issued by a server that is reached through a Target: two small servers, one of the engine and one of the Target.
+// Kubeconfigs for templates, issued by the API server of a Target. The tests run two small servers, one for the engine and one for the Target.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { kubeconfigIssuer } from '../../../../activities/landscaper/kubeconfigs/issue-kubeconfigs.ts'
@@ -77,7 +77,7 @@ const failed = async (ask: KubeconfigSpec, namespace?: string) =>
   )
 
 describe('a kubeconfig of a service account', () => {
-  it('has a token of it, the server of the Target, and the time that the server grants', async () => {
+  it('has a token of the service account, the server of the Target, and the expiry time that the server grants', async () => {
     const { text, expiresAt } = await issue(account)
     const { server } = (JSON.parse(theirs.kubeconfig) as { clusters: [{ cluster: { server: string } }] }).clusters[0]
       .cluster
@@ -91,7 +91,7 @@ describe('a kubeconfig of a service account', () => {
     expect(bodies).toEqual([expect.objectContaining({ kind: 'TokenRequest', spec: { expirationSeconds: 900 } })])
   })
 
-  it('is the same for a while when its job asks again, and another one for another job or another Target', async () => {
+  it('is reused in its job for less than 10 minutes, and issued again for another job or after the Target changes', async () => {
     const first = await issue(account, { job: 'j1' })
     expect(await issue(account, { job: 'j1' })).toEqual(first)
     expect((await issue(account, { job: 'j2' })).text).toContain('token-2')
@@ -103,7 +103,7 @@ describe('a kubeconfig of a service account', () => {
 })
 
 describe('a kubeconfig of a Shoot', () => {
-  it('is what the Gardener answers', async () => {
+  it('is the kubeconfig that Gardener returns', async () => {
     expect((await issue(shoot)).text).toBe('kind: Config of berry')
     expect(bodies).toEqual([
       expect.objectContaining({ kind: 'AdminKubeconfigRequest', spec: { expirationSeconds: 900 } }),
@@ -112,7 +112,7 @@ describe('a kubeconfig of a Shoot', () => {
 })
 
 describe('a kubeconfig with OIDC', () => {
-  it('logs in by a program of its user, and has nothing of the credentials of the Target', async () => {
+  it('logs in with a command on the machine of its user, and contains no credentials of the Target', async () => {
     const { text, expiresAt } = await issue(oidc)
     const { users } = JSON.parse(text) as { users: [{ user: { exec: { command: string; args: string[] } } }] }
     expect(Object.keys(users[0].user)).toEqual(['exec'])
@@ -134,7 +134,7 @@ describe('a kubeconfig that cannot be issued', () => {
     [{ ...account, namespace: '../x' }, 'KubeconfigNotIssued', 'namespace is no name of an object; expected one'],
     [{ ...shoot, name: 'cherry' }, 'KubeconfigNotIssued', 'kubeconfig of Shoot garden-x/cherry by target one: POST'],
     [{ ...account, target: 'none' }, 'NoTargetFound', 'target n/none is not there'],
-  ])('ends the job, %#', async (ask, type, message) => {
+  ])('fails the job, %#', async (ask, type, message) => {
     expect(await failed(ask)).toMatchObject({
       type,
       nonRetryable: true,
@@ -142,7 +142,7 @@ describe('a kubeconfig that cannot be issued', () => {
     })
   })
 
-  it('is told when the server issues too much, or it is too large by the CA of the Target', async () => {
+  it('is reported when the token is too long, and when the token and the CA of the Target together are too large', async () => {
     const token = 'a'.repeat(64 * 1024 + 1)
     theirs.intercept = () => ({ status: 201, body: { status: { token, expirationTimestamp: EXPIRES } } })
     const { message } = await failed(account)
@@ -154,12 +154,12 @@ describe('a kubeconfig that cannot be issued', () => {
     expect(await failed(account)).toMatchObject({ type: 'KubeconfigNotIssued', nonRetryable: true })
   })
 
-  it('is not of a Target of another namespace', async () => {
+  it('is not requested through a Target of another namespace', async () => {
     expect(await failed(account, 'other')).toMatchObject({ type: 'NoTargetFound' })
     expect(theirs.requests).toEqual([])
   })
 
-  it('is asked for again when the server has no answer, and what it says instead is not told', async () => {
+  it('is requested again after an invalid answer, and the error does not quote that answer', async () => {
     theirs.intercept = () => ({ status: 201, body: { status: { token: 'a b SECRET', expirationTimestamp: EXPIRES } } })
     const { message, ...error } = await failed(account)
     expect(error).toMatchObject({ type: 'TargetUnavailable', nonRetryable: false })

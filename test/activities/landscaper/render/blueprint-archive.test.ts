@@ -1,4 +1,4 @@
-// Blueprints in tar archives, as the system's own command makes them, and those that somebody made to do harm.
+// Blueprints in tar archives: archives from the tar command of the system, and malicious archives.
 
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
@@ -40,14 +40,14 @@ function entry(name: string, content = '', type = '0', size = content.length): B
 
 describe('the archive of a blueprint', () => {
   it.each([
-    ['of POSIX', ['--format=posix']],
-    ['of GNU', ['--format=gnu']],
-    ['that is gzipped', ['--gzip']],
+    ['in the POSIX format', ['--format=posix']],
+    ['in the GNU format', ['--format=gnu']],
+    ['with gzip', ['--gzip']],
   ])('%s is unpacked with its long names', (_, flags) => {
     expect(unpackArchive(tarOf(FILES, ...flags))).toEqual(FILES)
   })
 
-  it('keeps the bytes of files that are no text', async () => {
+  it('keeps the bytes of binary files', async () => {
     const bytes = Buffer.from([0xff, 0xfe, 0, 1])
     const expected = { 'blueprint.yaml': '', 'store.jks': { base64: bytes.toString('base64') } }
     const archive = tarOf({ 'blueprint.yaml': '', 'store.jks': bytes })
@@ -58,7 +58,7 @@ describe('the archive of a blueprint', () => {
     })
   })
 
-  it('counts the bytes of files, whatever they hold', () => {
+  it('counts the bytes of binary files against the size limit', () => {
     expect(Object.keys(unpackArchive(tarOf({ a: Buffer.alloc(MAX_BYTES - 100, 0xff) })) ?? {})).toEqual(['a'])
     expect(problemOf(tarOf({ a: Buffer.alloc(MAX_BYTES, 0xff) }))).toContain(`found more than ${MAX_BYTES} bytes`)
   })
@@ -75,16 +75,24 @@ describe('the archive of a blueprint', () => {
     ['a symbolic link', entry('link', '', '2'), '"link": found an entry of type 2, expected a file or a directory'],
     ['a hard link', entry('link', '', '1'), '"link": found an entry of type 1'],
     ['a device', entry('null', '', '3'), '"null": found an entry of type 3'],
-    ['an end that is missing', entry('a', 'x', '0', 5000), '"a": found its end missing, expected a whole archive'],
-    ['a size that is none', entry('a', '', '0', -1), '"a": found its end missing'],
+    ['a missing end', entry('a', 'x', '0', 5000), '"a": found its end missing, expected a whole archive'],
+    ['a negative size', entry('a', '', '0', -1), '"a": found its end missing'],
     ['many levels', entry('a/'.repeat(48) + 'b', 'x'), 'none'],
-    ['something else in it', Buffer.alloc(2048, 'x'), 'found something else, expected a tar archive, gzipped or not'],
-    ['gzip that is cut', gzipSync(tarOf(FILES)).subarray(0, 100), 'found gzip that cannot be unpacked (Z_BUF_ERROR)'],
+    [
+      'contents other than a tar archive',
+      Buffer.alloc(2048, 'x'),
+      'found something else, expected a tar archive, gzipped or not',
+    ],
+    [
+      'truncated gzip data',
+      gzipSync(tarOf(FILES)).subarray(0, 100),
+      'found gzip that cannot be unpacked (Z_BUF_ERROR)',
+    ],
   ])('with %s does no harm', (_, archive, message) => {
     expect(problemOf(archive)).toContain(message)
   })
 
-  it('that becomes very much is refused before it has', async () => {
+  it('that unpacks to too many bytes or too many files is refused', async () => {
     const bomb = gzipSync(Buffer.alloc(400 * 1024 * 1024))
     expect(bomb.length).toBeLessThan(1024 * 1024)
     expect(problemOf(bomb)).toBe('found more than 16777216 bytes when unpacked, expected fewer')

@@ -5,7 +5,7 @@ import { data } from '../tenant-data.ts'
 const VERSION = 'https://json-schema.org/draft/2019-09/schema'
 
 describe('an inline blueprint', () => {
-  it('may be in flow style, which is YAML: the original reads it only where it is JSON, too', async () => {
+  it('may be in the flow style of YAML, which Landscaper reads only when the text is also JSON', async () => {
     const flow = `{kind: Blueprint, exports: [{name: out, schema: {type: string}}], # a comment
       deployExecutions: [{name: a, type: GoTemplate, template: 'deployItems: []'}]}`
     expect(await readBlueprint(data, { inline: { filesystem: { 'blueprint.yaml': flow } } })).toMatchObject({
@@ -95,7 +95,7 @@ exportExecutions:
     })
   })
 
-  it('may leave its executions without names', async () => {
+  it('may have executions without names', async () => {
     const executions =
       "[{ type: GoTemplate, file: a }, { name: '', type: Spiff, file: b }, { name: c, type: Spiff, file: c }]"
     const { exportExecutions } = await readBlueprint(data, inline(`exportExecutions: ${executions}`))
@@ -106,7 +106,7 @@ exportExecutions:
     ])
   })
 
-  it('is read from one text that holds the files', async () => {
+  it('is read from one YAML text that contains all files', async () => {
     const filesystem = 'blueprint.yaml: |\n  deployExecutions: []\ndata:\n  a.txt: A\n'
     expect(await readBlueprint(data, { inline: { filesystem } })).toEqual({
       files: { 'blueprint.yaml': 'deployExecutions: []\n', 'data/a.txt': 'A' },
@@ -122,7 +122,7 @@ exportExecutions:
     })
   })
 
-  it('may have an empty definition, and a default of null, but none of a required import', async () => {
+  it('may have an empty definition and a null default, and the default of a required import is ignored', async () => {
     expect((await readBlueprint(data, inline(''))).deployExecutions).toEqual([])
     const definition =
       'imports: [{ name: a, required: false, schema: {}, default: { value: null } }, { name: b, schema: {}, default: { value: 1 } }]'
@@ -152,17 +152,17 @@ describe('a blueprint that cannot be read', () => {
       'spec.blueprint.inline.filesystem, file data/port: found a number, expected text (a file) or a map (a directory)',
     ],
     [
-      'a path out of it',
+      'a path that leaves the blueprint',
       { inline: { filesystem: { '../../etc/passwd': 'x' } } },
       'spec.blueprint.inline.filesystem, file ../../etc/passwd: found a path that leaves the blueprint, expected a name of a file',
     ],
     [
-      'files that are no YAML',
+      'files that are not YAML',
       { inline: { filesystem: 'blueprint.yaml: "open' } },
       'spec.blueprint.inline.filesystem: line 1, column 22: missing closing "quote',
     ],
     [
-      'a definition that is no YAML',
+      'a definition that is not YAML',
       inline('kind: Blueprint\nexports: a: b'),
       'blueprint.yaml, line 2, column 10: nested mappings are not allowed in compact mappings; expected YAML',
     ],
@@ -211,15 +211,15 @@ describe('a blueprint that cannot be read', () => {
         'blueprint.yaml, line 5, imports[0].imports: found conditional imports below a required import, expected required: false',
     ],
     [
-      'a bomb of aliases',
+      'aliases that expand to too many values',
       inline(['a: &a [x, x]', ...'bcdefghij'.split('').map(bomb)].join('\n')),
       'blueprint.yaml, line 7, column 12: found aliases that expand to more than 250000 values or 8388608 characters, expected fewer; expected YAML',
     ],
-  ])('says so for %s', async (_, spec, message) => {
+  ])('is refused with the place and the cause: %s', async (_, spec, message) => {
     expect(await errorOf(spec)).toEqual({ code: 'ERR_CONFIGURATION_PROBLEM', message })
   })
 
-  it('says so for files that are a bomb of aliases', async () => {
+  it('is refused when the aliases in its files expand to too many values', async () => {
     const filesystem = ['blueprint.yaml: ""', 'a: &a { f: x, g: x }', ...'bcdefghij'.split('').map(mapBomb)].join('\n')
     expect(await errorOf({ inline: { filesystem } })).toEqual({
       code: 'ERR_CONFIGURATION_PROBLEM',
@@ -227,7 +227,7 @@ describe('a blueprint that cannot be read', () => {
     })
   })
 
-  it('says so for lists without end', async () => {
+  it('is refused when its lists are nested too deeply', async () => {
     expect(await errorOf(inline('['.repeat(100_000)))).toEqual({
       code: 'ERR_CONFIGURATION_PROBLEM',
       // The column is where the stack ended.
@@ -237,7 +237,7 @@ describe('a blueprint that cannot be read', () => {
     })
   })
 
-  it('refuses a reference where there is no component that it could lead into', async () => {
+  it('is refused when it is a reference and the Installation has no component', async () => {
     const message = 'spec.blueprint.ref: found no spec.componentDescriptor that the resource could be of, expected one'
     expect(await errorOf({ ref: { resourceName: 'blueprint' } })).toEqual({
       code: 'ERR_CONFIGURATION_PROBLEM',

@@ -1,4 +1,4 @@
-// What templates, schemas and sub-installations of a blueprint see of the component that it is of. Source: spec/landscaper.md 2.5, 3.2, 3.6-3.8, 3.11.
+// The component of a blueprint, as the templates, schemas and sub-installations of the blueprint see it. Source: spec/landscaper.md 2.5, 3.2, 3.6-3.8, 3.11.
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
@@ -102,20 +102,20 @@ const value = async (action: string, more?: object) =>
 const failure = async (action: string) => (await rejection(value(action))).message
 
 describe('a blueprint of a component', () => {
-  it.each(['blueprint', 'folder'])('has its files from the resource %s', async (resourceName) => {
+  it.each(['blueprint', 'folder'])('is read from the resource %s', async (resourceName) => {
     const found = await readBlueprint(data, { ref: { resourceName } }, await scopeOf())
     expect(found.files).toEqual(BLUEPRINT)
     expect(found.component?.own.name).toBe(SHOP)
   })
 
-  it('keeps the bytes of files that are no text', async () => {
+  it('keeps the bytes of binary files', async () => {
     stage.write({ 'repo/blobs/binary/blueprint.yaml': '{}', 'repo/blobs/binary/store.jks': Buffer.from([0xff, 0xfe]) })
     const inline = descriptorV2(SHOP, '1', { ...shop, resources: [blob('binary', BLUEPRINT_TYPE)] })
     const found = await readBlueprint(data, { ref: { resourceName: 'binary' } }, await scopeOf({ inline }))
     expect(found.files).toEqual({ 'blueprint.yaml': '{}', 'store.jks': { base64: '//4=' } })
   })
 
-  it('is refused where its own description is no text', async () => {
+  it('is refused when its blueprint.yaml is not text', async () => {
     stage.write({ 'repo/blobs/binary/blueprint.yaml': Buffer.from([0xff, 0xfe]) })
     const inline = descriptorV2(SHOP, '1', { ...shop, resources: [blob('binary', BLUEPRINT_TYPE)] })
     const read = readBlueprint(data, { ref: { resourceName: 'binary' } }, await scopeOf({ inline }))
@@ -133,20 +133,20 @@ describe('a blueprint of a component', () => {
       'text',
       `spec.blueprint.ref.resourceName: resource text of component ${SHOP}:1.0.0: found type text, expected landscaper.gardener.cloud/blueprint`,
     ],
-  ])('is not the resource %s', async (resourceName, message) => {
+  ])('cannot be read from the resource %s', async (resourceName, message) => {
     expect((await rejection(readBlueprint(data, { ref: { resourceName } }, await scopeOf()))).message).toBe(message)
   })
 })
 
 describe('a Go template', () => {
-  it('sees the component, what it refers to, and how the installation names it, in the schema of the component', async () => {
+  it('sees the component, its references and the componentDescriptor of the Installation, in the schema of the component', async () => {
     expect(await value('.cd')).toEqual(descriptorV2(SHOP, '1.0.0', shop))
     expect(await value('.componentDescriptorDef')).toEqual(definition)
     expect(await value('(index .components.components 1).component.name')).toBe(DB)
     expect(await value('len .components.components')).toBe(3)
   })
 
-  it('sees them in the schema that the blueprint wants', async () => {
+  it('sees components in the schema version that the blueprint requests', async () => {
     const annotations = { ocmSchemaVersion: 'ocm.software/v3alpha1' }
     expect(await value('.cd', { annotations })).toEqual(descriptorV3(SHOP, '1.0.0', shop))
     expect(await value('(getComponent "name" "database").metadata.name', { annotations })).toBe(DB)
@@ -171,18 +171,18 @@ describe('a Go template', () => {
       '{"definitions": {"n": {"type": "number"}}, "$ref": "#/definitions/n"}'.length,
     ],
     ['getResourceContent "resource: {name: number}\\nreferencePath: [{name: database}, {name: logging}]" | len', 69],
-  ])('knows %s', async (action, expected) => {
+  ])('can call %s', async (action, expected) => {
     expect(await value(action)).toEqual(expected)
   })
 
-  it('gets the content of a resource that is no text as it is', async () => {
+  it('gets the content of a binary resource unchanged', async () => {
     stage.write({ 'repo/blobs/latin': Buffer.from([0xfc, 0]) })
     const inline = descriptorV2(SHOP, '1', { ...shop, resources: [blob('latin', 'text')] })
     const template = 'exports: { it: {{ getResourceContent "cd://resources/latin" | b64enc | quote }} }'
     expect(await rendered(template, 'GoTemplate', {}, await scopeOf({ inline }))).toEqual({ it: '/AA=' })
   })
 
-  it('gets keys that name a resource of whatever component', async () => {
+  it('gets keys that name the component and the resource', async () => {
     const decode = async (uri: string) =>
       parse(Buffer.from(String(await value(`getResourceKey "${uri}"`)), 'base64').toString()) as unknown
     expect(await decode('cd://componentReferences/database/resources/port')).toEqual({
@@ -204,11 +204,11 @@ describe('a Go template', () => {
       'getResourceContent "cd://resources/folder"',
       `getResourceContent: resource folder of component ${SHOP}:1.0.0: found a folder, expected a file`,
     ],
-  ])('is told why %s fails', async (action, message) => {
+  ])('fails with the cause for %s', async (action, message) => {
     expect(await failure(action)).toContain(message)
   })
 
-  it('asks for the contents of some resources, and not of very many', async () => {
+  it('may read the contents of at most 50 resources', async () => {
     const all =
       'exports: { it: {{ range $i := until 60 }}{{ getResourceContent (printf "cd://resources/t%d" $i) }}{{ end }} }'
     const resources = Array.from({ length: 60 }, (_, index) => blob(`t${index}`, 'text', 'text'))
@@ -228,7 +228,7 @@ describe('a template without component', () => {
   const run = async (type: string, template: unknown) =>
     await runImportExecutions(engine, blueprint(type, template), { blueprint: {}, imports: {} })
 
-  it('has no cd, and functions that say so', async () => {
+  it('has no cd, and its component functions report the missing component', async () => {
     expect(await run('GoTemplate', 'bindings: { it: {{ hasKey . "cd" }} }')).toEqual({ it: false })
     for (const action of ['getResource "name" "a"', 'getComponent "name" "a"', 'getResourceKey "cd://resources/a"']) {
       const { message } = await rejection(run('GoTemplate', `bindings: { it: {{ ${action} }} }`))
@@ -240,7 +240,7 @@ describe('a template without component', () => {
 })
 
 describe('a Spiff template', () => {
-  it('sees the same, and has the functions that the original gives it', async () => {
+  it('sees the same data as a Go template, and has the functions that Landscaper offers', async () => {
     const template = {
       exports: {
         own: '(( cd.component.name ))',
@@ -274,7 +274,7 @@ describe('a schema', () => {
   }
   const PORT = { $ref: 'cd://componentReferences/database/resources/port' }
 
-  it('may lead into components, and from there on', async () => {
+  it('may refer to schemas in components, which may refer to further schemas', async () => {
     expect(await check(PORT, { port: 1 })).toEqual([])
     expect(await check(PORT, { port: 'x' })).toEqual(['import a: at /port: type: must be number, found a string'])
     expect(await check({ $ref: `${PORT.$ref}#/properties/port` }, 'x')).toHaveLength(1)
@@ -287,7 +287,7 @@ describe('a schema', () => {
     ],
     ['cd://resources/folder', 'the schema refers to cd://resources/folder: found a folder, expected a file'],
     ['cd://x', 'expected cd://componentReferences/NAME/resources/NAME, or cd://resources/NAME'],
-  ])('that refers to %s is told why that leads nowhere', async (uri, message) => {
+  ])('that refers to %s is refused with the cause', async (uri, message) => {
     expect((await rejection(check({ $ref: uri }, 1))).message).toContain(message)
   })
 
@@ -313,14 +313,14 @@ describe('a sub-installation', () => {
   it.each([
     'cd://componentReferences/database/resources/blueprint',
     'componentReferences/database/resources/blueprint',
-  ])('of the blueprint %s is of the component that this is in', async (ref) => {
+  ])('with the blueprint %s has the component that contains this blueprint', async (ref) => {
     expect(await render({ ref }, await scopeOf())).toMatchObject({
       blueprint: { ref: { resourceName: 'blueprint' } },
       componentDescriptor: { ref: { ...definition.ref, componentName: DB, version: '2.0.0' } },
     })
   })
 
-  it('with files of its own is of the component of its parent', async () => {
+  it('with its own blueprint files gets no componentDescriptor', async () => {
     expect(await render({ filesystem: {} }, await scopeOf())).not.toHaveProperty('componentDescriptor')
   })
 
@@ -334,11 +334,11 @@ describe('a sub-installation', () => {
       'component example.com/shop:1.0.0 has no component reference none; it has database',
     ],
     ['cd://componentReferences/database', 'leads to a component, expected resources/NAME at the end'],
-  ])('of %s is refused', async (ref, message) => {
+  ])('with the blueprint %s is refused', async (ref, message) => {
     expect((await rejection(render({ ref }, await scopeOf()))).message).toContain(message)
   })
 
-  it('of a reference is refused where there is no component', async () => {
+  it('with a blueprint reference is refused when its parent has no component', async () => {
     expect((await rejection(render({ ref: 'cd://resources/a' }))).message).toBe(
       'subinstallations[0]: blueprint.ref: found no spec.componentDescriptor in the installation that the resource could be of, expected one',
     )

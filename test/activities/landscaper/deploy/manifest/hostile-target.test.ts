@@ -1,4 +1,4 @@
-// The manifest deployer with servers that are broken, or mean no good, and with configurations that are built to break it.
+// The manifest deployer with broken or malicious API servers, and with malicious configurations.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type DeployStep, type ItemWork, takeStep } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
@@ -49,10 +49,10 @@ const good = {
   apiVersion: 'v1',
 }
 
-describe('an answer that is no object', () => {
+describe('an answer that is not an object', () => {
   const bad = [{}, { metadata: null }, { metadata: { name: 'a', finalizers: 7 } }, null, []]
 
-  it.each(bad)('to a read is a failure to try again: %j', async (body) => {
+  it.each(bad)('to a read is a retryable failure: %j', async (body) => {
     server.serve(() => ({ body }))
     expect(
       await outcome(takeStep(deployer, 'install', await work({ manifests: [{ manifest: configMap('a') }] }))),
@@ -60,7 +60,7 @@ describe('an answer that is no object', () => {
     expect(await outcome(takeStep(deployer, 'uninstall', await work({}, [remembered('a')])))).toMatchObject(BROKEN)
   })
 
-  it.each(bad)('to a write is one as well: %j', async (body) => {
+  it.each(bad)('to a write is a retryable failure: %j', async (body) => {
     server.serve((request) => (request.startsWith('GET') ? { status: 404, body: { reason: 'NotFound' } } : { body }))
     expect(
       await outcome(takeStep(deployer, 'install', await work({ manifests: [{ manifest: configMap('a') }] }))),
@@ -72,7 +72,7 @@ describe('an answer that is no object', () => {
   })
 })
 
-describe('a group that deletes all of a kind', () => {
+describe('a deletion group that deletes all objects of a kind', () => {
   const group = { resources: [{ apiVersion: 'v1', kind: 'ConfigMap' }], deleteAllResources: true }
   const uninstall = async () => {
     const fields = { deletionGroups: [{ customResourceGroup: group }] }
@@ -80,14 +80,14 @@ describe('a group that deletes all of a kind', () => {
   }
 
   it.each([{}, { items: null }, { items: [null] }, { items: [{ metadata: null }] }, []])(
-    'takes %j for no list',
+    'does not accept %j as a list',
     async (body) => {
       server.serve(() => ({ body }))
       expect(await uninstall()).toMatchObject(BROKEN)
     },
   )
 
-  it('fails on a list without end', async () => {
+  it('fails on an endless list', async () => {
     server.serve(() => ({ body: { items: [], metadata: { continue: 'more' } } }))
     expect(await uninstall()).toMatchObject({
       result: 'failed',
@@ -113,7 +113,7 @@ describe('an invalid discovery answer', () => {
 })
 
 describe('failures of many objects', () => {
-  it('are reported in the order of the configuration, in whatever order the server answers', async () => {
+  it('are reported in the order of the configuration, even when the server answers in another order', async () => {
     let asked = 0
     server.serve(() => ({ status: asked++ % 2 === 0 ? 403 : 500, body: { reason: 'R', message: 'no' } }))
     const manifests = Array.from({ length: 9 }, (_, index) => manifest(configMap(`m${index}`)))
@@ -141,7 +141,7 @@ describe('failures of many objects', () => {
     expect(told).toMatch(/and 40 more objects$/)
   })
 
-  it('include those caused by a kept object', async () => {
+  it('are reported briefly when an object with many finalizers is not deleted yet', async () => {
     const finalizers = Array.from({ length: 10_000 }, (_, index) => `example.org/finalizer-${index}`)
     const held = { ...good, metadata: { ...good.metadata, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers } }
     server.serve(() => ({ body: held }))

@@ -31,7 +31,7 @@ const remembered = (name: string, more: object = {}) => ({
 })
 
 describe('the provider status that an item writes before it applies objects', () => {
-  it('names every object of the configuration, those of lists too, with the options of its removal and the Target', () => {
+  it('lists the objects of the configuration, also those in lists, with their removal options and the Target, except objects with the policy ignore', () => {
     const list = { apiVersion: 'v1', kind: 'List', items: [configMap('b'), configMap('c')] }
     const patchBeforeDelete = { data: { x: 'y' } }
     const intended = intend([
@@ -44,14 +44,14 @@ describe('the provider status that an item writes before it applies objects', ()
     expect(readManaged(intended)[0]).toMatchObject({ policy: 'keep', patchBeforeDelete })
   })
 
-  it('keeps all objects, and is not written if it has them all', () => {
+  it('keeps the objects of the previous status, and is not written when it lists all objects already', () => {
     const old = status([remembered('old'), remembered('a')])
     expect(namesOf(intend([configMap('a'), configMap('new')], old))).toEqual(['n/old/uid-old', 'n/a/uid-a', 'n/new/'])
     expect(intend([configMap('a')], old)).toBeUndefined()
     expect(intend([])).toBeUndefined()
   })
 
-  it('is written once, also if the cluster serves an object without namespace', () => {
+  it('is written once, even when an object with a namespace is cluster-scoped', () => {
     const first = intend([ROLE])
     expect(namesOf(first)).toEqual(['n/r/'])
     expect(intend([ROLE], { providerStatus: first })).toBeUndefined()
@@ -61,14 +61,14 @@ describe('the provider status that an item writes before it applies objects', ()
     ).toBeUndefined()
   })
 
-  it('waits while there are objects on another Target', () => {
+  it('is not written while the previous status lists objects on another Target', () => {
     expect(intend([configMap('b')], status([remembered('a')], 'former'))).toBeUndefined()
     expect(intend([configMap('b')], status([], 'former'))).toMatchObject({ target: { name: 't' } })
   })
 })
 
 describe('an attempt after a crash between the provider status and the first request', () => {
-  it('sends the named objects', async () => {
+  it('sends the listed objects', async () => {
     const requests: string[] = []
     const served: ServedKind = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
     const request = <T>(method: string, path: string, options?: { body?: unknown }): Promise<T> => {

@@ -58,14 +58,17 @@ describe('a binding to which a user has added a subject', () => {
     ['patch', [alice]],
     ['mergeOverwrite', undefined],
     ['merge', undefined],
-  ] as const)('has it no longer with strategy %s where that does not merge', (strategy, subjects) => {
-    const grown = { ...stored(binding, {}, strategy), subjects: [alice, { ...alice, name: 'mallory' }] }
-    expect(update(grown, manifest(binding), marks(strategy))?.body['subjects']).toEqual(subjects)
-  })
+  ] as const)(
+    'loses that subject with the strategies update and patch, and keeps it with the merge strategies: %s',
+    (strategy, subjects) => {
+      const grown = { ...stored(binding, {}, strategy), subjects: [alice, { ...alice, name: 'mallory' }] }
+      expect(update(grown, manifest(binding), marks(strategy))?.body['subjects']).toEqual(subjects)
+    },
+  )
 })
 
 describe.each(['update', 'patch', 'merge', 'mergeOverwrite'] as const)('strategy %s', (strategy) => {
-  it('writes nothing without a difference, whatever others have added', () => {
+  it('writes nothing when the object matches the manifest, even when other clients have added fields', () => {
     const live = stored(configMap('a'), {}, strategy)
     const grown = {
       ...live,
@@ -81,7 +84,7 @@ describe.each(['update', 'patch', 'merge', 'mergeOverwrite'] as const)('strategy
     expect(change?.body['metadata']).toMatchObject({ labels: { [OWNERSHIP_LABELS.label]: 'other' } })
   })
 
-  it('writes on the version it has seen', () => {
+  it('writes with the uid and the resourceVersion of the object that it has read', () => {
     const change = update(
       stored(configMap('a'), {}, strategy),
       manifest(configMap('a', { a: '2', b: '3' })),
@@ -153,7 +156,7 @@ describe('strategy update', () => {
     })
   })
 
-  it('keeps what a Service was given, unless the manifest says otherwise', () => {
+  it('keeps the fields that the cluster has set in a Service, unless the manifest changes them', () => {
     const service = (spec: Fields) => ({
       apiVersion: 'v1',
       kind: 'Service',
@@ -256,7 +259,7 @@ describe('an object that Landscaper has applied', () => {
 })
 
 describe('the rules of an aggregated role', () => {
-  it('stay as the controller has aggregated them if the manifest has none', () => {
+  it('stay as the controller has aggregated them when the manifest has no rules', () => {
     const role = {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',
@@ -346,8 +349,8 @@ describe('the patches around deployment', () => {
   })
 })
 
-describe('a policy and an object that is there', () => {
-  it('decide together', () => {
+describe('a policy and an existing object', () => {
+  it('together determine the change', () => {
     const ours = stored(configMap('a'))
     const foreign = { ...ours, metadata: { ...ours.metadata, labels: { [OWNERSHIP_LABELS.label]: 'other' } } }
     const own = new Set<string | undefined>()

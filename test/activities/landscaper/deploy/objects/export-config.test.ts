@@ -13,7 +13,7 @@ function mistakesOf(value: unknown, hasValues = false): string[] {
 const one = (change: object) => ({ exports: [{ ...ENTRY, ...change }] })
 
 describe('exports of a configuration', () => {
-  it('are none unless there are any', () => {
+  it('are an empty list when the configuration lists no exports', () => {
     for (const value of [undefined, null, {}, { exports: [] }, { defaultTimeout: '1m' }]) {
       expect(readExportsConfig(value, 'exports', { mistakes: [], hasValues: false })).toEqual([])
       expect(mistakesOf(value)).toEqual([])
@@ -48,18 +48,18 @@ describe('exports of a configuration', () => {
   })
 
   it.each<[string, unknown, string]>([
-    ['no map', ['canary'], 'exports is a list; expected a map'],
-    ['no list', { exports: 'canary' }, 'exports.exports is another text; expected a list'],
-    ['an export that is none', { exports: ['canary'] }, 'exports.exports[0] is another text; expected a map'],
+    ['a list instead of a map', ['canary'], 'exports is a list; expected a map'],
+    ['a text instead of a list', { exports: 'canary' }, 'exports.exports is another text; expected a list'],
+    ['an invalid export', { exports: ['canary'] }, 'exports.exports[0] is another text; expected a map'],
     ['no key', one({ key: undefined }), 'exports.exports[0].key is absent; expected a text'],
     [
-      'a key that is none',
+      'an invalid key',
       one({ key: 'canary..x' }),
       'exports.exports[0].key is a text with an empty part; expected a key such as a.b',
     ],
     ['no path', one({ jsonPath: undefined }), 'exports.exports[0].jsonPath is absent; expected a JSON path'],
     [
-      'a path that is none',
+      'an invalid path',
       one({ jsonPath: '.canary[' }),
       'exports.exports[0].jsonPath is not a JSON path; expected one such as .status.phase or .items[?(@.name=="a")].value',
     ],

@@ -32,7 +32,7 @@ describe('the managed resources of a status', () => {
     expect(readManaged({ managedResources: [resource] })).toEqual([managed('a')])
   })
 
-  it('lead to no other path: entries that name no object are ignored', () => {
+  it('exclude entries that do not name a valid object, so that no entry leads to another path', () => {
     const bad = [
       {},
       null,
@@ -47,7 +47,7 @@ describe('the managed resources of a status', () => {
     expect([undefined, null, {}, { managedResources: 'x' }].flatMap(readManaged)).toEqual([])
   })
 
-  it('are united: all newer ones, and older ones that are missing there', () => {
+  it('are merged: all newer entries, and the older entries of objects that the newer entries lack', () => {
     const newer = [managed('a', { uid: 'new' })]
     expect(union([managed('a', { uid: 'old' }), managed('b')], newer)).toEqual([...newer, managed('b')])
   })
@@ -73,7 +73,7 @@ describe('a cluster-scoped object whose manifest has a namespace', () => {
 })
 
 describe('an orphan', () => {
-  it('is an object that no manifest lists, with whatever policy or version', () => {
+  it('is a managed object that no manifest lists under any policy or API version', () => {
     const remembered = [managed('a'), managed('b'), managed('c', { namespace: 'other' })]
     expect(orphansOf(remembered, [manifest(configMap('a'), {}, 'ignore')])).toEqual(remembered.slice(1))
     const deployment = { apiVersion: 'apps/v1beta1', kind: 'Deployment', name: 'd', namespace: 'n' }
@@ -136,13 +136,13 @@ describe('the errors of several objects', () => {
     expect([mixed.reason, mixed.codes, mixed.isFinal]).toEqual(['SeveralFailures', ['ERR_CONFIGURATION_PROBLEM'], true])
   })
 
-  it('are each shortened, so that one does not hide the others', () => {
+  it('are each shortened, so that a long message does not hide the other messages', () => {
     const problems = ['a', 'b', 'c'].map((object) => ({ object, error: new DeployError('Op', 'R', 'y'.repeat(1000)) }))
     const { message } = joinedError('Op', problems)
     expect(message).toBe(problems.map(({ object }) => `${object}: ${'y'.repeat(300)}...`).join('; '))
   })
 
-  it('are limited, and the message has the number of the others', () => {
+  it('are limited in number, and the message contains the number of omitted objects', () => {
     const { message } = joinedError(
       'x',
       Array.from({ length: 200 }, (_, index) => problem(`ConfigMap n/${index}`, 'Forbidden')),

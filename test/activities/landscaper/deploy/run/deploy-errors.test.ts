@@ -97,7 +97,7 @@ describe('an answer of a target', () => {
     expect(cut).toBe(`${REQUEST}: 403 Forbidden: "..."`)
   })
 
-  it('of a webhook or a policy that denies is tried again whatever its code, and keeps who denies and why', () => {
+  it('in which a webhook or a policy denies the request is retried for every status code, and keeps the name of the webhook or policy and the reason', () => {
     const denied = 'admission webhook "w.example" denied the request: '
     const ends = { codes: [], isFinal: false }
     const says = (status: number, reason: unknown, message: string) =>
@@ -132,12 +132,12 @@ describe('an answer of a target', () => {
     )
   })
 
-  it('that only quotes such words is none of them', () => {
+  it('that only quotes the words of a denial does not count as a denial', () => {
     const quoted = 'ConfigMap "admission webhook \\"w\\" denied the request: x" is invalid'
     expect(answered(422, { reason: 'Invalid', message: quoted })).toMatchObject({ codes: CONFIGURATION })
   })
 
-  it('ends no deletion, unless the credentials are rejected', () => {
+  it('does not end a deletion, unless the target rejects the credentials', () => {
     const codesOf = (status: number) =>
       toRemovalError('Delete', KubeError.fromResponse(REQUEST, { statusCode: status, headers: {} }, '{"reason":"R"}'))
         .codes
@@ -152,7 +152,7 @@ describe('an answer of a target', () => {
   })
 
   it.each([['x'.repeat(100)], ['canary: canary'], [7], [{ canary: 1 }], [null]])(
-    'with a reason that is none, %j, is not quoted',
+    'with an invalid reason, %j, is not quoted',
     (reason) => {
       expect(answered(500, { reason, message: 'canary' })).toMatchObject({
         reason: 'Unknown',
@@ -166,7 +166,7 @@ describe('an answer of a target', () => {
   })
 })
 
-describe('no answer of a target', () => {
+describe('a failed connection to a target', () => {
   it('reports the code, not the address', () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED 10.1.2.3:6443'), { code: 'ECONNREFUSED' })
     expect(unanswered(cause)).toEqual({
@@ -183,7 +183,7 @@ describe('no answer of a target', () => {
     'DEPTH_ZERO_SELF_SIGNED_CERT',
     'ERR_TLS_CERT_ALTNAME_INVALID',
     'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  ])('that is trusted ends the job: %s', (code) => {
+  ])('with an untrusted certificate ends the job: %s', (code) => {
     const cause = Object.assign(new Error("Host: 10.1.2.3. is not in the cert's altnames"), { code })
     const error = unanswered(cause)
     expect(error).toMatchObject({ reason: 'UntrustedServer', codes: CONFIGURATION })
@@ -193,7 +193,7 @@ describe('no answer of a target', () => {
 })
 
 describe('another error', () => {
-  it('is returned if it is a DeployError, and is a bug otherwise', () => {
+  it('is returned when it is a DeployError, and is thrown as a bug otherwise', () => {
     const error = new DeployError('Other', 'Reason', 'text')
     expect(toDeployError('Apply', error)).toBe(error)
     expect(() => toDeployError('Apply', new TypeError('bug'))).toThrow(TypeError)

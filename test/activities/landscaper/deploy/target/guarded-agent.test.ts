@@ -1,4 +1,4 @@
-// Connections are judged where they are made. 127.0.0.2 is listed and stands for a public address: on Linux both are this machine.
+// The agent checks the address of each connection. 127.0.0.2 is in the allow list and represents a public address; on Linux it is a loopback address too.
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo, LookupFunction } from 'node:net'
@@ -54,8 +54,8 @@ async function ask(url: string, dispatcher: ReturnType<typeof agentFor>): Promis
 
 const REFUSED = { code: 'REFUSED_ADDRESS', message: expect.stringContaining(`is at ${LOOPBACK}, a loopback`) as string }
 
-describe('a name', () => {
-  it('that led to a public address is refused when it leads to this machine the next time', async () => {
+describe('a host name', () => {
+  it('that resolved to a public address is refused when it next resolves to a loopback address', async () => {
     const url = `http://rebound.example:${port}`
     const lookup = answering([PUBLIC], [LOOPBACK])
     const agent = agentFor(url, lookup)
@@ -65,7 +65,7 @@ describe('a name', () => {
     await agent.close()
   })
 
-  it('is looked up once for a connection, so that nothing changes between the look and the connection', async () => {
+  it('is resolved once for each connection, so that the address cannot change between the check and the connection', async () => {
     const url = `http://rebound.example:${port}`
     const lookup = answering([PUBLIC], [LOOPBACK])
     const agent = agentFor(url, lookup)
@@ -75,7 +75,7 @@ describe('a name', () => {
   })
 
   it.each([[[PUBLIC, LOOPBACK]], [[LOOPBACK, PUBLIC]]])(
-    'with several addresses is refused for one: %j',
+    'with several addresses is refused when one of them is not allowed: %j',
     async (all) => {
       const url = `http://mixed.example:${port}`
       const agent = agentFor(url, answering(all))
@@ -85,7 +85,7 @@ describe('a name', () => {
     },
   )
 
-  it('is refused as the system knows it', async () => {
+  it('is refused when the system resolver returns a loopback address', async () => {
     const url = `http://localhost:${port}`
     const agent = agentFor(url)
     await expect(ask(url, agent)).rejects.toMatchObject({ code: 'REFUSED_ADDRESS' })
@@ -93,7 +93,7 @@ describe('a name', () => {
     await agent.close()
   })
 
-  it('that nobody knows is no refusal', async () => {
+  it('that does not exist fails with ENOTFOUND and not with a refusal', async () => {
     const url = 'http://nobody.invalid'
     const gone = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' })
     const agent = agentFor(url, (_host, _options, answer) => answer(gone, ''))
@@ -102,8 +102,8 @@ describe('a name', () => {
   })
 })
 
-describe('a host that is an address', () => {
-  it.each(['http', 'https'])('is judged without a look (%s)', async (scheme) => {
+describe('an IP address as host', () => {
+  it.each(['http', 'https'])('is checked without a DNS lookup (%s)', async (scheme) => {
     const url = `${scheme}://${LOOPBACK}:${port}`
     const agent = agentFor(url)
     await expect(ask(url, agent)).rejects.toMatchObject(REFUSED)
@@ -112,7 +112,7 @@ describe('a host that is an address', () => {
   })
 
   it.each(['[::1]', '[::ffff:127.0.0.1]', '2130706433', '0x7f.1', '0'])(
-    'is judged however it is written: %s',
+    'is checked in every notation: %s',
     async (host) => {
       const url = `http://${host}:${port}`
       const agent = agentFor(url)
@@ -122,7 +122,7 @@ describe('a host that is an address', () => {
     },
   )
 
-  it('is judged under another Host header, which is what the server is called', async () => {
+  it('is checked even when the Host header names another host', async () => {
     const url = `http://${LOOPBACK}:${port}`
     const agent = agentFor(url)
     const headers = { host: 'public.example' }
@@ -131,7 +131,7 @@ describe('a host that is an address', () => {
     await agent.close()
   })
 
-  it('is connected to where it is let through', async () => {
+  it('is connected to when it is allowed', async () => {
     const url = `http://${PUBLIC}:${port}`
     const agent = agentFor(url)
     expect(await ask(url, agent)).toBe(200)

@@ -104,7 +104,7 @@ describe('a kubeconfig with inline data', () => {
       },
       { server: SERVER, isInsecure: false, credentials: { token: 'secret' } },
     ],
-  ])('%s is accepted, as value, JSON and YAML, and written for the client', async (_, parts, access) => {
+  ])('%s is accepted as value, JSON and YAML, and is written for the client', async (_, parts, access) => {
     const config = kubeconfig(parts)
     expect(readKubeconfig(config)).toEqual(access)
     expect(await ofText(JSON.stringify(config))).toEqual(access)
@@ -112,17 +112,17 @@ describe('a kubeconfig with inline data', () => {
     expect(await ofText(writeKubeconfig(readKubeconfig(config)))).toEqual(access)
   })
 
-  it('may break its base64 into lines', () => {
+  it('may have line breaks in its base64 data', () => {
     const broken = CERTIFICATE.replaceAll(/(.{64})/g, '$1\n')
     const config = kubeconfig({ cluster: { 'certificate-authority-data': broken } })
     expect(readKubeconfig(config).caData).toBe(CERTIFICATE)
   })
 })
 
-describe('a kubeconfig that reaches further', () => {
+describe('an unsafe or invalid kubeconfig', () => {
   it.each<[string, Parts, string]>([
     [
-      'a file of authorities',
+      'a CA file',
       { cluster: { 'certificate-authority': '/canary' } },
       'kubeconfig.clusters[1].cluster.certificate-authority is set; expected the data',
     ],
@@ -134,12 +134,16 @@ describe('a kubeconfig that reaches further', () => {
     ],
     ['a file with a key', { user: { 'client-key': '/canary' } }, 'kubeconfig.users[1].user.client-key is set'],
     ['a file with a token', { user: { tokenFile: '/canary' } }, 'kubeconfig.users[1].user.tokenFile is set'],
-    ['a program', { user: { exec: { command: 'canary' } } }, 'kubeconfig.users[1].user.exec is set'],
-    ['a provider', { user: { 'auth-provider': { name: 'canary' } } }, 'kubeconfig.users[1].user.auth-provider is set'],
+    ['an exec command', { user: { exec: { command: 'canary' } } }, 'kubeconfig.users[1].user.exec is set'],
+    [
+      'an auth provider',
+      { user: { 'auth-provider': { name: 'canary' } } },
+      'kubeconfig.users[1].user.auth-provider is set',
+    ],
     ['another user', { user: { token: 'x', as: 'canary' } }, 'kubeconfig.users[1].user.as is set'],
     ['another group', { user: { token: 'x', 'as-groups': ['canary'] } }, 'kubeconfig.users[1].user.as-groups is set'],
     [
-      'another scheme',
+      'another URL scheme',
       { cluster: { server: 'file:///canary' } },
       'kubeconfig.clusters[1].cluster.server is of another scheme; expected http or https',
     ],
@@ -158,15 +162,15 @@ describe('a kubeconfig that reaches further', () => {
       { cluster: { server: 'https://host/?canary' } },
       'kubeconfig.clusters[1].cluster.server is a URL with a query',
     ],
-    ['an address that is none', { cluster: { server: 'canary' } }, 'kubeconfig.clusters[1].cluster.server is no URL'],
+    ['an invalid address', { cluster: { server: 'canary' } }, 'kubeconfig.clusters[1].cluster.server is no URL'],
     ['no address', { cluster: { server: undefined } }, 'kubeconfig.clusters[1].cluster.server is absent'],
     [
-      'an odd name of the server',
+      'an invalid tls-server-name',
       { cluster: { 'tls-server-name': 'canary\r\n' } },
       'kubeconfig.clusters[1].cluster.tls-server-name is another text',
     ],
     [
-      'authorities beside no check',
+      'CA data and insecure-skip-tls-verify',
       { cluster: { 'certificate-authority-data': CERTIFICATE, 'insecure-skip-tls-verify': true } },
       'insecure-skip-tls-verify is true beside CA data',
     ],
@@ -176,12 +180,12 @@ describe('a kubeconfig that reaches further', () => {
       'insecure-skip-tls-verify is another text; expected true or false',
     ],
     [
-      'rubbish for base64',
+      'invalid base64',
       { cluster: { 'certificate-authority-data': '§canary' } },
       'certificate-authority-data is not base64',
     ],
     [
-      'rubbish in base64',
+      'other data in base64',
       { cluster: { 'certificate-authority-data': btoa('canary') } },
       'certificate-authority-data is no certificate',
     ],
@@ -250,13 +254,13 @@ describe('a kubeconfig that reaches further', () => {
     ],
     ['no lists', { root: { clusters: { canary: 1 } } }, 'kubeconfig.clusters is a map; expected a list'],
     [
-      'a user that is none',
+      'a text as user',
       { root: { users: [null, 'canary', { name: 'u', user: 'canary' }] } },
       'kubeconfig.users[2].user is another text; expected a map',
     ],
     ['another kind', { root: { kind: 'canary' } }, 'kubeconfig.kind is another text; expected Config'],
     ['another version', { root: { apiVersion: 'canary' } }, 'kubeconfig.apiVersion is another text; expected v1'],
-  ])('by %s is refused', async (_, parts, expected) => {
+  ])('with %s is refused', async (_, parts, expected) => {
     const message = await refusal(kubeconfig(parts))
     expect(message).toContain(expected)
     expect(message).not.toContain('canary')
@@ -273,18 +277,18 @@ describe('a kubeconfig that reaches further', () => {
     ['an alias bomb', bomb(), 'kubeconfig is a text that cannot be read (found aliases that expand to more than'],
     ['deep nesting', '['.repeat(100_000), 'kubeconfig is a text'],
     [
-      'a great length',
+      'too many characters',
       'canary: x\n'.repeat(200_000),
       'kubeconfig is a text that cannot be read (found 2000000 characters',
     ],
-  ])('by %s is refused', async (_, text, expected) => {
+  ])('with %s is refused', async (_, text, expected) => {
     const message = await refusal(text)
     expect(message).toContain(expected)
     expect(message).not.toContain('canary')
   })
 })
 
-describe('whatever a kubeconfig contains', () => {
+describe('a kubeconfig with random fields', () => {
   const ALLOWED = new Set([
     ...[
       'apiVersion',
@@ -330,7 +334,7 @@ describe('whatever a kubeconfig contains', () => {
   const values = fc.oneof(fc.jsonValue(), fc.constantFrom('/canary', 'canary', '', null, true, { command: 'canary' }))
   const part = fc.dictionary(fields, values, { maxKeys: 3 })
 
-  it('only what is allowed survives, and errors quote nothing', () => {
+  it('keeps only allowed fields, and errors do not quote its values', () => {
     fc.assert(
       fc.property(part, part, part, part, (cluster, user, context, root) => {
         const parts = { cluster, user, context, root }
