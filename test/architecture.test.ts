@@ -1,4 +1,4 @@
-// The house rules, as sentences. Source: docs/architecture.md "The three-line rule"; additions in docs/adr/0002.
+// Tests the architecture rules. Source: docs/architecture.md "The three-line rule"; additions in docs/adr/0002.
 
 import { basename, join } from 'node:path'
 
@@ -62,14 +62,14 @@ describe('the import table', () => {
     expect(sources.filter((module) => rowOf(module) === undefined).map(({ path }) => path)).toEqual([])
   })
 
-  it('is about modules that are there', () => {
+  it('covers existing modules', () => {
     expect(sources.length).toBeGreaterThan(30)
     expect(sources.filter(({ imports }) => imports.length > 0).length).toBeGreaterThan(20)
   })
 })
 
-describe('what the import table says of who is hosted', () => {
-  it('is what the controllers say', async () => {
+describe('the hosted kinds in the import table', () => {
+  it('are the kinds that the controllers declare as hosted', async () => {
     const folders = await readKindFolders(ROOT)
     const folderOf = ({ target }: Controller) =>
       basename(folders.find(({ kinds }) => kinds.some(({ kind }) => kind === target.kind))?.folder ?? '')
@@ -83,16 +83,16 @@ describe('what the import table says of who is hosted', () => {
 })
 
 describe('the modules', () => {
-  it('import each other in no cycle', () => {
+  it('have no import cycles', () => {
     expect(importCycles(sources)).toEqual([])
   })
 
-  it('import no test', () => {
+  it('import no tests', () => {
     const fromTests = ({ imports }: SourceModule) => imports.some(({ target }) => target?.startsWith('test/') === true)
     expect(sources.filter(fromTests).map(({ path }) => path)).toEqual([])
   })
 
-  it('have names that say what is in them', () => {
+  it('have no generic names such as utils or helpers', () => {
     expect([...sources, ...tests].map(({ path }) => path).filter((path) => DUMPING_GROUNDS.test(path))).toEqual([])
   })
 
@@ -102,7 +102,7 @@ describe('the modules', () => {
     expect([...sources, ...tests].map(({ path }) => path).filter((path) => !isKebab(path))).toEqual([])
   })
 
-  it('export by name', () => {
+  it('export only by name', () => {
     expect([...doing('exports default'), ...doing('exports *')]).toEqual([])
   })
 
@@ -126,7 +126,7 @@ describe('workflows', () => {
   const kept = /^(?:export )?(?:let|var) |^(?:export )?const \w+ = new (?:Map|Set)\b(?!\(\[)/m
   const inBundles = sources.filter(({ path }) => /^workflows\/(?!kit\/(?:testing|dsl)\/)/.test(path))
 
-  it('keep nothing of a run at the top level of a module', () => {
+  it('keep no state of a run at the top level of a module', () => {
     expect(inBundles.filter(({ text }) => kept.test(text)).map(({ path }) => path)).toEqual([])
     expect(inBundles.length).toBeGreaterThan(100)
   })
@@ -136,23 +136,23 @@ describe('workflows', () => {
     'export let known: string[]',
     'const seen = new Map<string, number>()',
     'export const all = new Set()',
-  ])('would be caught at: %s', (line) => {
+  ])('must not contain the line: %s', (line) => {
     expect(kept.test(`// A comment.\n${line}\n`)).toBe(true)
   })
 })
 
 describe('the engine', () => {
-  it('says no word of a wing, also in comments', () => {
+  it('contains no word of a wing, even in comments', () => {
     expect(sources.flatMap(foreignWords)).toEqual([])
   })
 
-  it('is there', () => {
+  it('has more than 100 modules', () => {
     expect(sources.filter(({ path }) => isEngine(path)).length).toBeGreaterThan(100)
   })
 })
 
 describe('the public kit', () => {
-  it('needs no Temporal and no Node', () => {
+  it('needs neither Temporal nor Node.js', () => {
     const closure = runtimeClosure(sources, 'workflows/kit/index.ts')
     expect(closure.size).toBeGreaterThan(5)
     const packages = sources
@@ -163,7 +163,7 @@ describe('the public kit', () => {
 })
 
 describe('rendering', () => {
-  it('needs nothing that talks to a server', () => {
+  it('needs no module that connects to a server', () => {
     const rendering = sources.filter(({ path }) => /^activities\/[^/]+\/render\//.test(path))
     expect(rendering.length).toBeGreaterThan(10)
     const reached = rendering.flatMap(({ path }) => [...runtimeClosure(sources, path)])
@@ -198,7 +198,7 @@ describe('the start of a process', () => {
   })
 })
 
-describe('the checker itself, on modules that break the rules', () => {
+describe('the architecture checker', () => {
   it.each([
     ['workflows/kit/plan/outcome.ts', "import { condition } from '@temporalio/workflow'"],
     ['workflows/kit/run/job/job.ts', "import { runJob } from '../loop/run-job.ts'"],
@@ -278,11 +278,11 @@ describe('the checker itself, on modules that break the rules', () => {
     ['examples/cronjob/plan.ts', "import { CoreV1Api } from '@kubernetes/client-node'"],
     ['examples/cronjob/plan.ts', "import { done } from '../../workflows/kit/index.ts'"],
     ['somewhere/else.ts', ''],
-  ])('finds what is wrong in %s: %s', (path, text) => {
+  ])('finds one violation in %s: %s', (path, text) => {
     expect(importViolations(parseModule(path, text))).toHaveLength(1)
   })
 
-  it('has a module for each row that breaks it', () => {
+  it('finds a violation of each row of the import table', () => {
     const text = "import '../../../../nowhere/at-all.ts'"
     expect(TABLE.filter(({ sentence }) => !BROKEN.has(sentence)).map(({ sentence }) => sentence)).toEqual([])
     for (const path of BROKEN.values()) expect(importViolations(parseModule(path, text))).toHaveLength(1)
@@ -308,11 +308,11 @@ describe('the checker itself, on modules that break the rules', () => {
     ['worker/bridge/reflector.ts', "import { readConfig } from '../server/config.ts'"],
     ['examples/cronjob/plan.ts', "import { join } from 'pawl/kit'"],
     ['examples/cronjob/plan.ts', "import type { Job } from 'pawl/kit/batch/v1'"],
-  ])('finds nothing wrong in %s: %s', (path, text) => {
+  ])('finds no violation in %s: %s', (path, text) => {
     expect(importViolations(parseModule(path, text))).toEqual([])
   })
 
-  it('finds a cycle, also of types', () => {
+  it('finds a cycle, even of type imports', () => {
     const modules = [
       parseModule('a.ts', "import './b.ts'"),
       parseModule('b.ts', "import type { C } from './c.ts'"),
@@ -328,7 +328,7 @@ describe('the checker itself, on modules that break the rules', () => {
     ['export default 1', 'exports default'],
     ['export default function run() {}', 'exports default'],
     ["export * from './a.ts'", 'exports *'],
-  ])('sees that %s', (text, deed) => {
+  ])('finds the violation in: %s', (text, deed) => {
     expect([...parseModule('a.ts', text).deeds]).toEqual([deed])
   })
 
@@ -341,7 +341,7 @@ describe('the checker itself, on modules that break the rules', () => {
     ['activities/deps.ts', '// gardener'],
     ['worker/server/registry.ts', '// gardener'],
     ['worker/bridge.ts', '// gardener, gardener'],
-  ])('sees that %s speaks of a wing: %s', (path, text) => {
+  ])('finds in %s the word of a wing: %s', (path, text) => {
     expect(foreignWords({ path, text })).toHaveLength(1)
   })
 
@@ -350,7 +350,7 @@ describe('the checker itself, on modules that break the rules', () => {
     ['activities/landscaper/installation/spec.ts', '// Source: spec/landscaper.md 1.2.'],
     ['worker/demo/tree.ts', "const API = 'landscaper.gardener.cloud/v1alpha1'"],
     ['worker/server/registry.ts', '// Source: spec/engine.md 2.4'],
-  ])('lets %s say: %s', (path, text) => {
+  ])('allows in %s the line: %s', (path, text) => {
     expect(foreignWords({ path, text })).toEqual([])
   })
 

@@ -1,4 +1,4 @@
-// docs/architecture.md by which a newcomer names the room of any file: held to the tree, and to the rules that code cites by name.
+// Tests that docs/architecture.md has a room for each module and exactly the rules that code cites.
 
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -48,34 +48,34 @@ function cited(text: string): string[] {
   )
 }
 
-describe('the page of the architecture', () => {
+describe('docs/architecture.md', () => {
   it('has a room for every module', () => {
     expect(sources.map(({ path }) => path).filter((path) => roomOf(path) === undefined)).toEqual([])
   })
 
-  it('has no room that is empty', () => {
+  it('has no empty room', () => {
     const used = new Set(sources.map(({ path }) => roomOf(path)))
     expect(rooms.filter((room) => !used.has(room) && !existsSync(join(ROOT, room)))).toEqual([])
     expect(rooms.length).toBeGreaterThan(15)
   })
 
-  it('has every rule that code cites, and none that it does not', () => {
+  it('contains exactly the rules that code cites', () => {
     const names = new Set(everything.flatMap(({ text }) => cited(text)))
     expect([...names].filter((name) => !rules.includes(name))).toEqual([])
     expect(rules.filter((name) => !names.has(name))).toEqual([])
   })
 
-  it('is the only design that code cites', () => {
+  it('is the only design document that code cites', () => {
     const elsewhere = new RegExp('(?<!/)design\\.md')
     expect(everything.filter(({ text }) => elsewhere.test(text)).map(({ path }) => path)).toEqual([])
   })
 
-  it('is one page', () => {
+  it('has fewer than 150 lines', () => {
     expect(page.split('\n').length).toBeLessThan(150)
   })
 })
 
-describe('the checker itself', () => {
+describe('the checker of docs/architecture.md', () => {
   it.each([
     ['workflows/kit/plan/step.ts', 'workflows/kit/plan/'],
     ['workflows/landscaper/contract.ts', 'workflows/<wing>/'],
@@ -90,7 +90,7 @@ describe('the checker itself', () => {
     expect(roomOf(path)).toBe(room)
   })
 
-  it('finds what is cited', () => {
+  it('finds the cited headings', () => {
     expect(cited('// Source: docs/architecture.md "Own writes" (hold), "Journal"; spec "Other".')).toEqual([
       'Own writes',
       'Journal',

@@ -44,13 +44,13 @@ const BUILDERS: Readonly<Record<string, Field>> = {
   embedded: kit.embedded('x'),
 }
 
-describe('the page on what the kit exports', () => {
-  it('has every name once, and none that is not there', () => {
+describe('docs/kit-exports.md', () => {
+  it('lists every export of the kit once, and no other name', () => {
     expect([...documented].sort()).toEqual([...exported].sort())
     expect(Object.keys(kit).filter((name) => !documented.includes(name))).toEqual([])
   })
 
-  it('has every name of what is for tests', () => {
+  it('lists every export of the testing module', () => {
     const names = [...testing.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, list = '']) => list.split(','))
     const words = [...ofTests.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
     const own = names.map((name) => name.trim()).filter((name) => !exported.includes(name))
@@ -58,7 +58,7 @@ describe('the page on what the kit exports', () => {
     expect(own.filter((name) => !words.includes(name))).toEqual([])
   })
 
-  it('has every field of a definition', () => {
+  it('lists every field of a kind definition', () => {
     const definition = Object.keys(
       kit.defineKind({
         group: 'g',
@@ -85,7 +85,7 @@ describe('the page on what the kit exports', () => {
     expect(listed.map(([, name]) => name).sort()).toEqual(definition.filter((name) => name !== 'apiVersion').sort())
   })
 
-  it('says what each field is in a CRD', () => {
+  it('shows the CRD schema of each field builder', () => {
     for (const [name, { schema }] of Object.entries(BUILDERS)) {
       const [, documented] = new RegExp(`^\\| \`${name}\` \\| \`([^\`]+)\` \\|`, 'm').exec(page) ?? []
       const plain = Object.entries(schema).filter(([key, value]) => key !== 'description' && isPlain(value))

@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const SKIPPED = /(?:^|\/)(?:node_modules|\.git)(?:\/|$)/
 
 describe('the documents', () => {
-  it('link to nothing that is not there', async () => {
+  it('have no broken links', async () => {
     const pages = await documents()
     const broken = await Promise.all(pages.map(async (page) => await brokenLinks(page)))
     expect(broken.flat()).toEqual([])
@@ -26,7 +26,7 @@ describe('the documents', () => {
     expect((await readFile(join(ROOT, 'README.md'), 'utf8')).trimEnd().split('\n').length).toBeLessThan(150)
   })
 
-  it('explain each kind beside its definition', async () => {
+  it('explain each kind in the folder of its definition', async () => {
     const kinds = (await readKindFolders(ROOT)).map(({ folder }) => `workflows/${folder}/README.md`)
     const explained = (await documents()).filter((page) => /^workflows\/[^/]+\/[^/]+\/README\.md$/.test(page))
     expect(explained.sort()).toEqual(kinds.sort())

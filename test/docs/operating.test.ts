@@ -24,12 +24,12 @@ describe('the help of a command', () => {
     expect(long.map(([command, { short }]) => `${command}: ${rowsOf(short)} rows`)).toEqual([])
   })
 
-  it('has examples, unless it is of a group of commands', () => {
+  it('has examples, unless the command is a group of commands', () => {
     const bare = [...helps].filter(([, { short }]) => !/\n(?:Examples|Commands):\n/.test(short))
     expect(bare.map(([command]) => command)).toEqual([])
   })
 
-  it('has all flags where that is asked for, whatever the command needs beside', () => {
+  it('lists all flags with --help-all, even without required arguments', () => {
     const { short = '', all = '' } = helps.get('pawl journal export') ?? {}
     expect(short).toMatch(/--help-all +display help with 7 flags more, such as\s+--temporal-namespace/)
     expect(short).not.toContain('--temporal-tls-ca')
@@ -38,12 +38,12 @@ describe('the help of a command', () => {
   })
 })
 
-describe('the page on operating', () => {
-  it('lists every command of pawl with its flags, as the help does', () => {
+describe('docs/operating.md', () => {
+  it('lists every command of pawl with the flags of its help', () => {
     expect(documented()).toEqual(offered([]))
   })
 
-  it('lists every variable that the configuration reads', async () => {
+  it('lists every environment variable that the configuration reads', async () => {
     const config = await readFile(`${ROOT}/worker/server/config.ts`, 'utf8')
     const read = [...config.matchAll(/text\(env, '([A-Z_]+)'\)/g)]
       .map(([, name]) => name)

@@ -1,4 +1,4 @@
-// docs/security.md promises nothing that no test holds it to: the tests that it names are there.
+// Tests that each entry of docs/security.md names an existing test or says why it has none.
 
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ import { entriesOf, isThere, namedFiles, namedTests, unproven } from './named-te
 const page = await readFile(fileURLToPath(new URL('../../docs/security.md', import.meta.url)), 'utf8')
 
 describe('the tests that docs/security.md names', () => {
-  it('are there', async () => {
+  it('exist', async () => {
     const named = namedTests(page)
     const missing = await Promise.all(named.map(async (one) => ((await isThere(one)) ? [] : [one])))
     expect(missing.flat()).toEqual([])
@@ -18,13 +18,13 @@ describe('the tests that docs/security.md names', () => {
   })
 })
 
-describe('what docs/security.md lists names a test', () => {
-  it('or says why it has none', () => {
+describe('each entry of docs/security.md', () => {
+  it('names a test or says why it has none', () => {
     expect(entriesOf(page).length).toBeGreaterThan(50)
     expect(unproven(page)).toEqual([])
   })
 
-  it('is told apart from what only promises', () => {
+  it('counts as unproven when it has neither a test nor a reason of at least 10 characters', () => {
     const proven = '- is kept\n  (`test/a.test.ts`: "is kept").'
     const marked = '| a | b (untested: it is up to you) |'
     const promised = ['- is kept, too\n  for ever.', '| c | d |', '- is kept (untested: no).']

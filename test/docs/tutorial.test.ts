@@ -1,4 +1,4 @@
-// The code on the page of the tutorial is quoted: what is tested in examples/cronjob is what a reader sees.
+// Tests that the code in docs/tutorial-cronjob.md is quoted from the tested files in examples/cronjob.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ const kit = await readFile(join(DOCS, 'kit.md'), 'utf8')
 const headings = page.match(/^## .*$/gm) ?? []
 
 describe('the tutorial', () => {
-  it.each(headings)('%s: quotes the files that it names', async (heading) => {
+  it.each(headings)('%s: quotes the files to which the section links', async (heading) => {
     const text = section(page, heading)
     const named = links(text).filter((target) => /\.(?:ts|cm|yaml)$/.test(target))
     const texts = await Promise.all(named.map((file) => readFile(join(DOCS, file), 'utf8')))
@@ -22,7 +22,7 @@ describe('the tutorial', () => {
   })
 
   // test/package/tutorial.test.ts runs the files that the example lacks.
-  it('shows files whole', async () => {
+  it('shows complete files', async () => {
     const own = ['tsconfig.json', 'cron-job/plan.test.ts']
     const files = typed(page).filter(({ path }) => !own.includes(path))
     expect(files.length).toBeGreaterThan(6)
@@ -30,7 +30,7 @@ describe('the tutorial', () => {
       expect(text).toBe(await readFile(join(DOCS, '../examples/cronjob', path.replace('cron-job/', '')), 'utf8'))
   })
 
-  it('has code in all sections but that of servers', () => {
+  it('has code in all sections except "9. Running it"', () => {
     const without = headings.filter(
       (heading) => [...quoted(section(page, heading)), ...typed(section(page, heading))].length === 0,
     )
@@ -41,11 +41,11 @@ describe('the tutorial', () => {
 describe('commands of pawl on the pages for authors of controllers', () => {
   const commands = [...`${page}\n${kit}`.matchAll(/^(?:\$ )?npx pawl (.*)$/gm)].map(([, command = '']) => command)
 
-  it('are there', () => {
+  it('are found', () => {
     expect(commands.length).toBeGreaterThan(5)
   })
 
-  it.each(commands)('pawl %s: is a command with these flags', (command) => {
+  it.each(commands)('have only documented flags: pawl %s', (command) => {
     const words = command.replace(/ +#.*$/, '').split(' ')
     const named = words.slice(
       0,

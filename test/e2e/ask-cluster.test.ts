@@ -1,5 +1,5 @@
-// A cluster of fifty installations, as a new user meets it: which are not ready and why, which edit broke one, and what holds a deletion up. By the
-// commands that README and their help name, each asked once. What they say is shown in docs/ask-cluster.md. Source: issue "Ask Pawl", "Shown by".
+// Tests that a new user understands a cluster of 50 Installations with the commands in README and their help: which are not ready and why, which edit
+// broke one, and which finalizer blocks a deletion. docs/ask-cluster.md shows the output of the commands. Source: issue "Ask Pawl", "Shown by".
 
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
@@ -50,7 +50,7 @@ beforeAll(async () => {
   await cluster.delete('installations', 'wedged')
 }, 300_000)
 
-it('shows which of fifty are not ready', async () => {
+it('pawl get shows which of 50 Installations are not ready', async () => {
   await expect.poll(async () => (await asked('get', 'inst')).stdout, TOLD).toMatch(/^wedged .*backup\.example\.org/m)
   const { stdout } = await shown('get', 'inst')
   const rows = stdout.trimEnd().split('\n').slice(1)
@@ -62,7 +62,7 @@ it('shows which of fifty are not ready', async () => {
   ])
 })
 
-it('tells of three why they are not', async () => {
+it('pawl why shows why three Installations are not ready', async () => {
   const item = await shown('why', 'inst/shop')
   expect(item.stdout).toMatch(/\n {2}DeployItem ask-cluster\/shop-app-\w+ is Failed.*\n/)
   expect(item.stdout).toContain('the configuration asks for phase Failed')
@@ -72,7 +72,7 @@ it('tells of three why they are not', async () => {
   )
 })
 
-it('tells of a fourth which edit has broken it, whose it was, and what is different since', async () => {
+it('pawl why and pawl diff show which edit broke an Installation, who made it, and the differences since then', async () => {
   const why = await shown('why', 'inst/mail')
   expect(why.stdout).toMatch(
     /^\S+ kubectl-edit \(as it calls itself\) changed Installation ask-cluster\/mail .*kubectl-edit holds .*spec\.blueprint/m,
@@ -83,7 +83,7 @@ it('tells of a fourth which edit has broken it, whose it was, and what is differ
   expect(diff.stdout).toContain('metadata.generation')
 })
 
-it('names what holds a deletion up, and gets it out', async () => {
+it('pawl delete names the finalizer that blocks a deletion, and removes it with --force', async () => {
   const held = await shown('delete', 'inst/wedged')
   expect(held.code).toBe(3)
   expect(held.stdout).toMatch(/^ {4}finalizer backup\.example\.org\/keep \(set by \S+\)/m)

@@ -1,4 +1,4 @@
-// What `pawl get`, `trace` and `why` tell of real jobs: an item of a sub-installation that failed, and one that goes on. And that a person steers them.
+// Tests the commands of pawl on real jobs: queries of failed and waiting jobs, the commands with which a user controls jobs, and `pawl doctor`.
 
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +14,7 @@ const HELD = {
 }
 const stage = useStage('ask-journal')
 
-it('the journal tells of real jobs what failed, why they began, and what they wait for', async () => {
+it('pawl trace, why, graph and get show why jobs failed, why they started, and which objects they wait for', async () => {
   const { cluster } = stage
   const part = sub('part', { blueprint: deploying(failingItem('db')) })
   const blueprint = { subinstallations: [part] }
@@ -72,7 +72,7 @@ it('the journal tells of real jobs what failed, why they began, and what they wa
   expect(await followed).toMatch(/ {2}Installation ask-journal\/slow {2}Succeeded\n/)
 }, 300_000)
 
-it('a person interrupts a job, asks for one, and gets a deletion out that nothing moves, each with who and why', async () => {
+it('a user interrupts, pauses and requests jobs and forces a blocked deletion, with the name of the user and the reason', async () => {
   const { cluster } = stage
   const interrupted = await person('interrupt', 'inst/foreign', '--reason', 'nobody deploys theirs')
   expect(interrupted.stdout).toMatch(/^the job of Installation ask-journal\/foreign is interrupted by \S+/)
@@ -120,7 +120,7 @@ it('a person interrupts a job, asks for one, and gets a deletion out that nothin
   )
 }, 300_000)
 
-it('all that Pawl needs is there, and what is not is told', async () => {
+it('pawl doctor reports that all dependencies are healthy, and names each unavailable dependency', async () => {
   const { servers, pawl: own } = stage
   const [database, temporal] = [
     ['--database-url', own.databaseUrl],

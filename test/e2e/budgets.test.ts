@@ -1,4 +1,4 @@
-// The budgets of docs/performance.md, counted on real servers: writes from the API server's audit log, events from Temporal's histories.
+// Tests the budgets of docs/performance.md on real servers: writes from the API server's audit log, events from Temporal's histories.
 
 import { temporal } from '@temporalio/proto'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
@@ -94,7 +94,7 @@ describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting
     expect(await historyExcess(done.status?.jobID ?? '', { levels, exporting })).toEqual([])
   })
 
-  it('T12: writes nothing for what has converged, however often it is swept', async () => {
+  it('T12: causes no writes after it has converged, even after several sweeps', async () => {
     const { uid = '' } = (await cluster.get('installations', root))?.metadata ?? {}
     const mark = auditMark(servers.auditLogPath)
     await sweeps(uid)
@@ -110,7 +110,7 @@ describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting
 })
 
 describe('a chain', () => {
-  it('has histories that grow with its levels, not with levels times items', async () => {
+  it('has histories that grow with its levels, not with the square of its levels', async () => {
     const [short, long] = [await chainBytes(10), await chainBytes(30)]
     // Looks that told every item made it more than six times as much.
     expect(long / short).toBeLessThan(4)

@@ -1,4 +1,4 @@
-// Installations of components: from a folder, in place, by sub-installations, and what they are told of components that are not there.
+// Tests Installations of components: from a folder, inline, in sub-installations, and the errors for missing components.
 // Source: spec/landscaper.md 1.2, 1.7, 2.5, 3.1.
 
 import { afterAll, describe, expect, it } from 'vitest'
@@ -60,7 +60,7 @@ async function create(name: string, componentDescriptor: object, spec: object = 
 }
 
 describe.concurrent('an installation of a component', () => {
-  it('has its blueprint and those of its sub-installations from there, each of its own component', async () => {
+  it('gets its blueprint from its component, and its sub-installations get theirs from the referenced components', async () => {
     const { cluster } = stage
     const exports = { data: [{ name: 'image', dataRef: 'shop-image' }] }
     expect((await create('shop', byRef(), { exports })).status).toMatchObject({ phase: 'Succeeded' })
@@ -78,7 +78,7 @@ describe.concurrent('an installation of a component', () => {
     await cluster.waitUntilGone('shop')
   })
 
-  it('may have it in place, with its blobs in a folder', async () => {
+  it('may define the component descriptor inline, with blobs in a folder', async () => {
     const inline = descriptorV2(DB, '3.0.0', {
       resources: [blob('blueprint', BLUEPRINT_TYPE)],
       repositoryContexts: [repositoryContext],
@@ -87,7 +87,7 @@ describe.concurrent('an installation of a component', () => {
     expect(await stage.cluster.phases('in-place')).toEqual({ server: 'Succeeded' })
   })
 
-  it('takes what its folder has when the next job begins', async () => {
+  it('finds in the next job a component that was added to its folder', async () => {
     const { cluster } = stage
     const missing = await create('late', byRef('1.1.0'))
     expect(missing.status?.lastError).toMatchObject({
@@ -107,7 +107,7 @@ describe.concurrent('an installation of a component', () => {
     })
   })
 
-  it('has what ComponentVersionOverwrites of its context put in the place of its references, and says so', async () => {
+  it('uses the versions of the ComponentVersionOverwrites of its context, and reports them in a condition', async () => {
     const { cluster } = stage
     const overwrites = [{ source: { componentName: DB }, substitution: { version: '2.1.0' } }]
     await cluster.create({ ...named('ComponentVersionOverwrites', 'newer'), overwrites }, 'componentversionoverwrites')
@@ -135,7 +135,7 @@ describe.concurrent('an installation of a component', () => {
     })
   })
 
-  it('is verified, and its sub-installations by what it refers to', async () => {
+  it('is verified by its signature, and its sub-installations by the digests of its references', async () => {
     const { cluster } = stage
     const packed = { own: archive(OWN), db: archive(DATABASE) }
     const db = descriptorV2(DB, '2.0.0', {
@@ -194,7 +194,7 @@ describe.concurrent('an installation of a component', () => {
     })
   })
 
-  it('is told what Pawl does not have yet', async () => {
+  it('fails with NotSupported for a repository type that Pawl does not support', async () => {
     const definition = { ref: { repositoryContext: { type: 'DockerDaemon' }, componentName: SHOP, version: '1' } }
     const message =
       'spec.componentDescriptor.ref.repositoryContext.type: found "DockerDaemon", expected OCIRegistry, CommonTransportFormat or local: others are not supported yet'

@@ -1,4 +1,4 @@
-// examples/cronjob on real servers, by kubectl as a user has it. The schedules are of past days, so that no test waits for the clock.
+// Tests examples/cronjob with kubectl on real servers. The schedules are on past days, so that no test waits for the clock.
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -38,7 +38,7 @@ describe('the CronJob example', () => {
     await kubectl('delete', KIND, 'hello', '--wait=false')
   })
 
-  it('waits for the active Job, or deletes it, as its policy says', async () => {
+  it('waits for the active Job or deletes it, according to its concurrencyPolicy', async () => {
     await create('careful', { schedule: midnight(3), concurrencyPolicy: 'Forbid' })
     await lastServed('careful', 5)
     await until('careful', ({ status }) => status?.active?.length, 1)
@@ -55,7 +55,7 @@ describe('the CronJob example', () => {
     expect((await jobsOf('careful')).map(({ metadata }) => metadata.name)).toEqual([second])
   })
 
-  it('keeps no more Jobs than the limits of its history', async () => {
+  it('deletes finished Jobs above its successfulJobsHistoryLimit', async () => {
     const template = { template: podTemplate() }
     await create('short', { schedule: midnight(1), successfulJobsHistoryLimit: 0, jobTemplate: { spec: template } })
     await lastServed('short', 2)
@@ -63,7 +63,7 @@ describe('the CronJob example', () => {
     await vi.waitFor(async () => expect(await jobsOf('short')).toEqual([]), { timeout: 60_000, interval: 200 })
   })
 
-  it('does nothing while it is suspended, and tells of a mistake in its schedule', async () => {
+  it('starts no Job while it is suspended, and reports an invalid schedule', async () => {
     await create('still', { schedule: midnight(1), suspend: true })
     await lastServed('still', 2)
     await until('still', ({ status }) => reasonOf(status), 'Suspended')
@@ -76,8 +76,8 @@ describe('the CronJob example', () => {
   })
 })
 
-describe('twenty CronJobs that wait while the code of their controller is changed', { timeout: 240_000 }, () => {
-  it('go on within a minute with the new code', async () => {
+describe('twenty waiting CronJobs whose controller code changes', { timeout: 240_000 }, () => {
+  it('run the new code within a minute', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `yearly-${index}`)
     for (const name of names) await create(name, { schedule: midnight(30) })
     const rows = async () =>

@@ -181,7 +181,7 @@ describe.skipIf(fixed !== undefined)(`a Disruption while the clock of its worker
   }
 
   // One test, because each deadline takes its time.
-  it('is injected once and ends at its deadline when the clock jumps back: chaos pods that do not end are deleted, and one that fails to clean up is reported', async () => {
+  it('is injected once and ends at its deadline when the clock jumps back; hanging chaos pods are deleted, and a failed cleanup is reported', async () => {
     const [pods, [failed, other]] = await Promise.all([disrupt('back', SHORT), disrupt('unclean', SHORT)])
     await kubelet.exit(other!, 0)
     await kubelet.exit(failed!, 1)

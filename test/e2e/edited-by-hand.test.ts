@@ -46,7 +46,7 @@ describe.concurrent('an execution whose spec is edited while it runs', () => {
     expect(await cluster.phases('more')).toEqual({ slow: 'Succeeded' })
   })
 
-  it('fails with the reason when its spec is unreadable, and deletes none of its items', async () => {
+  it('fails with ERR_CONFIGURATION_PROBLEM when its spec cannot be decoded, and keeps its items', async () => {
     const { cluster, pawl } = stage
     const running = await start('unreadable')
     const deployItemsCompressed = gzipSync('{}').toString('base64')

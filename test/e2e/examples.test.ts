@@ -1,4 +1,4 @@
-// Each manifest under examples/ does with kubectl what its first lines say; every verb of a user's day goes through kubectl here.
+// Tests that each manifest under examples/ behaves as its first lines say, and that a user needs only kubectl for the daily work.
 
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -78,7 +78,7 @@ const ENDS: Readonly<Record<string, End>> = {
 }
 
 describe.concurrent('the example', () => {
-  it.each(readdirSync('examples').filter((file) => file.endsWith('.yaml')))('%s ends as it says', async (file) => {
+  it.each(readdirSync('examples').filter((file) => file.endsWith('.yaml')))('%s ends as expected', async (file) => {
     const documents = parseAllDocuments(readFileSync(`examples/${file}`, 'utf8'))
     const manifests = documents.map((one) => one.toJS() as LsObject)
     const manifest = manifests.find(({ kind }) => kind === 'Installation')
@@ -104,9 +104,9 @@ async function interrupt(name: string, item: string): Promise<void> {
 }
 
 // After those above, which apply them.
-describe('what an example says', () => {
-  describe.concurrent('in its first lines', () => {
-    it('is true of the one with imports', async () => {
+describe('the first lines of an example', () => {
+  describe.concurrent('describe the result', () => {
+    it('of the example with imports', async () => {
       const first = await stage.cluster.waitUntilFinished('shop')
       expect(await exported('shop-address')).toBe('https://shop.example.com:8443')
       await kubectl('patch', 'dataobject', 'shop-size', '--type=merge', '-p', '{"data": {"cpu": 4, "replicas": 3}}')
@@ -116,31 +116,31 @@ describe('what an example says', () => {
       expect(database?.status?.['providerStatus']).toMatchObject({ cpu: 4, region: 'eu-1' })
     })
 
-    it('is true of the one of a component', async () => {
+    it('of the example with a component', async () => {
       await stage.cluster.waitUntilFinished('boutique')
       expect(await exported('boutique-link')).toBe('example.com/images/shop:1.2.0 with db.example.com:5432')
       expect(await kubectl('get', 'inst')).toMatch(/boutique +Succeeded[^]*database-\w+ +Succeeded/)
     })
 
-    it('is true of the one that is signed', async () => {
+    it('of the example with a signed component', async () => {
       await stage.cluster.waitUntilFinished('till')
       expect(await exported('till-image')).toBe('example.com/images/till:1.0.0')
     })
 
-    it('is true of the one with sub-installations', async () => {
+    it('of the example with sub-installations', async () => {
       await stage.cluster.waitUntilFinished('store')
       expect(await exported('store-link')).toBe('https://app.example.com/?db=db.example.com:5432')
       expect(await kubectl('get', 'inst')).toMatch(/app-\w+ +Succeeded[^]*database-\w+ +Succeeded[^]*store +Succeeded/)
     })
 
-    it('is true of the one with two roots', async () => {
+    it('of the example with two root Installations', async () => {
       const app = await stage.cluster.waitUntil('installations', 'app', (one) => one?.status?.phase === 'Succeeded')
       expect(await exported('app-link')).toBe('https://app.example.com/?db=db.example.com:5432')
       await kubectl('annotate', '--overwrite', 'inst', 'database', `${OPERATION}=reconcile`)
       await stage.cluster.waitUntilFinished('app', app.status?.jobID)
     })
 
-    it('is true of the one with rendered sub-installations', async () => {
+    it('of the example with rendered sub-installations', async () => {
       const first = await stage.cluster.waitUntilFinished('market')
       expect(JSON.parse(await exported('market-prices'))).toEqual({ apples: '3 EUR', pears: '4 EUR' })
       const patch = '{"data": {"pears": null, "plums": {"price": 5}}}'
@@ -152,7 +152,7 @@ describe('what an example says', () => {
       expect(await kubectl('get', 'inst', ...subs)).toMatch(/^\S+\/apples-\w+\s+\S+\/plums-\w+\s+$/)
     })
 
-    it('is true of the one with Targets', async () => {
+    it('of the example with Targets', async () => {
       await stage.cluster.waitUntilFinished('fleet')
       expect(JSON.parse(await exported('fleet-places'))).toEqual({
         home: 'harbour, brackish',
@@ -163,12 +163,12 @@ describe('what an example says', () => {
       })
     })
 
-    it('is true of the one with Spiff', async () => {
+    it('of the example with Spiff', async () => {
       await stage.cluster.waitUntilFinished('zones')
       expect(await exported('zones-primary')).toBe('eu-1a')
     })
 
-    it('is true of the one with a kubeconfig, and the token is told nowhere', async () => {
+    it('of the example with a kubeconfig, whose token is neither in the journal nor in a history', async () => {
       const { cluster, pawl } = stage
       await cluster.waitUntilFinished('reader')
       expect(Date.parse(await exported('reader-expires'))).toBeGreaterThan(Date.now())
@@ -208,7 +208,7 @@ describe('a user with kubectl', () => {
     expect(await kubectl('explain', 'inst.status.jobIDFinished')).toMatch(/last job that ended/)
   })
 
-  it('starts a job by an annotation, and one of an execution by its status', async () => {
+  it('starts a job of an Installation by annotation, and a job of an Execution by status', async () => {
     const { cluster } = stage
     const first = await cluster.waitUntilFinished('diamond')
     await kubectl('annotate', '--overwrite', 'inst', 'diamond', `${OPERATION}=reconcile`)
@@ -222,7 +222,7 @@ describe('a user with kubectl', () => {
     expect(again.status).toMatchObject({ phase: 'Succeeded', jobID: 'by-kubectl' })
   })
 
-  it('finds in the next job what a template has kept', async () => {
+  it('sees that templates read their state in the next job', async () => {
     const report = async () => JSON.parse(await exported('safe-report')) as Readonly<Record<string, unknown>>
     const first = await stage.cluster.waitUntilFinished('safe')
     const { combination } = await report()
@@ -232,7 +232,7 @@ describe('a user with kubectl', () => {
     expect(await report()).toEqual({ combination, jobs: 2 })
   })
 
-  it('deletes an Installation and leaves what it deployed, where that is asked', async () => {
+  it('deletes an Installation and keeps its deployed objects with the annotation delete-without-uninstall', async () => {
     await stage.cluster.waitUntilFinished('monument')
     const without = 'landscaper.gardener.cloud/delete-without-uninstall=true'
     const inscription = async () => await kubectl('get', 'configmap', 'monument', '-o', 'jsonpath={.data.inscription}')
@@ -245,7 +245,7 @@ describe('a user with kubectl', () => {
     await expect(inscription()).rejects.toThrow('not found')
   })
 
-  it('deletes everything and waits until it is gone', async () => {
+  it('deletes Installations and waits until all their objects are gone', async () => {
     await kubectl('delete', '--wait', '--timeout=60s', 'inst', 'diamond', 'failing-branch')
     const names = (await kubectl('get', 'inst,exec,di', '-o', 'name')).trim().split('\n')
     expect(names.filter((name) => /diamond|failing-branch/.test(name))).toEqual([])

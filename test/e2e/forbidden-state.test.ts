@@ -1,5 +1,5 @@
-// A state that the worker's account may not read, at a real API server: the fault of what asks for it, told with kind, verb and object; all else
-// goes on, a deletion among it; and it is over when the right is given. Source: docs/kit.md "What a pass gets", "Roles".
+// Tests a controller whose worker may not read the Secrets that its actions read, at a real API server. Only these actions fail, with kind, verb and
+// object; other actions and deletions continue. The error ends when the worker gets the permission. Source: docs/kit.md "What a pass gets", "Roles".
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -48,7 +48,7 @@ const user = `User "system:serviceaccount:${NAMESPACE}:pawl-worker"`
 const where = `resource "secrets" in API group "" in the namespace "${NAMESPACE}"`
 
 describe('a state that the worker may not read', () => {
-  it('is the fault of the actions that ask for it, which names kind, verb and object; others go on', async () => {
+  it('fails only the actions that read it, with kind, verb and object in the message; other actions continue', async () => {
     await createDepot('one')
     await vi.waitFor(async () => expect(await ready('one')).toMatchObject({ reason: 'Forbidden' }), WAIT)
     const { message } = await ready('one')
@@ -64,7 +64,7 @@ describe('a state that the worker may not read', () => {
     }, WAIT)
   })
 
-  it('does not hold up a deletion', async () => {
+  it('does not block a deletion', async () => {
     await createDepot('going')
     await vi.waitFor(async () => expect(await ready('going')).toMatchObject({ reason: 'Forbidden' }), WAIT)
     await stage.cluster.kube.request('DELETE', pathOf(depotKind, 'going'))
@@ -72,7 +72,7 @@ describe('a state that the worker may not read', () => {
     await vi.waitFor(async () => expect((await rowOf('going')).outcome).toBe('Deleted'), WAIT)
   })
 
-  it('is there when the right is, without a restart', async () => {
+  it('is read without a restart as soon as the worker has the permission', async () => {
     await applyRoles()
     await vi.waitFor(async () => expect(await ready('one')).toMatchObject({ status: 'True' }), WAIT)
     expect((await find(depotKind, 'one'))?.['status']).toMatchObject({ keys: 1, others: 1 })

@@ -1,5 +1,5 @@
-// Every field of the kinds that Pawl works on, with strange values that the API server takes: the job ends, and where it fails it says where. Whatever
-// somebody writes into a status by hand, the jobs that follow put it right. What the API server refuses is in test/env/fuzz-schema.test.ts.
+// Tests each field of Pawl's kinds with strange values that the API server accepts: each job ends, and a failed job names the field. Jobs also repair a
+// status that a user wrote. test/env/fuzz-schema.test.ts tests the values that the API server refuses.
 // Source: spec/engine.md 4.3, A1 and A7.
 
 import { randomUUID } from 'node:crypto'
@@ -72,7 +72,7 @@ describe.concurrent('a job over an object with a strange value', () => {
 
   const sample = sampleOf('kinds with strange values in each field', kinds, 3)
   it.each(sample.map((kind) => [kind.kind, kind] as const))(
-    'ends for each field of the kind %s, and fails with words that lead there',
+    'ends for each field of the kind %s, and names the field when it fails',
     async (_, kind) => {
       // A type that Pawl does not serve is waited for by nobody where no Execution does; what that comes to is in the kind Execution.
       const isAwaited = ({ at }: { readonly at: FieldPath }) => kind.kind !== 'DeployItem' || at.join() !== 'type'
@@ -92,12 +92,12 @@ describe.concurrent('a job over an object with a strange value', () => {
   )
 })
 
-describe.concurrent('an object whose status somebody has written by hand', () => {
+describe.concurrent('an object whose status a user has written', () => {
   const kinds: readonly Kind[] = [installationKind, executionKind, deployItemKind]
 
   const sample = sampleOf('kinds with a status written by hand', kinds, 1)
   it.each(sample.map((kind) => [kind.kind, kind] as const))(
-    'is put right by the jobs that follow: %s',
+    'is repaired by the next jobs: %s',
     async (_, { kind, plural, singular, schema }) => {
       const { cluster } = stage
       const lanes = Array.from({ length: 3 }, (_, lane) => lane)

@@ -1,12 +1,12 @@
-// Landscaper's guided tour and its integration fixtures, written anew in the same shapes, each to the end that they state. The manifests are in
+// Tests Landscaper's guided tour and its integration fixtures, rewritten with the same structure; each must end as documented. The manifests are in
 // test/support/guided-tour/. Source: spec/landscaper.md 1-3 and appendix C.
 //
-//   T1. Left out, for want of Helm: the hello world and its upgrade (the upgrade is here with manifests), the echo server, charts as resources, in
-//       repositories and behind credentials, Flux and Kustomize, which are installed by charts.
-//   T2. Left out, for want of a container deployer: its fixtures. For want of a foreign cluster: targets with OIDC and with shoots.
+//   T1. Omitted, because they need Helm: the hello world and its upgrade (the upgrade is here with manifests), the echo server, charts as resources,
+//       charts in repositories and behind credentials, and Flux and Kustomize, which charts install.
+//   T2. Omitted: the fixtures of the container deployer, and targets with OIDC and with shoots, which need another cluster.
 //   T3. Chapters whose components are in a registry have them in a folder here; test/e2e/oci-components.test.ts has components in a registry.
-//   T4. All chapters share a namespace, for a Pawl of the tests follows one; so each names its objects its own way.
-//   T5. The pickup time-out, automatic reconcile, and the order of deletions have tests of their own (pickup, automatic-reconcile, root-order).
+//   T4. All chapters share a namespace, because Pawl watches one namespace in tests. So each chapter has its own object names.
+//   T5. Separate files test the pickup timeout, automatic reconcile and the order of deletions (pickup, automatic-reconcile, root-order).
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -66,7 +66,7 @@ beforeAll(async () => {
 }, 240_000)
 
 describe.concurrent('the basics', { timeout: LIMIT_MS }, () => {
-  it('deploy manifests, upgrade them and take them away', async () => {
+  it('deploy, upgrade and delete manifests', async () => {
     const first = await success('manifests', 'postcard')
     expect(await deployed('postcard')).toEqual({ text: 'wish you were here' })
     expect(await deployed('postcard-stamp')).toEqual({ price: '70' })
@@ -86,7 +86,7 @@ describe.concurrent('the basics', { timeout: LIMIT_MS }, () => {
     expect(time('second-item', 'triggerTime') >= time('first-item', 'finishedTime')).toBe(true)
   })
 
-  it('run an Execution that nobody owns', async () => {
+  it('run an Execution without an owner', async () => {
     const { cluster } = stage
     await apply('standalone')
     await cluster.patch('executions', 'standalone', { status: { jobID: 'by-hand' } }, 'status')
@@ -96,7 +96,7 @@ describe.concurrent('the basics', { timeout: LIMIT_MS }, () => {
     await cluster.waitUntilGone('standalone', 'executions')
   })
 
-  it('take a Context by name, an inline component, and promises about siblings', async () => {
+  it('support a named Context, an inline component and spec.optimization', async () => {
     await success('context', 'loner')
     const image = { of: 'example.org/loner', repository: 'registry.example.org:5000/kettle', tag: '0.3.0' }
     expect(await exported('loner-image')).toEqual(image)
@@ -104,7 +104,7 @@ describe.concurrent('the basics', { timeout: LIMIT_MS }, () => {
 })
 
 describe.concurrent('an error', { timeout: LIMIT_MS }, () => {
-  it('of a blueprint is told at once, and mended', async () => {
+  it('in a blueprint fails the job at once, and the fixed blueprint succeeds', async () => {
     const failed = await end('broken-blueprint', 'typo')
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     expect(failed.status?.lastError?.message).toMatch(/blueprint\.yaml.*line/)
@@ -112,7 +112,7 @@ describe.concurrent('an error', { timeout: LIMIT_MS }, () => {
     expect(await deployed('typo')).toEqual({ says: 'nothing' })
   })
 
-  it('that may pass is one when the time-out has passed', async () => {
+  it('that may be temporary fails the job after the timeout', async () => {
     const failed = await end('timeout', 'patience')
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     const item = (await stage.cluster.items('patience')).get('waits')
@@ -120,7 +120,7 @@ describe.concurrent('an error', { timeout: LIMIT_MS }, () => {
     expect(await deployed('patience')).toEqual({ answer: '42' })
   })
 
-  it('that may pass is interrupted, and mended', async () => {
+  it('that may be temporary ends with an interrupt, and the fixed Installation succeeds', async () => {
     await apply('interrupted')
     await stage.cluster.waitUntilItems('haste', ['waits'], (item) => item?.status?.phase === 'Progressing')
     await kubectl('annotate', '--overwrite', 'inst', 'haste', `${OPERATION}=interrupt`)
@@ -129,7 +129,7 @@ describe.concurrent('an error', { timeout: LIMIT_MS }, () => {
     await success('interrupted-mended', 'haste', failed)
   })
 
-  it('of a deletion is mended by what was missing, and told to go on', async () => {
+  it('in a deletion ends when the user applies the missing Target and the reconcile annotation', async () => {
     const { cluster } = stage
     await success('lost-target', 'castaway')
     // A Target in use stays until its finalizer is removed by hand.
@@ -155,14 +155,14 @@ describe.concurrent('imports and exports', { timeout: LIMIT_MS }, () => {
     expect(await deployed('order-out')).toEqual({ ...out, total: '20' })
   })
 
-  it('give out a token that the cluster has made', async () => {
+  it('export a token that the cluster has created', async () => {
     await success('token', 'guest')
     const key = await kubectl('get', 'secret', 'guest-key', '-o', 'jsonpath={.data.token}')
     expect(key).not.toBe('')
     expect(await exported('guest-token')).toBe(Buffer.from(key, 'base64').toString())
   })
 
-  it('fit the schemas in files of the blueprint, or the job fails and says where', async () => {
+  it('match the schemas in files of the blueprint, or the job fails and names the field', async () => {
     const failed = await end('schema', 'parcel')
     expect(failed.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'SchemaValidationFailed' } })
     expect(failed.status?.lastError?.message).toContain('height')
@@ -171,7 +171,7 @@ describe.concurrent('imports and exports', { timeout: LIMIT_MS }, () => {
     expect(await deployed('parcel')).toMatchObject({ price: '12', 'prices.json': '{"small": 5, "large": 12}\n' })
   })
 
-  it('are missed by name', async () => {
+  it('are named in the error when they are missing', async () => {
     const failed = await end('required', 'recipe')
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     expect(failed.status?.lastError?.message).toContain('water')
@@ -179,7 +179,7 @@ describe.concurrent('imports and exports', { timeout: LIMIT_MS }, () => {
     expect(await exported('recipe-bread')).toBe('500 g and 300 ml')
   })
 
-  it('are refused by an import execution, and completed by another', async () => {
+  it('are refused by one import execution and completed by another', async () => {
     const failed = await end('import-execution', 'hotel')
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     expect(failed.status?.lastError?.message).toContain('9 guests for 8 beds')
@@ -190,14 +190,14 @@ describe.concurrent('imports and exports', { timeout: LIMIT_MS }, () => {
 })
 
 describe.concurrent('Targets', { timeout: LIMIT_MS }, () => {
-  it('are exported by two, and imported as a list by a third', async () => {
+  it('are exported by two Installations and imported as a list by a third', async () => {
     await apply('target-exports')
     await stage.cluster.waitUntil('installations', 'on-made', (one) => one?.status?.phase === 'Succeeded', PATIENCE_MS)
     expect(await deployed('made-0')).toEqual({ cluster: 'made-east', side: 'east' })
     expect(await deployed('made-1')).toEqual({ cluster: 'made-far', side: 'far' })
   })
 
-  it('that are optional go on to a sub-installation when they are there', async () => {
+  it('that are optional are passed to a sub-installation when they exist', async () => {
     const first = await success('optional-targets', 'optional')
     expect(await deployed('optional')).toEqual({ single: 'north' })
     await success('optional-targets-list', 'optional', first)
@@ -210,7 +210,7 @@ describe.concurrent('Targets', { timeout: LIMIT_MS }, () => {
     ['ref', false],
     ['subs', true],
     ['forward', false],
-  ])('of a map are deployed to: %s', async (how, isChanged) => {
+  ])('in a map receive their deployments: %s', async (how, isChanged) => {
     const first = await success(`target-map-${how}`, `map-${how}`)
     const up = { cluster: 'north', text: 'to the north' }
     expect(await deployed(`map-${how}-up`)).toEqual(up)
@@ -232,7 +232,7 @@ describe.concurrent('Targets', { timeout: LIMIT_MS }, () => {
     expect(await deployed(`map-${how}-down`)).toBeUndefined()
   })
 
-  it('of a map are what siblings export', async () => {
+  it('in a map come from exports of siblings', async () => {
     await success('target-map-composed', 'map-composed')
     for (const key of ['up', 'down', 'aside'])
       expect(await deployed(`map-composed-${key}`)).toMatchObject({ cluster: 'kubernetes-cluster' })
@@ -240,7 +240,7 @@ describe.concurrent('Targets', { timeout: LIMIT_MS }, () => {
 })
 
 describe.concurrent('sub-installations', { timeout: LIMIT_MS }, () => {
-  it('hand a name on, and go with what they made when the blueprint lists them no more', async () => {
+  it('pass a name on, and are deleted with their objects when the blueprint no longer lists them', async () => {
     const first = await success('sub-installations', 'book')
     const pages = ['book-page', 'book-page-x', 'book-page-x-x']
     expect(await exported('book-names')).toEqual(pages.map((page) => `${page}-x`))
@@ -263,7 +263,7 @@ describe.concurrent('sub-installations', { timeout: LIMIT_MS }, () => {
   it.each([
     ['chain', 'a,b,c,d'],
     ['join', 'abcd'],
-  ])('run in the order of their data: %s', async (graph, path) => {
+  ])('run in the order of their data dependencies: %s', async (graph, path) => {
     await success(`order-${graph}`, `order-${graph}`)
     expect(await exported(`order-${graph}-path`)).toBe(path)
   })
@@ -271,14 +271,14 @@ describe.concurrent('sub-installations', { timeout: LIMIT_MS }, () => {
   it.each([
     ['ring', /import from each other: (a -> c -> b -> a|a -> b -> c -> a)/],
     ['conflict', /same/],
-  ])('that cannot be are told: %s', async (graph, message) => {
+  ])('with invalid imports or exports fail the job of their parent: %s', async (graph, message) => {
     const failed = await end(`order-${graph}`, `order-${graph}`)
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     expect(failed.status?.lastError?.message).toMatch(message)
     expect((await subsOf(stage.cluster, `order-${graph}`)).size).toBe(0)
   })
 
-  it('have blueprints of components that their own refers to, whose resources templates list', async () => {
+  it('get blueprints from referenced components, and templates list the resources of the components', async () => {
     await success('components', 'train')
     expect(await exported('train-list')).toBe('locomotive-2.1.0-2.1.0')
     expect(await deployed('train')).toMatchObject({

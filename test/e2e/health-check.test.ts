@@ -1,5 +1,5 @@
-// The objects in which the engine tells of itself, with processes that die, each with the rights that are shipped. Who writes when: test/env/health-check.
-// Source: spec/landscaper.md 5.8, 5.9; docs/operating.md "Health".
+// Tests the objects in which the engine reports its health when processes die, with the shipped permissions. test/env/health-check.test.ts tests which
+// process writes. Source: spec/landscaper.md 5.8, 5.9; docs/operating.md "Health".
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { createKubeClient } from '../../activities/kube/client.ts'
@@ -20,7 +20,7 @@ const until = async (status: string, description: RegExp) => {
 }
 
 describe('the health of the engine', { timeout: 240_000 }, () => {
-  it('is told by the bridge when the only worker dies, and is well again with the next one', async () => {
+  it('is reported as Failed by the bridge when the only worker dies, and as Ok after the next worker starts', async () => {
     await until('Ok', /are well$/)
     await stage.pawl.kill('worker')
     await until('Failed', /^no worker is running/)
@@ -30,7 +30,7 @@ describe('the health of the engine', { timeout: 240_000 }, () => {
     await until('Ok', /are well$/)
   })
 
-  it('is told by the worker when the only bridge dies, and goes on being told while all is well', async () => {
+  it('is reported as Failed by the worker when the only bridge dies, and is updated regularly while it is Ok', async () => {
     await stage.pawl.kill('bridge')
     await until('Failed', /^no bridge is running/)
     await stage.cluster.delete('lshealthchecks', OWN)
@@ -42,12 +42,12 @@ describe('the health of the engine', { timeout: 240_000 }, () => {
   })
 })
 
-describe('the list of bugs that workers met', () => {
+describe('the list of bugs that workers report', () => {
   const place = reportTarget('critical-problems', `${NAMESPACE}/critical-problems`, ['landscaper'])
   const kube = createKubeClient({ kubeconfigPath: stage.servers.accounts.worker })
   afterAll(() => kube.close())
 
-  it('is made with the first one, and loses none when two workers write at the same time', async () => {
+  it('is created with the first bug, and loses no bug when two workers write at the same time', async () => {
     const worker = () => createProblemList({ kube, log: createLogger('test', 'silent'), now: () => new Date(), place })
     const [first, second] = [worker(), worker()]
     await first('installation n/a: TypeError: no such field (plan.ts:1:1)')

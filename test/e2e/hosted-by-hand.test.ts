@@ -1,5 +1,5 @@
-// A hosted Execution and a hosted item that somebody deletes, interrupts or gives another job while the job of their Installation runs. The interrupt
-// of an Execution is in interrupt.test.ts. Source: docs/adr/0023, docs/architecture.md "Hosted children", spec/landscaper.md 2.8, 2.11.
+// Tests a hosted Execution and a hosted item that a user deletes, interrupts or gives another job while the job of their Installation runs.
+// interrupt.test.ts tests the interrupt of an Execution. Source: docs/adr/0023, docs/architecture.md "Hosted children", spec/landscaper.md 2.8, 2.11.
 
 import { describe, expect, it, vi } from 'vitest'
 import { installation, type Item, type LsObject, OPERATION, waitingItem } from '../support/cluster/cluster.ts'
@@ -45,8 +45,8 @@ async function execution(name: string): Promise<LsObject> {
   return (await stage.cluster.get('executions', name))!
 }
 
-describe.concurrent('a hosted execution that is deleted by hand', () => {
-  it('ends its job first; the next job of its installation takes it away and makes it anew', async () => {
+describe.concurrent('a hosted Execution that a user deletes', () => {
+  it('finishes its job first; the next job of its Installation removes and recreates it', async () => {
     const { cluster } = stage
     const running = await start('exec-deleted')
     const before = await execution('exec-deleted')
@@ -74,8 +74,8 @@ describe.concurrent('a hosted execution that is deleted by hand', () => {
   })
 })
 
-describe.concurrent('a hosted item that is deleted by hand', () => {
-  it('is uninstalled in the job that runs, which fails for it; the next job makes it anew', async () => {
+describe.concurrent('a hosted item that a user deletes', () => {
+  it('is uninstalled during the running job, which then fails; the next job recreates the item', async () => {
     const { cluster } = stage
     const running = await start('item-deleted')
     await cluster.delete('deployitems', running.metadata.name)
@@ -96,7 +96,7 @@ describe.concurrent('a hosted item that is deleted by hand', () => {
     expect(await runsOf(running)).toEqual([])
   })
 
-  it('of another deployer is waited for until that has uninstalled it', async () => {
+  it('of another deployer delays the end of the job until the deployer has uninstalled it', async () => {
     const { cluster } = stage
     const type = 'example.org/by-hand'
     const deployer = Deployer.start(cluster, type, { install: () => 'wait', uninstall: () => 'wait' })
@@ -120,8 +120,8 @@ describe.concurrent('a hosted item that is deleted by hand', () => {
   })
 })
 
-describe.concurrent('an interrupt that is put on a hosted item', () => {
-  it('is not served: the item goes on, and the job ends as it would have', async () => {
+describe.concurrent('an interrupt annotation that a user adds to a hosted item', () => {
+  it('has no effect: the item continues, and the job succeeds', async () => {
     const { cluster } = stage
     const running = await start('item-interrupt')
     const annotations = { [OPERATION]: 'interrupt' }
@@ -137,8 +137,8 @@ describe.concurrent('an interrupt that is put on a hosted item', () => {
   })
 })
 
-describe.concurrent('a second job ID that is set by hand', () => {
-  it('on a hosted execution is a job of its own; its host waits for that, then runs its own job', async () => {
+describe.concurrent('a second job ID that a user sets', () => {
+  it('on a hosted Execution starts a separate job; the host waits for it, then runs its own job', async () => {
     const { cluster } = stage
     const running = await start('exec-second')
     const { jobID } = running.status ?? {}
@@ -161,7 +161,7 @@ describe.concurrent('a second job ID that is set by hand', () => {
     expect(await runsOf(given)).toEqual(['execution: Succeeded'])
   })
 
-  it('on a hosted item is a job of its own; its host waits for that, then runs its own job', async () => {
+  it('on a hosted item starts a separate job; the host waits for it, then runs its own job', async () => {
     const { cluster } = stage
     const running = await start('item-second')
     const { jobID } = running.status ?? {}

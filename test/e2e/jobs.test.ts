@@ -1,4 +1,4 @@
-// The way of an Installation to Succeeded, and what its graph of items looks like on the way. Source: seeds/landscaper-execution-controller.txt.
+// Tests the jobs of Installations, and the order in which their items run. Source: seeds/landscaper-execution-controller.txt.
 
 import { describe, expect, it, vi } from 'vitest'
 import {
@@ -76,7 +76,7 @@ describe.concurrent('a finished installation', () => {
     ])
   })
 
-  it('updates the items that its new blueprint changes, and those only', async () => {
+  it('updates only the items that its new blueprint changes', async () => {
     const first = await run('changed', [{ name: 'same' }, { name: 'other' }])
     const before = await stage.cluster.items('changed')
     const items = [{ name: 'same' }, { name: 'other', config: { providerStatus: { apiVersion: 'v1', kind: 'New' } } }]
@@ -89,7 +89,7 @@ describe.concurrent('a finished installation', () => {
     expect(after.get('other')?.status?.['providerStatus']).toEqual({ apiVersion: 'v1', kind: 'New' })
   })
 
-  it('does nothing about a changed spec before it is told to', async () => {
+  it('runs no job for a changed spec before the user sets the reconcile annotation', async () => {
     const first = await run('quiet', [{ name: 'only' }])
     const edited = await stage.cluster.patch('installations', 'quiet', edit([{ name: 'only' }, { name: 'new' }]))
     await stage.pawl.waitUntilSettled(edited)
@@ -101,7 +101,7 @@ describe.concurrent('a finished installation', () => {
 describe.concurrent('an installation with reconcile-if-changed', () => {
   const annotations = { 'landscaper.gardener.cloud/reconcile-if-changed': 'true' }
 
-  it('runs when it is new, and when its spec changed, but not when anything else did', async () => {
+  it('runs when it is new and when its spec changes, but not when its labels change', async () => {
     const options = { triggered: false, annotations }
     await stage.cluster.create(installation('on-change', [{ name: 'only' }], options), 'installations')
     const first = await stage.cluster.waitUntilFinished('on-change')
@@ -131,7 +131,7 @@ describe.concurrent('an installation without any annotation', () => {
   })
 })
 
-describe.concurrent('a job during which something happens to its installation', () => {
+describe.concurrent('a job whose installation changes meanwhile', () => {
   it('fails at its end when the spec was edited, and leaves the edit to the next job', async () => {
     const { cluster, pawl } = stage
     await cluster.create(installation('edited', [waitingItem('only')]), 'installations')
@@ -153,7 +153,7 @@ describe.concurrent('a job during which something happens to its installation', 
     expect(await cluster.phases('edited')).toEqual({ only: 'Succeeded', new: 'Succeeded' })
   })
 
-  it('is followed by exactly one further job when the annotation came meanwhile, twice', async () => {
+  it('is followed by exactly one job when the user sets the annotation twice', async () => {
     const { cluster, pawl } = stage
     await cluster.create(installation('annotated', [waitingItem('only')]), 'installations')
     const item = await runningItem('annotated', 'only')
@@ -171,7 +171,7 @@ describe.concurrent('a job during which something happens to its installation', 
     ])
   })
 
-  it('finishes first when the installation is deleted, then the deletion has a job of its own', async () => {
+  it('finishes when the user deletes the installation, and then the deletion runs in a separate job', async () => {
     const { cluster, pawl } = stage
     await cluster.create(installation('deleted', [waitingItem('only')]), 'installations')
     const item = await runningItem('deleted', 'only')

@@ -1,4 +1,4 @@
-// What is done on tenants' data for an activity ends with it.
+// Tests that the work on a tenant's data ends when its activity ends.
 
 import { asyncLocalStorage, type Context } from '@temporalio/activity'
 import { afterAll, expect, describe, it } from 'vitest'
@@ -27,7 +27,7 @@ function inActivity<T>(startToCloseTimeoutMs: number, cancelled: AbortSignal, wo
 const PLACES = 3
 
 describe('a render', () => {
-  it('ends when its activity is cancelled, also when it waits, and the places are free again', async () => {
+  it('ends when its activity is cancelled, even while it is queued, and frees its slot', async () => {
     const activity = new AbortController()
     const renders = Array.from({ length: PLACES + 2 }, () =>
       inActivity(LONG_MS, activity.signal, () => ofNamespace().render(request(ENDLESS))).catch(
@@ -40,14 +40,14 @@ describe('a render', () => {
     expect((await Promise.all(all)).map(({ output }) => output)).toEqual(['done', 'done', 'done'])
   })
 
-  it('ends when the time of its activity is over, whether or not Temporal says so', async () => {
+  it('ends at the start-to-close timeout of its activity, even without a cancellation from Temporal', async () => {
     const never = new AbortController().signal
     const render = inActivity(500, never, () => ofNamespace().render(request(ENDLESS)))
     await expect(render).rejects.toMatchObject({ name: 'TimeoutError' })
     expect((await ofNamespace().render(request('done'))).output).toBe('done')
   })
 
-  it('goes on outside of an activity', async () => {
+  it('runs outside of an activity too', async () => {
     expect((await ofNamespace().render(request('done'))).output).toBe('done')
   })
 })

@@ -1,4 +1,4 @@
-// What a parent's writes make of a child that is not as the pass has observed it.
+// Tests a parent's writes to a child that has changed since the pass observed it.
 
 import { describe, expect, it } from 'vitest'
 
@@ -32,30 +32,30 @@ function met(write: Write, current: KubeObject): unknown {
   return write.reapply(current)
 }
 
-describe('a job that is handed down', () => {
+describe('a job that a parent assigns to a child', () => {
   const before = { jobID: 'one', jobIDFinished: 'one' }
   const write = assignJob({ ...PART, jobID: 'one' }, 'two', { since: 'now', jobID: 'never' })
   const patch = { status: { since: 'now', jobID: 'two' } }
 
-  it('is one status write on the version that was observed, with what the wing says', () => {
+  it('is one status patch on the observed resource version, with the fields of the wing', () => {
     expect(write).toMatchObject({ verb: 'patchStatus', version: '7', name: 'p', patch })
   })
 
-  it('is handed to a child that is still idle after the job that was observed', () => {
+  it('is assigned when the child is still idle after the observed job', () => {
     expect(met(write, part(before))).toEqual(patch)
   })
 
-  it('is there already', () => {
+  it('needs no write when the child already has it', () => {
     expect(met(write, part({ jobID: 'two' }))).toBe('done')
     expect(met(write, part({ jobID: 'two', jobIDFinished: 'two' }))).toBe('done')
   })
 
   it.each([
-    ['is another by its uid', OTHER],
+    ['has another UID', OTHER],
     ['runs the job before again', part({ jobID: 'one', jobIDFinished: 'zero' })],
     ['runs another job', part({ jobID: 'three', jobIDFinished: 'one' })],
     ['has run another job meanwhile', part({ jobID: 'three', jobIDFinished: 'three' })],
-  ])('is not handed to a child that %s', (_, current) => {
+  ])('is not assigned to a child that %s', (_, current) => {
     expect(met(write, current)).toBe('superseded')
   })
 })
@@ -64,7 +64,7 @@ describe('a request', () => {
   const isMeant = (current: KubeObject) => isRunning(current, 'one')
   const running = (object: KubeObject) => ({ ...object, status: { jobID: 'one' } })
 
-  it('is put on once, while it is meant for the object', () => {
+  it('is added once, and only while it is meant for the object', () => {
     const write = addRequest(PART, STOP, isMeant)
     const patch = { metadata: { annotations: { [STOP.annotation]: 'stop' } } }
     expect(write).toMatchObject({ verb: 'patch', version: '7', patch })
@@ -74,7 +74,7 @@ describe('a request', () => {
     expect(met(write, running(OTHER))).toBe('superseded')
   })
 
-  it('is taken off while it is meant for the object, and another one stays', () => {
+  it('is removed only while it is meant for the object, and another request stays', () => {
     const write = removeRequest(PART, STOP, isMeant)
     const patch = { metadata: { annotations: { [STOP.annotation]: null } } }
     expect(write).toMatchObject({ verb: 'patch', version: '7', patch })
@@ -86,8 +86,8 @@ describe('a request', () => {
   })
 })
 
-describe('a child that is let go', () => {
-  it('loses the finalizer and keeps those of others, also when more came meanwhile', () => {
+describe('a child that its parent releases', () => {
+  it('loses the finalizer of the parent and keeps all other finalizers, also new ones', () => {
     const write = removeFinalizer({ ...PART, finalizers: ['ours', 'theirs'] }, 'ours')
     expect(write).toMatchObject({ verb: 'patch', version: '7', patch: { metadata: { finalizers: ['theirs'] } } })
     const now = part({}, { finalizers: ['theirs', 'ours', 'new'] })
@@ -96,7 +96,7 @@ describe('a child that is let go', () => {
     expect(met(write, OTHER)).toBe('superseded')
   })
 
-  it('is deleted by uid and version', () => {
+  it('is deleted by UID and resource version', () => {
     expect(deleteChild(PART)).toMatchObject({
       verb: 'delete',
       watched,

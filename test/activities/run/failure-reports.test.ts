@@ -21,36 +21,36 @@ const thrown = {
   stack: STACK,
 }
 
-describe('the place of a bug', () => {
+describe('the source location of a bug', () => {
   it.each([
-    ['the first line of the author, below the folder', STACK, 'actions/open-shop.ts:98:16'],
-    ['elsewhere, whole', '    at f (/lib/other.ts:1:2)', '/lib/other.ts:1:2'],
+    ['the first line in code of the author, relative to the folder', STACK, 'actions/open-shop.ts:98:16'],
+    ['the whole path outside of the folder', '    at f (/lib/other.ts:1:2)', '/lib/other.ts:1:2'],
     [
-      'the first line of all when none is the author’s',
+      'the first line of all when no line is in code of the author',
       '    at f (/x/node_modules/y.js:1:2)',
       '/x/node_modules/y.js:1:2',
     ],
-    ['nothing without lines', 'TypeError: no', undefined],
+    ['undefined when the stack has no lines', 'TypeError: no', undefined],
   ])('is %s', (_, stack, place) => {
     expect(thrownAt(stack, FOLDER)).toBe(place)
   })
 })
 
-describe('a bug in the list of those', () => {
-  it('has the object, the error and its place', () => {
+describe('an entry in the list of bugs', () => {
+  it('contains the object, the error and its source location', () => {
     expect(problemReport(thrown, 'shop', FOLDER)).toBe(
       "shop n/shop: TypeError: reading 'found' (actions/open-shop.ts:98:16)",
     )
   })
 
-  it('has nothing that the author wrote into it, of whatever an object said', () => {
+  it('omits the message of a plain Error, because it may quote an object', () => {
     const told = { ...thrown, name: 'Error', message: 'the password is hunter2' }
     expect(problemReport(told, 'shop', FOLDER)).toBe('shop n/shop: Error (actions/open-shop.ts:98:16)')
   })
 })
 
 describe('the report of a bug', () => {
-  it('has the error, what it says, and its place', () => {
+  it('contains the error, its message and its source location', () => {
     expect(bugReport(thrown, FOLDER)).toEqual({
       operation: 'Reconcile',
       reason: 'Bug',
@@ -58,19 +58,19 @@ describe('the report of a bug', () => {
     })
   })
 
-  it('of a job leaves out what may quote a body', () => {
+  it('of a job omits a message that may quote a body', () => {
     const quoting = { ...thrown, jobID: 'j', name: 'SyntaxError', message: 'Unexpected token s in "secret"' }
     expect(bugReport(quoting, FOLDER).message).toBe('SyntaxError (actions/open-shop.ts:98:16)')
     expect(bugReport({ ...thrown, jobID: 'j' }, FOLDER).message).toContain("TypeError: reading 'found'")
   })
 
-  it('is no longer than the API server takes', () => {
+  it('limits the length of the error message', () => {
     expect(bugReport({ ...thrown, message: 'x'.repeat(5000) }, FOLDER).message.length).toBeLessThan(2100)
   })
 })
 
-describe('what does not fit', () => {
-  it('is the sentence in what Temporal says', () => {
+describe('the nondeterminism error', () => {
+  it('is extracted from the failure message of Temporal', () => {
     const told =
       'failed: Failure { message: "[TMPRL1100] Nondeterminism error: \\"applyLevel\\" is not \\"readLevel\\"", source: "" }'
     expect(nondeterminismIn(told)).toBe('"applyLevel" is not "readLevel"')

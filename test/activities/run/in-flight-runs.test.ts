@@ -21,8 +21,8 @@ function wake({ version = 1, passes = 1, uid = 'u1', seq = 1 } = {}): string | n
   return typeof met === 'string' ? met : met.getTime() - START - ms
 }
 
-describe('a run that waits', () => {
-  it('is signalled', () => {
+describe('a waiting run', () => {
+  it('is signalled for a wake', () => {
     expect(wake()).toBe('signal')
     inFlightRuns.passStarted(RUN)
     expect(inFlightRuns.passSettled(RUN).woken).toBe(false)
@@ -30,7 +30,7 @@ describe('a run that waits', () => {
     expect(wake()).toBe('signal')
   })
 
-  it('is not told of a wake twice in a tenth of a second, unless it asked for the time itself', () => {
+  it('is signalled for events at most once in 100 ms, but for each due time', () => {
     wake()
     ms = 30
     expect(wake({ version: 2 })).toBe(70)
@@ -39,7 +39,7 @@ describe('a run that waits', () => {
     expect(wake({ version: 3 })).toBe('signal')
   })
 
-  it('is signalled once for all the wakes that have waited for that', () => {
+  it('is signalled once for all deferred wakes', () => {
     expect([wake(), wake({ uid: 'item', version: 2 }), wake({ uid: 'other', version: 3 })]).toEqual([
       'signal',
       100,
@@ -55,17 +55,17 @@ describe('a run that waits', () => {
     expect(wake({ uid: 'other', version: 4 })).toBe(100)
   })
 
-  it('may be at work as soon as it is started', () => {
+  it('is not signalled within 100 ms after its start', () => {
     inFlightRuns.runStarted(RUN)
     ms = 10
     expect(wake()).toBe(90)
   })
 })
 
-describe('a run that is at work', () => {
+describe('a run in flight', () => {
   beforeEach(() => inFlightRuns.passStarted(RUN))
 
-  it('hears of its wakes when it settles; they come again later, and are done with when a look has seen them', () => {
+  it('gets its pending wakes from the settle; the next dispatch of a wake is acknowledged when a later pass has started', () => {
     expect([wake(), wake({ uid: 'item', version: 2 })]).toEqual([2000, 2000])
     expect(inFlightRuns.passSettled(RUN)).toEqual({ woken: true, wokenBy: [1] })
     inFlightRuns.passStarted(RUN)
@@ -77,14 +77,14 @@ describe('a run that is at work', () => {
     expect(wake({ passes: 2, version: 3 })).toBe('signal')
   })
 
-  it('has seen what came before it looked', () => {
+  it('acknowledges wakes from before the start of its pass', () => {
     wake()
     inFlightRuns.passStarted(RUN)
     expect(inFlightRuns.passSettled(RUN).woken).toBe(false)
     expect(wake({ passes: 2 })).toBe('seen')
   })
 
-  it('is signalled when another process has looked, too: what is at work here may be a ghost', () => {
+  it('is signalled when another process has also started a pass, because this worker may be stale', () => {
     wake()
     inFlightRuns.passSettled(RUN)
     inFlightRuns.passStarted(RUN)
@@ -93,7 +93,7 @@ describe('a run that is at work', () => {
     expect(wake({ passes: 3 })).toBe('signal')
   })
 
-  it('is noted again as long as it is at work, and signalled two seconds after the last that it did', () => {
+  it('keeps its wakes pending while it is active, and is signalled 2 s after its last activity', () => {
     expect(wake()).toBe(2000)
     ms = 1999
     inFlightRuns.callStarted(RUN)('done')
@@ -104,7 +104,7 @@ describe('a run that is at work', () => {
     inFlightRuns.callStarted('installation/ns/other/u2/job')('done')
   })
 
-  it('is noted as long as one of its calls goes on, but not for ever', () => {
+  it('keeps its wakes pending while one of its calls is open, for at most 30 s', () => {
     const ended = inFlightRuns.callStarted(RUN)
     ms = 29_999
     expect(wake()).toBe(2000)
@@ -119,7 +119,7 @@ describe('a run that is at work', () => {
     expect(wake({ version: 2, passes: 2 })).toBe('signal')
   })
 
-  it('has the wakes of thousands of items come again a hundred a second, and sees them all in one look', () => {
+  it('gets the wakes of 5000 items again at a rate of 100 per second, and acknowledges them with one pass', () => {
     const items = Array.from({ length: 5000 }, (_, index) => ({ uid: `item-${index}`, version: index }))
     const later = items.map((item) => Number(wake(item)))
     expect(later.slice(0, 101)).toEqual(Array.from({ length: 101 }, () => 2000))
@@ -129,13 +129,13 @@ describe('a run that is at work', () => {
     for (const item of items) expect(wake({ ...item, passes: 2 })).toBe('seen')
   })
 
-  it('waits after its settle, whatever it does beside its passes', () => {
+  it('waits after its settle, even when an activity call ends later', () => {
     inFlightRuns.passSettled(RUN)
     inFlightRuns.callStarted(RUN)('done')
     expect(wake()).toBe('signal')
   })
 
-  it('is not held in its task by one who touches its object without end', () => {
+  it('takes no pending wakes in two passes in a row, so that an object that always changes cannot occupy a workflow task', () => {
     wake()
     expect(inFlightRuns.passSettled(RUN).woken).toBe(true)
     inFlightRuns.passStarted(RUN)
@@ -147,7 +147,7 @@ describe('a run that is at work', () => {
     expect(wake({ version: 3, passes: 3 })).toBe(2000)
   })
 
-  it('is forgotten when it ends', () => {
+  it('is removed when it ends', () => {
     wake()
     inFlightRuns.runEnded(RUN)
     expect(inFlightRuns.passSettled(RUN).woken).toBe(false)
@@ -155,14 +155,14 @@ describe('a run that is at work', () => {
   })
 })
 
-it('remembers so many runs only', () => {
+it('InFlightRuns forgets all runs when it reaches the limit of 10,000 runs', () => {
   inFlightRuns.passStarted(RUN)
   for (let index = 0; index < 10_000; index++) inFlightRuns.passStarted(`installation/ns/shop/${index}/job`)
   expect(wake()).toBe('signal')
 })
 
-describe('a call that held the task of its run', () => {
-  it('counts where it came to nothing: once, and the longest of the pass', () => {
+describe('an activity call that occupied the workflow task of its run', () => {
+  it('counts once when it failed, with the duration of the slowest call of the pass', () => {
     const [short, long, fine] = [
       inFlightRuns.callStarted(RUN),
       inFlightRuns.callStarted(RUN),
@@ -180,7 +180,7 @@ describe('a call that held the task of its run', () => {
     expect(inFlightRuns.takeSlowestCallMs(RUN)).toBe(0)
   })
 
-  it('counts also when it has been given up, and is forgotten with a pass that came to something', () => {
+  it('counts also when it timed out and is still open, until 60 s have passed or the pass settles', () => {
     inFlightRuns.passStarted(RUN)
     const endless = inFlightRuns.callStarted(RUN)
     ms = 30_000

@@ -1,4 +1,4 @@
-// How much one call takes on, on a clock that the test drives.
+// Tests how many elements one call processes, on a clock that the test sets.
 
 import { asyncLocalStorage, type Context } from '@temporalio/activity'
 import { describe, expect, it } from 'vitest'
@@ -21,24 +21,24 @@ async function course(partMs: number) {
 }
 
 describe('the work of a call', () => {
-  it('is all that there is while it goes on quickly', async () => {
+  it('covers all elements while the parts are fast', async () => {
     expect(await course(100)).toEqual({ parts: [100, 100, 100, 50], done: NUMBERS, left: [] })
   })
 
-  it('ends with the part in which its time is over, and the rest is left', async () => {
+  it('ends with the part that exceeds the time limit, and returns the other elements', async () => {
     expect(await course(5000)).toEqual({ parts: [100, 100], done: NUMBERS.slice(0, 200), left: NUMBERS.slice(200) })
   })
 
-  it('is one part at least, so that calls come to an end', async () => {
+  it('covers at least one part, so that repeated calls finish', async () => {
     expect(await course(60_000)).toMatchObject({ parts: [100], left: NUMBERS.slice(100) })
   })
 
-  it('is nothing without elements', async () => {
+  it('is empty without elements', async () => {
     const work = () => Promise.reject(new Error('not expected'))
     expect(await processInTime({ now: () => new Date() }, [], work)).toEqual({ results: [], left: [] })
   })
 
-  it('goes no further when the call is cancelled: another try is at it already', async () => {
+  it('ends after the current part when the call is cancelled, because another attempt may already run', async () => {
     const controller = new AbortController()
     const done: number[] = []
     const work = (part: readonly number[]) => {

@@ -12,8 +12,8 @@ const SCOPE = {
   },
 }
 
-describe('a rendered list of deploy items', () => {
-  it('is decoded with all its fields, whatever the case of the keys', () => {
+describe('the decoder of rendered deploy items', () => {
+  it('decodes all known fields of an item and ignores the case of their names', () => {
     const item = {
       NAME: 'a',
       type: 'landscaper.gardener.cloud/mock',
@@ -42,14 +42,14 @@ describe('a rendered list of deploy items', () => {
     })
   })
 
-  it('takes absent and null for nothing', () => {
+  it('treats null like a missing field', () => {
     expect(decode({})).toEqual({ items: [], problems: [] })
     expect(decode({ deployItems: null })).toEqual({ items: [], problems: [] })
     const items = [{ name: 'a', type: '', config: {} }]
     expect(decode({ deployItems: [{ name: 'a', timeout: null, target: null }] })).toEqual({ items, problems: [] })
   })
 
-  it('reports every value of a wrong type, without the value', () => {
+  it('reports the path of every field with a wrong type, but not its value', () => {
     const item = {
       name: 7,
       type: 'mock',
@@ -76,7 +76,7 @@ describe('a rendered list of deploy items', () => {
     [{ import: 'regions', key: 'eu' }, 'region-eu'],
     [{ name: 'by-name', namespace: 'demo' }, 'by-name'],
     [{ name: 'by-name' }, 'by-name'],
-  ])('resolves the target %j', (reference, name) => {
+  ])('resolves the target reference %j', (reference, name) => {
     const { items, problems } = decode({ deployItems: [{ name: 'a', target: reference }] })
     expect(problems).toEqual([])
     expect(items[0]?.target).toEqual(target(name))
@@ -92,7 +92,7 @@ describe('a rendered list of deploy items', () => {
     [{ import: 'elsewhere' }, 'found a target in namespace kube-system, expected one in demo'],
     [{ name: 'a', namespace: 'kube-system' }, 'found a target in namespace kube-system, expected one in demo'],
     [{}, 'found neither import nor name'],
-  ])('refuses the target %j', (reference, problem) => {
+  ])('refuses the target reference %j', (reference, problem) => {
     expect(decode({ deployItems: [{ name: 'a', target: reference }] }).problems).toEqual([
       `deployItems[0].target: ${problem}`,
     ])
@@ -100,11 +100,11 @@ describe('a rendered list of deploy items', () => {
 })
 
 describe('the check of deploy items', () => {
-  it('finds nothing wrong with a valid list, also when it has a cycle', () => {
+  it('accepts a valid list, even with a dependency cycle', () => {
     expect(checkDeployItems([item('a', ['b']), item('b', ['a']), { ...item('c'), timeout: '1h30m' }])).toEqual([])
   })
 
-  it('names every item and what is wrong with it', () => {
+  it('reports every problem with the name or the number of its item', () => {
     const items = [
       item('a'),
       item('a', ['b', 'ghost']),

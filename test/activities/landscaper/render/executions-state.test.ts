@@ -20,7 +20,7 @@ describe('the state of an execution', () => {
     ],
   }
 
-  it('is what a Go template rendered under state, and what it sees the next time', async () => {
+  it('is the field "state" of the rendered Go template, and the next render reads it', async () => {
     const blueprint = blueprintOf({ template: go }, { template: '# none' })
     const first = await renderDeployItems(engine, blueprint, bindings({}))
     expect([first.items.map(({ name }) => name), first.states]).toEqual([['item-1'], { 'exec-0': { count: 1 } }])
@@ -28,7 +28,7 @@ describe('the state of an execution', () => {
     expect([second.items.map(({ name }) => name), second.states]).toEqual([['item-2'], { 'exec-0': { count: 2 } }])
   })
 
-  it('is what Spiff marks as state, and stays as it was', async () => {
+  it('is the part that a Spiff template marks as state, and the next render keeps it unchanged', async () => {
     const blueprint = blueprintOf({ type: 'Spiff', template: spiff })
     const first = await renderDeployItems(engine, blueprint, bindings({}))
     const name = first.items[0]?.name ?? ''
@@ -39,7 +39,7 @@ describe('the state of an execution', () => {
     expect((await renderDeployItems(engine, blueprint, bindings({}))).items).not.toEqual(first.items)
   })
 
-  it('is shared by executions of the same name, and of nobody else', async () => {
+  it('is shared only by executions with the same name', async () => {
     const [one = { name: '', type: '' }] = blueprintOf({ template: go }).deployExecutions
     const blueprint = { ...blueprintOf(), deployExecutions: [one, one, { ...one, name: 'other' }] }
     const rendered = renderDeployItems(engine, blueprint, bindings({}))
@@ -48,14 +48,14 @@ describe('the state of an execution', () => {
     expect(two.states).toEqual({ 'exec-0': { count: 2 } })
   })
 
-  it('is kept under the empty name where there is none', async () => {
+  it('is stored under the empty name for an execution without a name', async () => {
     const blueprint = blueprintOf({ name: '', place: 'deployExecutions[0]', template: go })
     const first = await renderDeployItems(engine, blueprint, bindings({}))
     const second = await renderDeployItems(engine, blueprint, { ...bindings({}), states: first.states })
     expect([first.states, second.states]).toEqual([{ '': { count: 1 } }, { '': { count: 2 } }])
   })
 
-  it('is kept for export executions too', async () => {
+  it('is stored for export executions too', async () => {
     const blueprint = exportsOf('state: { seen: true }\nexports: { before: {{ hasKey .state "seen" }} }')
     const bound = { blueprint: {}, imports: {}, deployitems: {}, dataobjects: {}, targets: {} }
     const first = await renderExports(engine, blueprint, bound)
@@ -72,7 +72,7 @@ describe('the import executions of a blueprint', () => {
     return { ...rest, deployExecutions: [], importExecutions: deployExecutions }
   }
 
-  it('bind names that later ones see, in either language', async () => {
+  it('add bindings that later import executions read, from Go templates to Spiff', async () => {
     const blueprint = importsOf(
       { template: 'bindings: { host: {{ .imports.name }}.local, empty: "{{ .imports.nothing }}" }' },
       { type: 'Spiff', template: { bindings: { url: '(( "http://" imports.host ))' } } },
@@ -85,7 +85,7 @@ describe('the import executions of a blueprint', () => {
     })
   })
 
-  it('fail with the errors that they report, bounded in number and length', async () => {
+  it('fail with the errors that they report, limited in number and length', async () => {
     const run = (template: string) =>
       runImportExecutions(engine, importsOf({ template }), { blueprint: {}, imports: {} })
     expect(await rejection(run('errors: [too small, 7]'))).toMatchObject({

@@ -30,13 +30,13 @@ describe('the deploy executions of a blueprint', () => {
     })
   })
 
-  it('see the reference of the blueprint and an empty state', async () => {
+  it('read the reference of the blueprint and an empty state', async () => {
     const template = items('{{ .blueprint.inline.id }}-{{ .blueprintDef.inline.id }}-{{ len .state }}')
     const rendered = await renderDeployItems(engine, blueprintOf({ template }), bindings({}))
     expect(rendered.items.map(({ name }) => name)).toEqual(['7-7-0'])
   })
 
-  it('let cycles through, which the execution reports', async () => {
+  it('accept dependency cycles, which the Execution reports later', async () => {
     const template = `${items('a', 'dependsOn: [b]')}\n${items('b', 'dependsOn: [a]').split('\n').slice(1).join('\n')}`
     expect((await renderDeployItems(engine, blueprintOf({ template }), bindings({}))).items).toHaveLength(2)
   })
@@ -78,7 +78,7 @@ describe('the deploy executions of a blueprint', () => {
     [{ template: 'a: b: c' }, 'template "deployExecutions[1]": what it rendered is not YAML'],
     [{ type: 'Jsonnet', template: 'x' }, 'template "deployExecutions[1]": found type Jsonnet'],
     [{ file: 'nope.yaml' }, 'template "deployExecutions[1]": found no file nope.yaml'],
-  ])('are named by their place where they have no name: %o', async (executor, message) => {
+  ])('without a name are named by their position in the blueprint: %o', async (executor, message) => {
     const unnamed = { name: '', place: 'deployExecutions[1]' }
     const { message: found } = await failureOf({ template: '# none' }, { ...executor, ...unnamed })
     expect(found).toContain(message)
@@ -175,7 +175,7 @@ describe('an execution in Spiff', () => {
     'a: (( catch(error(imports.password)).nothing ))',
     'deployItems: (( imports.password ))',
     'deployItems: [{ name: a, timeout: (( imports.password )), type: b, config: { a: b } }]',
-  ])('never tells a value of the imports: %s', async (template) => {
+  ])('never reveals an import value in its error: %s', async (template) => {
     const failure = await failureOf({ type: 'Spiff', template }, { template: '' }, { password: CANARY })
     expect(failure.name).toBe('BlueprintError')
     expect(failure.message).not.toContain(CANARY)
@@ -186,7 +186,7 @@ describe('an execution in Spiff', () => {
 describe('the message of an execution that failed', () => {
   const secret = { password: CANARY, list: [CANARY] }
 
-  it('shows the lines of the template around the fault and the shape of its input', async () => {
+  it('shows the lines of the template around the error and the shape of the input', async () => {
     const lines = Array.from({ length: 14 }, (_, index) => `# line ${index + 1}`)
     const template = lines.with(6, '{{ fail .imports.password }}').join('\n')
     const failure = await failureOf({ template }, { template: '' }, secret)
@@ -212,7 +212,7 @@ describe('the message of an execution that failed', () => {
     )
   })
 
-  it('shows the lines of the partial in which the fault is', async () => {
+  it('shows the lines of the partial that contains the error', async () => {
     const files = { 'part.tpl': 'one\n{{ fail "broken part" }}' }
     const blueprint = { ...blueprintOf({ template: 'x: {{ include "part.tpl" . }}' }), files }
     const failure = await rejection(renderDeployItems(engine, blueprint, bindings({})))
@@ -221,7 +221,7 @@ describe('the message of an execution that failed', () => {
     )
   })
 
-  it('shows what was rendered where it is not YAML, without the values', async () => {
+  it('shows the rendered text with redacted values when the text is not YAML', async () => {
     const template =
       'deployItems:\n- name: a\n  type: mock\n  token: {{ .imports.password }}: {{ .imports.password | b64enc }}\n  config: {}'
     const failure = await failureOf({ template }, { template: '' }, secret)
@@ -235,7 +235,7 @@ describe('the message of an execution that failed', () => {
     ])
   })
 
-  it('shows where there is no value', async () => {
+  it('marks the rendered line in which a value is missing', async () => {
     const template = items('a', 'timeout: {{ .imports.timeout }}{{ .imports.password }}')
     const failure = await failureOf({ template }, { template: '' }, secret)
     expect(failure.message.split('\n').slice(0, -1)).toEqual([
@@ -261,19 +261,19 @@ describe('the message of an execution that failed', () => {
     ['a bomb of aliases', 'found aliases that expand to more than 250000 values', ALIASES],
     ['lists without end', 'nested too deeply', '{{ repeat 100000 "[" }}'],
     ['many levels', 'rendered more than 200 levels', 'a: {{ repeat 300 "[" }}{{ repeat 300 "]" }}'],
-  ])('says so for an output that is %s', async (_, expected, template) => {
+  ])('reports an output with %s', async (_, expected, template) => {
     const failure = await failureOf({ template })
     expect(failure.code).toBe('TemplatingFailed')
     expect(failure.message).toContain(expected)
   })
 
-  it('says so for a Spiff template that renders too many levels', async () => {
+  it('reports a Spiff template that renders too many levels', async () => {
     const template = `a: ${'['.repeat(300)}${']'.repeat(300)}`
     const failure = await failureOf({ type: 'Spiff', template })
     expect(failure.message).toBe('template "exec-0": rendered more than 200 levels, expected fewer')
   })
 
-  it('says what a template asked too much of', async () => {
+  it('reports a template that exceeds its time limit', async () => {
     const failure = await failureOf({ template: '{{ range 9223372036854775807 }}{{ end }}' })
     expect(failure).toMatchObject({
       code: 'TemplatingFailed',
@@ -306,7 +306,7 @@ describe('the message of an execution that failed', () => {
     '{{ template "nope" .imports.password }}',
     '{{ semver .imports.password }}',
     '{{ .imports.password.field }}',
-  ])('never holds a value of the imports: %s', async (template) => {
+  ])('never contains an import value: %s', async (template) => {
     const failure = await failureOf({ template }, { template: '' }, secret)
     expect(failure.name).toBe('BlueprintError')
     expect(failure.message).not.toContain(CANARY)
@@ -324,7 +324,7 @@ describe('the export executions of a blueprint', () => {
     targets: { cluster: { spec: { type: 'mock' } } },
   }
 
-  it('see exports of items, data objects and targets at the top and under values, and are merged', async () => {
+  it('read item exports, DataObjects and Targets at the top level and under "values", and their results are merged', async () => {
     const blueprint = exportsOf(
       'exports:\n  url: {{ .values.deployitems.app.url }}\n  all: { a: {{ .imports.region }}, b: {{ .dataobjects.sub }} }',
       'exports:\n  all: { b: {{ .values.targets.cluster.spec.type }}, c: {{ .deployitems.app.url }} }',
@@ -335,7 +335,7 @@ describe('the export executions of a blueprint', () => {
     })
   })
 
-  it('export nothing when there are none', async () => {
+  it('export nothing when the blueprint has no export executions or they render nothing', async () => {
     expect(await renderExports(engine, exportsOf(), bound)).toEqual({ exports: {}, states: {} })
     expect(await renderExports(engine, exportsOf('# nothing'), bound)).toEqual({ exports: {}, states: {} })
   })

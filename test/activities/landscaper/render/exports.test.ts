@@ -18,7 +18,7 @@ describe('merging exports', () => {
     })
   })
 
-  it('has the empty map as identity, changes nothing when repeated, and keeps all that came later', () => {
+  it('has the empty map as identity, is idempotent, and keeps every later value', () => {
     const fields = fc.dictionary(
       fc.constantFrom('a', 'b', '__proto__'),
       fc.letrec((tie) => ({
@@ -44,12 +44,12 @@ describe('merging exports', () => {
 describe('the exports of an installation', () => {
   const cluster = { type: 'landscaper.gardener.cloud/mock', config: {} }
 
-  it('are those that are both defined and produced', async () => {
+  it('are the values that the blueprint both defines and produces', async () => {
     const produced = { url: 'http://a', count: null, cluster, surplus: 1 }
     expect(await finish(produced, {}, ['url', 'cluster'])).toEqual({ url: 'http://a', count: null, cluster })
   })
 
-  it('are mapped one by one, from what is at the top and under exports; results go over them unchecked', async () => {
+  it('are mapped one by one; a mapping reads them at the top level and under "exports", and its result overrides an export without a schema check', async () => {
     const mappings = {
       url: { host: '(( exports.url ))', number: '(( count ))' },
       page: '(( url "/index" ))',
@@ -67,7 +67,7 @@ describe('the exports of an installation', () => {
     await expect(finish({ surplus: 1 }, { page: '(( surplus ))' }, [])).rejects.toThrow("'surplus' not found")
   })
 
-  it('fail with every mismatch, without the values', async () => {
+  it('fail with every schema mismatch, but without the values', async () => {
     const produced = {
       url: 1,
       count: 'canary',
@@ -86,7 +86,7 @@ describe('the exports of an installation', () => {
     })
   })
 
-  it('fail when the installation wants one that was not produced', async () => {
+  it('fail when the installation requests an export that is not defined or not produced', async () => {
     await expect(finish({ url: 'a', other: 1 }, {}, ['url', 'free', 'other'])).rejects.toMatchObject({
       code: 'ExportNotProduced',
       message:
@@ -95,7 +95,7 @@ describe('the exports of an installation', () => {
     expect(await finish({}, { other: 1 }, ['other'])).toEqual({ other: 1 })
   })
 
-  it('fail when the installation wants one whose value is null, and name it', async () => {
+  it('fail with the name of each requested export whose value is null', async () => {
     await expect(finish({ count: null }, { other: null }, ['count', 'other'])).rejects.toMatchObject({
       code: 'ExportNotProduced',
       message:
@@ -103,7 +103,7 @@ describe('the exports of an installation', () => {
     })
   })
 
-  it('may have names that JavaScript knows', async () => {
+  it('may have names of JavaScript object properties', async () => {
     const produced = JSON.parse('{"__proto__":"a"}') as Record<string, unknown>
     const exports = await finish(produced, {}, ['__proto__'], 'exports: [{ name: __proto__, schema: {} }]')
     expect(Object.entries(exports)).toEqual([['__proto__', 'a']])

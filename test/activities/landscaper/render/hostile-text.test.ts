@@ -1,4 +1,4 @@
-// Text that is read on the main thread: however it is made, it is read, or refused, in a time that others do not notice.
+// Tests that the main thread parses or refuses hostile text within a limited CPU time.
 
 import { describe, expect, it } from 'vitest'
 import { checkDeployItems } from '../../../../activities/landscaper/render/deploy-items.ts'
@@ -25,7 +25,7 @@ describe('YAML', () => {
     ],
     ['open brackets', '['.repeat(MANY), 'nested too deeply'],
     ['more than is allowed', 'a'.repeat(5 * MANY), 'found 5000000 characters'],
-  ])('is refused soon: %s', (_, text, message) => {
+  ])('is refused within the CPU time limit: %s', (_, text, message) => {
     expect(() => timed(() => parseYaml(text))).toThrow(
       expect.objectContaining({ name: YamlError.name, message: expect.stringContaining(message) as string }) as Error,
     )
@@ -36,12 +36,12 @@ describe('YAML', () => {
     ['a key again and again', 'a: 1\n'.repeat(20_000)],
     ['a long text', `a: |\n${'  text\n'.repeat(400_000)}`],
     ['aliases', aliases.slice(0, 200).join('\n')],
-  ])('of a usual size is read soon: %s', (_, text) => {
+  ])('of a usual size is parsed within the CPU time limit: %s', (_, text) => {
     expect(timed(() => parseYaml(text).value)).toBeTypeOf('object')
   })
 })
 
-describe('a message', () => {
+describe('an error message', () => {
   const source = { name: 'default', template: '((((('.repeat(MANY / 10) + 'x', files: { a: '{{'.repeat(MANY) } }
 
   it.each([
@@ -50,14 +50,14 @@ describe('a message', () => {
     `${'a:1'.repeat(MANY)} x`,
     '*** '.repeat(MANY),
     `***${' '.repeat(MANY)}x`,
-  ])('is redacted soon, however it is made: %#', (message) => {
+  ])('with hostile text is redacted within the CPU time limit: %#', (message) => {
     expect(timed(() => redactMessage(message, source)).length).toBeLessThan(3000)
     expect(timed(() => redactOutput(message, source))).not.toContain('a:1')
   })
 })
 
 describe('lists with very many names', () => {
-  it('are checked soon, and of their problems some are told', () => {
+  it('are checked within the CPU time limit, and a limited number of their problems is reported', () => {
     const config = { apiVersion: 'mock/v1', kind: 'ProviderConfiguration' }
     const items = Array.from({ length: 100_000 }, (_, index) => ({ name: `n${index}`, type: 't', config }))
     expect(timed(() => checkDeployItems(items))).toEqual([])

@@ -33,7 +33,7 @@ imports:
 const FULL_TYPE = 'landscaper.gardener.cloud/kubernetes-cluster'
 
 describe('the imports of an installation', () => {
-  it('are what it gives, completed by defaults; what has no value is absent', async () => {
+  it('are the declared values of the installation and the defaults; an optional import without a value is absent', async () => {
     expect(await construct({ data: { host: 'a', surplus: 1 } })).toEqual({
       bindings: { host: 'a', port: 80 },
       data: { host: 'a', port: 80 },
@@ -42,7 +42,7 @@ describe('the imports of an installation', () => {
     })
   })
 
-  it('are targets, lists and maps of them, as whole objects', async () => {
+  it('contain Targets, lists of Targets and maps of Targets as whole objects', async () => {
     const [cluster, east, west, own] = ['c', 'east', 'west', 'own'].map((name) => target(name))
     if (cluster === undefined || east === undefined || west === undefined || own === undefined) throw new Error('no')
     const tenant = target('t1', 'kubernetes-cluster')
@@ -72,7 +72,7 @@ describe('the imports of an installation', () => {
     expect(bindings).toEqual({ host: 'a', port: 80, zones: [], tenants: {} })
   })
 
-  it('are mapped one by one; a mapping goes before an import, that before a default', async () => {
+  it('are mapped one by one; a mapping overrides an import, and an import overrides a default', async () => {
     const mappings = {
       host: '(( domain ".example.org" ))',
       port: '(( host.ports.[0] ))',
@@ -82,7 +82,7 @@ describe('the imports of an installation', () => {
     expect(data).toEqual({ host: 'a.example.org', port: 8443 })
   })
 
-  it('may be mapped from constants, and from any target', async () => {
+  it('may be mapped from constants and from any Target', async () => {
     const mappings = {
       host: '(( cluster.metadata.name "-" zones.[0].metadata.name "-" tenants.one.spec.type ))',
       tls: true,
@@ -97,7 +97,7 @@ describe('the imports of an installation', () => {
     expect(data).toEqual({ host: 'c-z-kubernetes-cluster', port: 80, tls: true, certificate: 'plain: text' })
   })
 
-  it('are conditional below an optional one that has a value', async () => {
+  it('include nested imports only when the optional parent import has a value', async () => {
     const data = { host: 'a', tls: false, certificate: 'c', authority: 'b', chain: [1] }
     expect((await construct({ data })).data).toEqual({ ...data, port: 80 })
     const partial = { host: 'a', tls: false, certificate: 'c' }
@@ -113,7 +113,7 @@ describe('the imports of an installation', () => {
     )
   })
 
-  it('are bound further by import executions, which are not copied', async () => {
+  it('get more bindings from import executions, but no more data', async () => {
     const executions = `
 importExecutions:
   - { name: first, type: GoTemplate, template: 'bindings: { url: "http://{{ .imports.host }}:{{ .imports.port }}" }' }
@@ -124,7 +124,7 @@ importExecutions:
     expect(constructed.data).toEqual({ host: 'a', port: 80 })
   })
 
-  it('may have names that JavaScript knows, and values beyond ASCII', async () => {
+  it('may have names of JavaScript object properties, and non-ASCII values', async () => {
     const names = ['__proto__', 'constructor', '\u00fcber']
     const blueprint = `imports: [${names.map((name) => `{ name: ${name}, schema: { type: string } }`).join(', ')}]`
     const data = JSON.parse('{"__proto__":"\u{1F600}","constructor":"b","\u00fcber":"c"}') as Record<string, unknown>
@@ -136,7 +136,7 @@ importExecutions:
   })
 })
 
-describe('imports that are not what the blueprint declares', () => {
+describe('imports that do not match the blueprint', () => {
   it.each<[string, Given, string, string]>([
     [
       'none at all',
@@ -178,11 +178,11 @@ describe('imports that are not what the blueprint declares', () => {
         `import zones[1]: found a target of another type, expected type ${FULL_TYPE}; ` +
         'import tenants[one]: found a target of another type, expected type kubernetes-cluster',
     ],
-  ])('fail with all that is wrong: %s', async (_, given, code, message) => {
+  ])('fail with every problem: %s', async (_, given, code, message) => {
     expect(await rejection(construct(given))).toMatchObject({ code, message })
   })
 
-  it('fail when the blueprint has no schema for a value, or a wrong default', async () => {
+  it('fail when the blueprint has no schema for a value, or an invalid default', async () => {
     const bare = 'imports: [{ name: a, type: data, required: false }]'
     expect((await construct({}, bare)).data).toEqual({})
     expect(await rejection(construct({ data: { a: 1 } }, bare))).toMatchObject({
@@ -197,7 +197,7 @@ describe('imports that are not what the blueprint declares', () => {
     expect((await construct({ data: { a: 'given' } }, wrong)).data).toEqual({ a: 'given' })
   })
 
-  it('fail on a mapping that cannot be rendered, named, without the values', async () => {
+  it('fail with the name of a mapping that cannot be rendered, but without the values', async () => {
     const data = { host: CANARY }
     const failure = await rejection(construct({ data, mappings: { port: '(( error(host) ))' } }))
     expect(failure.code).toBe('TemplatingFailed')
@@ -208,7 +208,7 @@ describe('imports that are not what the blueprint declares', () => {
     ])
   })
 
-  it('fail on the errors of an import execution', async () => {
+  it('fail with the errors of an import execution', async () => {
     const executions = `
 importExecutions:
   - { name: check, type: GoTemplate, template: 'errors: [{{ if lt (len .imports.host) 3 }}host is too short{{ end }}]' }

@@ -13,12 +13,12 @@ interface Sources {
   files?: Record<string, FileContent>
 }
 
-describe('a value held against a schema', () => {
+describe('a value validated against a schema', () => {
   it.each<[string, unknown, unknown, Sources?]>([
     ['a type', { type: 'string' }, 'a'],
     ['a schema that allows all', true, { a: 1 }],
-    ['a format that nobody knows', { type: 'string', format: 'shoe-size' }, 'a'],
-    ['a keyword that nobody knows', { type: 'string', color: 'red' }, 'a'],
+    ['an unknown format', { type: 'string', format: 'shoe-size' }, 'a'],
+    ['an unknown keyword', { type: 'string', color: 'red' }, 'a'],
     [
       'other dialects',
       { $schema: 'http://json-schema.org/draft-04/schema#', id: 'x', minimum: 0, exclusiveMinimum: true },
@@ -48,8 +48,8 @@ describe('a value held against a schema', () => {
     ['a type that contains itself', { $ref: 'local://n' }, { n: { n: {} } }, { localTypes: { n: node() } }],
     ['references below data', { const: { $ref: 'local://none' } }, { $ref: 'local://none' }],
     ['a property of that name', { properties: { $ref: { type: 'string' }, id: { type: 'string' } } }, { id: 'a' }],
-    ['keys that JavaScript knows', JSON.parse('{"properties":{"__proto__":{},"constructor":{}}}'), { a: 1 }],
-  ])('may have %s', async (_, schema, value, sources) => {
+    ['names of JavaScript object properties', JSON.parse('{"properties":{"__proto__":{},"constructor":{}}}'), { a: 1 }],
+  ])('passes a schema with %s', async (_, schema, value, sources) => {
     expect(await violations(schema, value, sources)).toEqual([])
   })
 
@@ -79,12 +79,12 @@ describe('a value held against a schema', () => {
       ['import a: at /n/n: type: must be object, found a string'],
       { localTypes: { n: node() } },
     ],
-  ])('is told all that is wrong, without the value: %j', async (schema, value, expected, sources) => {
+  ])('fails with every violation, but without the value: %j', async (schema, value, expected, sources) => {
     const found = await violations(schema, value, sources)
     expect([...found].sort()).toEqual([...expected].sort())
   })
 
-  it('is told a bounded number of violations', async () => {
+  it('fails with a limited number of violations', async () => {
     const found = await violations(
       { items: { type: 'string' } },
       Array.from({ length: 1000 }, () => 1),
@@ -92,7 +92,7 @@ describe('a value held against a schema', () => {
     expect([found.length, found.at(-1)]).toEqual([21, 'import a: and 980 more'])
   })
 
-  it('does not depend on what was checked before', async () => {
+  it('gets a result that does not depend on earlier validations', async () => {
     const first = { $id: 'https://example.org/a', definitions: { x: { $id: '#x', type: 'string' } }, $ref: '#x' }
     const second = { ...first, definitions: { x: { $id: '#x', type: 'number' } } }
     expect(await violations(first, 'a')).toEqual([])
@@ -126,12 +126,12 @@ describe('an integer beyond 2^53', () => {
     ['bounds', { type: 'integer', minimum: BELOW, exclusiveMaximum: 2 ** 60 }, LARGE],
     ['multipleOf', { multipleOf: 3 }, LARGE],
     ['a list', { items: { exclusiveMinimum: BELOW } }, [LARGE]],
-  ])('is accepted where it fits: %s', async (_, schema, value) => {
+  ])('is accepted when it satisfies the schema: %s', async (_, schema, value) => {
     expect(await violations(schema, value)).toEqual([])
   })
 })
 
-describe('a schema that cannot be used', () => {
+describe('the failure of a schema check', () => {
   it.each<[string, unknown, string, Sources?]>([
     ['a type that does not exist', { type: 'any' }, '/type must be equal to one of the allowed values'],
     ['something else', 'text', 'schema must be object or boolean'],
@@ -155,7 +155,7 @@ describe('a schema that cannot be used', () => {
     ['a place that is not there', { $ref: 'local://a#/b' }, '#/b leads nowhere', { localTypes: { a: {} } }],
     ['the network', { $ref: 'http://127.0.0.1:1/a' }, 'found a reference to http://127.0.0.1:1/a, expected local://'],
     ['a broken type it refers to', { $ref: 'local://a' }, '/type must be', { localTypes: { a: { type: 'any' } } }],
-  ])('is named: %s', async (_, schema, expected, sources) => {
+  ])('gives the reason why the schema is invalid: %s', async (_, schema, expected, sources) => {
     const [found = '', ...more] = await violations(schema, CANARY, sources)
     expect(more).toEqual([])
     expect(found).toContain('import a: the schema is invalid: ')
@@ -163,7 +163,7 @@ describe('a schema that cannot be used', () => {
     expect(found).not.toContain(CANARY)
   })
 
-  it('is refused when it refers to a component that there is not', async () => {
+  it('reports that the installation has no component descriptor for a reference to a component', async () => {
     const failure = await rejection(violations({ $ref: 'cd://resources/a' }, 1))
     expect(failure).toMatchObject({
       code: 'ERR_CONFIGURATION_PROBLEM',
@@ -172,7 +172,7 @@ describe('a schema that cannot be used', () => {
     })
   })
 
-  it('of a default has a code of its own', async () => {
+  it('has the code InvalidDefaultValue when the value is a default', async () => {
     const check = { what: 'default of import a', schema: { type: 'string' }, value: 1, isDefault: true }
     const failure = await rejection(findViolations(engine, { localTypes: {}, files: {} }, [check]))
     expect(failure.code).toBe('InvalidDefaultValue')
@@ -180,7 +180,7 @@ describe('a schema that cannot be used', () => {
   })
 })
 
-describe('a schema that asks for too much', () => {
+describe('a schema that exceeds a limit', () => {
   const wide = Object.fromEntries(
     Array.from({ length: 100_000 }, (_, index) => [`p${index}`, { pattern: `^${index}` }]),
   )
@@ -190,14 +190,14 @@ describe('a schema that asks for too much', () => {
     ['time or memory by its size', { properties: wide }, {}, 'import a: '],
     ['depth', nested(100_000), [], 'import a: schema or value is nested too deeply'],
     ['depth of a value', { $ref: '#' }, nested(100_000), 'import a: schema or value is nested too deeply'],
-  ])('ends, and the next check works: %s', async (_, schema, value, message) => {
+  ])('fails its check, and the next check works: %s', async (_, schema, value, message) => {
     const failure = await rejection(violations(schema, value))
     expect(failure.code).toBe('SchemaValidationFailed')
     expect(failure.message).toContain(message)
     expect(await violations({ type: 'string' }, 'a')).toEqual([])
   })
 
-  it('cannot recurse for ever through itself', async () => {
+  it('is reported when it refers only to itself', async () => {
     const found = await violations({ $ref: 'local://a' }, 1, { localTypes: { a: { $ref: 'local://a' } } })
     expect(found).toEqual(['import a: nested too deeply, expected fewer levels in schema and value'])
   })

@@ -10,7 +10,7 @@ import {
   stateSecretName,
 } from '../../../../activities/landscaper/render/names.ts'
 
-describe('the name of a data object', () => {
+describe('the name of a DataObject', () => {
   it.each([
     ['a plain name in the root scope', ROOT_CONTEXT, 'my-export.v1', 'my-export.v1'],
     ['a global name in any scope', installationContext('parent'), '#my-export', 'my-export'],
@@ -24,11 +24,11 @@ describe('the name of a data object', () => {
       elementName('clusters', 1),
       'f3mnxqme4mofb3m7xqumf6im6esyfwcq',
     ],
-  ])('is for %s', (_, context, name, expected) => {
+  ])('is generated for %s', (_, context, name, expected) => {
     expect(dataObjectName(context, name)).toBe(expected)
   })
 
-  it('can always be the name of an object, and tells scopes apart', () => {
+  it('is always a valid object name and differs between scopes', () => {
     const name = fc.string({ minLength: 1 }).filter((text) => !text.startsWith('#'))
     fc.assert(
       fc.property(name, name, name, (scope, other, key) => {
@@ -41,14 +41,14 @@ describe('the name of a data object', () => {
 })
 
 describe('the state of an execution', () => {
-  it('has a secret named by installation, use and executor', () => {
+  it('is stored in a Secret whose name depends on installation, use and executor', () => {
     expect(stateSecretName('inst', 'deploy', 'default')).toBe('tr35axtoxgddrp247b2v7eiexevcpi5n')
     expect(stateSecretName('inst', 'export', 'default')).not.toBe(stateSecretName('inst', 'deploy', 'default'))
   })
 })
 
-describe('the labels of a data object', () => {
-  it('say where it comes from', () => {
+describe('the labels of a DataObject', () => {
+  it('name its key, its source and its job', () => {
     const labels = dataLabels({
       context: ROOT_CONTEXT,
       key: 'url',
@@ -64,7 +64,7 @@ describe('the labels of a data object', () => {
     })
   })
 
-  it('leave out what is not known', () => {
+  it('omit an unknown source and an unknown job', () => {
     expect(dataLabels({ context: 'Exec.a', key: '', sourceType: 'export' })).toEqual({
       'data.landscaper.gardener.cloud/context': 'Exec.a',
       'data.landscaper.gardener.cloud/key': '',

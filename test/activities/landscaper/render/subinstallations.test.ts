@@ -1,4 +1,4 @@
-// Which sub-installations a blueprint has, and what it is told of those that cannot be.
+// Tests which sub-installations a blueprint renders, and the errors for invalid ones.
 
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Blueprint } from '../../../../activities/landscaper/render/blueprint/blueprint.ts'
@@ -25,7 +25,7 @@ const problemOf = async (...subinstallations: readonly object[]) =>
   (await rejection(render(listing(...subinstallations)))).message
 
 describe('the sub-installations of a blueprint', () => {
-  it('are listed in place or in a file, or rendered, in this order', async () => {
+  it('come from the list, from its files and from executions, in this order', async () => {
     const executor = {
       name: 'more',
       type: 'GoTemplate',
@@ -43,7 +43,7 @@ describe('the sub-installations of a blueprint', () => {
     expect(rendered.states).toEqual({ more: { count: 1 } })
   })
 
-  it('have no import of optional data that the parent does not have', async () => {
+  it('do not import optional data that the parent lacks', async () => {
     const imports = [
       { name: 'there', type: 'data', required: false, schema: {} },
       { name: 'absent', type: 'data', required: false, schema: {} },
@@ -55,7 +55,7 @@ describe('the sub-installations of a blueprint', () => {
     expect(templates[0]?.imports.data).toEqual([wants('there')])
   })
 
-  it('are refused with what is wrong', async () => {
+  it('are refused with the reason when a template is invalid', async () => {
     expect(await problemOf({ file: 'none.yaml' })).toContain('subinstallations[0]: found no file none.yaml')
     expect(await problemOf({ blueprint: { filesystem: {} } })).toContain('subinstallations[0]: found no name')
     expect(await problemOf(template('A_b'))).toContain('subinstallations[0]: name: found other characters')
@@ -67,7 +67,7 @@ describe('the sub-installations of a blueprint', () => {
     expect(await problemOf(template('a', { imports: { data: [secret] } }))).toContain('is for root installations')
   })
 
-  it('get what they import from their parent or from each other', async () => {
+  it('import only objects of the parent, of siblings or of the global scope', async () => {
     const wants = (imports: object) => problemOf(template('a', { imports }))
     expect(await wants({ data: [{ name: 'x', dataRef: 'y' }] })).toBe(
       'sub-installation a: import x wants data y, which neither the parent imports nor a sibling exports',
@@ -80,14 +80,14 @@ describe('the sub-installations of a blueprint', () => {
     expect(templates).toHaveLength(1)
   })
 
-  it('do not export what the parent imports', async () => {
+  it('must not export a name that the parent imports', async () => {
     const sub = template('a', { exports: { data: [{ name: 'x', dataRef: 'size' }] } })
     const given = blueprint({ imports: [{ name: 'size', type: 'data', schema: {} }], subinstallations: [sub] })
     const { message } = await rejection(render(given, { ...NONE, data: { size: 1 } }))
     expect(message).toBe('sub-installation a: exports size, which the parent imports; expected another name')
   })
 
-  it('are refused with the path of their cycle', async () => {
+  it('are refused with the path of their dependency cycle', async () => {
     const link = (name: string, from: string, to: string) =>
       template(name, {
         imports: { data: [{ name: 'in', dataRef: from }] },

@@ -55,17 +55,17 @@ describe('the template engine', () => {
     ['in base64', '{{ readFile "store.jks" | toString | b64enc }}', '//4AAQ=='],
     ['as they are counted', '{{ len (readFile "store.jks") }} {{ (index (readDir "bin") 0).Size }}', '4 4'],
     ['in a partial', '{{ include "latin.tpl" . | b64enc }}', '/HBhd2w='],
-  ])('gives the bytes of files that are no text, %s', async (_, template, output) => {
+  ])('reads the bytes of binary files %s', async (_, template, output) => {
     expect(await render(patient, template, { files: BINARY })).toEqual({ output })
   })
 
-  it('runs a template that has such bytes only where it renders none of them', async () => {
+  it('renders a template whose only non-UTF-8 bytes are in a comment', async () => {
     const template = toFileContent(Buffer.from('{{/* f\xfcr */}}{{ .name }}', 'latin1'))
     expect(await render(patient, template)).toEqual({ output: 'pawl' })
   })
 
   it.each(['{{ readFile "store.jks" | toString }}', '{{ include "store.jks" . }}', '{{ trunc 1 "\u00e4" }}'])(
-    'refuses an output with bytes that are no text: %s',
+    'refuses an output with bytes that are not UTF-8: %s',
     async (template) => {
       await expect(render(patient, `name: ${template}`, { files: BINARY })).rejects.toMatchObject({
         code: 'TemplateFailed',
@@ -75,7 +75,7 @@ describe('the template engine', () => {
     },
   )
 
-  it('takes files that are no text up to the size of a blueprint', async () => {
+  it('accepts binary files up to the size of a blueprint', async () => {
     const files = { large: toFileContent(Buffer.alloc(MAX_BYTES, 0xff)) }
     expect(await render(patient, '{{ len (readFile "large") }}', { files })).toEqual({ output: String(MAX_BYTES) })
   })
@@ -87,14 +87,14 @@ describe('the template engine', () => {
     expect(outputs).toEqual(Array.from({ length: 20 }, (_, index) => ({ output: String(index) })))
   })
 
-  it('ends an include that includes itself', async () => {
+  it('stops an include that includes itself', async () => {
     const files = { 'loop.tpl': '{{ include "loop.tpl" . }}' }
     const rendered = render(patient, '{{ include "loop.tpl" . }}', { files })
     await expect(rendered).rejects.toMatchObject({ code: 'TemplateFailed' })
     await expect(rendered).rejects.toThrow(/nested deeper than 100/)
   })
 
-  it('does not keep a process alive that forgets to close it', () => {
+  it('does not keep a process alive that never closes the engine', () => {
     const engine = new URL('../../../../activities/landscaper/render/engine/template-engine.ts', import.meta.url).href
     const program = `import { createTemplateEngine } from '${engine}'
       const request = { engine: 'GoTemplate', name: 'a', template: '{{ upper "done" }}', binding: {}, files: {} }
@@ -122,26 +122,26 @@ describe('the template engine', () => {
   })
 })
 
-describe('a template that asks for too much', () => {
+describe('a template that exceeds a limit', () => {
   const grow = '{{ $l := list }}{{ range 9223372036854775807 }}{{ $l = append $l (repeat 1000000 "x") }}{{ end }}'
 
   it.each<[string, string, TemplateErrorCode]>([
     ['loops for ever', '{{ range 9223372036854775807 }}{{ end }}', 'TemplateTimeout'],
     ['prints for ever', '{{ range 9223372036854775807 }}xxxxxxxx{{ end }}', 'TemplateTooLarge'],
     ['prints for ever in a partial', '{{ include "endless.tpl" . }}', 'TemplateTooLarge'],
-    ['asks for one large piece of memory', '{{ repeat 1000000000 "x" }}', 'TemplateMemory'],
-  ])('fails with a code of its own when it %s, and the next render works', async (_, template, code) => {
+    ['allocates one large piece of memory', '{{ repeat 1000000000 "x" }}', 'TemplateMemory'],
+  ])('fails with the code of the limit when it %s, and the next render works', async (_, template, code) => {
     const files = { 'endless.tpl': '{{ range 9223372036854775807 }}xxxxxxxx{{ end }}' }
     await expect(render(hasty, template, { files })).rejects.toMatchObject({ name: 'TemplateError', code })
     expect(await render(hasty, 'next')).toEqual({ output: 'next' })
   })
 
-  it('fails when it fills memory bit by bit, and the next render works', async () => {
+  it('fails when it fills the memory step by step, and the next render works', async () => {
     await expect(render(patient, grow)).rejects.toMatchObject({ code: 'TemplateMemory' })
     expect(await render(patient, 'next')).toEqual({ output: 'next' })
   })
 
-  it('fails before it is sent when its binding is too large', async () => {
+  it('fails before the engine sends it to a thread when its binding is too large', async () => {
     const engine = createTemplateEngine({ requestLimitBytes: 1000 })
     const rendered = render(engine, 'x', { binding: { text: 'y'.repeat(2000) } })
     await expect(rendered).rejects.toMatchObject({ code: 'TemplateTooLarge' })
@@ -160,7 +160,7 @@ describe('the message of a template that failed', () => {
     ['{{ (index .secret 0).x }}', "can't evaluate field x in type uint8"],
     ['{{ include .secret . }}', 'error calling include: file *** not found in the blueprint'],
     ['{{ fail (.secret | b64enc) }}', 'error calling fail: ***'],
-  ])('names the fault of %s without the value', async (template, expected) => {
+  ])('names the error of %s without the value', async (template, expected) => {
     const failure = await render(patient, template).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(Error)
     const { message } = failure as Error

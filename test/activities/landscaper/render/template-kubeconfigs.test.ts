@@ -1,4 +1,4 @@
-// Kubeconfigs that templates ask for: what they ask, what they get, and that nothing of it is told. Source: spec/landscaper.md 3.7, 3.8.
+// Tests the template functions that issue kubeconfigs: requests, results, and that errors reveal no kubeconfig. Source: spec/landscaper.md 3.7, 3.8.
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { type DeployBindings, renderDeployItems } from '../../../../activities/landscaper/render/executions.ts'
@@ -72,20 +72,20 @@ const CALLS: readonly (readonly [name: string, go: string, spiff: string, ask: K
 ]
 
 describe.each(CALLS)('%s', (_name, go, spiff, ask) => {
-  it('gives a Go template what was issued, in base64', async () => {
+  it('returns the issued kubeconfig to a Go template in base64', async () => {
     const { engine, asks } = asking()
     expect(await value(engine, go)).toBe(`${SECRET} of ${ask.kind}`)
     expect(asks).toEqual([ask])
   })
 
-  it('gives Spiff the same', async () => {
+  it('returns the issued kubeconfig to a Spiff template in base64', async () => {
     const { engine, asks } = asking()
     expect(await spiffValue(engine, spiff)).toBe(inBase64(`${SECRET} of ${ask.kind}`))
     expect(asks).toEqual([ask])
   })
 })
 
-describe('a kubeconfig with the time at which it expires', () => {
+describe('a kubeconfig with its expiration time', () => {
   const expected = (kind: string) => ({
     kubeconfig: inBase64(`${SECRET} of ${kind}`),
     expirationTimestamp: Date.parse('2030-01-02T03:04:05Z') / 1000,
@@ -104,16 +104,16 @@ describe('a kubeconfig with the time at which it expires', () => {
   })
 })
 
-describe('a template that asks', () => {
+describe('a template that requests kubeconfigs', () => {
   const ask = (name: string) => `{{ getServiceAccountKubeconfig "${name}" "b" 600 .imports.cluster }}`
 
-  it('gets the same for the same, asked for once', async () => {
+  it('causes one request for equal calls', async () => {
     const { engine, asks } = asking()
     await render(engine, [`# ${ask('x')} ${ask('x')} ${ask('y')}`, items('a')].join('\n'))
     expect(asks.map((one) => one.kind !== 'oidc' && one.name)).toEqual(['x', 'y'])
   })
 
-  it('without an end is stopped', async () => {
+  it('fails after 20 different requests', async () => {
     const { engine, asks } = asking()
     const failed = await rejection(
       render(engine, ask('{{ randAlphaNum 8 }}').replace('"{{ randAlphaNum 8 }}"', '(randAlphaNum 8)')),
@@ -123,7 +123,7 @@ describe('a template that asks', () => {
     expect(asks).toHaveLength(20)
   })
 
-  it('shows nothing of what it got when it fails later', async () => {
+  it('reveals no kubeconfig when it fails later', async () => {
     const { engine } = asking()
     const kept = '{{ $k := getServiceAccountKubeconfig "a" "b" 600 .imports.cluster | b64dec }}'
     const faults = [`${kept}{{ fail $k }}`, `${kept}a: {{ $k }}: : [`, `${kept}{{ index .imports $k "x" "y" }}`]
@@ -134,7 +134,7 @@ describe('a template that asks', () => {
     }
   })
 
-  it('fails as the source does', async () => {
+  it('fails with the error of the source', async () => {
     const broken = new Error('no such thing')
     const { engine } = asking(() => Promise.reject(broken))
     expect(await rejection(render(engine, ask('x')))).toBe(broken)
@@ -156,13 +156,13 @@ describe('a template that asks', () => {
     ],
     ['getShootAdminKubeconfig "a"', 'found 1 arguments, expected name, namespace, expirationSeconds and target'],
     ['getOidcKubeconfig "" "b" .imports.cluster', 'argument issuerURL: found no text, expected one'],
-  ])('is told what is wrong with %s', async (expression, problem) => {
+  ])('fails with the reason for the invalid call %s', async (expression, problem) => {
     const { engine, asks } = asking()
     expect((await rejection(value(engine, expression))).message).toContain(problem)
     expect(asks).toEqual([])
   })
 
-  it('where nobody issues them is told so', async () => {
+  it('fails with a clear error when the engine has no source of kubeconfigs', async () => {
     const { message } = await rejection(render(engines, ask('x')))
     expect(message).toContain('kubeconfigs are not issued for this template')
   })

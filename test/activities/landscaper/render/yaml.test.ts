@@ -1,4 +1,4 @@
-// YAML is read as Go's own reader does, which is inside the template engine: each text is given to both.
+// Tests that Pawl reads YAML like the Go parser in the template engine. Each text goes to both parsers.
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { createDataReader } from '../../../../activities/landscaper/bounded/tenant-data.ts'
@@ -24,7 +24,7 @@ async function byGo(text: string): Promise<unknown> {
   return readJson(output)
 }
 
-describe('what our parser refuses and Go reads', () => {
+describe('YAML that parseYaml refuses and Go reads', () => {
   it.each([
     [
       'a map that ends left of its key',
@@ -48,14 +48,14 @@ describe('what our parser refuses and Go reads', () => {
       { a: { x: 1 }, b: { x: 1, c: { x: true } } },
     ],
     ['with a key twice, the last of which counts', 'a:\n  b: {\n"x": 1,\n"x": 2\n}', { a: { b: { x: 2 } } }],
-  ])('is read: %s', async (_, text, value) => {
+  ])('is read with the result of Go: %s', async (_, text, value) => {
     expect(() => parseYaml(text)).toThrow(YamlSyntaxError)
     expect(await byGo(text)).toEqual(value)
     expect(await data.yaml(text)).toEqual(value)
   })
 })
 
-describe('values', () => {
+describe('YAML values', () => {
   it.each([
     ['0o644', 420],
     ['-0o644', -420],
@@ -86,7 +86,7 @@ describe('values', () => {
     ['!!binary 8J+YgPCf', '😀\uFFFD\uFFFD'],
     ['!!binary', ''],
     ['[0o7, {0o10: !!binary YQ==}]', [7, { 8: 'a' }]],
-  ])('are those of Go: %s', async (written, value) => {
+  ])('are equal to the values that Go reads: %s', async (written, value) => {
     const text = `a: ${written}`
     expect(await byGo(text)).toEqual({ a: value })
     expect(parseYaml(text).value).toEqual({ a: value })
@@ -96,7 +96,7 @@ describe('values', () => {
 
 describe('integers beyond 64 bits', () => {
   it.each(['07777777777777777777777777', '18446744073709551616'])(
-    'keep every digit, as floats for Go: %s',
+    'keep every digit in parseYaml and become floats in Go: %s',
     async (text) => {
       expect(parseYaml(text).value).toBe(BigInt(text))
       expect(await byGo(text)).toBe(Number(text))
@@ -115,7 +115,7 @@ describe('numbers in templates', () => {
     },
   )
 
-  it('of Spiff have every digit of 64 bits, and are refused beyond them with the path of the field', async () => {
+  it('keep every digit up to 64 bits in Spiff; a larger number fails with the path of its field', async () => {
     const render = (binding: unknown) =>
       engine.render({ engine: 'Spiff', name: 's', template: 'out: (( values.number ))', binding, files: {} })
     const least = await render({ values: { number: -9223372036854775808n } })
@@ -124,7 +124,7 @@ describe('numbers in templates', () => {
   })
 })
 
-describe('what Go refuses, too', () => {
+describe('YAML that Go refuses too', () => {
   it.each([
     ['an open list', 'a: [1', 'bad indent'],
     ['an open map', 'a:\n  b: {\n  "x": 1\n', 'bad indent'],
@@ -144,13 +144,13 @@ describe('what Go refuses, too', () => {
     ],
     ['an alias of nothing below a map that is not indented', 'a:\n  b: {\n"x": *x\n}', 'bad indent'],
     ['a merge of a number', '<<: 1', 'found << without a map, expected a map or an alias of a map'],
-  ])('is refused as before: %s', async (_, text, reason) => {
+  ])('fails with the reason of parseYaml: %s', async (_, text, reason) => {
     await expect(byGo(text)).rejects.toThrow('fromYaml')
     await expect(data.yaml(text)).rejects.toThrow(expect.objectContaining({ name: YamlError.name, reason }) as Error)
   })
 })
 
-describe('what is beyond a bound', { timeout: PATIENCE }, () => {
+describe('the fallback to the Go parser', { timeout: PATIENCE }, () => {
   const level = (index: number) => `l${index}: &l${index} [${`*l${index - 1}, `.repeat(9)}]`
   const levels = ['l0: &l0 [lol]', ...Array.from({ length: 9 }, (_, index) => level(index + 1))].join('\n')
 
@@ -159,14 +159,14 @@ describe('what is beyond a bound', { timeout: PATIENCE }, () => {
     ['open brackets', `a:\n  b: {\n"x": ${'['.repeat(2000)}\n}`, 'nested too deeply, expected fewer levels'],
     ['tokens', `a:\n  b: {\n"x": [${'1,'.repeat(130_000)}]\n}`, 'found more than 250000 tokens, expected less text'],
     ['characters', `a:\n  b: "\n${'x'.repeat(4 * 1024 * 1024)}"`, /^found 4194\d+ characters/],
-  ])('is refused without asking Go: %s', async (_, text, message) => {
+  ])('does not send YAML over a limit to Go: %s', async (_, text, message) => {
     const asked: unknown[] = []
     const render = (request: unknown) => Promise.reject(new Error(`asked for ${String(asked.push(request))}`))
     await expect(withGoFallback(plain, { render }).yaml(text)).rejects.toThrow(message)
     expect(asked).toEqual([])
   })
 
-  it('is refused, as by Go: a bomb of aliases', async () => {
+  it('refuses a bomb of aliases, like Go', async () => {
     const bomb = `${levels}\nb:\n  c: {\n"x": 1\n}`
     await expect(data.yaml(bomb)).rejects.toThrow(expect.objectContaining({ reason: 'bad indent' }) as Error)
   })
@@ -175,11 +175,11 @@ describe('what is beyond a bound', { timeout: PATIENCE }, () => {
     ['values behind aliases', `a: &a [${'1, '.repeat(5000)}]\nb:\n  c: {\n"x": [${'*a, '.repeat(26)}]\n}`],
     // Not indented, they are one text for our parser.
     ['values', `a:\n  b: [\n${'1,\n'.repeat(130_000)}]`],
-  ])('is refused of what Go reads: too many %s', async (_, text) => {
+  ])('refuses a result of Go with too many %s', async (_, text) => {
     await expect(data.yaml(text)).rejects.toThrow('found more than 250000 tokens, expected less text')
   })
 
-  it('does not matter where our parser reads: that costs no render', async () => {
+  it('calls Go only for YAML that parseYaml refuses', async () => {
     const render = () => Promise.reject(new Error('asked'))
     expect(await withGoFallback(plain, { render }).yaml('a: [1]')).toEqual({ a: [1] })
     await expect(withGoFallback(plain, { render }).yaml('a: [1')).rejects.toThrow('asked')
@@ -191,7 +191,7 @@ const literal = (text: string) => text.replace(/[.[\]]/g, '\\$&')
 describe('a blueprint whose JSON is not indented', () => {
   const read = (text: string) => readBlueprint(data, { inline: { filesystem: { 'blueprint.yaml': text } } })
 
-  it('is read, with its schemas', async () => {
+  it('is read with its schemas', async () => {
     const text = 'kind: Blueprint\nimports:\n- name: a\n  schema: {\n    "type": "string"\n}\n'
     expect(await read(text)).toMatchObject({ imports: [{ name: 'a', schema: { type: 'string' } }] })
   })
@@ -199,7 +199,7 @@ describe('a blueprint whose JSON is not indented', () => {
   it.each([
     ['short', ''],
     ['so long that a thread reads it', `\n${'# comment\n'.repeat(10_000)}`],
-  ])('has its problems told, and where, as far as our parser has come: %s', async (_, more) => {
+  ])('fails with each problem and the last line that parseYaml has read: %s', async (_, more) => {
     const text = `exports:\n- schema: {}\n  name: 1\n- name: a\n  schema: {\n}\n- name: 2\n  schema: {\n}\n${more}`
     const [first, second] = ['line 3, exports[0].name: found a number', 'line 2, exports[2].name: found a number']
     await expect(read(text)).rejects.toThrow(new RegExp(`${literal(first)}.*${literal(second)}`))
@@ -207,7 +207,7 @@ describe('a blueprint whose JSON is not indented', () => {
     await expect(read(open)).rejects.toThrow(/blueprint\.yaml, line \d+, column \d+: .*; expected YAML/)
   })
 
-  it('renders JSON below the top level, into items and exports', async () => {
+  it('renders JSON below the top level into items and exports', async () => {
     const config = {
       apiVersion: 'mock/v1',
       kind: 'ProviderConfiguration',

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import type { Patch } from '../../../../activities/kube/merge-patch.ts'
 import { containsAll, mergePatchTo } from '../../../../activities/run/level/merge-patch.ts'
 
-describe('the patch to what is wanted', () => {
-  it('has only what differs, and leaves alone what is not mentioned', () => {
+describe('the patch to the wanted fields', () => {
+  it('contains only the fields that differ, and leaves other fields of the object unchanged', () => {
     const current = { data: { a: '1', theirs: 'x' }, metadata: { labels: { b: '2' } } }
     expect(mergePatchTo(current, { data: { a: '1' } })).toBeUndefined()
     expect(mergePatchTo(current, { data: { a: '2', c: '3' }, metadata: { labels: { b: '2' } } })).toEqual({
@@ -25,14 +25,14 @@ describe('the patch to what is wanted', () => {
     expect(mergePatchTo({ containers: [{ name: 'web', image: 'a' }, { name: 'other' }] }, wanted)).toEqual(wanted)
   })
 
-  it('takes keys that every object of the language has for what they are', () => {
+  it('treats names of JavaScript object properties like other keys', () => {
     const wanted = JSON.parse('{"data": {"__proto__": "a", "constructor": null, "toString": "b"}}') as Patch
     expect(JSON.stringify(mergePatchTo({ data: {} }, wanted))).toBe('{"data":{"__proto__":"a","toString":"b"}}')
     const current = JSON.parse('{"data": {"__proto__": "a", "toString": "b"}}') as Patch
     expect(mergePatchTo(current, wanted)).toBeUndefined()
   })
 
-  it('leads in one step to an object that has all that is wanted', () => {
+  it('results in an object that has all wanted fields', () => {
     const json = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.jsonValue({ maxDepth: 3 }))
     fc.assert(
       fc.property(json, json, (current, wanted) => {

@@ -16,14 +16,14 @@ const marked = {
 const found = (metadata: object = {}): KubeObject => ({ metadata: { name: 'a', namespace: 'n', ...metadata } })
 const codeOf = (metadata: object, change: object = {}) => obstacleOf({ ...base, ...change }, found(metadata))?.code
 
-describe('an object that is there', () => {
-  it("is the target's by owner reference, by label and annotation, or by what it was made for", () => {
+describe('an existing object', () => {
+  it('belongs to the target by owner reference, by label and annotation, or by annotation alone', () => {
     expect(codeOf({ ownerReferences: [reference] })).toBeUndefined()
     expect(codeOf(marked)).toBeUndefined()
     expect(codeOf({ annotations: marked.annotations })).toBeUndefined()
   })
 
-  it("is another one's when that says so in any of these ways, also when it may be adopted", () => {
+  it('belongs to another target when a reference, label or annotation says so, even with adopt', () => {
     const adopt = { adopt: true }
     expect(codeOf({ ownerReferences: [{ ...reference, uid: 'x' }] }, adopt)).toBe('OwnedByAnother')
     expect(codeOf({ ...marked, labels: { [OWNER_UID_LABEL]: 'x' } }, adopt)).toBe('OwnedByAnother')
@@ -34,7 +34,7 @@ describe('an object that is there', () => {
     )
   })
 
-  it("is another one's when it names the target from another namespace, as another kind or by another name", () => {
+  it('belongs to another target when it names the target from another namespace, as another kind or by another name', () => {
     for (const change of [
       { namespace: 'shared', ownerReferences: [reference] },
       { ownerReferences: [{ ...reference, kind: 'Kiosk' }] },
@@ -43,7 +43,7 @@ describe('an object that is there', () => {
       expect(codeOf(change, { adopt: true })).toBe('OwnedByAnother')
   })
 
-  it("is nobody's else, and taken only when that is asked for", () => {
+  it('has no owner otherwise, and is taken only with adopt', () => {
     expect(obstacleOf(base, found())).toEqual({
       code: 'NotOwned',
       message: 'ConfigMap n/a is there and belongs to nobody; expected it to be made for Shop n/shop, or `adopt: true`',
@@ -52,23 +52,23 @@ describe('an object that is there', () => {
   })
 })
 
-describe('what makes an object the target’s', () => {
+describe('the owner metadata of an object', () => {
   const owned = (owner: Ownership | undefined, metadata: object = {}, change: object = {}) =>
     ownedMetadata({ ...base, ...(owner && { owner }), ...change }, found(metadata).metadata)
 
-  it('is an owner reference beside those of others, where that reaches', () => {
+  it('is an owner reference, added to the references of other owners', () => {
     const other = { ...reference, uid: 'x', controller: false }
     expect(owned(undefined, { ownerReferences: [other] })).toEqual({ ownerReferences: [other, reference] })
     expect(owned(undefined, { ownerReferences: [reference] })).toEqual({})
   })
 
-  it('is a label and an annotation elsewhere, and the annotation alone of what is to stay', () => {
+  it('is a label and an annotation in another namespace, and only the annotation for an object that stays after the target', () => {
     expect(owned(undefined, {}, { elsewhere: true })).toEqual(marked)
     expect(owned('label')).toEqual(marked)
     expect(owned('none', {}, { elsewhere: true })).toEqual({ annotations: marked.annotations })
   })
 
-  it('leaves nothing of what it was before', () => {
+  it('replaces all previous owner metadata of the target', () => {
     expect(owned('none', { ...marked, ownerReferences: [reference] })).toEqual({
       ownerReferences: [],
       labels: { [OWNER_UID_LABEL]: null },

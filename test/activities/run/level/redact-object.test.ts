@@ -11,8 +11,8 @@ const metadata = {
   managedFields: [{ manager: 'kubectl' }],
 }
 
-describe('what a run sees of an object', () => {
-  it('is all but what the server keeps for itself and the copy that kubectl leaves', () => {
+describe('the view of an object in a run', () => {
+  it('contains all fields but managedFields and the copy of kubectl apply', () => {
     const object = { metadata, data: { key: 'value' } }
     expect(redactObject(object, { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' })).toEqual({
       apiVersion: 'v1',
@@ -22,14 +22,14 @@ describe('what a run sees of an object', () => {
     })
   })
 
-  it('has of a Secret the keys, and no value anywhere', () => {
+  it('contains the keys of a Secret, but no value', () => {
     const secret = { metadata, type: 'Opaque', data: { password: 'canary' }, stringData: { more: 'canary' } }
     const seen = redactObject(secret, { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' })
     expect(seen).toMatchObject({ type: 'Opaque', data: { password: '' } })
     expect(JSON.stringify(seen)).not.toContain('canary')
   })
 
-  it('takes another kind that is called Secret as it is', () => {
+  it('contains the values of a custom kind with the name Secret', () => {
     const resource = { apiVersion: 'example.com/v1', kind: 'Secret', plural: 'secrets' }
     expect(redactObject({ metadata, data: { key: 'value' } }, resource)).toMatchObject({ data: { key: 'value' } })
   })
