@@ -145,18 +145,15 @@ describe('a command that reads the journal', () => {
 })
 
 describe('a reader of the journal', () => {
-  it.each(['a URL', 'no URL'])(
-    'cannot write, even with a cast to a writable type, when the database address is %s',
-    async (form) => {
-      const { username, password, hostname, port, pathname } = new URL(test.url)
-      const noURL = `postgres://${username}:${password}@${pathname}?host=${hostname}&port=${port}`
-      expect(URL.parse(noURL)).toBeNull()
-      const reader = openReader(form === 'a URL' ? test.url : noURL)
-      const writing = reader as unknown as Kysely<Database>
-      await expect(writing.deleteFrom('wake').execute()).rejects.toThrow(/read-only transaction/)
-      await reader.destroy()
-    },
-  )
+  it.each(['a URL', 'no URL'])('cannot write, even with a type cast, when the address is %s', async (form) => {
+    const { username, password, hostname, port, pathname } = new URL(test.url)
+    const noURL = `postgres://${username}:${password}@${pathname}?host=${hostname}&port=${port}`
+    expect(URL.parse(noURL)).toBeNull()
+    const reader = openReader(form === 'a URL' ? test.url : noURL)
+    const writing = reader as unknown as Kysely<Database>
+    await expect(writing.deleteFrom('wake').execute()).rejects.toThrow(/read-only transaction/)
+    await reader.destroy()
+  })
 
   it('scans no table sequentially', async () => {
     const asked: { readonly sql: string; readonly parameters: readonly unknown[] }[] = []
