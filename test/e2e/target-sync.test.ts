@@ -111,7 +111,7 @@ describe('a TargetSync', () => {
     await source.delete()
   })
 
-  it('completes when its worker is killed during a sync or a deletion, and a worker without --target-sync gets none of its tasks', async () => {
+  it('completes when its worker is killed during a sync or a deletion, and gives no task to a worker without --target-sync', async () => {
     const { cluster, pawl } = stage
     await pawl.startWorker('other', undefined, ['--target-sync', 'no'])
     const source = new Source('crash')

@@ -161,7 +161,7 @@ describe('a wing that is added as folders', () => {
     ])
   })
 
-  it('deploys items of its own type next to items of other types', async () => {
+  it('deploys items of its new type next to items of other types', async () => {
     const config = { apiVersion: 'zoo.pawl.dev/v1', kind: 'Echo', answer: 'hello' }
     const items = [item({ name: 'plain' }), item({ name: 'echo', type: 'zoo.pawl.dev/echo', config })]
     await stage.cluster.create(installation('mixed', items), 'installations')

@@ -65,7 +65,7 @@ afterAll(async () => {
 })
 
 describe('a tenant with a token', () => {
-  it('sees its own objects, and none of the other tenant', async () => {
+  it('sees its own objects, and no objects of the other tenant', async () => {
     await expect.poll(async () => (await ask('followedKinds', {}, ofAlice)).status, { timeout: 60_000 }).toBe(200)
     const direct = ['--api-url', `https://localhost:${port}`]
     const own = await pawl(ofAlice, 'get', 'inst', '-n', ALICE, ...direct)
