@@ -1,4 +1,4 @@
-// Which builds work on which journal, against a real PostgreSQL and with real processes.
+// The check of the journal's schema version, against a real PostgreSQL and with real processes.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -51,21 +51,21 @@ async function start(part: 'bridge' | 'worker') {
   return { child, ready, log: () => log }
 }
 
-describe('what a build and a journal know of each other', () => {
-  it('is everything after migrating, and nothing before', async () => {
+describe('the check of the journal schema', () => {
+  it('reports missing migrations before the migration, and none after it', async () => {
     expect((await readSchema(test.db)).missing[0]).toBe('0001_create_journal')
     await migrateUp(test.url)
     expect(await readSchema(test.db)).toEqual({ missing: [], newer: [] })
   })
 
-  it('is enough beside a newer build that does not need more, whose migrations stay', async () => {
+  it('passes when a newer build has migrated the journal and this build may still use it; the newer migrations stay', async () => {
     await migrateUp(test.url)
     await migrateFurther('0009_say_who_may_work')
     expect(await readSchema(test.db)).toEqual({ missing: [], newer: ['9999_from_the_future'] })
     expect(await migrateUp(test.url)).toEqual([])
   })
 
-  it('is not enough when the newer build needs more', async () => {
+  it('fails when a newer build has migrated the journal and requires its new migration', async () => {
     const newest = (await migrateUp(test.url)).at(-1) ?? ''
     await migrateFurther('9999_from_the_future')
     const refusal = `processes have to know migration 9999_from_the_future; found a Pawl that knows them up to ${newest}`
@@ -75,7 +75,7 @@ describe('what a build and a journal know of each other', () => {
 })
 
 describe.each(['bridge', 'worker'] as const)('a %s', { timeout: 200_000 }, (part) => {
-  it('waits until the journal is migrated, and says so', async () => {
+  it('is not ready before the journal is migrated, and its readiness probe reports the reason', async () => {
     const process = await start(part)
     await expect
       .poll(process.ready, STARTING)
@@ -85,7 +85,7 @@ describe.each(['bridge', 'worker'] as const)('a %s', { timeout: 200_000 }, (part
     await expect.poll(process.ready, STARTING).toMatchObject({ status: 200 })
   })
 
-  it('ends at once beside a journal of a newer build that it cannot work with', async () => {
+  it('exits with code 1 when the journal requires a newer build', async () => {
     await migrateUp(test.url)
     await migrateFurther('9999_from_the_future')
     const { child, log } = await start(part)

@@ -1,4 +1,4 @@
-// Installations of components in real OCI registries: open ones, those that want a password or a token, and such as lie, are slow or away.
+// Installations of components in real OCI registries: without authentication, with a password and with a token; and servers with wrong or no answers.
 // Source: spec/landscaper.md 1.2, 1.7, 2.5, 3.1.
 
 import { createServer, type Server } from 'node:http'
@@ -110,8 +110,8 @@ const failed = (reason: string, message: string) => ({
   lastError: { reason, message: expect.stringContaining(message) as string },
 })
 
-describe.concurrent('an installation of a component in a registry', () => {
-  it('has its blueprint, those of its sub-installations and other contents from there', async () => {
+describe.concurrent('an installation of a component in an OCI registry', () => {
+  it('reads its blueprint, the blueprints of its sub-installations and other resources from the registry', async () => {
     await putContext('open', { repositoryContext: repository(registries.open) })
     const exports = { data: [{ name: 'note', dataRef: 'shop-note' }] }
     expect((await finished('open', { context: 'open', exports })).status).toMatchObject({ phase: 'Succeeded' })
@@ -125,7 +125,7 @@ describe.concurrent('an installation of a component in a registry', () => {
     await stage.cluster.waitUntilGone('open')
   })
 
-  it('is let in by a pull secret of its context, and told when that does not do', async () => {
+  it('authenticates with the pull secret of its context, and fails with RegistryDenied when the credentials are wrong or missing', async () => {
     const { cluster } = stage
     await putPullSecret('pull', authsOf(registries.basic, 'mistyped'))
     await putContext('basic', {
@@ -149,7 +149,7 @@ describe.concurrent('an installation of a component in a registry', () => {
     expect(nobody.status).toMatchObject(failed('RegistryDenied', 'the registry refuses it without credentials (401)'))
   })
 
-  it('is let in by a token over TLS, as the configuration of OCM says', async () => {
+  it('authenticates with a token over TLS by its OCM configuration, and fails with UntrustedServer without the certificate authority', async () => {
     const { hostname, port } = new URL(registries.token.url)
     const properties = { ...READER, certificateAuthority: registries.authority.cert }
     const consumer = {
@@ -167,7 +167,7 @@ describe.concurrent('an installation of a component in a registry', () => {
     expect(untrusted.status).toMatchObject(failed('UntrustedServer', 'its certificate is not trusted'))
   })
 
-  it('is told of what is not there, and of what is no component', async () => {
+  it('fails when the component version does not exist, and when the server returns an invalid manifest', async () => {
     const context = { type: 'ociRegistry', baseUrl: `${registries.open.url}/acme`, componentNameMapping: 'urlPath' }
     await putContext('other', { repositoryContext: context })
     const missing = await finished('missing', { context: 'other' }, SHOP, '9.9.9')
@@ -180,7 +180,7 @@ describe.concurrent('an installation of a component in a registry', () => {
     expect(odd.status).toMatchObject(failed('ERR_CONFIGURATION_PROBLEM', 'expected a manifest with config and layers'))
   })
 
-  it('waits for a registry that does not answer, and ends when it is told to', async () => {
+  it('waits for a registry that does not answer, and fails when a user interrupts it', async () => {
     const { cluster } = stage
     const silent = createServer(() => undefined).listen(0, '127.0.0.1')
     await once(silent, 'listening')

@@ -1,4 +1,4 @@
-// One item alone: left out, so that others go on without it, and tried again by itself. Source: spec/engine.md 6 (rank 7), docs/adr/0053.
+// A single deploy item: skipped, so that other items continue without it, and retried in its own job. Source: spec/engine.md 6 (rank 7), docs/adr/0053.
 
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -28,8 +28,8 @@ function conditionOf({ status }: LsObject, type: string) {
   return (status?.['conditions'] as readonly { readonly type: string }[] | undefined)?.find((one) => one.type === type)
 }
 
-describe.concurrent('an item that is left out', () => {
-  it('lets those behind it begin in the job that runs, though it is under way', async () => {
+describe.concurrent('a skipped item', () => {
+  it('no longer blocks its dependents in the running job, although it is in progress', async () => {
     const { cluster } = stage
     const type = 'example.org/never'
     const deployer = Deployer.start(cluster, type, { install: () => 'wait' })
@@ -45,7 +45,7 @@ describe.concurrent('an item that is left out', () => {
     await deployer.stop()
   })
 
-  it('counts as succeeded in the next job, says so, and is deployed again when its spec changes', async () => {
+  it('counts as succeeded in the next job, has the condition Skipped, and is deployed again when its spec changes', async () => {
     const { cluster } = stage
     const items = (config?: object) => [
       { ...failingItem('bad'), ...(config !== undefined && { config: { ...config } }) },
@@ -76,7 +76,7 @@ describe.concurrent('an item that is left out', () => {
     expect(mended.status?.['deployer']).toBeDefined()
   })
 
-  it('was not deployed: with an unchanged spec, too, it is by the job after, when nobody leaves it out any more', async () => {
+  it('is deployed by the next job after a user removes the annotation, also with updateOnChangeOnly and an unchanged spec', async () => {
     const { cluster } = stage
     await cluster.create(installation('again', [{ ...failingItem('bad'), updateOnChangeOnly: true }]), 'installations')
     const first = await cluster.waitUntilFinished('again')
@@ -94,7 +94,7 @@ describe.concurrent('an item that is left out', () => {
     )
   })
 
-  it('is uninstalled as any other', async () => {
+  it('is uninstalled like any other item', async () => {
     const { cluster } = stage
     const type = 'example.org/goes'
     const gone: string[] = []
@@ -114,8 +114,8 @@ describe.concurrent('an item that is left out', () => {
   })
 })
 
-describe.concurrent('an item that is tried again', () => {
-  it('has a job of its own, and no other item has one', async () => {
+describe.concurrent('a retried item', () => {
+  it('gets its own job; the installation and the other items get none', async () => {
     const { cluster, pawl } = stage
     const type = 'example.org/mended'
     const deployer = Deployer.start(cluster, type, { install: () => 'failed' })
@@ -147,7 +147,7 @@ describe.concurrent('an item that is tried again', () => {
     await again.stop()
   })
 
-  it('waits for the end of the job that its execution has', async () => {
+  it('gets its job after the current job of its execution has ended', async () => {
     const { cluster } = stage
     const type = 'example.org/beside'
     const deployer = Deployer.start(cluster, type, { install: () => 'wait' })
@@ -166,8 +166,8 @@ describe.concurrent('an item that is tried again', () => {
   })
 })
 
-describe.concurrent('an item that is meant by its name in the blueprint', () => {
-  it('is left out and tried again, with its root told, whose next job is green', { timeout: 300_000 }, async () => {
+describe.concurrent('an item that a user selects by its name in the blueprint', () => {
+  it('is retried and skipped by its name, and the next job of its root succeeds', { timeout: 300_000 }, async () => {
     const { cluster } = stage
     const subinstallations = [sub('part', { blueprint: deploying(failingItem('db')) })]
     const items = [failingItem('bad'), { name: 'good' }]

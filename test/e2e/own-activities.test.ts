@@ -1,4 +1,4 @@
-// Activities of a controller's own that are under way while their worker is killed or told to stop, and while the code of their controller is changed.
+// Running activities of a controller while their worker is killed or receives SIGTERM, and while the code of their controller changes.
 // Source: docs/activities.md "What a call is".
 
 import { once } from 'node:events'
@@ -57,8 +57,8 @@ afterAll(() => {
   server.close()
 })
 
-describe('an activity under way whose worker is killed', () => {
-  it('is tried again by another worker, as the same call, and its object ends as it should', async () => {
+describe('a running activity whose worker is killed', () => {
+  it('is retried by another worker with the same idempotency key, and its object converges', async () => {
     await stage.pawl.startWorker('second')
     await create('killed')
     const first = await nth('killed', 1)
@@ -89,8 +89,8 @@ const DRAIN_MS = 6000
 /** Longer than another worker takes to start. */
 const LONG_DRAIN_MS = 90_000
 
-describe('an activity under way whose worker is told to stop', () => {
-  it('has its time, is then cancelled, and is tried again by another worker, while the first says that it is not ready', async () => {
+describe('a running activity whose worker receives SIGTERM', () => {
+  it('continues for the drain time, is then cancelled, and is retried by another worker; the first worker reports that it is not ready', async () => {
     const { pawl } = stage
     await pawl.startWorker('leaving', undefined, ['--drain-ms', String(DRAIN_MS)])
     await Promise.all(['worker', 'second'].map((name) => pawl.kill(name, 'SIGTERM')))
@@ -122,8 +122,8 @@ describe('an activity under way whose worker is told to stop', () => {
   })
 })
 
-describe('activities under way while the code of their controller is changed', () => {
-  it('are left or not listened to any more: the run that takes their place asks once, as another call', async () => {
+describe('running activities whose controller gets new code', () => {
+  it('are cancelled or their results are ignored; the run that replaces their run calls the activity once, with a new idempotency key', async () => {
     await create('listening')
     await create('deaf', { isDeaf: true })
     const [listening, deaf] = [await nth('listening', 1), await nth('deaf', 1)]

@@ -29,7 +29,7 @@ const stage = useStage(NAMESPACE, () => {
 })
 
 describe('a controller of the installed package', () => {
-  it('keeps its object in line, and what was edited by hand', async () => {
+  it('updates its ConfigMap when its object changes, and reverts an edit of the ConfigMap by hand', async () => {
     const object = {
       apiVersion: 'example.com/v1alpha1',
       kind: 'TimeTable',

@@ -1,4 +1,4 @@
-// Who has paused and skipped, where the webhook records it and the worker is told to believe that: the user of the request, all the way down.
+// The names of users who paused, skipped or retried: the webhook records the user of the request, and a worker with --webhook-vouches shows the name.
 
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
@@ -41,8 +41,8 @@ afterAll(async () => {
   await stage.close()
 })
 
-describe('an installation that somebody has paused', () => {
-  it('says who, as the API server has known her, and so do its sub-installations', async () => {
+describe('an installation that a user has paused', () => {
+  it('shows the user name that the API server authenticated, not a forged one, and so do its sub-installations', async () => {
     const { cluster } = stage
     const type = 'example.org/slow-below'
     const deployer = Deployer.start(cluster, type, { install: () => 'wait' })
@@ -63,7 +63,7 @@ describe('an installation that somebody has paused', () => {
     await deployer.stop()
   })
 
-  it('says it while it is idle, too', async () => {
+  it('shows the user name also while no job runs', async () => {
     await stage.cluster.create(installation('idle', [{ name: 'only' }]), 'installations')
     await stage.cluster.waitUntilFinished('idle')
     await mallory('annotate', 'installation', 'idle', `${PAUSED}=why`)
@@ -72,8 +72,8 @@ describe('an installation that somebody has paused', () => {
   })
 })
 
-describe('an item that somebody has left out', () => {
-  it('says who, until its spec changes and nothing of it is left', async () => {
+describe('an item that a user has skipped', () => {
+  it('shows the user name until its spec changes; then Pawl removes both annotations', async () => {
     const { cluster } = stage
     await cluster.create(
       installation('part', [waitingItem('bad'), { name: 'next', dependsOn: ['bad'] }]),
@@ -96,8 +96,8 @@ describe('an item that somebody has left out', () => {
   })
 })
 
-describe('an item that somebody has had tried again', () => {
-  it('says who, until its next job', async () => {
+describe('an item that a user has retried', () => {
+  it('shows the user name until its next job', async () => {
     const { cluster } = stage
     await cluster.create(installation('anew', [{ name: 'one' }]), 'installations')
     const first = await cluster.waitUntilFinished('anew')

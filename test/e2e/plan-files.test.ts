@@ -1,4 +1,4 @@
-// `pawl plan -f` of what a worker has made: nothing of it changes; of an edit, what that changes; and how long it took.
+// `pawl plan -f` after a worker has applied the file: the unchanged file changes nothing, an edited file shows its changes, and both show the expected time.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -25,7 +25,7 @@ interface Told {
   }[]
 }
 
-it('a plan of what is there is empty, and that of an edit tells what it changes', async () => {
+it('a plan of an unchanged file shows no changes, and a plan of an edited file shows the changed fields', async () => {
   const { cluster, pawl } = stage
   const shop = (size: string) =>
     installation(

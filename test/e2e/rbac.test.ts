@@ -1,4 +1,4 @@
-// The examples by accounts that have the roles of `pawl gen rbac` and no other right, and what is told when one is missing.
+// The examples with ServiceAccounts that have only the roles of `pawl gen rbac`, and the reports of a missing permission.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile } from 'node:fs/promises'
@@ -37,7 +37,7 @@ const stage = useStage(NAMESPACE, async () => {
   }
 })
 
-describe('the App example with the roles that are made of it', () => {
+describe('the App example with its generated roles', () => {
   const spec = { image: 'shop:1', replicas: 2, settings: { GREETING: 'hello', OLD: 'yes' } }
   const change = async (body: object) =>
     await kubectl('patch', APPS, 'shop', '--type=merge', '-p', JSON.stringify({ spec: body }))
@@ -62,7 +62,7 @@ describe('the App example with the roles that are made of it', () => {
     )
   })
 
-  it('replaces its Pods when its settings change, and puts back what somebody took away', async () => {
+  it('replaces its Pods when its settings change, and recreates its Service when a user deletes the Service', async () => {
     const before = await podsOf()
     await change({ settings: { GREETING: 'bye', OLD: null } })
     await vi.waitFor(
@@ -78,7 +78,7 @@ describe('the App example with the roles that are made of it', () => {
     })
   })
 
-  it('has no Pods in a pause, and says when that ends', async () => {
+  it('pauses by its schedule, and its status shows the end of the pause', async () => {
     // From the first minute of this year on until the last one.
     await change({ pause: { from: '0 0 1 1 *', until: '59 23 31 12 *' } })
     await ready('Paused')
@@ -88,7 +88,7 @@ describe('the App example with the roles that are made of it', () => {
     await kubectl('delete', APPS, 'shop')
   })
 
-  it('says which object is in its way, and is ready when that is gone', async () => {
+  it('reports a Deployment of its name that it does not own, and becomes ready when a user deletes the Deployment', async () => {
     await kubectl('create', 'deployment', 'taken', '--image=other:1')
     await postApp('taken')
     await ready('NotOwned', 'taken')
@@ -114,14 +114,14 @@ describe('the App example with the roles that are made of it', () => {
   }
 })
 
-describe('the CronJob example with the roles that are made of it', () => {
-  it('works, and asks for nothing that it may not', async () => {
+describe('the CronJob example with its generated roles', () => {
+  it('creates its Job, and sends no request that the API server forbids', async () => {
     await create('allowed')
     await served('allowed')
     expect(await refused()).toEqual([])
   })
 
-  it('works with Roles in one namespace, too', async () => {
+  it('creates its Job also with Roles in one namespace', async () => {
     await kubectl('delete', 'clusterrolebindings', ...bindings().map(({ name }) => name))
     await applyRoles()
     await stage.pawl.kill('bridge')
@@ -130,7 +130,7 @@ describe('the CronJob example with the roles that are made of it', () => {
     await served('here')
   })
 
-  it('names the right that the worker lacks, in the journal and by kubectl, and goes on when it is there', async () => {
+  it('reports the permission that the worker lacks in the journal and in an Event, and continues when the permission is granted', async () => {
     await editRole('pawl-worker-examples', (verbs) => verbs.filter((verb) => verb !== 'create'))
     await create('forbidden')
     const lacks = 'cannot create resource "jobs" in API group "batch" in the namespace "rbac"'
@@ -142,7 +142,7 @@ describe('the CronJob example with the roles that are made of it', () => {
     await served('forbidden')
   })
 
-  it('names the right that the bridge lacks in its log', async () => {
+  it('reports the permission that the bridge lacks in the log of the bridge', async () => {
     await editRole('pawl-bridge-examples', () => ['get'])
     await stage.pawl.kill('bridge')
     await stage.pawl.startBridge()

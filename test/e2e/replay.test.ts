@@ -1,5 +1,5 @@
-// `pawl replay` of real jobs, from Temporal and the journal, and from what was exported while Temporal had them: jobs that succeeded, failed, go on, and were
-// taken over. And of past jobs with another build.
+// `pawl replay` of real jobs, from Temporal and the journal and from exported files: jobs that succeeded, failed, still run, and were superseded.
+// `pawl replay --against` replays past jobs with another build.
 
 import { execFile } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
@@ -24,7 +24,7 @@ const stage = useStage(NAME, () => Promise.resolve({ workerFlags: ['--workflow-t
 const told = { timeout: 60_000, interval: 500 }
 
 describe('pawl replay', { timeout: 300_000 }, () => {
-  it('steps through a job that succeeded: what it saw, decided, called and wrote', async () => {
+  it('shows the events, plans and writes of a job that succeeded', async () => {
     const { cluster } = stage
     await cluster.create(installation('well', CHAIN), 'installations')
     await cluster.waitUntilFinished('well')
@@ -46,7 +46,7 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     await pawl('journal', 'export', 'inst/well', '--out', fileOf('well'))
   })
 
-  it('steps through a job that failed, up to the pass that is asked for', async () => {
+  it('shows a job that failed, up to the pass of --to', async () => {
     const { cluster } = stage
     await cluster.create(installation('ill', [failingItem('db'), waitingItem('slow')]), 'installations')
     const slow = await itemAtWork('ill', 'slow')
@@ -66,7 +66,7 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     expect((await pawl('replay', 'inst/ill')).stdout).toMatch(/✗ triggerDeployItems: DeployItemsFailed: /)
   })
 
-  it('steps through a job that goes on', async () => {
+  it('shows a job that still runs', async () => {
     const { cluster } = stage
     await cluster.create(installation('open', [waitingItem('slow')]), 'installations')
     await itemAtWork('open', 'slow')
@@ -77,7 +77,7 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     await pawl('journal', 'export', 'inst/open', '--out', fileOf('open'))
   })
 
-  it('steps through a job that another one took over', async () => {
+  it('shows a job that another job superseded', async () => {
     const { cluster } = stage
     await cluster.create(installation('taken', [waitingItem('slow')]), 'installations')
     const slow = await itemAtWork('taken', 'slow')
@@ -97,7 +97,7 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     expect(last?.plans.length !== 0).toBe(last?.ended?.includes('while it ran'))
   })
 
-  it('tells the same from the file of an export, when Temporal and the journal have nothing any more', async () => {
+  it('shows the same job from an exported file, without Temporal and the journal', async () => {
     const before = await replayOf('inst/well')
     const nowhere = ['--database-url', 'postgresql://127.0.0.1:1/none', '--temporal-address', '127.0.0.1:1']
     const { stdout, stderr } = await run('replay', '--file', fileOf('well'), '-o', 'json', ...nowhere)
@@ -108,7 +108,7 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     })
   })
 
-  it('says where there is no history', async () => {
+  it('reports a job whose history was deleted from Temporal', async () => {
     const client = stage.pawl.client
     const { workflowId } = await replayOf('inst/well')
     await client.workflowService.deleteWorkflowExecution({
@@ -122,7 +122,7 @@ describe('pawl replay', { timeout: 300_000 }, () => {
 })
 
 describe('pawl replay --against', { timeout: 300_000 }, () => {
-  it('finds that this build would do with the past jobs what was done, and says of which there is no history', async () => {
+  it('finds no differences between this build and the past jobs, and reports how many runs have no history', async () => {
     const { code, stdout, stderr } = await pawl('replay', '--against', CHECKOUT, '--since', '1d', '-o', 'json')
     expect(stderr).toBe('')
     const verdict = JSON.parse(stdout) as { readonly trials: readonly Comparison[]; readonly notes: readonly string[] }
@@ -132,7 +132,7 @@ describe('pawl replay --against', { timeout: 300_000 }, () => {
     expect(code).toBe(0)
   })
 
-  it('names what another build would write otherwise, with what was written then', async () => {
+  it('shows the fields that another build would write differently, and the original write', async () => {
     const { cluster } = stage
     // An Execution of its own, for it is in those that the build differs.
     await cluster.create(execution('alone', [failingItem('db')]), 'executions')

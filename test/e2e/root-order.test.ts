@@ -1,4 +1,4 @@
-// Roots of one namespace that import from each other: who waits for whom, whose end starts whom, and who goes first.
+// Roots of one namespace that import from each other: which root waits, which root starts another one at its end, and the order of deletion.
 // Source: spec/landscaper.md 2.2 trigger 5, 2.3, 2.4, 2.6, 2.14, appendix B 4, 7, 8, 30.
 
 import { describe, expect, it, vi } from 'vitest'
@@ -41,8 +41,8 @@ async function deleted(prefix: string): Promise<readonly string[]> {
 }
 const valueOf = async (name: string) => (await stage.cluster.get('dataobjects', name))?.['data']
 
-describe.concurrent('a root that imports what another exports', () => {
-  it('waits in Init while that one runs, and goes on by itself', async () => {
+describe.concurrent('a root that imports data of another root', () => {
+  it('waits in Init while the exporting root runs, and continues when the exporting root has ended', async () => {
     await make(root('w-db', { gives: 'w-address', items: [waitingItem('hold')] }))
     await until('w-db', runs)
     await make(root('w-app', { takes: ['w-address'], gives: 'w-link' }))
@@ -60,7 +60,7 @@ describe.concurrent('a root that imports what another exports', () => {
     expect(await valueOf('w-link')).toBe('w-app w-db')
   })
 
-  it('fails at once where that one never ran, and is started by its end', async () => {
+  it('fails at once when the exporting root has never run, and is started when the exporting root ends', async () => {
     await make(root('n-db', { gives: 'n-address', triggered: false }))
     await make(root('n-app', { takes: ['n-address'], gives: 'n-link' }))
     const first = await stage.cluster.waitUntilFinished('n-app')
@@ -74,7 +74,7 @@ describe.concurrent('a root that imports what another exports', () => {
     expect(db.status?.['dependentsToTrigger']).toBeUndefined()
   })
 
-  it('fails with that one, which starts it all the same', async () => {
+  it('is started by an exporting root that fails, and then fails too', async () => {
     await make(root('f-db', { gives: 'f-address', items: [failingItem('bad')], triggered: false }))
     await make(root('f-app', { takes: ['f-address'], triggered: false }))
     await stage.cluster.trigger('f-db')
@@ -83,7 +83,7 @@ describe.concurrent('a root that imports what another exports', () => {
     expect(app.status?.lastError?.message).toContain('f-db is Failed')
   })
 
-  it('that runs keeps the request for its next job', async () => {
+  it('keeps the request for its next job when the exporting root ends during its current job', async () => {
     await make(root('k-db', { gives: 'k-address' }))
     await stage.cluster.waitUntilFinished('k-db')
     await make(root('k-app', { takes: ['k-address'], items: [waitingItem('hold')] }))
@@ -99,7 +99,7 @@ describe.concurrent('a root that imports what another exports', () => {
   })
 
   // The original leaves maps out here (appendix B 8).
-  it('in a map of targets is started, too', async () => {
+  it('is started also when it imports the target in a target map', async () => {
     const exporter = {
       exports: { targets: [{ name: 'cluster', target: 'm-cluster' }] },
     }
@@ -125,7 +125,7 @@ describe.concurrent('a root that imports what another exports', () => {
     expect((await stage.cluster.waitUntilFinished('m-user', jobOf(first))).status).toMatchObject({ phase: 'Succeeded' })
   })
 
-  it('and over others from itself is told of the ring, and nobody runs for ever', async () => {
+  it('fails with ImportRing when it imports from itself through other roots, and no root runs forever', async () => {
     await make(root('r-a', { takes: ['r-c'], gives: 'r-a', triggered: false }))
     await make(root('r-b', { takes: ['r-a'], gives: 'r-b', triggered: false }))
     await make(root('r-c', { takes: ['r-b'], gives: 'r-c' }))
@@ -141,7 +141,7 @@ describe.concurrent('a root that imports what another exports', () => {
     for (const name of ['r-a', 'r-b', 'r-c']) await stage.cluster.waitUntilGone(name)
   })
 
-  it('does not look, and starts nobody, where it is promised that nothing is shared', async () => {
+  it('is not started by a root with hasNoSiblingExports; with hasNoSiblingImports it still starts the roots that import from it', async () => {
     await make(root('p-db', { gives: 'p-address', optimization: { hasNoSiblingExports: true } }))
     const db = await stage.cluster.waitUntilFinished('p-db')
     const alone = { hasNoSiblingImports: true }
@@ -160,8 +160,8 @@ describe.concurrent('a root that imports what another exports', () => {
   })
 })
 
-describe.concurrent('roots under deletion', () => {
-  it('go importers first, all at once', async () => {
+describe.concurrent('roots that are being deleted', () => {
+  it('are removed in the order of their imports, importing roots first', async () => {
     // One after the other, so that the end of none starts another one.
     await make(root('d-db', { gives: 'd-address' }))
     await stage.cluster.waitUntilFinished('d-db')
@@ -179,7 +179,7 @@ describe.concurrent('roots under deletion', () => {
     expect(await deleted('d-')).toEqual(['d-web', 'd-app', 'd-db'])
   })
 
-  it('do not wait for importers where they are told not to', async () => {
+  it('do not wait for importing roots when they have the annotation delete-ignore-successors', async () => {
     await make(root('i-db', { gives: 'i-address' }))
     await stage.cluster.waitUntilFinished('i-db')
     await make(root('i-app', { takes: ['i-address'] }))
@@ -191,7 +191,7 @@ describe.concurrent('roots under deletion', () => {
     expect((await stage.cluster.get('installations', 'i-app'))?.metadata.deletionTimestamp).toBeUndefined()
   })
 
-  it('go while one of them waits for another’s job', async () => {
+  it('are removed although one root waits for the job of another root', async () => {
     await make(root('e-db', { gives: 'e-address', items: [waitingItem('hold')] }))
     await until('e-db', runs)
     await make(root('e-app', { takes: ['e-address'] }))

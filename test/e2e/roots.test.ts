@@ -1,4 +1,4 @@
-// DeployItems and Executions that nobody hosts: people trigger them by hand, and each job of theirs is a run of its own.
+// DeployItems and Executions without a parent: users trigger them by hand, and each of their jobs is a separate run.
 // Source: docs/adr/0025, spec/landscaper.md 2.2, 2.9, 4.9.
 
 import { describe, expect, it, vi } from 'vitest'
@@ -72,7 +72,7 @@ async function endsAs(read: () => Promise<unknown>, expected: unknown): Promise<
 }
 
 describe.concurrent('a deploy item without an execution', () => {
-  it('has its finalizer from when it is seen on, is deployed by a job ID, and is uninstalled before it goes', async () => {
+  it('gets its finalizer when Pawl first sees it, is deployed when a user sets a job ID, and is uninstalled before its removal', async () => {
     const { cluster, pawl } = stage
     await createTarget(cluster)
     const found = async () =>
@@ -105,7 +105,7 @@ describe.concurrent('a deploy item without an execution', () => {
     )
   })
 
-  it('goes in a job of its own when it had none before', async () => {
+  it('is removed by a deletion job when it never had a job', async () => {
     const { cluster, pawl } = stage
     await createMock('untouched')
     const seen = await cluster.waitUntil('deployitems', 'untouched', isGuarded)
@@ -115,7 +115,7 @@ describe.concurrent('a deploy item without an execution', () => {
     expect(await pawl.jobs(seen)).toMatchObject([{ cause: UNTOUCHED, outcome: 'Deleted' }])
   })
 
-  it('has a run that failed when its job did', async () => {
+  it('has a failed workflow run when its job fails', async () => {
     const { cluster, pawl } = stage
     const created = await createMock('bad', failingItem('bad'))
     await pawl.waitUntilSettled(created)
@@ -125,7 +125,7 @@ describe.concurrent('a deploy item without an execution', () => {
     await endsAs(last, 'job ID in its status: Failed, FAILED')
   })
 
-  it('ends its job when another hand does, and takes the next one', async () => {
+  it('ends its job as Superseded when a user sets another job ID, and starts the new job', async () => {
     const { cluster } = stage
     const created = await createMock('ended', waitingItem('ended'))
     await giveJob('deployitems', 'ended', 'job-1')
@@ -138,7 +138,7 @@ describe.concurrent('a deploy item without an execution', () => {
     await endsAs(runs, [first, 'job ID in its status: Failed, FAILED'])
   })
 
-  it('gets no finalizer when another deployer serves its type', async () => {
+  it('gets no finalizer when an external deployer handles its type', async () => {
     const { cluster, pawl } = stage
     const created = await createMock('theirs', { name: 'theirs', type: 'example.org/theirs' })
     await pawl.waitUntilSettled(created)
@@ -146,8 +146,8 @@ describe.concurrent('a deploy item without an execution', () => {
   })
 })
 
-describe.concurrent('a deploy item whose execution is at rest', () => {
-  it('runs a job that a hand gives it, and the next one of its execution', async () => {
+describe.concurrent('a deploy item whose execution is idle', () => {
+  it('runs a job that a user starts, and later the next job of its execution', async () => {
     const { cluster, pawl } = stage
     await cluster.create(execution('rests', [{ name: 'one' }]), 'executions')
     await giveJob('executions', 'rests', 'job-1')
@@ -168,7 +168,7 @@ describe.concurrent('a deploy item whose execution is at rest', () => {
 })
 
 describe.concurrent('an execution without an installation', () => {
-  it('has its finalizer from when it is seen on, and takes its items with it', async () => {
+  it('gets its finalizer when Pawl first sees it, and is removed together with its items', async () => {
     const { cluster, pawl } = stage
     const created = await cluster.create(execution('plain', CHAIN), 'executions')
     const seen = await cluster.waitUntil('executions', 'plain', isGuarded)
@@ -194,7 +194,7 @@ describe.concurrent('an execution without an installation', () => {
     )
   })
 
-  it('goes in a job of its own when it had none before', async () => {
+  it('is removed by a deletion job when it never had a job', async () => {
     const { cluster, pawl } = stage
     await cluster.create(execution('unused', CHAIN), 'executions')
     const seen = await cluster.waitUntil('executions', 'unused', isGuarded)

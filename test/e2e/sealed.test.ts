@@ -1,5 +1,4 @@
-// Temporal over mTLS, with an API key and in a namespace of one's own, and payloads sealed before they go there: what the server holds of a run shows
-// nothing of the objects.
+// Temporal over mTLS with an API key, a separate Temporal namespace and encrypted payloads: the histories on the server show no content of the objects.
 
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -121,8 +120,8 @@ async function replay(...flags: readonly string[]) {
   })
 }
 
-describe('Temporal over TLS, with an API key and sealed payloads', () => {
-  it('runs jobs, and holds nothing readable of their objects', async () => {
+describe('Temporal over TLS with an API key and encrypted payloads', () => {
+  it('runs jobs, and stores no readable content of their objects', async () => {
     const before = proxy.calls
     await stage.cluster.create(installation('shop', CHAIN), 'installations')
     expect((await stage.cluster.waitUntilFinished('shop')).status?.phase).toBe('Succeeded')
@@ -145,7 +144,7 @@ describe('Temporal over TLS, with an API key and sealed payloads', () => {
     await expect.poll(async () => await found("PawlTree = 'shop'")).toEqual([told])
   })
 
-  it('runs controllers of users, and holds nothing readable of the objects that they look at', async () => {
+  it('runs controllers of users, and stores no readable content of the objects that they read', async () => {
     const container = { name: 'c', image: 'example.org/none', command: [PLANTED] }
     const template = { spec: { restartPolicy: 'Never', containers: [container] } }
     const body = {
@@ -162,7 +161,7 @@ describe('Temporal over TLS, with an API key and sealed payloads', () => {
     expect((await historyOf('hello')).text).not.toContain(PLANTED)
   })
 
-  it('is asked for what a run did by whoever has the key, and by nobody else', async () => {
+  it('stores histories that pawl replay can read only with the payload key', async () => {
     const { stdout } = await replay('--payload-key', keys)
     expect(stdout).toMatch(/^CronJob sealed\/hello: goes on, \d+ pass/)
     expect(stdout).toMatch(/^plan {6}CronJob sealed\/hello$/m)
@@ -175,15 +174,15 @@ describe('Temporal over TLS, with an API key and sealed payloads', () => {
   })
 
   it.each([
-    ['of another authority', () => ({ ca: file('stranger.pem', stranger.cert), pair })],
-    ['of another name', () => ({ ca, pair, serverName: 'elsewhere.example' })],
-    ['that asks who calls, without a certificate', () => ({ ca, serverName: 'temporal.example' })],
-  ])('is not spoken to when it is one %s', async (_, tls) => {
+    ['that trusts another certificate authority', () => ({ ca: file('stranger.pem', stranger.cert), pair })],
+    ['that expects another server name', () => ({ ca, pair, serverName: 'elsewhere.example' })],
+    ['without a client certificate', () => ({ ca, serverName: 'temporal.example' })],
+  ])('gets no connection from a client %s', async (_, tls) => {
     const other = { ...target, apiKey: { key: apiKey }, tls: { serverName: 'temporal.example', ...tls() } }
     await expect(NativeConnection.connect(connectionOptions(other))).rejects.toThrow()
   })
 
-  it('refuses who has another key, and who has none', async () => {
+  it('refuses a client with a wrong API key, and a client without an API key', async () => {
     const connecting = [{ ...target, apiKey: { key: 'another' } }, target].map(
       async (other) => await NativeConnection.connect(connectionOptions(other)),
     )

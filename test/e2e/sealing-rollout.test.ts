@@ -1,5 +1,5 @@
-// Payloads begin to be sealed while jobs are open, worker after worker: in the two steps that docs/operating.md tells, and at once, as nobody should. No job is lost
-// in either; in two steps none is even begun anew.
+// Users enable the encryption of payloads while jobs run, one worker after another: in the two steps of docs/operating.md, and in one step, which
+// users should avoid. No job is lost in either case; in two steps no job restarts.
 
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, writeFileSync } from 'node:fs'
@@ -68,8 +68,8 @@ async function restarts(names: readonly string[]): Promise<number> {
   return rows.reduce((sum, row) => sum + row.restarts, 0)
 }
 
-describe('workers that begin to seal payloads', () => {
-  it('go on with all jobs when all can open them first', { timeout: LIMIT_MS }, async () => {
+describe('workers that begin to encrypt payloads', () => {
+  it('continue all jobs without restarts when all workers can decrypt first', { timeout: LIMIT_MS }, async () => {
     const { pawl, cluster } = stage
     await createTarget(cluster)
     const names = [...(await begin('before'))]
@@ -87,7 +87,7 @@ describe('workers that begin to seal payloads', () => {
     expect(await restarts(names)).toBe(0)
   })
 
-  it('end all jobs beside one that cannot open them, when that is gone', { timeout: LIMIT_MS }, async () => {
+  it('finish all jobs after a worker that cannot decrypt payloads has stopped', { timeout: LIMIT_MS }, async () => {
     const { pawl } = stage
     const names = await begin('mixed')
     // Then the tasks of what is sealed can come to nobody else.

@@ -1,4 +1,4 @@
-// Sub-installations that somebody deletes by hand, or takes the parent from, at all times of a job: none waits for ever, and the next job has them anew.
+// Sub-installations that a user deletes, or whose parent is removed, at any time of a job: none waits forever, and the next job recreates them.
 // Source: spec/landscaper.md 2.3 "CleanupOrphaned", 2.4, 2.5; docs/sub-installations.md "Order".
 
 import { describe, expect, it, vi } from 'vitest'
@@ -57,11 +57,11 @@ async function withDeployer(name: string, use: (type: string, deployer: Deployer
   }
 }
 
-describe.concurrent('a sub-installation that a hand deletes', () => {
+describe.concurrent('a sub-installation that a user deletes', () => {
   it.each([
     ['waits for a sibling', 'app', 'Init'],
     ['runs', 'db', 'Progressing'],
-  ])('while it %s ends its job, and is made anew in the next', async (_, deleted, phase) => {
+  ])('while it %s ends its job, and is recreated by the next job', async (_, deleted, phase) => {
     const { cluster } = stage
     const name = `midway-${deleted}`
     await withDeployer(name, async (type, deployer) => {
@@ -80,7 +80,7 @@ describe.concurrent('a sub-installation that a hand deletes', () => {
     })
   })
 
-  it('before it gets the job is uninstalled in it and missed, and made anew in the next', async () => {
+  it('before it gets the current job is uninstalled; the job fails, and the next job recreates the sub-installation', async () => {
     const { cluster } = stage
     await withDeployer('before', async (type, deployer) => {
       const orphan = sub('orphan', { blueprint: deploying({ name: 'slow', type }) })
@@ -109,7 +109,7 @@ describe.concurrent('a sub-installation that a hand deletes', () => {
     })
   })
 
-  it('between two jobs stays until the next, which uninstalls it and makes it anew', async () => {
+  it('between two jobs stays until the next job, which uninstalls and recreates the sub-installation', async () => {
     const { cluster, pawl } = stage
     await withDeployer('idle', async (type) => {
       await cluster.create(rootOf('between', pair(type)), 'installations')
@@ -138,7 +138,7 @@ describe.concurrent('a sub-installation that a hand deletes', () => {
 })
 
 describe.concurrent('sub-installations whose parent is gone', () => {
-  it('go by jobs of their own, in no order; one that cannot is tried again when it is told to', async () => {
+  it('are uninstalled by their own jobs, in no order; a failed deletion is retried when a user triggers it', async () => {
     const { cluster } = stage
     await withDeployer('stuck', async (type, deployer) => {
       deployer.uninstall = () => 'failed'
@@ -163,7 +163,7 @@ describe.concurrent('sub-installations whose parent is gone', () => {
     })
   }, 300_000)
 
-  it('end the deletion that their parent had begun', async () => {
+  it('finish the deletion that their parent had started', async () => {
     const { cluster } = stage
     await withDeployer('slow', async (type, deployer) => {
       deployer.uninstall = () => 'wait'

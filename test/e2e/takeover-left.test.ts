@@ -1,5 +1,5 @@
-// Pawl takes the place of the real Landscaper: it starts beside the objects that version 0.127.0 has left (support/takeover/landscaper-0.127.0.yaml has
-// how). What that version does not show at any moment of one's own choosing is in takeover.test.ts. Source: docs/coming-from-landscaper.md.
+// Pawl replaces the real Landscaper: it starts with the objects that version 0.127.0 left (support/takeover/landscaper-0.127.0.yaml describes how).
+// takeover.test.ts has the states that a test cannot produce reliably with that version. Source: docs/coming-from-landscaper.md.
 
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
@@ -77,18 +77,18 @@ function statusPaths(status: unknown, at = 'status'): readonly string[] {
 // Of the mock deployer, which both have for their own tests only.
 const NOT_WRITTEN = ['DeployItem status.conditions DeployItemValidation=True']
 
-describe('what Landscaper 0.127.0 left in the middle', () => {
-  it('of a deletion goes away, with what was exported', async () => {
+describe('an installation that Landscaper 0.127.0 left unfinished', () => {
+  it('during its deletion is removed, with its exports', async () => {
     for (const name of ['real-going', 'inner-k4tfm']) await stage.cluster.waitUntilGone(name)
     await stage.cluster.waitUntilGone('real-going-out', 'dataobjects')
   })
 
-  it('of a request, which it had not seen, gets its job', async () => {
+  it('with an unseen reconcile request gets its job', async () => {
     const follower = await stage.cluster.waitUntilFinished('real-follower', 'c5564e4a-9221-476d-a2c8-5b876993fd4b')
     expect(follower.status).toMatchObject({ phase: 'Succeeded' })
   })
 
-  it('of applying goes on, with no object made anew', async () => {
+  it('while its manifests were applied continues the same job, which recreates no object', async () => {
     const before = await there(MAPS, 'real-unready')
     const body = { data: { ready: 'yes' } }
     const path = resourcePath({ apiVersion: CORE, plural: MAPS }, stage.cluster.namespace, 'real-unready')
@@ -98,7 +98,7 @@ describe('what Landscaper 0.127.0 left in the middle', () => {
     expect((await there(MAPS, 'real-unready')).metadata.uid).toBe(before.metadata.uid)
   })
 
-  it('of a job with sub-installations goes on as the same job, and who waits for its exports after it', async () => {
+  it('during a job with sub-installations continues the same job; then the installation that waits for its exports continues', async () => {
     const jobID = 'c5247cc5-8e8b-4673-89b1-836c2fb7ea21'
     for (const owner of ['inner-qqqsr', 'real-running']) {
       const foreign = (await stage.cluster.items(owner)).get('foreign')
@@ -114,13 +114,13 @@ describe('what Landscaper 0.127.0 left in the middle', () => {
   })
 })
 
-describe('what Landscaper 0.127.0 left idle', () => {
-  it('is left alone', async () => {
+describe('an idle installation of Landscaper 0.127.0', () => {
+  it('is unchanged after Pawl has started', async () => {
     expect(each(await idle(), 'resourceVersion')).toEqual(each(left, 'resourceVersion'))
     for (const name of IDLE) expect((await there('installations', name)).metadata.finalizers).toEqual([FINALIZER])
   })
 
-  it('runs its next job on the same objects, and takes over the exports', async () => {
+  it('runs its next job with the same objects, and takes ownership of the exports', async () => {
     for (const name of ['real-settled', 'real-manifests']) {
       const before = left.get(`installations/${name}`)
       await stage.cluster.trigger(name)
@@ -138,7 +138,7 @@ describe('what Landscaper 0.127.0 left idle', () => {
       expect((await there(plural, name)).metadata.ownerReferences).toMatchObject([{ controller: true }])
   })
 
-  it('is deleted with all that is its, what is to be kept stays', async () => {
+  it('is deleted with all its objects, except a manifest with the policy keep', async () => {
     for (const name of ['real-waiting', 'real-follower', 'real-failed', 'real-settled', 'real-manifests'])
       await stage.cluster.delete('installations', name)
     for (const name of ['real-failed', 'real-settled', 'real-manifests']) await stage.cluster.waitUntilGone(name)

@@ -1,5 +1,5 @@
-// Pawl takes the place of Landscaper: it starts beside objects as that has left them (support/takeover/landscaper.yaml), idle, in the middle of a job and
-// in the middle of a deletion. Source: spec/landscaper.md 1.13-1.15, 2, appendix C; docs/coming-from-landscaper.md "Replacing a running Landscaper".
+// Pawl replaces Landscaper: it starts with objects as Landscaper left them (support/takeover/landscaper.yaml): idle, during a job and during a
+// deletion. Source: spec/landscaper.md 1.13-1.15, 2, appendix C; docs/coming-from-landscaper.md "Replacing a running Landscaper".
 
 import { describe, expect, it } from 'vitest'
 import { FINALIZER, type LsObject } from '../support/cluster/cluster.ts'
@@ -42,8 +42,8 @@ const uidOf = (object: LsObject | undefined) => object?.metadata.uid
 const uidsOf = (objects: ReadonlyMap<string, LsObject>) =>
   new Map([...objects].map(([name, one]) => [name, uidOf(one)]))
 
-describe('what Landscaper has left idle', () => {
-  it('is left alone, but for the dependents that it had still to ask: they get their job', async () => {
+describe('an idle installation of Landscaper', () => {
+  it('is unchanged, except for its field dependentsToTrigger: these dependents get their job', async () => {
     const follower = await stage.cluster.waitUntilFinished('follower')
     expect(follower.status).toMatchObject({ phase: 'Succeeded' })
     const settled = await stage.cluster.waitUntil(
@@ -58,7 +58,7 @@ describe('what Landscaper has left idle', () => {
       expect(item.metadata.resourceVersion).toBe(before.items.get(name)?.metadata.resourceVersion)
   })
 
-  it('runs its next job on the same objects', async () => {
+  it('runs its next job with the same objects', async () => {
     await stage.cluster.trigger('settled')
     const settled = await stage.cluster.waitUntilFinished('settled', before.settled.status?.jobID)
     expect(settled.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: settled.status?.jobID })
@@ -74,7 +74,7 @@ describe('what Landscaper has left idle', () => {
     expect(exported.metadata.ownerReferences).toMatchObject([{ uid: uidOf(settled) }])
   })
 
-  it('is deleted with all that is its', async () => {
+  it('is deleted with all its objects', async () => {
     await stage.cluster.delete('installations', 'follower')
     await stage.cluster.delete('installations', 'settled')
     await stage.cluster.waitUntil('installations', 'settled', (one) => one === undefined)
@@ -84,8 +84,8 @@ describe('what Landscaper has left idle', () => {
   })
 })
 
-describe('what Landscaper has left in the middle', () => {
-  it('of a job goes on as the same job; a deployer of others ends the item that it has', async () => {
+describe('an installation that Landscaper left unfinished', () => {
+  it('during a job continues the same job, in which an external deployer finishes its item', async () => {
     const { jobID = '' } = before.running.status ?? {}
     const items = await stage.cluster.waitUntilItems('running', ['foreign'], (one) => one?.status?.jobID === jobID)
     const foreign = items.get('foreign')
@@ -103,7 +103,7 @@ describe('what Landscaper has left in the middle', () => {
       expect(item.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: jobID })
   })
 
-  it('of a deletion goes away', async () => {
+  it('during its deletion is removed', async () => {
     await stage.cluster.waitUntil('installations', 'going', (one) => one === undefined)
     expect([...(await stage.cluster.items('going')).keys()]).toEqual([])
     expect(await stage.cluster.get('executions', 'going')).toBeUndefined()

@@ -1,5 +1,5 @@
-// A TargetSync on real servers: Secrets of another namespace become Targets, and go with it; and items on what it has made are not uninstalled where
-// their Shoot is gone. The API server stands in for a Gardener. In detail: test/env/target-sync.test.ts,
+// A TargetSync on real servers: it creates Targets from Secrets of another namespace and deletes them at its own deletion; items on these Targets
+// are not uninstalled when their Shoot is gone. The API server plays the Gardener cluster. In detail: test/env/target-sync.test.ts,
 // test/activities/landscaper/execution/removed-clusters.test.ts.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -75,7 +75,7 @@ const names = async (plural: string, apiVersion = API) =>
   (await stage.cluster.list(plural, apiVersion)).map(({ metadata }) => metadata.name).sort()
 
 describe('a TargetSync', () => {
-  it('keeps the Targets of its namespace in step with a source, tells nothing of them, and takes them with it', async () => {
+  it('syncs Targets from the Secrets of its source namespace, leaks no Secret content, and deletes the Targets at its own deletion', async () => {
     const { cluster, pawl, servers } = stage
     const source = new Source('source')
     await source.create()
@@ -111,7 +111,7 @@ describe('a TargetSync', () => {
     await source.delete()
   })
 
-  it('ends as it should when its worker dies in the middle, and leaves nothing to one without --target-sync', async () => {
+  it('completes when its worker is killed during a sync or a deletion, and gives no task to a worker without --target-sync', async () => {
     const { cluster, pawl } = stage
     await pawl.startWorker('other', undefined, ['--target-sync', 'no'])
     const source = new Source('crash')
@@ -208,8 +208,8 @@ function onBoth(name: string) {
   return installation(name, [], { blueprint: { imports, deployExecutions }, spec: { imports: { targets } } })
 }
 
-describe('a deletion of items whose Shoot is gone', () => {
-  it('waits while nobody knows, then lets them go, says why, and uninstalls the others', async () => {
+describe('the deletion of items whose Shoot is gone', () => {
+  it('waits until a TargetSync confirms that the Shoot is gone, removes the items without uninstalling them, emits an Event, and uninstalls the other items', async () => {
     const { cluster, pawl, servers } = stage
     const project = `${cluster.namespace}-project`
     await makeProject(project)

@@ -1,4 +1,4 @@
-// A wing that nobody has edited anything for: folders are added to a copy of the checkout, `pawl gen` is run, and an object of each runs on
+// A wing that needs no edit of existing files: the test adds folders to a copy of the checkout, runs `pawl gen`, and creates an object of each kind on
 // real servers. So a new job kind, a new level kind and a new deployer stay one folder each.
 
 import { createHash } from 'node:crypto'
@@ -59,7 +59,7 @@ const create = async (kind: string, plural: string, spec: object) =>
   await stage.cluster.create({ apiVersion: ZOO, kind, metadata: { name: 'one' }, spec }, plural)
 
 describe('a wing that is added as folders', () => {
-  it('changes nothing outside of them but what is generated', async () => {
+  it('changes only generated files outside of its folders', async () => {
     expect(checkout.pawl('gen', '--check')).toBe('')
     const changed = await checkout.changed()
     const generated = /\.gen\.ts$|^workflows\/index\.ts$|^deploy\/rbac\/webhook\.yaml$/
@@ -77,7 +77,7 @@ describe('a wing that is added as folders', () => {
     expect(await stage.pawl.jobs({ metadata })).toMatchObject([{ cause: 'changed spec', outcome: 'Weighed' }])
   })
 
-  it('has its objects changed, judged and warned of before they are stored, by rules that read and have a flag', async () => {
+  it('has admission rules that set defaults, reject objects and return warnings; the rules read the cluster and have a flag', async () => {
     const webhook = await WebhookStage.open(inject('servers'), 'throw-away-admission', checkout.folder)
     try {
       await webhook.start('zoo', ['--wings', 'zoo', '--parcel-most', '7'])
@@ -130,7 +130,7 @@ describe('a wing that is added as folders', () => {
     }
   })
 
-  it('has objects in level mode converge', async () => {
+  it('has a controller in level mode, whose object converges', async () => {
     await create('Kiosk', 'kiosks', { message: 'open' })
     await vi.waitFor(async () => {
       expect((await stage.cluster.get('kiosks', 'one', ZOO))?.status).toEqual({ message: 'open' })
@@ -139,7 +139,7 @@ describe('a wing that is added as folders', () => {
     await expect.poll(made).toEqual({ message: 'open' })
   })
 
-  it('calls activities of a controller of its own, which the sandbox does not have', async () => {
+  it('has a controller whose activities use modules that the workflow sandbox lacks', async () => {
     await create('Bell', 'bells', { tone: 'ding' })
     const heard = createHash('sha256').update('ding').digest('hex').slice(0, 8)
     await vi.waitFor(async () => {
@@ -147,7 +147,7 @@ describe('a wing that is added as folders', () => {
     }, 60_000)
   })
 
-  it('has Roles of one namespace, too, with what its controllers declare', () => {
+  it('gets Roles of one namespace with the permissions that its controllers declare', () => {
     const text = checkout.pawl('gen', 'rbac', '--wings', 'zoo', '--namespace', 'a')
     const roles = parseAllDocuments(text).map((one) => one.toJS() as Role)
     expect(roles.map(({ kind, metadata: { namespace } }) => [kind, namespace])).toEqual([
@@ -161,7 +161,7 @@ describe('a wing that is added as folders', () => {
     ])
   })
 
-  it('deploys items of a type of its own, beside those of others', async () => {
+  it('deploys items of its new type next to items of other types', async () => {
     const config = { apiVersion: 'zoo.pawl.dev/v1', kind: 'Echo', answer: 'hello' }
     const items = [item({ name: 'plain' }), item({ name: 'echo', type: 'zoo.pawl.dev/echo', config })]
     await stage.cluster.create(installation('mixed', items), 'installations')

@@ -1,5 +1,5 @@
-// What the webhook refuses of Pawl's own writes, or what is refused because no webhook answers: the object says so, and its job goes on when that has
-// come to an end. On real servers, with the real webhook.
+// Writes of Pawl that the webhook rejects, or that fail because no webhook answers: the object reports the reason, and its job continues when the cause
+// is fixed. On real servers, with the real webhook.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
@@ -30,8 +30,8 @@ afterAll(async () => {
   await stage.close()
 })
 
-describe('an Installation whose context Pawl may not write', () => {
-  it('says which rule the webhook refuses it by, and goes on when that is mended', async () => {
+describe('an Installation whose context Pawl cannot write', () => {
+  it('reports the field that the webhook rejects, and continues when a user fixes the field', async () => {
     await untriggered('mistaken', { automaticReconcile: CRON })
     await stage.cluster.trigger('mistaken')
     const told = await untilTold('mistaken', 'Invalid')
@@ -44,7 +44,7 @@ describe('an Installation whose context Pawl may not write', () => {
     await succeeded('mistaken')
   })
 
-  it('says that no webhook answers, and goes on with the one job that was asked for when one does', async () => {
+  it('reports that no webhook answers, and continues the same job when a webhook answers again', async () => {
     await untriggered('waiting')
     await stage.stop('one', 'SIGKILL')
     await stage.cluster.trigger('waiting')
@@ -58,8 +58,8 @@ describe('an Installation whose context Pawl may not write', () => {
   })
 })
 
-describe('an Installation whose items depend on each other in a ring', () => {
-  it('runs what can run and tells the path, as without a webhook', async () => {
+describe('an Installation whose items depend on each other in a cycle', () => {
+  it('runs the items outside of the cycle and reports the cycle, as without a webhook', async () => {
     const items = [{ name: 'a' }, { name: 'b', dependsOn: ['c'] }, { name: 'c', dependsOn: ['b'] }]
     await stage.cluster.create(installation('ring', items), 'installations')
     const { status } = await stage.cluster.waitUntilFinished('ring')

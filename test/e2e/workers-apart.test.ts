@@ -1,5 +1,5 @@
-// Workers that share controllers and types of deploy items among each other: each runs alone, together they finish jobs, and a job waits for a
-// worker that is missing. Source: seeds/chaos-mesh-controller-rules.txt "Controller should work standalone".
+// Workers that each handle a part of the controllers and types of deploy items: each runs alone, together they finish jobs, and a job waits for a
+// missing worker. Source: seeds/chaos-mesh-controller-rules.txt "Controller should work standalone".
 
 import { beforeAll, describe, expect, it } from 'vitest'
 
@@ -57,7 +57,7 @@ const MIXED_RUNS = [
 ]
 
 describe('a job with items of two workers', () => {
-  it('hosts the items of its own types; the other items run on the queue of their type, also in its deletion', async () => {
+  it('hosts the items of the types that its worker handles; the other items run on the task queue of their type, also during deletion', async () => {
     const { cluster, pawl } = stage
     await cluster.create(mixed('mixed'), 'installations')
     const first = await cluster.waitUntilFinished('mixed')

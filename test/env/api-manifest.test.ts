@@ -1,5 +1,4 @@
-// deploy/api.yaml: what stands in one of its objects and is meant in another, that API servers take it, and that the command line finds what it names.
-// Its role is used in api.test.ts.
+// deploy/api.yaml: its objects match each other, API servers accept them, and the command line finds the Service. api.test.ts uses its role.
 
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -40,7 +39,7 @@ const cluster = new Cluster(inject('servers').kubeconfigPath, 'pawl-api-manifest
 beforeAll(() => cluster.createNamespace())
 afterAll(() => cluster.kube.close())
 
-describe('the manifest of the api', async () => {
+describe('the manifest of pawl api', async () => {
   const objects = await shippedObjects('api.yaml')
   const named = (kind: string, name: string) =>
     objects.find((object) => object.kind === kind && object.metadata.name === name) as ShippedObject
@@ -52,7 +51,7 @@ describe('the manifest of the api', async () => {
   const portCalled = (name: string) => container.ports.find((port) => port.name === name)?.containerPort
   const { service } = (named('ConfigMap', 'pawl-api') as { readonly data?: { readonly service: string } }).data ?? {}
 
-  it('is taken by the API server, every field of it', async () => {
+  it('is accepted by the API server with strict field validation', async () => {
     for (const object of objects) {
       const { apiVersion, kind, metadata } = object
       // The namespace of an installation is not there; kube-public is in each cluster.
@@ -64,7 +63,7 @@ describe('the manifest of the api', async () => {
     }
   })
 
-  it('starts an api that the Service leads to, and whose probes are asked where it answers', () => {
+  it('has a Service and probes that use the ports on which pawl api listens', () => {
     expect(container.args[0]).toBe('api')
     expect(container.env.map(({ name }) => name)).toEqual(['PAWL_DATABASE_URL'])
     expect(settings).toMatchObject({ host: '0.0.0.0', healthHost: '0.0.0.0', databaseUrl: url })
@@ -81,7 +80,7 @@ describe('the manifest of the api', async () => {
     expect(settings.drainMs).toBeLessThan(30_000)
   })
 
-  it('binds the role that is shipped to the account of its pods', async () => {
+  it('binds the role of deploy/rbac/api.yaml to the ServiceAccount of its pods', async () => {
     const text = await readFile(new URL('../../deploy/rbac/api.yaml', import.meta.url), 'utf8')
     const roles = parseAllDocuments(text).map((role) => (role.toJS() as ShippedObject).metadata.name)
     const { name, namespace } = named('ServiceAccount', 'pawl-api').metadata
@@ -91,7 +90,7 @@ describe('the manifest of the api', async () => {
     expect(pod.spec.serviceAccountName).toBe(name)
   })
 
-  it('names its Service where the command line looks, and lets everybody with an account find and ask it, and nothing else', () => {
+  it('names its Service in the ConfigMap that the command line reads, and lets authenticated users only read that ConfigMap and call that Service', () => {
     expect(named('ConfigMap', 'pawl-api').metadata).toEqual({ ...API_CONFIG_MAP })
     expect(apiAddressOf(undefined, service, '--')).toEqual(named('Service', 'pawl-api').metadata)
     expect(named('Role', 'pawl-api-users')).toMatchObject({

@@ -1,4 +1,5 @@
-// `pawl api` on a real API server and a real journal: two tenants with tokens of their own, asked directly and through the API server's proxy of Services.
+// `pawl api` on a real API server and a real journal: two tenants with their own tokens call it directly and through the API server's proxy
+// for Services.
 
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
@@ -64,7 +65,7 @@ afterAll(async () => {
 })
 
 describe('a tenant with a token', () => {
-  it('sees his own, and nothing of the other', async () => {
+  it('sees its own objects, and no objects of the other tenant', async () => {
     await expect.poll(async () => (await ask('followedKinds', {}, ofAlice)).status, { timeout: 60_000 }).toBe(200)
     const direct = ['--api-url', `https://localhost:${port}`]
     const own = await pawl(ofAlice, 'get', 'inst', '-n', ALICE, ...direct)
@@ -80,7 +81,7 @@ describe('a tenant with a token', () => {
     expect(guessed).toMatchObject({ status: 200, body: { answer: [] } })
   })
 
-  it('exports and replays a job of his own, and not one of others', async () => {
+  it('exports its own job, and no rows of a job of the other tenant', async () => {
     const direct = ['--api-url', `https://localhost:${port}`]
     const told = await pawl(ofAlice, 'journal', 'export', `inst/shop-of-${ALICE}`, '-n', ALICE, ...direct)
     expect(told).toMatchObject({
@@ -92,7 +93,7 @@ describe('a tenant with a token', () => {
     expect(guessed).toMatchObject({ status: 200, body: { answer: { writes: [], events: [] } } })
   })
 
-  it('is told by the doctor whom the api takes him for, and has the names of his objects completed', async () => {
+  it('sees its user name in the output of pawl doctor, and gets shell completion for the names of its objects', async () => {
     const direct = ['--api-url', `https://localhost:${port}`]
     const { stdout } = await pawl(ofAlice, 'doctor', '-n', ALICE, '-o', 'json', ...direct)
     const findings = JSON.parse(stdout) as readonly { readonly part: string; readonly text: string }[]
@@ -111,7 +112,7 @@ describe('a tenant with a token', () => {
     expect(completed.stdout).toBe(`inst/shop-of-${ALICE}\n`)
   })
 
-  it('is told what is wrong with a token, with a right, and with a question', async () => {
+  it('gets an HTTP error for an invalid token, a missing permission and an invalid question', async () => {
     expect(await ask('followedKinds', {}, undefined)).toMatchObject({ status: 401, body: { kind: 'Status' } })
     expect(await ask('followedKinds', {}, 'nonsense')).toMatchObject({ status: 401 })
     expect(await ask('../../api', {}, ofAlice)).toMatchObject({ status: 404 })
@@ -120,7 +121,7 @@ describe('a tenant with a token', () => {
     expect(await ask('listObjects', { ...KIND, namespace: BOB }, ofAlice)).toMatchObject({ status: 403 })
   })
 
-  it('is answered while many ask with what is no token, for which no flood of reviews reaches the API server', async () => {
+  it('gets an answer while many requests have invalid tokens, and pawl api limits the TokenReviews for these tokens', async () => {
     const mark = auditMark(auditLogPath)
     const begun = performance.now()
     const flood = Promise.all(Array.from({ length: 500 }, async (_, index) => await ask(...ANY, `made-up-${index}`)))
@@ -144,7 +145,7 @@ describe('a tenant with a token', () => {
   })
 
   // A machine that has no address but loopback is asked directly: API servers lead nobody there.
-  it(`is answered ${HOST === undefined ? 'directly' : 'through the proxy of the API server'}, and no more when the right is taken`, async () => {
+  it(`gets answers ${HOST === undefined ? 'directly' : 'through the proxy of the API server'}, and no more answers after its RoleBinding is deleted`, async () => {
     const through = HOST === undefined ? ['--api-url', `https://localhost:${port}`] : await throughService(HOST)
     const told = async () => await pawl(ofAlice, 'get', 'inst', '-n', ALICE, ...through)
     await expect.poll(async () => (await told()).stdout).toMatch(/^shop-of-api-alice +Failed/m)

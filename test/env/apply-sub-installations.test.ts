@@ -1,4 +1,4 @@
-// Sub-installations as they are made of templates, while others have their names or delete them. Source: spec/landscaper.md 1.15, 2.5.
+// The creation of sub-installations from templates, while other objects have their names or a user deletes them. Source: spec/landscaper.md 1.15, 2.5.
 
 import { describe, expect, inject, it } from 'vitest'
 import { applySubInstallations } from '../../activities/landscaper/installation/apply-sub-installations.ts'
@@ -48,14 +48,14 @@ function nameOf(attempt: number): string {
 }
 
 describe('a sub-installation of a template', () => {
-  it('is made under the same name in every try, and only once', async () => {
+  it('has the same name in every try, and is created once', async () => {
     const first = await apply()
     expect(await apply()).toEqual(first)
     expect(first.wantedSubs).toEqual([{ template: 'db', name: nameOf(0) }])
     expect([...stage().api.objects.keys()].sort()).toEqual([`${ROOT}/${nameOf(0)}`, `${ROOT}/parent`])
   })
 
-  it('gets another name where that is somebody else’s, also of the same parent, and leaves that as it is', async () => {
+  it('gets another name when another installation has its name, also one of the same parent, and leaves that installation unchanged', async () => {
     const ofOther = put(nameOf(0))
     const ofTemplate = put(nameOf(1), { ownerReferences: [OWNER], annotations: { [TEMPLATE_ANNOTATION]: 'app' } })
     const { wantedSubs, subInstallations } = await apply()
@@ -65,12 +65,12 @@ describe('a sub-installation of a template', () => {
     expect(stage().api.objects.get(`${ROOT}/${nameOf(1)}`)).toEqual(ofTemplate)
   })
 
-  it('is told to have no name where all are taken', async () => {
+  it('fails with NameTaken when other installations have all its names', async () => {
     for (const attempt of [0, 1, 2]) put(nameOf(attempt))
     await expect(apply()).rejects.toMatchObject({ type: 'NameTaken', nonRetryable: true })
   })
 
-  it('counts as wanted when a hand deletes it meanwhile', async () => {
+  it('counts as wanted when a user deletes it meanwhile', async () => {
     const metadata = { ownerReferences: [OWNER], annotations: { [TEMPLATE_ANNOTATION]: 'db' } }
     const known = put('db-12345', metadata)
     stage().api.objects.delete(`${ROOT}/db-12345`)

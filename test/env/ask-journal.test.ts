@@ -1,4 +1,4 @@
-// `pawl get`, `trace`, `why` and `history` on a real journal, and that what they ask is answered by indexes.
+// `pawl get`, `trace`, `diff`, `graph`, `why` and `history` on a real journal; their queries use indexes.
 
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -45,8 +45,8 @@ afterAll(async () => {
   await test.drop()
 })
 
-describe('the journal tells', () => {
-  it('what there is and what it waits for', async () => {
+describe('a command that reads the journal', () => {
+  it('lists the objects of a namespace and the reasons why they wait', async () => {
     const { stdout, code } = await pawl('get', '-n', 'team-a')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^NAME +PHASE +JOB +DURATION +WAITING-FOR\n/)
@@ -57,7 +57,7 @@ describe('the journal tells', () => {
     )
   })
 
-  it('how a job went, with the jobs that its run hosts, and by the exit code how it ended', async () => {
+  it('shows a job with the jobs that its run hosts, and exits with the code of the outcome', async () => {
     const { stdout } = await pawl('trace', 'inst/shop', '-n', 'team-a')
     expect(stdout).toMatch(/^Installation team-a\/shop +Failed +5\.0s/m)
     expect(stdout).toMatch(/^└─ Execution team-a\/shop +Failed/m)
@@ -67,14 +67,14 @@ describe('the journal tells', () => {
     expect(followed.stdout).toMatch(/DeployItem team-a\/shop-db {2}Failed {2}no such image\n/)
   })
 
-  it('how a job went after which others came', async () => {
+  it('shows an earlier job of an object', async () => {
     const { stdout } = await pawl('trace', 'inst/shop', '--job', 'j0', '-n', 'team-a')
     expect(stdout).toMatch(/^Installation team-a\/shop +Succeeded +2\.0s/m)
     expect(stdout).toMatch(/^└─ Execution team-a\/shop +unknown/m)
     expect(stdout).toMatch(/^ {3}└─ DeployItem team-a\/shop-db +Succeeded/m)
   })
 
-  it('what is different between two jobs', async () => {
+  it('shows the differences between two jobs', async () => {
     const { stdout } = await pawl('diff', 'inst/shop', '-n', 'team-a')
     expect(stdout).toMatch(/^Installation team-a\/shop +j0 +j1\n/)
     expect(stdout).toMatch(/\nended +Succeeded after 2\.0s +Failed after 5\.0s\n/)
@@ -83,19 +83,19 @@ describe('the journal tells', () => {
     expect((await pawl('diff', 'inst/shop', 'j0', 'j0', '-n', 'team-a')).stderr).toContain('expected two jobs')
   })
 
-  it('what an object consists of', async () => {
+  it('shows the children of an object as text and as a DOT graph', async () => {
     const { stdout } = await pawl('graph', 'inst/shop', '-n', 'team-a')
     expect(stdout).toMatch(/^Installation team-a\/shop +Failed\n└─ Execution team-a\/shop +Failed\n {3}└─ DeployItem /)
     expect((await pawl('graph', 'inst/shop', '-n', 'team-a', '-o', 'dot')).stdout).toMatch(/^digraph \{\n/)
   })
 
-  it('items that have not begun, and in which circle they wait', async () => {
+  it('shows items without a job, and the dependency cycle in which they wait', async () => {
     const { stdout } = await pawl('graph', 'exec/ring', '-n', 'team-c')
     expect(stdout).toContain('cycle: a -> b -> a\n')
     expect((await pawl('trace', 'exec/ring', '-n', 'team-c')).stdout).toMatch(/^└─ DeployItem team-c\/ring-b +-/m)
   })
 
-  it('why, from the edit by hand to the item at the bottom', async () => {
+  it('shows the chain of causes from the edit by a user to the failed item', async () => {
     const { stdout } = await pawl('why', 'di/shop-db', '-n', 'team-a')
     const places = [
       "somebody beside Pawl's runs changed Installation team-a/shop (version 2)",
@@ -112,7 +112,7 @@ describe('the journal tells', () => {
     )
   })
 
-  it('what an object was before', async () => {
+  it('shows previous versions of an object', async () => {
     const { stdout } = await pawl('history', 'inst/shop', '-n', 'team-a')
     expect(stdout).toContain('version 2  MODIFIED, seen by watch')
     expect(stdout).toContain('status.phase: Init -> Failed')
@@ -120,20 +120,20 @@ describe('the journal tells', () => {
     expect(JSON.parse(then.stdout)).toMatchObject({ resourceVersion: 3, kept: { status: { phase: 'Init' } } })
   })
 
-  it('what waits for its turn, and how many of its namespace come before it', async () => {
+  it('shows an object that waits for its turn, and how many objects of its namespace come before it', async () => {
     expect((await pawl('get', 'inst', '-n', 'team-b')).stdout).toMatch(/\nother +Failed +- +- +its turn, 1 before it; /)
     expect((await pawl('why', 'inst/other', '-n', 'team-b')).stdout).toContain(
       `Now:\n  Installation team-b/other waits for its turn since ${at(1).toISOString()}: 1 of its namespace comes before it`,
     )
   })
 
-  it('shells which objects there are', async () => {
+  it('completes the names of objects in the shell', async () => {
     const words = ['--cluster', 'local', '-n', 'team-a', '--database-url', test.url]
     expect((await run('__complete', '--', 'why', ...words, 'inst/s')).stdout).toBe('inst/shop\n')
     expect((await run('__complete', '--', 'trace', ...words, 'di', '')).stdout).toBe('shop-db\n')
   })
 
-  it('that it has no such object, of whatever namespace else', async () => {
+  it('fails when only another namespace has an object of the name, and when the object has no such job', async () => {
     const { code, stderr } = await pawl('why', 'inst/other', '-n', 'team-a')
     expect({ code, stderr }).toMatchObject({ code: 1 })
     expect(stderr).toContain('the journal has no Installation team-a/other in cluster local')
@@ -144,8 +144,8 @@ describe('the journal tells', () => {
   })
 })
 
-describe('who asks', () => {
-  it.each(['a URL', 'what is none'])('cannot write, even past the type, where the address is %s', async (form) => {
+describe('a reader of the journal', () => {
+  it.each(['a URL', 'no URL'])('cannot write, even with a type cast, when the address is %s', async (form) => {
     const { username, password, hostname, port, pathname } = new URL(test.url)
     const noURL = `postgres://${username}:${password}@${pathname}?host=${hostname}&port=${port}`
     expect(URL.parse(noURL)).toBeNull()
@@ -155,7 +155,7 @@ describe('who asks', () => {
     await reader.destroy()
   })
 
-  it('reads no table from end to end', async () => {
+  it('scans no table sequentially', async () => {
     const asked: { readonly sql: string; readonly parameters: readonly unknown[] }[] = []
     const pool = new pg.Pool({ connectionString: test.url, max: 1 })
     const db = new Kysely<Database>({

@@ -35,7 +35,7 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
     await kube.close()
   })
 
-  it('removes its finalizer from its pod after a clean end, and keeps those of others', async () => {
+  it('removes its finalizer from its pod after a clean end, and keeps the finalizers of other controllers', async () => {
     await createPod('chaos-1', { finalizers: [CHAOS_POD_FINALIZER, 'example.com/other'] })
     const injector = await stage.injected(args(), { env: inCluster('chaos-1') })
     injector.kill('SIGTERM')

@@ -1,4 +1,4 @@
-// What templates see of the exports of sub-installations: on a server that the test drives, with a real journal. Source: spec/landscaper.md 3.6.
+// The exports of sub-installations that templates can read: on an API server that the test controls, with a real journal. Source: spec/landscaper.md 3.6.
 
 import { describe, expect, inject, it } from 'vitest'
 import { exportsWithin } from '../../activities/landscaper/installation/exports-within.ts'
@@ -28,8 +28,8 @@ function exported(plural: string, key: string, by: string, rest: object): void {
   put(plural, dataObjectName(CONTEXT, key), { labels, ownerReferences: [owner(by)] }, rest)
 }
 
-describe('what sub-installations have exported', () => {
-  it('has the names that they export it under, however long; what others have written there is none of it', async () => {
+describe('the exports of sub-installations', () => {
+  it('have the names under which the sub-installations export them, of any length, and contain no data object of another owner', async () => {
     const names = ['short', LONG, STRANGE, 'stolen', 'absent']
     const spec = {
       blueprint: {},

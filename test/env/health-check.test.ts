@@ -1,4 +1,4 @@
-// Who tells the engine's health, and what: bridges and workers on a real journal, with an API server that the test drives.
+// Bridges and workers that report the engine's health: on a real journal, with an API server that the test controls.
 // Source: spec/landscaper.md 1.10, 5.8; docs/adr/0048.
 
 import { sql } from 'kysely'
@@ -43,8 +43,8 @@ const died = async (owner: string) => {
   await sql`update heartbeat set at = at - interval '31 s' where owner = ${owner}`.execute(stage().deps.db)
 }
 
-describe('the object that tells the health of the engine', () => {
-  it('begins, is well when all are there, and fails when one of them dies', async () => {
+describe('the health check object', () => {
+  it('is Init at first, Ok when a bridge and a worker run, and Failed when the only worker dies', async () => {
     const bridge = teller('bridge', 'b')
     await bridge.check()
     expect(told()).toMatchObject({ status: 'Init', description: 'no worker is running' })
@@ -63,7 +63,7 @@ describe('the object that tells the health of the engine', () => {
     expect(told()).toMatchObject({ status: 'Ok' })
   })
 
-  it('is written once in an interval, whoever looks how often', async () => {
+  it('is written once per interval, with any number of processes and checks', async () => {
     const all = [teller('bridge', 'b'), teller('bridge', 'c'), teller('worker', 'w'), teller('worker', 'v')]
     for (const one of all) await one.check()
     for (const one of all) await one.check()
@@ -77,7 +77,7 @@ describe('the object that tells the health of the engine', () => {
     expect(version()).toBe(before + 1)
   })
 
-  it('says which part a process does not reach, and no text of an error', async () => {
+  it('names the parts that a process cannot reach, without error texts', async () => {
     const wrong = { journal: 'password authentication failed for user "hunter2"' }
     const probes = { temporal: () => Promise.reject(new Error('hunter2')) }
     const worker = teller('worker', 'w', { failures: () => wrong, probes })
@@ -87,7 +87,7 @@ describe('the object that tells the health of the engine', () => {
     expect(told()?.status).toBe('Failed')
   })
 
-  it('is the same whoever looks, also where a bridge has a flag that a worker lacks', async () => {
+  it('is the same from every process, also when a bridge has a flag that the workers lack', async () => {
     const own = { cluster: 'local', owner: 'b', role: 'bridge', serves: ['installation', 'targetSync'] } as const
     const all = [teller('bridge', 'b', { own }), teller('worker', 'w'), teller('worker', 'v')]
     for (const one of [...all, ...all]) await one.check()
@@ -97,7 +97,7 @@ describe('the object that tells the health of the engine', () => {
     expect(version()).toBe(before)
   })
 
-  it('misses nobody who has ended as he should', async () => {
+  it('stays Ok when a worker has ended normally', async () => {
     const [bridge, worker, other] = [teller('bridge', 'b'), teller('worker', 'w'), teller('worker', 'v')]
     for (const one of [bridge, worker, other]) await one.check()
     await other.end()
@@ -106,11 +106,11 @@ describe('the object that tells the health of the engine', () => {
   })
 })
 
-describe('while the journal is away', () => {
+describe('while the journal is unavailable', () => {
   const away = openDatabase('postgres://127.0.0.1:1/none', 1)
   afterEach(() => away.destroy())
 
-  it('each process can tell so', async () => {
+  it('a worker reports in the health check object that the journal does not answer', async () => {
     for (const one of [teller('worker', 'w'), teller('bridge', 'b')]) await one.check()
     const worker = teller('worker', 'w', { db: away })
     await worker.check()

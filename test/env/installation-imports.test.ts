@@ -1,4 +1,4 @@
-// The activities of an Installation with imports, while the world changes under them: what is rendered again, written again, or left.
+// The activities of an Installation with imports while objects change: which objects they render again, write again, or leave unchanged.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { renderInstallation } from '../../activities/landscaper/installation/render-installation.ts'
@@ -68,8 +68,8 @@ const hashOf = (applied: Awaited<ReturnType<typeof apply>>) =>
 const writes = () => api.requests.filter((request) => !request.startsWith('GET'))
 const read = (path: string): KubeObject | undefined => api.objects.get(path)
 
-describe('an installation that is rendered', () => {
-  it('has nothing written: what would be is in the result', async () => {
+describe('rendering an installation', () => {
+  it('writes nothing, and returns the objects', async () => {
     const installation = storedAs(installationKind, read(`${ROOT}/installations/root`) ?? { metadata: { name: '' } })
     const rendered = await renderInstallation(deps, SUBJECT, { installation, jobID: 'job' })
     expect(rendered).toMatchObject({
@@ -82,7 +82,7 @@ describe('an installation that is rendered', () => {
 })
 
 describe('an installation whose imports are applied', () => {
-  it('has its items rendered again when one changes before it is done', async () => {
+  it('is rendered again when an import changes before the activity ends', async () => {
     api.intercept = (request) => {
       if (request.method === 'POST' && request.path.endsWith('/executions')) {
         api.put(`${ROOT}/dataobjects/size`, dataObject('size', 2))
@@ -96,20 +96,20 @@ describe('an installation whose imports are applied', () => {
     expect(read(COPY)?.['data']).toBe(2)
   })
 
-  it('is refused with the fault, not with an error, when one is missing', async () => {
+  it('gets a refused result, not an error, when an import is missing', async () => {
     api.objects.delete(`${ROOT}/dataobjects/size`)
     expect(await apply()).toMatchObject({ result: 'refused', code: 'ImportNotFound' })
     expect(writes()).toEqual([])
   })
 
-  it('is tried again while the server does not answer', async () => {
+  it('is retried while the API server answers with 503', async () => {
     api.intercept = ({ path }) => (path.endsWith('/size') ? refusal(503, 'ServiceUnavailable') : undefined)
     await expect(apply()).rejects.toMatchObject({ type: 'ServiceUnavailable', nonRetryable: false })
     const hash = 'any'
     await expect(complete(hash)).rejects.toMatchObject({ type: 'ServiceUnavailable', nonRetryable: false })
   })
 
-  it('keeps copies that are as they shall be, whichever job wrote them, and mends what a hand did to one', async () => {
+  it('keeps correct copies of an earlier job unchanged, and repairs a copy that a user has edited', async () => {
     const first = await apply('job-1')
     const before = writes().length
     const kept = read(COPY)
@@ -123,7 +123,7 @@ describe('an installation whose imports are applied', () => {
     })
   })
 
-  it('does not take the name of a copy from somebody else', async () => {
+  it('fails with NameTaken when another installation owns an object with the name of a copy', async () => {
     const owner = { apiVersion: API, kind: 'Installation', name: 'lives', uid: 'theirs', controller: true }
     api.put(`${ROOT}/installations/lives`, { metadata: { name: 'lives', uid: 'theirs' } })
     const name = COPY.split('/').at(-1) ?? ''
@@ -134,7 +134,7 @@ describe('an installation whose imports are applied', () => {
 })
 
 describe('an installation that completes', () => {
-  it('fails when an import is another one, and writes nothing', async () => {
+  it('fails when an import has changed, and writes nothing', async () => {
     const hash = hashOf(await apply())
     const before = writes().length
     expect(await complete(hash)).toEqual({ imports: true })
@@ -143,7 +143,7 @@ describe('an installation that completes', () => {
     expect(writes().length).toBe(before)
   })
 
-  it('removes its own stale copies and nobody else’s, twice as well as once', async () => {
+  it('removes only its own stale copies, also when the step runs twice', async () => {
     const hash = hashOf(await apply())
     const theirs = `${ROOT}/dataobjects/theirs`
     api.put(theirs, { metadata: { name: 'theirs', namespace: 'n', uid: 'x' }, data: 1 })

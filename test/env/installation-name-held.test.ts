@@ -1,5 +1,5 @@
-// An Installation whose Execution's name is still held by the one of an earlier Installation: it waits for the end of that one, and does not
-// miss it. Source: activities/journal/write/subscriptions.ts, S1.
+// An Installation whose Execution name is still taken by the Execution of an earlier Installation: it waits for the deletion of the old Execution, and
+// does not miss it. Source: activities/journal/write/subscriptions.ts, S1.
 
 import { type Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
@@ -55,8 +55,8 @@ const apply = async () =>
 const waits = async () =>
   await stage().database.db.selectFrom('subscription').select(['uid', 'job_id', 'kind', 'namespace', 'name']).execute()
 
-describe('an installation whose execution has its name held', () => {
-  it('waits for the one that is there, however often it looks', async () => {
+describe('an installation whose execution name is taken', () => {
+  it('waits for the existing execution with one subscription, also when the activity runs twice', async () => {
     const waiting = {
       result: 'waiting',
       reason: 'waiting for execution n/again of an earlier installation to be gone',
@@ -68,8 +68,8 @@ describe('an installation whose execution has its name held', () => {
 
   it.each([
     ['is gone', undefined],
-    ['is another one by now', { uid: 'uid-third' }],
-  ])('looks again at once when it %s before anybody waits for it', async (_, metadata) => {
+    ['is replaced', { uid: 'uid-third' }],
+  ])('retries at once when the existing execution %s before the subscription is stored', async (_, metadata) => {
     const { api, database } = stage()
     let applying: Promise<unknown> = Promise.resolve()
     await database.db.transaction().execute(async (trx) => {

@@ -1,5 +1,5 @@
-// The beginning of an Installation's job, where its first pass looks: two writes, between which anybody may come. Against an API server that the test
-// drives, and a real journal. Source: docs/architecture.md "A root's new job".
+// The start of an Installation's job in its first pass: two writes, between which other clients may write. Against an API server that the test
+// controls, and a real journal. Source: docs/architecture.md "A root's new job".
 
 import { describe, expect, inject, it } from 'vitest'
 
@@ -33,8 +33,8 @@ const start = async (asked?: NewJobTarget) =>
 const writes = () => stage().api.requests.filter((request) => request.startsWith('PATCH'))
 const now = () => stage().api.objects.get(PATH)
 
-describe('an installation that asks for a job', () => {
-  it('has it after two writes: status, then finalizer and defaults in and the request off', async () => {
+describe('an installation that requests a job', () => {
+  it('gets the job in two writes: the status, then the finalizer, the defaults and the removal of the request', async () => {
     put(ASKED, IDLE)
     const { start: begun, target } = await start()
     expect(begun).toBe('begun')
@@ -43,13 +43,13 @@ describe('an installation that asks for a job', () => {
     expect(now()).toMatchObject({ status: { jobID: 'job', phase: 'Init' }, spec: { context: 'default' } })
   })
 
-  it('drops an interrupt that was there before: it was meant for an earlier job', async () => {
+  it('loses an earlier interrupt request, which a user meant for the previous job', async () => {
     put({ ...INTERRUPTED, deletionTimestamp: '2030-01-01T00:00:00Z', finalizers: [FINALIZER] }, IDLE)
     const target = { jobID: 'job', phase: 'InitDelete', interruptRequested: false }
     expect(await start()).toMatchObject({ start: 'begun', target })
   })
 
-  it('loses its error of the job before', async () => {
+  it('loses the error of the previous job', async () => {
     const lastError = { operation: 'handlePhaseCompleting', reason: 'ExportConflict', message: 'taken' }
     put(ASKED, { ...IDLE, phase: 'Failed', lastError })
     expect((await start()).target).toMatchObject({ jobID: 'job', phase: 'Init' })
@@ -63,7 +63,7 @@ describe('an installation that asks for a job', () => {
     expect(writes()).toEqual(['PATCH shop/status'])
   })
 
-  it('is left to the job that another run has begun meanwhile', async () => {
+  it('keeps the job that another run has started meanwhile', async () => {
     const { metadata } = put(ASKED, IDLE)
     stage().api.intercept = ({ method }) => {
       if (method === 'GET') return undefined
@@ -76,7 +76,7 @@ describe('an installation that asks for a job', () => {
   })
 })
 
-describe('an installation that the run was started for', () => {
+describe('an installation whose version the run knows from its start', () => {
   const asked = (version: string | undefined, more: Partial<NewJobTarget> = {}): NewJobTarget => ({
     version: version ?? '',
     generation: 1,
@@ -87,7 +87,7 @@ describe('an installation that the run was started for', () => {
   // Of Executions the journal of this test knows none, and not that it knows all.
   const reads = () => stage().api.requests.filter((request) => request.startsWith('GET installations'))
 
-  it('has its job after two writes, without a read', async () => {
+  it('gets its job in two writes, without a read', async () => {
     const { resourceVersion } = put(ASKED, IDLE).metadata
     const { start: begun, target } = await start(asked(resourceVersion))
     expect(begun).toBe('begun')
@@ -96,7 +96,7 @@ describe('an installation that the run was started for', () => {
     expect(reads()).toEqual([])
   })
 
-  it('is begun as it is now, when it was edited since and still asks', async () => {
+  it('gets the job with its current spec when a user has edited it since and it still requests a job', async () => {
     const { resourceVersion } = put(ASKED, IDLE).metadata
     put({ ...ASKED, generation: 2 }, IDLE)
     expect(await start(asked(resourceVersion))).toMatchObject({
@@ -107,17 +107,17 @@ describe('an installation that the run was started for', () => {
   })
 
   it.each([
-    ['asks no longer', {}, IDLE],
+    ['no longer requests a job', {}, IDLE],
     ['has another job', ASKED, { ...IDLE, jobID: 'other' }],
-    ['is another object of the name', { ...ASKED, uid: 'another' }, IDLE],
-  ])('is left alone when it %s', async (_, metadata, status) => {
+    ['is a new object of the same name', { ...ASKED, uid: 'another' }, IDLE],
+  ])('is unchanged when it %s', async (_, metadata, status) => {
     const { resourceVersion } = put(ASKED, IDLE).metadata
     put(metadata, status)
     expect(await start(asked(resourceVersion))).toMatchObject({ start: 'superseded' })
     expect(now()).toMatchObject({ status })
   })
 
-  it('is not adopted by a repeated try: the annotation may be that of the next job', async () => {
+  it('keeps its annotation in a repeated try, because the annotation may request the next job', async () => {
     const { resourceVersion } = put(ASKED, IDLE).metadata
     put(ASKED, { jobID: 'job', phase: 'Init' })
     const seen = await start(asked(resourceVersion))
@@ -138,19 +138,19 @@ describe('an installation that the run was started for', () => {
     expect(begun).toMatchObject({ start: 'begun', target: { jobID: 'job', interruptRequested: true } })
   })
 
-  it('may be gone', async () => {
+  it('has no target when it is gone', async () => {
     expect(await start(asked('1'))).toMatchObject({ start: 'superseded', target: undefined })
   })
 })
 
 describe('an installation', () => {
-  it('that asks for nothing is only read', async () => {
+  it('that requests no job is only read', async () => {
     put({}, IDLE)
     expect(await start()).toMatchObject({ target: { jobID: 'before' } })
     expect(writes()).toEqual([])
   })
 
-  it('that has the job already is only read: the second write may be missing, and is the next step’s', async () => {
+  it('that already has the job is only read, because the next step makes a missing second write', async () => {
     put(ASKED, { jobID: 'job', phase: 'Init' })
     const seen = await start()
     expect(seen.start).toBeUndefined()

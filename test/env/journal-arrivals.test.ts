@@ -1,4 +1,4 @@
-// What the bridge asks of the journal about events that have just arrived, against a real PostgreSQL.
+// The query of the bridge whether the journal already knows a received event, against a real PostgreSQL.
 
 import { describe, expect, inject, it } from 'vitest'
 import { type ReceivedVersion, checkReceivedEvents } from '../../activities/journal/read/received-events.ts'
@@ -10,14 +10,14 @@ const test = useJournal(inject('servers').databaseUrl)
 const watch = { cluster: 'c', source: 'watch' } as const
 const write = { cluster: 'c', source: 'write', writer: 'task/u1/j1' } as const
 
-describe('what arrives and is known', () => {
+describe('a received event', () => {
   const known = async (...versions: readonly ReceivedVersion[]) => {
     const asked = { cluster: 'c', ...TASK, objects: ['Task.test.pawl.dev/ns/task-u1'], versions }
     return [...(await checkReceivedEvents(test.db, asked, NOW)).known]
   }
   const at = (version: number, gone = false) => ({ uid: 'u1', version, gone })
 
-  it('is every version that was journaled, and no other', async () => {
+  it('is known only when the journal has its version', async () => {
     expect(await known(at(5))).toEqual([])
     const events = [seen('MODIFIED', { version: 5 }), seen('MODIFIED', { version: 9, status: { phase: 'B' } })]
     await journalEvents(test.db, { ...write, events }, deps)
@@ -26,13 +26,13 @@ describe('what arrives and is known', () => {
     expect(await known(at(10, true))).toEqual([])
   })
 
-  it('is the deletion of what a run has freed of its last finalizer, whatever version that has', async () => {
+  it('is known at any version when it is the deletion of an object whose last finalizer a run removed', async () => {
     const freed = seen('MODIFIED', { version: 9, deleting: true, finalizers: [] })
     await journalEvents(test.db, { ...write, events: [freed] }, deps)
     expect(await known(at(10, true))).toEqual(['u1 10'])
   })
 
-  it('is not what comes back after a list that lacked it', async () => {
+  it('is not known when a later list lacked its object', async () => {
     await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5 })] }, deps)
     const missing = { uid: 'u1', namespace: 'ns', name: 'task-u1' }
     const missed = { watched: taskKind, missing, listVersion: 8 }

@@ -1,4 +1,4 @@
-// How far a kind was followed, by whom, and on which server: checkpoints and leases against a real PostgreSQL.
+// Checkpoints and leases of watched kinds (resource version, lease owner, PostgreSQL timeline), against a real PostgreSQL.
 
 import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
@@ -14,7 +14,7 @@ const test = useJournal(inject('servers').databaseUrl)
 const watch = { cluster: 'c', source: 'watch' } as const
 
 describe('journaling with a checkpoint', () => {
-  it('moves the checkpoint while the lease is held, else nothing of the batch is journaled', async () => {
+  it('moves the checkpoint while the caller holds the lease; without the lease, it journals nothing of the batch', async () => {
     await acquireLease(test.db, { cluster: 'c', ...TASK, owner: 'me', leaseMs: 60_000 })
     await journalEvents(
       test.db,
@@ -32,7 +32,7 @@ describe('journaling with a checkpoint', () => {
     expect(await newestVersion(test.db, 'c', TASK, 'ns')).toBe(7)
   })
 
-  it('ends the lease of who was given it by a server whose place another one has taken', async () => {
+  it('fails with LeaseLost when PostgreSQL has failed over to another timeline since the lease was acquired', async () => {
     const mine = { cluster: 'c', ...TASK, owner: 'me', leaseMs: 60_000 }
     const held = await acquireLease(test.db, mine)
     await renewLease(test.db, { ...mine, timeline: held?.timeline })
@@ -47,7 +47,7 @@ describe('journaling with a checkpoint', () => {
     expect(await newestVersion(test.db, 'c', TASK, 'ns')).toBe(7)
   })
 
-  it('has the kind listed anew by who is given it by a server whose place another one has taken, and none of it for whole until then', async () => {
+  it('requires a relist of the kind after PostgreSQL has failed over; until then the kind counts as incomplete', async () => {
     const mine = { cluster: 'c', ...TASK, owner: 'me', leaseMs: 60_000 }
     const { timeline } = (await acquireLease(test.db, mine)) ?? {}
     const move = async (epoch: number) => {
@@ -76,7 +76,7 @@ describe('journaling with a checkpoint', () => {
     expect(await acquireLease(test.db, mine)).toEqual({ resourceVersion: 7, epoch: 2, timeline })
   })
 
-  it('gives the lease to one of two owners, and to the other when it lapses', async () => {
+  it('gives the lease to one of two owners, and to the other owner when the lease expires', async () => {
     expect(await acquireLease(test.db, { cluster: 'c', ...TASK, owner: 'a', leaseMs: 60_000 })).toEqual({
       resourceVersion: undefined,
       epoch: 0,

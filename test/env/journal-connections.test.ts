@@ -1,4 +1,4 @@
-// Connections to the journal that fall silent, and clocks that disagree; against a real PostgreSQL.
+// Connections to the journal that stop answering, and clocks that differ; against a real PostgreSQL.
 
 import { sql } from 'kysely'
 import { pino } from 'pino'
@@ -27,8 +27,8 @@ function throughProxy(): string {
   return url.href
 }
 
-describe('a server that falls silent', () => {
-  it('is noticed by a statement, and the next one goes over another connection', async () => {
+describe('a connection to PostgreSQL', () => {
+  it('times out a query when the server stops answering; the next query uses another connection', async () => {
     const db = openDatabase(throughProxy(), 1, { answerMs: 2000 })
     const ask = async (value: number) => (await sql<{ n: number }>`select ${value}::int as n`.execute(db)).rows
     await expect.poll(() => ask(1).catch(String)).toEqual([{ n: 1 }])
@@ -38,7 +38,7 @@ describe('a server that falls silent', () => {
     await db.destroy()
   })
 
-  it('is noticed in the middle of a transaction', async () => {
+  it('times out a transaction when the server stops answering', async () => {
     const db = openDatabase(throughProxy(), 1, { answerMs: 2000 })
     const transaction = db.transaction().execute(async (trx) => {
       await sql`select 1`.execute(trx)
@@ -50,7 +50,7 @@ describe('a server that falls silent', () => {
     await db.destroy()
   })
 
-  it('is noticed by who only listens', async () => {
+  it('is replaced by the wake listener when the server stops answering', async () => {
     const stop = new AbortController()
     let heard = 0
     const onWake = () => void (heard += 1)
@@ -71,14 +71,14 @@ describe('a server that falls silent', () => {
     await end
   })
 
-  it('is not what one waits for whose pool has no connection left', async () => {
+  it('has no timeout for a query that waits for a free connection of the pool', async () => {
     const db = openDatabase(test.url, 1)
     const asked = [1, 2].map(async (n) => await sql`select pg_sleep(${n === 1 ? 11 : 0}::int)`.execute(db))
     expect(await Promise.all(asked)).toHaveLength(2)
     await db.destroy()
   })
 
-  it('ends what takes too long, and says what that was', async () => {
+  it('cancels a statement that takes too long, and reports the statement timeout', async () => {
     const db = openDatabase(test.url, 1, { statementMs: 200 })
     await expect(sql`select pg_sleep(${30}::int)`.execute(db)).rejects.toThrow('statement timeout')
     await db.destroy()
@@ -86,7 +86,7 @@ describe('a server that falls silent', () => {
 })
 
 describe("the journal's clock", () => {
-  it("is the database's, whatever the machine's says and however it is set meanwhile", async () => {
+  it('follows the clock of the database, also when the clock of the machine is wrong or changes', async () => {
     let machine = Date.now() + 600_000
     const clock = createJournalClock(undefined, () => machine)
     expect(clock.now().getTime()).toBe(machine)
@@ -96,7 +96,7 @@ describe("the journal's clock", () => {
     expect(Math.abs(clock.now().getTime() - rows[0]!.at.getTime())).toBeLessThan(60_000)
   })
 
-  it('goes on steadily in between', async () => {
+  it('advances with the monotonic clock between two reads', async () => {
     let steady = 0
     const clock = createJournalClock(() => steady)
     await clock.read(test.db)
@@ -105,7 +105,7 @@ describe("the journal's clock", () => {
     expect(clock.now().getTime() - before).toBe(5000)
   })
 
-  it('does not believe answers that were long on their way', async () => {
+  it('ignores answers of the database that took too long', async () => {
     let steady = 0
     let slowMs = 0
     const clock = createJournalClock(() => (steady += slowMs))

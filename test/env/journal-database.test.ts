@@ -9,8 +9,8 @@ import { useJournal } from '../activities/journal/use-journal.ts'
 
 const test = useJournal(inject('servers').databaseUrl)
 
-describe('a process that is stopped in the middle of a transaction', () => {
-  it('loses the rows it holds, and learns of it when it goes on', async () => {
+describe('a process that stops during a transaction', () => {
+  it('loses its row locks, and gets an error when it continues', async () => {
     await openJob(test.db, {
       workflow_id: 'task/u1/j1',
       run_id: 'r',

@@ -15,8 +15,8 @@ const test = useJournal(inject('servers').databaseUrl)
 const watch = { cluster: 'c', source: 'watch' } as const
 const write = { cluster: 'c', source: 'write', writer: 'task/u1/j1' } as const
 
-describe('texts that PostgreSQL refuses', () => {
-  it('are journaled with U+FFFD in place of what it refuses', async () => {
+describe('characters that PostgreSQL rejects', () => {
+  it('are replaced by U+FFFD in journaled objects', async () => {
     const status = { phase: 'a\0b\uD800c \\u0000 \u{1F600} \\\0' }
     await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5, status })] }, deps)
     expect(await readObject(test.db, 'c', TASK, 'u1')).toMatchObject({
@@ -26,7 +26,7 @@ describe('texts that PostgreSQL refuses', () => {
     expect((await test.outcomes())[1]).toBe('watch 6 ignored: nothing declared changed')
   })
 
-  it('are cleaned in the names of actions and in their errors', async () => {
+  it('are replaced by U+FFFD in the object names and errors of action rows', async () => {
     const action = { workflow_id: 'w', run_id: 'r', pass: 1, step: 's', object: 'Task/ns/a\0b', verb: 'patch' }
     await beginActions(test.db, [{ ...action, field_manager: 'f', started_at: NOW }])
     const error = { message: 'nul \0' }
@@ -39,7 +39,7 @@ describe('texts that PostgreSQL refuses', () => {
 })
 
 describe('the actions of two runs of one workflow ID', () => {
-  it('are kept apart, although both count their passes from 1', async () => {
+  it('are stored separately, although both runs count their passes from 1', async () => {
     const action = { workflow_id: 'w', pass: 1, step: 's', object: 'Task/ns/a', verb: 'patch' }
     for (const run_id of ['r1', 'r2', 'r2'])
       await beginActions(test.db, [{ ...action, run_id, field_manager: 'f', started_at: NOW }])
@@ -53,7 +53,7 @@ describe('the actions of two runs of one workflow ID', () => {
 })
 
 describe('journaling the events of a watch', () => {
-  it('makes a wake of the first event and remembers the object', async () => {
+  it('creates a wake for the first event and stores the object', async () => {
     const { events } = await journalEvents(
       test.db,
       { ...watch, events: [seen('ADDED', { version: 5, status: { phase: 'Init' } })] },
@@ -79,7 +79,7 @@ describe('journaling the events of a watch', () => {
     })
   })
 
-  it('records an event that comes twice as stale', async () => {
+  it('records a repeated event as stale', async () => {
     const event = seen('ADDED', { version: 5 })
     await journalEvents(test.db, { ...watch, events: [event, event] }, deps)
     await journalEvents(test.db, { ...watch, events: [event] }, deps)
@@ -90,14 +90,14 @@ describe('journaling the events of a watch', () => {
     ])
   })
 
-  it('ignores a newer version in which nothing declared changed, yet moves the row on', async () => {
+  it('ignores a newer version without changes in declared fields, but stores its resource version', async () => {
     await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5 })] }, deps)
     await journalEvents(test.db, { ...watch, events: [seen('MODIFIED', { version: 6 })] }, deps)
     expect(await test.outcomes()).toEqual(['watch 5 wake: task ADDED', 'watch 6 ignored: nothing declared changed'])
     expect(await newestVersion(test.db, 'c', TASK, 'ns')).toBe(6)
   })
 
-  it('sees a change of hashed content without keeping the content', async () => {
+  it('detects a change of hashed content without storing the content', async () => {
     await journalEvents(
       test.db,
       { ...watch, events: [seen('ADDED', { version: 5, data: { password: 'canary-1' } })] },
@@ -116,7 +116,7 @@ describe('journaling the events of a watch', () => {
     expect(dump).not.toContain('canary')
   })
 
-  it('keeps the reason when no controller wants the event', async () => {
+  it('records the reason when no controller handles the event', async () => {
     await journalEvents(
       test.db,
       { ...watch, events: [seen('ADDED', { version: 5, status: { phase: 'Boring' } })] },
@@ -126,7 +126,7 @@ describe('journaling the events of a watch', () => {
     expect(await test.wakes()).toEqual([])
   })
 
-  it('folds many events of a subject into one wake', async () => {
+  it('merges many events of a subject into one wake', async () => {
     const events = ['Init', 'Progressing', 'Completing'].map((phase, index) =>
       seen('MODIFIED', { version: 5 + index, status: { phase } }),
     )
@@ -135,7 +135,7 @@ describe('journaling the events of a watch', () => {
     expect(await test.wakes()).toMatchObject([{ uid: 'u1', seq: journaled.events[2]?.seq }])
   })
 
-  it('passes the state before the event to the routes', async () => {
+  it('passes the previous state of the object to the routes', async () => {
     const asked: RoutedEvent[] = []
     const route = (event: RoutedEvent): Routing => {
       asked.push(event)
@@ -154,7 +154,7 @@ describe('journaling the events of a watch', () => {
 })
 
 describe('journaling deletions', () => {
-  it('keeps a deleted object, which nothing of the same or an older version revives', async () => {
+  it('keeps a deleted object as deleted when an event of the same version or another DELETED event arrives', async () => {
     await journalEvents(
       test.db,
       { ...watch, events: [seen('ADDED', { version: 5 }), seen('DELETED', { version: 8 })] },
@@ -174,7 +174,7 @@ describe('journaling deletions', () => {
     expect(await readObject(test.db, 'c', TASK, 'u1')).toMatchObject({ deleted: true, resource_version: 9 })
   })
 
-  it('takes the answer to the write that removed the last finalizer as the deletion', async () => {
+  it('treats the answer to the write that removed the last finalizer as the deletion', async () => {
     await journalEvents(
       test.db,
       { ...watch, events: [seen('ADDED', { version: 5, deleting: true, finalizers: ['f'] })] },
@@ -193,7 +193,7 @@ describe('journaling deletions', () => {
     ])
   })
 
-  it('concludes deletions from a list only for rows that are not newer, and an event of the same version revives one', async () => {
+  it('marks objects that a list lacks as deleted unless their rows are newer; an event of the same version restores the object', async () => {
     await journalEvents(
       test.db,
       { ...watch, events: [seen('ADDED', { version: 5 }), seen('ADDED', { uid: 'u2', version: 30 })] },
@@ -221,7 +221,7 @@ describe('journaling deletions', () => {
 })
 
 describe('journaling the answers of writes', () => {
-  it('marks the wake as own, so that it does not wake the run that wrote', async () => {
+  it('marks the wake as own, so that the wake does not wake the run that wrote', async () => {
     await journalEvents(test.db, { ...write, events: [seen('MODIFIED', { version: 5 })] }, deps)
     expect(await test.wakes()).toMatchObject([{ uid: 'u1', foreign_event: false, writer: 'task/u1/j1' }])
     await journalEvents(test.db, { ...watch, events: [seen('MODIFIED', { version: 5 })] }, deps)
@@ -233,13 +233,13 @@ describe('journaling the answers of writes', () => {
     ['of another subject', write, job({ uid: 'u9' })],
     ['of another controller', write, job({ controller: 'other' })],
     ['of a uid that begins the same', write, job({ uid: 'u11' })],
-  ])('marks a write %s as foreign, by the row of the run and whatever its ID says', async (_case, origin, row) => {
+  ])('marks a write %s as foreign, by the row of the run and not by the workflow ID', async (_case, origin, row) => {
     await openJob(test.db, row)
     await journalEvents(test.db, { ...origin, events: [seen('MODIFIED', { version: 5 })] }, deps)
     expect(await test.wakes()).toMatchObject([{ uid: 'u1', foreign_event: true, writer: null }])
   })
 
-  it('keeps the writer that has no row yet, so that whoever finds the run can compare them', async () => {
+  it('stores a writer without a job row in the wake, so that the dispatcher can compare the writer with the run', async () => {
     const writer = 'task/ns/early/u9/j1'
     await journalEvents(test.db, { ...write, writer, events: [seen('MODIFIED', { version: 5 })] }, deps)
     expect(await test.wakes()).toMatchObject([{ uid: 'u1', foreign_event: false, writer }])
@@ -247,7 +247,7 @@ describe('journaling the answers of writes', () => {
     expect(await test.wakes()).toMatchObject([{ uid: 'u1', foreign_event: true }])
   })
 
-  it("wakes for somebody's change that the answer of a later own write overtook", async () => {
+  it('wakes for a foreign change that arrives after the answer of a later own write', async () => {
     await journalEvents(
       test.db,
       {
@@ -267,7 +267,7 @@ describe('journaling the answers of writes', () => {
     expect(await readObject(test.db, 'c', TASK, 'u1')).toMatchObject({ resource_version: 9 })
   })
 
-  it('finishes the action rows in the same transaction, which ends the hold', async () => {
+  it('finishes the action rows in the same transaction, which releases the held events', async () => {
     const action = {
       workflow_id: 'task/u1/j1',
       run_id: 'r',
@@ -300,8 +300,8 @@ describe('journaling the answers of writes', () => {
   })
 })
 
-describe('two writers at once', () => {
-  it('journal one event of an object that neither knew, and the other as stale', async () => {
+describe('two concurrent writers', () => {
+  it('journal the same event of a new object once, and record the second event as stale', async () => {
     for (let round = 0; round < 30; round++) {
       const batch = { ...watch, events: [seen('ADDED', { uid: `r${round}`, version: 5 })] }
       await Promise.all([journalEvents(test.db, batch, deps), journalEvents(test.db, batch, deps)])
@@ -311,7 +311,7 @@ describe('two writers at once', () => {
     expect(rows.filter(({ outcome }) => outcome === 'stale')).toHaveLength(30)
   })
 
-  it('know an object as deleted that neither knew, whoever comes last: the answer to its release repeats the last version', async () => {
+  it('record a new object as deleted in any order of its DELETED event and of the answer that removed its last finalizer', async () => {
     const uids = Array.from({ length: 60 }, (_, index) => `gone${index}`)
     for (const uid of uids) {
       const deleted = { ...watch, events: [seen('DELETED', { uid, version: 7 })] }
@@ -323,7 +323,7 @@ describe('two writers at once', () => {
     expect(rows).toEqual([])
   })
 
-  it('never deadlock, whatever the order of their objects', async () => {
+  it('never deadlock, in any order of their objects', async () => {
     const uids = Array.from({ length: 40 }, (_, index) => `d${index}`)
     const batch = (order: readonly string[], version: number) => ({
       ...watch,
@@ -340,8 +340,8 @@ describe('two writers at once', () => {
   })
 })
 
-describe('an object that no API server would send', () => {
-  it('is refused by name', async () => {
+describe('an object with an invalid resourceVersion', () => {
+  it('is rejected with an error that names the object', async () => {
     const object = {
       ...task({ version: 1 }),
       metadata: { name: 'x', namespace: 'ns', uid: 'u', resourceVersion: 'abc' },

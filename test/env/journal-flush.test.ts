@@ -1,4 +1,4 @@
-// The answers of a whole pass in one transaction: what they say of the objects, and whom they wake.
+// Journaling the answers of a whole pass in one transaction: the stored objects, and the wakes.
 
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 
@@ -21,7 +21,7 @@ const asks = (mode: 'start' | 'notify') => (event: Parameters<typeof routeToSelf
   return 'routes' in routing ? { routes: routing.routes.map((route) => ({ ...route, mode })) } : routing
 }
 
-describe('what a run has written', () => {
+describe('the writes of a run', () => {
   let journal: GroupedJournal
   const open = (route: typeof routeToSelf = routeToSelf) =>
     createGroupedJournal({ db: test.db, asyncCommitDb: test.db, report: unexpected }, 'c', { ...deps, route })
@@ -43,7 +43,7 @@ describe('what a run has written', () => {
     await journal.flushAll()
   })
 
-  it('is journaled version by version, and the object is as the last one says', async () => {
+  it('are journaled version by version, and the object row has the last version', async () => {
     tell(begin)
     tell({ version: 6, status: { phase: 'Progressing', jobID: 'j1' } })
     expect(await test.outcomes()).toEqual([])
@@ -53,7 +53,7 @@ describe('what a run has written', () => {
     expect(await test.wakes()).toEqual([])
   })
 
-  it('is known to the next step before the journal knows it', async () => {
+  it('are visible to the next step before the flush', async () => {
     tell(begin)
     tell({ uid: 'u2', version: 6, owner: { uid: 'u1', kind: 'Task' } })
     expect(await journal.family(U1)).toMatchObject({
@@ -66,7 +66,7 @@ describe('what a run has written', () => {
     expect(await journal.family(U1)).toMatchObject({ self: { version: 5 }, children: [{ deleted: true }] })
   })
 
-  it('is what lists of its kind must not be older than, before the journal knows it', async () => {
+  it('set the minimum resource version for lists of their kind before the flush', async () => {
     tell(begin)
     tell({ uid: 'u2', version: 6 })
     expect(journal.newestWritten(TASK, 'ns')).toBe(6)
@@ -77,7 +77,7 @@ describe('what a run has written', () => {
     expect(journal.newestWritten(TASK, 'ns')).toBe(0)
   })
 
-  it('keeps the events of its objects held until then', async () => {
+  it('hold the events of their objects until the flush', async () => {
     const action = { workflow_id: WRITER, run_id: 'r1', pass: 1, step: 's', object: 'Task/ns/a', verb: 'patch' }
     const begun = { ...action, field_manager: 'f', started_at: NOW }
     const held = async () =>
@@ -95,7 +95,7 @@ describe('what a run has written', () => {
     expect(await held()).toEqual(new Set())
   })
 
-  it('is named once for each object while that is held, and all the same recorded write by write', async () => {
+  it('create one action row per object before the flush, and one action row per write in the flush', async () => {
     const write = (step: string) => {
       const action = {
         workflow_id: WRITER,
@@ -133,7 +133,7 @@ describe('what a run has written', () => {
     expect(await rows()).toEqual([...['a', 'b', 'c', 'd'].map((step) => [step, true, 1]), ['e', false, null]])
   })
 
-  it('wakes its subject once it has ended the job there, for what the object asks for at last', async () => {
+  it('wake their subject after the end of its job when the last version of the object requests a run', async () => {
     tell(begin)
     tell(end)
     await journal.flush(WRITER)
@@ -141,7 +141,7 @@ describe('what a run has written', () => {
     expect((await test.outcomes()).map((one) => one.split(':')[0])).toEqual(['write 5 ignored', 'write 7 wake'])
   })
 
-  it('wakes nobody where it ended the job and nothing asks for another run', async () => {
+  it('wake no run after the end of the job when the object requests no run', async () => {
     journal = open(asks('notify'))
     tell(begin)
     tell(end)

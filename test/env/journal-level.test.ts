@@ -1,4 +1,4 @@
-// Rows of runs in level mode, and what their subscriptions lead to; against a real PostgreSQL.
+// Rows of runs in level mode, and the wakes of their subscriptions; against a real PostgreSQL.
 
 import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
@@ -47,7 +47,7 @@ const subscribe = async (...names: string[]) =>
   )
 
 describe('the row of a run in level mode', () => {
-  it('is closed by its run, also before whoever started the run has written it', async () => {
+  it('is closed by its run, also when the run ends before the dispatcher has written the row', async () => {
     await closeRun(test.db, ended, 'Converged', NOW)
     await openJob(test.db, run)
     expect(await job()).toEqual([{ run_id: 'r1', outcome: 'Converged' }])
@@ -57,7 +57,7 @@ describe('the row of a run in level mode', () => {
     expect(await job()).toEqual([{ run_id: 'r2', outcome: 'Converged' }])
   })
 
-  it('counts its first pass, also one that looked before whoever started the run has written the row', async () => {
+  it('counts the first pass, also when the pass runs before the dispatcher has written the row', async () => {
     const passes = async () => (await test.db.selectFrom('job').select('passes').execute()).map((row) => row.passes)
     const settled = { workflowID: run.workflow_id, phase: undefined, lastError: undefined, attempt: 0 }
     const look = async (runID: string) => await countPasses(test.db, [{ workflowID: run.workflow_id, runID }], NOW)
@@ -77,7 +77,7 @@ describe('the row of a run in level mode', () => {
     expect(await passes()).toEqual([1])
   })
 
-  it('stays open when an earlier run ends late, with all that the later one waits for', async () => {
+  it('stays open when an earlier run ends late, and keeps its wake and its subscriptions', async () => {
     const due = new Date(NOW.getTime() + 60_000)
     const timer = { ...subject, job_id: '', seq: 0, due, foreign_event: true, may_start: true, cause: 'due' }
     await openJob(test.db, { ...run, run_id: 'r2' })
@@ -91,7 +91,7 @@ describe('the row of a run in level mode', () => {
     }
   })
 
-  it('is closed anew by each of its ends, and what went wrong is over with it', async () => {
+  it('is closed by each end of its run, which also clears the error and the attempts', async () => {
     const faulty = { workflowID: run.workflow_id, runID: run.run_id, phase: undefined, attempt: 2 }
     const said = test.db.selectFrom('job').select(['outcome', 'attempt', 'last_error'])
     await openJob(test.db, run)
@@ -103,14 +103,14 @@ describe('the row of a run in level mode', () => {
     }
   })
 
-  it('is not closed by the deletion of its object: the run is woken and sees it', async () => {
+  it('is not closed by the deletion of its object, because the run handles the deletion', async () => {
     await openJob(test.db, { ...run, controller: 'task', workflow_id: 'task/u1' })
     await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5 })] }, ignored)
     await journalEvents(test.db, { ...watch, events: [seen('DELETED', { version: 6 })] }, ignored)
     expect(await findOpenJob(test.db, 'task', 'u1')).toMatchObject({ workflow_id: 'task/u1' })
   })
 
-  it('takes its next due time along, and its subscriptions only with its object', async () => {
+  it('removes its timer when it closes, and its subscriptions only when its object is deleted', async () => {
     const due = new Date(NOW.getTime() + 60_000)
     const timer = { ...subject, job_id: '', seq: 0, due, foreign_event: true, may_start: true, cause: 'due' }
     await subscribe('a')
@@ -123,7 +123,7 @@ describe('the row of a run in level mode', () => {
     }
   })
 
-  it('holds nothing back from retention, and neither does retention take its subscriptions', async () => {
+  it('does not delay retention, and retention removes neither an open row nor its subscriptions', async () => {
     const old = new Date(NOW.getTime() - 100 * 86_400_000)
     await openJob(test.db, { ...run, started_at: old })
     await replaceSubscriptions(test.db, subject, [{ ...TASK, namespace: 'ns', name: 'a', traits: [] }], old)
@@ -135,7 +135,7 @@ describe('the row of a run in level mode', () => {
 })
 
 describe('a run in level mode that was woken while it closed its row', () => {
-  it('goes on: its settle is not a late one, and may have it woken later', async () => {
+  it('continues, and the journal accepts its settle as the settle of an open run', async () => {
     await openJob(test.db, run)
     await closeRun(test.db, ended, 'Converged', NOW)
     const pass = { workflowID: run.workflow_id, runID: run.run_id, phase: undefined, lastError: undefined, attempt: 1 }
@@ -146,8 +146,8 @@ describe('a run in level mode that was woken while it closed its row', () => {
   })
 })
 
-describe('what a controller in level mode subscribed to', () => {
-  it('starts a run when it changes, by its name or any of its kind in the namespace', async () => {
+describe('a subscription of a controller in level mode', () => {
+  it('starts a run when the named object, or any object of the kind in the namespace, changes', async () => {
     expect(await subscribe('task-a', '*')).toHaveLength(2)
     expect(await subscribe('*')).toEqual([])
     const events = [
@@ -160,7 +160,7 @@ describe('what a controller in level mode subscribed to', () => {
     ])
   })
 
-  it('starts one where the object has, or had, the traits that are demanded, or nobody knows', async () => {
+  it('starts a run when the object has or had the selected labels, or when its previous labels are unknown', async () => {
     const subscribed = await replaceSubscriptions(
       test.db,
       subject,
@@ -189,7 +189,7 @@ describe('what a controller in level mode subscribed to', () => {
     expect(await woken(13, { app: 'api' })).toBe(0)
   })
 
-  it('starts one for whatever a list tells: nobody knows what there was between', async () => {
+  it('starts a run for every change that a list shows, because events before the list may be missing', async () => {
     await replaceSubscriptions(test.db, subject, [{ ...TASK, namespace: 'ns', name: '*', traits: ['app=web'] }], NOW)
     const told = async (source: 'watch' | 'relist', events: readonly BatchEvent[]) => {
       await test.db.deleteFrom('wake').execute()
@@ -207,7 +207,7 @@ describe('what a controller in level mode subscribed to', () => {
     expect(await told('watch', [seen('DELETED', { version: 10 }, SELECTED)])).toBe(0)
   })
 
-  it('starts one for the values of a field, as the kit has it, and for what is not known of it', async () => {
+  it('starts a run for the selected values of an indexed field, and for every change when the field is not indexed', async () => {
     const demands = ['.spec.type=web', '.spec.type=api', '.spec.other=x', 'app=web']
     // Each for a subject of its own, to tell them apart.
     for (const [at, trait] of demands.entries()) {
@@ -226,7 +226,7 @@ describe('what a controller in level mode subscribed to', () => {
     expect(await woken(8, 7)).toEqual(['.spec.type=web', '.spec.type=api', '.spec.other=x'])
   })
 
-  it('does not wake the run that wrote it, while that is open', async () => {
+  it('does not wake the open run that wrote the object', async () => {
     await subscribe('*')
     await openJob(test.db, run)
     const write = { cluster: 'c', source: 'write', writer: 'shop/u1' } as const
@@ -234,7 +234,7 @@ describe('what a controller in level mode subscribed to', () => {
     expect(await test.wakes()).toEqual([])
   })
 
-  it('is forgotten when its object is deleted while no run is open', async () => {
+  it('is removed when the subscribing object is deleted while no run is open', async () => {
     await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5 })] }, ignored)
     await subscribe('other')
     await journalEvents(test.db, { ...watch, events: [seen('DELETED', { version: 6 })] }, ignored)
@@ -250,7 +250,7 @@ describe('a wake of a controller in level mode', () => {
     return await resolveWake(wake!, directLookups(test.db, registry))
   }
 
-  it('leads to the one run of its object, to its open one, or to nothing when the object is gone', async () => {
+  it('starts the run of its object, wakes the open run, or does nothing when the object is gone', async () => {
     await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5 })] }, ignored)
     expect(
       await wakeSubjects(test.db, { cluster: 'c', controller: 'shop', ...TASK, cause: 'a worker started' }, NOW),
@@ -269,7 +269,7 @@ describe('a wake of a controller in level mode', () => {
     ).toBe(0)
   })
 
-  it('is made only for the objects that the predicate of the controller accepts', async () => {
+  it('is created only for objects that the predicate of the controller accepts', async () => {
     const [a, b] = ['a', 'b'].map((uid) => seen('ADDED', { uid, version: 5 }))
     await journalEvents(test.db, { ...watch, events: [a!, b!] }, ignored)
     const predicate = (object: object) => textAt(object, path('metadata.uid')) === 'b'
@@ -278,7 +278,7 @@ describe('a wake of a controller in level mode', () => {
     expect((await test.wakes()).map(({ uid }) => uid)).toEqual(['b'])
   })
 
-  it('is made for very many objects in parts, so that what can be looked at does not wait for all of them', async () => {
+  it('is created for many objects in several transactions, so that the first wakes do not wait for the last', async () => {
     const others = Array.from({ length: 2500 }, (_, index) => seen('ADDED', { uid: `u${10_000 + index}`, version: 5 }))
     await journalEvents(test.db, { ...watch, events: others }, ignored)
     const all = { cluster: 'c', controller: 'shop', ...TASK, cause: 'a worker started' }
