@@ -1,4 +1,4 @@
-// A journal of the first version becomes one whose kinds are keyed by group and name, and what it held goes on; against a real PostgreSQL.
+// Migrates a journal of schema version 1, in which kinds have no API group, and checks that its contents stay usable; against a real PostgreSQL.
 
 import { type Kysely, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
@@ -39,12 +39,12 @@ afterEach(async () => {
   await test.drop()
 })
 
-describe('a journal of the first version', () => {
+describe('the migration of a version 1 journal', () => {
   beforeEach(async () => {
     expect(await migrateUp(test.url, NOW)).toEqual((await migrationNames()).slice(1))
   })
 
-  it('goes on with an unfinished job: its object is found under its kind, and its end closes the row', async () => {
+  it('keeps an unfinished job: its object has an API group, and its wake resolves to the open run, or to a new run if the job row is missing', async () => {
     expect(await readObject(db, 'c', groupKindOf(installationKind), 'i')).toMatchObject({ resource_version: 7, seq: 3 })
     const wake = await db.selectFrom('wake').selectAll().where('controller', '=', 'installation').executeTakeFirst()
     expect(wake).toMatchObject({ uid: 'i', version: 1, foreign_event: true })
@@ -60,7 +60,7 @@ describe('a journal of the first version', () => {
     })
   })
 
-  it('closes the row of an unfinished job with its end', async () => {
+  it('keeps the row of an unfinished job, and the write that finishes the job closes the row', async () => {
     const status = { jobID: JOB, jobIDFinished: JOB, phase: 'Succeeded' }
     const ended = seen('MODIFIED', { uid: 'i', version: 8, status }, installationKind)
     const write = { cluster: 'c', source: 'write', writer: `installation/i/${JOB}` } as const
@@ -69,12 +69,12 @@ describe('a journal of the first version', () => {
     expect(await db.selectFrom('object').select('uid').execute()).toEqual([{ uid: 'i' }])
   })
 
-  it('follows its own kinds from their checkpoints on, and nobody waits for the lease of a former bridge', async () => {
+  it('keeps the checkpoints of the built-in kinds, and releases the leases of the previous bridge', async () => {
     const lease = { cluster: 'c', ...groupKindOf(installationKind), owner: 'new', leaseMs: 60_000 }
     expect(await acquireLease(db, lease)).toMatchObject({ resourceVersion: 9, epoch: 4 })
   })
 
-  it('still wakes who waits for an object', async () => {
+  it('keeps subscriptions: an event of an awaited Execution wakes the Installation', async () => {
     await db.deleteFrom('wake').execute()
     const found = { uid: 'e', name: 'again', version: 10, finalizers: [FINALIZER] }
     const events = [seen('ADDED', found, executionKind)]
@@ -84,7 +84,7 @@ describe('a journal of the first version', () => {
     ])
   })
 
-  it('has nothing left of a kind whose group it did not know, so that the bridge lists it anew, and wakes its open run', async () => {
+  it('makes the bridge relist a kind with an unknown API group, and wakes the open run of its object', async () => {
     for (const table of ['object', 'watch_checkpoint', 'subscription'] as const)
       expect(await db.selectFrom(table).select('kind').where('kind', '=', 'Widget').execute()).toEqual([])
     const level = await db.selectFrom('wake').selectAll().where('controller', '=', 'widget').executeTakeFirstOrThrow()
@@ -99,7 +99,7 @@ describe('a journal of the first version', () => {
     expect(await acquireLease(db, lease)).toMatchObject({ resourceVersion: undefined, epoch: 0 })
   })
 
-  it('tells what happened as before, with the group where it is known', async () => {
+  it('keeps events and actions, with the API group if it is known', async () => {
     const events = db.selectFrom('watch_event').select(['api_group', 'kind', 'resource_version']).orderBy('seq')
     expect(await events.execute()).toEqual([
       { api_group: installationKind.group, kind: 'Installation', resource_version: 7 },
@@ -115,7 +115,7 @@ describe('a journal of the first version', () => {
     expect(await events.execute()).toHaveLength(2)
   })
 
-  it('finds the row of a write whose activity is repeated', async () => {
+  it('keeps the row of an unfinished write, and the retry of the activity finishes this row', async () => {
     const key = { ...write('Installation', 'i'), object: `Installation.${installationKind.group}/ns/i` }
     await beginActions(db, [{ ...key, started_at: NOW }])
     await finishActions(db, [{ ...key, started_at: NOW, resource_version: 8, error: null, finished_at: NOW }])
@@ -126,8 +126,8 @@ describe('a journal of the first version', () => {
   })
 })
 
-describe('a process of the first version beside a migrated journal', () => {
-  it('can write neither states nor events, so that nothing is kept without a group', async () => {
+describe('a process of schema version 1 on a migrated journal', () => {
+  it('cannot write objects, events or leases, so that no row lacks an API group', async () => {
     await migrateUp(test.url, NOW)
     await expect(insertObject('Installation', 'late')).rejects.toThrow('api_group')
     await expect(insertEvent('Installation', 9)).rejects.toThrow('api_group')
@@ -137,8 +137,8 @@ describe('a process of the first version beside a migrated journal', () => {
   })
 })
 
-describe('a process of the version before runs said what they serve', () => {
-  it('goes on beside a migrated journal: its runs serve all', async () => {
+describe('a process of a version without handled types', () => {
+  it('can write job rows to a migrated journal, and its runs handle all types', async () => {
     await migrateUp(test.url, NOW)
     await sql`insert into job (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, started_at)
       values ('installation/former', 'r', 'installation', 'c', 'former', ${JOB}, 'ns', 'f', 'test', ${NOW})`.execute(db)

@@ -1,4 +1,4 @@
-// Whom a journaled batch wakes beside the object itself, and which jobs it ends; against a real PostgreSQL.
+// Which subjects a journaled batch wakes in addition to its objects, and which jobs it closes; against a real PostgreSQL.
 
 import { describe, expect, inject, it } from 'vitest'
 import { journalEvents } from '../../activities/journal/write/events.ts'
@@ -14,10 +14,10 @@ const test = useJournal(inject('servers').databaseUrl)
 const watch = { cluster: 'c', source: 'watch' } as const
 const write = { cluster: 'c', source: 'write', writer: 'task/u1/j1' } as const
 
-describe('routes to others than the object itself', () => {
+describe('the journal', () => {
   const waits = { controller: 'task', uid: 's1', job_id: 'j1', cluster: 'c', ...TASK, namespace: 'ns', name: 'task-u1' }
 
-  it('wakes every living dependent of an owner', async () => {
+  it('wakes all dependents of an owner that are not deleted', async () => {
     const owner = { uid: 'u1', kind: 'Task' }
     const children = ['a', 'b', 'c'].map((uid) => seen('ADDED', { uid, version: 5, owner }))
     await journalEvents(
@@ -73,7 +73,7 @@ describe('routes to others than the object itself', () => {
     expect((await test.wakes()).map(({ uid }) => uid)).toEqual(['s2'])
   })
 
-  it('ends the waits of a job when it closes', async () => {
+  it('deletes the subscriptions of a job when the job closes', async () => {
     const wait = { controller: 'task', job_id: 'j1', cluster: 'c', ...TASK, namespace: 'ns', name: 'missing' }
     for (const uid of ['u1', 'u2', 'u3']) {
       await subscribe(test.db, { ...wait, uid }, NOW)
@@ -90,7 +90,7 @@ describe('routes to others than the object itself', () => {
     expect(await findOpenJob(test.db, 'task', 'u2')).toBeUndefined()
   })
 
-  it('drops the next due time that a job has set when it closes, and no wake that anything else has a part in', async () => {
+  it('deletes the delayed wake of a job when the job closes, unless the wake is due, or an event or another job contributed to it', async () => {
     const at = { controller: 'task', cluster: 'c', namespace: 'ns', name: 'n' }
     const later = new Date(NOW.getTime() + 60_000)
     const timer = { ...at, job_id: '', seq: 0, due: later, foreign_event: true, may_start: true, cause: 'due' }
@@ -105,7 +105,7 @@ describe('routes to others than the object itself', () => {
     expect((await test.wakes()).map(({ uid }) => uid)).toEqual(['u2', 'u3', 'u4'])
   })
 
-  it('remembers no state of a kind that nobody follows, yet the write as an event', async () => {
+  it('stores a write to an unfollowed kind as an event, but not the state of the object', async () => {
     const unfollowed = { ...taskKind, unfollowed: true } as const
     await journalEvents(test.db, { ...write, events: [seen('ADDED', { version: 5 }, unfollowed)] }, deps)
     expect(await test.outcomes()).toEqual(['write 5 wake: task ADDED'])
@@ -113,8 +113,8 @@ describe('routes to others than the object itself', () => {
   })
 })
 
-describe('the job rows', () => {
-  it('are closed by the write of their run that ends the job', async () => {
+describe('a job row', () => {
+  it('is closed by the write of its run that finishes the job', async () => {
     await openJob(test.db, job())
     await journalEvents(
       test.db,
@@ -136,7 +136,7 @@ describe('the job rows', () => {
     ])
   })
 
-  it('are closed when their run lets its subject go, but not by the end of another job', async () => {
+  it('is closed when its run releases the subject, but not when another job of the subject finishes', async () => {
     await openJob(test.db, job({ workflow_id: 'task/u1/j2', job_id: 'j2' }))
     await journalEvents(
       test.db,
@@ -154,8 +154,8 @@ describe('the job rows', () => {
 
   it.each([
     ['deletes the subject', seen('DELETED', { version: 6 })],
-    ['says that the job is finished', seen('MODIFIED', { version: 6, status: { jobID: 'j1', jobIDFinished: 'j1' } })],
-  ])('stay open when another hand %s: the run is woken, and ends by itself', async (_, event) => {
+    ['marks the job as finished', seen('MODIFIED', { version: 6, status: { jobID: 'j1', jobIDFinished: 'j1' } })],
+  ])('stays open when another writer %s: the journal wakes the run, which ends itself', async (_, event) => {
     await openJob(test.db, job())
     const nobody = { ...deps, route: () => ({ ignored: 'nobody is concerned' }) }
     await journalEvents(test.db, { ...watch, events: [seen('ADDED', { version: 5, status: { jobID: 'j1' } })] }, nobody)
@@ -167,7 +167,7 @@ describe('the job rows', () => {
     ])
   })
 
-  it('are opened as closed when the job was over before its row was there', async () => {
+  it('is created as closed if the journal already knows that the job has finished', async () => {
     await journalEvents(
       test.db,
       {

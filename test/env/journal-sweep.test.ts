@@ -1,4 +1,4 @@
-// The sweep and the jobs it looks after, against a real PostgreSQL.
+// The sweep, and the job rows that it checks, against a real PostgreSQL.
 
 import { describe, expect, inject, it } from 'vitest'
 import { acquireLease } from '../../activities/journal/write/checkpoints.ts'
@@ -87,7 +87,7 @@ describe('the sweep', () => {
     ).toBe(0)
   })
 
-  it('leaves a job alone that has a run', async () => {
+  it('does not wake a job that has a run', async () => {
     await known({ uid: 'u1', version: 1, status: { jobID: 'j1' } })
     await openJob(test.db, job())
     expect(await sweep()).toEqual([])
@@ -95,7 +95,7 @@ describe('the sweep', () => {
     expect(await sweep()).toEqual(['u1/ sweep: unfinished job without a run'])
   })
 
-  it('wakes idle objects with a trigger that are roots', async () => {
+  it('wakes idle root objects that have a trigger', async () => {
     await known(
       { uid: 'a', version: 1, annotations: reconcile },
       { uid: 'b', version: 2, annotations: reconcile, owner: { uid: 'a', kind: 'Task' } },
@@ -124,7 +124,7 @@ describe('the sweep', () => {
     expect(await sweep()).toEqual(['a', 'c', 'e', 'g', 'i'].map((uid) => `${uid}/ sweep: trigger without a run`))
   })
 
-  it('leaves a child under deletion to its parent until the first list has shown that the parent is gone', async () => {
+  it('does not wake a child under deletion until the first list has shown that its parent is gone', async () => {
     const owner = { uid: 'gone', kind: 'Task' }
     await known({ uid: 'a', version: 1, deleting: true, finalizers: ['f'], owner })
     expect(await sweep()).toEqual([])
@@ -134,7 +134,7 @@ describe('the sweep', () => {
     expect(await sweep()).toEqual(['a/ sweep: trigger without a run'])
   })
 
-  it('wakes objects whose list lacks what a trigger names, as far as their controller wants a run', async () => {
+  it('wakes objects that lack a list entry of a trigger, such as a finalizer, if their controller requests a run', async () => {
     const wantedRun = (task: object): RunRequest =>
       textAt(task, path('spec.type')) === 'mock' ? { jobID: undefined, cause: 'seen' } : { none: 'idle' }
     const guarding: ResyncedController = {
@@ -152,7 +152,7 @@ describe('the sweep', () => {
     expect(await sweep(guarding)).toEqual(['a', 'b'].map((uid) => `${uid}/ sweep: trigger without a run`))
   })
 
-  it('leaves children to the run that hosts them', async () => {
+  it('does not wake children that a run hosts', async () => {
     const wantedRun = (task: object, _: boolean, ownerJob?: string): RunRequest => {
       const { jobID } = jobIDsOf(task)
       return jobID === ownerJob ? { none: 'hosted' } : { jobID, cause: 'unfinished job' }
@@ -174,8 +174,8 @@ describe('the sweep', () => {
   })
 })
 
-describe('an open job', () => {
-  it('is looked up after a minute without a pass, then after ever longer times up to ten minutes', async () => {
+describe('a job', () => {
+  it('is looked up after one minute without a pass, then after increasing delays of at most ten minutes', async () => {
     await openJob(test.db, job())
     const lookedUp: number[] = []
     for (let minute = 0; minute <= 40; minute++) {
@@ -188,7 +188,7 @@ describe('an open job', () => {
     expect(await jobsToLookUp(test.db, { cluster: 'c' }, later(42 * 60_000))).toHaveLength(1)
   })
 
-  it('is closed as lost with a wake, unless a new run has its ID', async () => {
+  it('is closed as lost and woken, unless a new run has its workflow ID', async () => {
     await openJob(test.db, job())
     const [found] = await jobsToLookUp(test.db, { cluster: 'c' }, later(60_000))
     await openJob(test.db, job({ run_id: 'r2' }))
@@ -232,7 +232,7 @@ describe('an open job', () => {
     expect(await isBehind()).toBe(false)
   })
 
-  it('is woken for what it demands traits of when it has not looked for ten minutes', async () => {
+  it('that subscribes by index keys is woken when the kind has changed and its last pass was ten minutes ago', async () => {
     await openJob(test.db, job({ uid: 'u1', job_id: '' }))
     const whose = { controller: 'task', cluster: 'c', uid: 'u1', namespace: 'ns', name: 'task-u1' }
     await replaceSubscriptions(test.db, whose, [{ ...TASK, namespace: 'ns', name: '*', traits: ['app=web'] }], NOW)
@@ -247,7 +247,7 @@ describe('an open job', () => {
     expect(await isBehind(602_000)).toBe(true)
   })
 
-  it('keeps its phases with their times, its attempt and its last error', async () => {
+  it('stores its phases with their times, its attempt and its last error', async () => {
     await openJob(test.db, job())
     const progress = { workflowID: 'task/u1/j1', runID: 'r1', lastError: undefined, attempt: 0 }
     await recordJobPhase(test.db, { ...progress, phase: 'Init' }, NOW)
@@ -266,7 +266,7 @@ describe('an open job', () => {
     ])
   })
 
-  it('keeps its last error while it fails, and clears it when a pass does not', async () => {
+  it('keeps its last error while passes fail, and clears it after a pass without a failure', async () => {
     await openJob(test.db, job())
     const lastErrors: unknown[] = []
     for (const [lastError, attempt] of [
@@ -284,7 +284,7 @@ describe('an open job', () => {
     expect(lastErrors).toEqual([{ reason: 'R' }, { reason: 'R' }, null])
   })
 
-  it('starts anew when another run gets its ID, and stays closed for the same run', async () => {
+  it('is reopened when another run gets its workflow ID, but not by the run that has ended', async () => {
     await openJob(test.db, job())
     await endJob(test.db, 'task/u1/j1', later(5))
     await openJob(test.db, job())
@@ -303,13 +303,13 @@ describe('a run that ends', () => {
     await closeRun(test.db, { ...job(), run_id, mode: 'job' }, outcome, later(5))
   const rows = async () => await test.db.selectFrom('job').select(['outcome', 'run_id']).execute()
 
-  it('closes its row, also before whoever started it has written it', async () => {
+  it('closes its job row, even if it ends before the dispatcher has written the row', async () => {
     await ended('r1', 'Done')
     await openJob(test.db, job())
     expect(await rows()).toEqual([{ outcome: 'Done', run_id: 'r1' }])
   })
 
-  it('leaves the row of a later run alone, and what an event has said of its own', async () => {
+  it('changes neither the job row of a later run nor an outcome that its own row already has', async () => {
     await openJob(test.db, job({ run_id: 'r2' }))
     await ended('r1', 'Done')
     expect(await rows()).toEqual([{ outcome: null, run_id: 'r2' }])
@@ -322,7 +322,7 @@ describe('a run that ends', () => {
     ['Superseded', 1],
     ['Succeeded', 1],
     ['Deleted', 0],
-  ])('with %s has its subject looked at anew: %i wakes', async (outcome, count) => {
+  ])('with outcome %s causes %i wakes of its subject', async (outcome, count) => {
     await openJob(test.db, job())
     await ended('r1', outcome)
     const wakes = (await test.wakes()).map(({ uid, may_start, cause }) => ({ uid, may_start, cause }))
@@ -330,8 +330,8 @@ describe('a run that ends', () => {
   })
 })
 
-describe('a job whose run was found running', () => {
-  it('keeps what the one who started it wrote', async () => {
+describe('a job whose run was already running', () => {
+  it('keeps the cause and the run ID from the starter of the run while its row is open', async () => {
     await openJob(test.db, job({ cause: 'annotation' }))
     await countPasses(test.db, [run()], NOW)
     await openJob(test.db, job({ cause: 'running job', run_id: null }))
@@ -342,7 +342,7 @@ describe('a job whose run was found running', () => {
     expect(await row.execute()).toEqual([{ cause: 'running job', run_id: null, passes: 0, outcome: null }])
   })
 
-  it('gets cause and run from the one who started it, when that one comes later', async () => {
+  it('gets cause and run ID from the starter of the run, even if the starter writes later', async () => {
     await openJob(test.db, job({ cause: 'running job', run_id: null }))
     await countPasses(test.db, [run()], NOW)
     await openJob(test.db, job({ cause: 'annotation' }))
@@ -351,7 +351,7 @@ describe('a job whose run was found running', () => {
     ])
   })
 
-  it('learns which run it is from a newer one only: an activity may outlive its run', async () => {
+  it('takes a run ID from passes of newer runs only, because an activity may outlive its run', async () => {
     const rowAfter = async (runID: string) => {
       await countPasses(test.db, [run('task/u1/j1', runID)], NOW)
       return await test.db.selectFrom('job').select(['run_id', 'passes']).execute()

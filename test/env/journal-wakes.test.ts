@@ -43,7 +43,7 @@ const only = (wakes: readonly Wake[]): Wake => {
 }
 
 describe('a pending wake that is renewed', () => {
-  it('draws a new version, keeps the smaller due time and the greater seq, and ors its marks', async () => {
+  it('gets a new version, keeps the earlier due time and the greater seq, and combines its flags by OR', async () => {
     await upsert({ due: later(5000), seq: 7, may_start: true })
     const [first] = await test.wakes()
     await upsert({ due: later(1000), seq: 3, foreign_event: true })
@@ -55,20 +55,20 @@ describe('a pending wake that is renewed', () => {
   })
 })
 
-describe('a run that backs off after a write of its own', () => {
+describe('a run that backs off after its own write', () => {
   const run = 'task/u1/j1'
   const ownWrite = async () => await upsert({ writer: run, may_start: true, cause: 'job ID' })
   const retry = async () =>
     await upsert({ seq: 0, due: later(5000), foreign_event: true, may_start: true, writer: run, cause: 'retry 1' })
 
-  it('is woken when its delay is over, not at once', async () => {
+  it('is woken when its delay has passed, not immediately', async () => {
     await ownWrite()
     await retry()
     expect(await test.wakes()).toMatchObject([{ due: later(5000), foreign_event: true, may_start: true }])
     expect(await claim(later(4999))).toEqual([])
   })
 
-  it('is woken when its delay is over, too, when the wake of its pass was still taken', async () => {
+  it('is woken when its delay has passed, even if a dispatcher still held the wake of its pass', async () => {
     await upsert({ foreign_event: true })
     const taken = only(await claim())
     await ownWrite()
@@ -77,7 +77,7 @@ describe('a run that backs off after a write of its own', () => {
     expect(await test.wakes()).toMatchObject([{ due: later(5000), foreign_event: true }])
   })
 
-  it('is woken at once by what somebody else did', async () => {
+  it('is woken immediately by a change of another writer', async () => {
     await ownWrite()
     await upsert({ foreign_event: true })
     await retry()
@@ -90,7 +90,7 @@ describe('a run that backs off after a write of its own', () => {
 })
 
 describe('a wake with many causes', () => {
-  it('names some of them and counts the rest', async () => {
+  it('lists the first causes and counts the others', async () => {
     const causes = Array.from({ length: 500 }, (_, index) => `deploy item item-${index} finished`)
     await upsertWakes(
       test.db,
@@ -106,7 +106,7 @@ describe('a wake with many causes', () => {
 })
 
 describe('claiming wakes', () => {
-  it('takes those that are due, oldest first, and leaves the others', async () => {
+  it('takes only due wakes, oldest first', async () => {
     await upsertWakes(
       test.db,
       [wake({ uid: 'a', due: later(20) }), wake({ uid: 'b', due: later(10) }), wake({ uid: 'c', due: later(99) })],
@@ -118,7 +118,7 @@ describe('claiming wakes', () => {
     expect(await nextWakeDue(test.db, { cluster: 'c' })).toEqual(later(99))
   })
 
-  it('gives each wake to one of many claimers', async () => {
+  it('gives each wake to only one of many claimers', async () => {
     await upsertWakes(
       test.db,
       Array.from({ length: 50 }, (_, index) => wake({ uid: `u${index}` })),
@@ -145,7 +145,7 @@ describe('claiming wakes', () => {
         .map(({ uid }) => uid)
         .toSorted()
 
-    it('takes one of each in turn, however many one has and however long they wait', async () => {
+    it('takes wakes of each namespace in turn, regardless of their number and age', async () => {
       await crowd('crowd', 50)
       await crowd('some', 2, { due: later(100) })
       await crowd('one', 1, { due: later(200) })
@@ -153,14 +153,14 @@ describe('claiming wakes', () => {
       expect(await taken({})).toEqual(['crowd2', 'crowd3', 'crowd4', 'some1'])
     })
 
-    it('gives the next turn to the one that has had fewest lately', async () => {
+    it('gives the next turn to the namespace with the fewest recent turns', async () => {
       await crowd('crowd', 5)
       await crowd('one', 1, { due: later(200) })
       expect(await taken({ limit: 1 })).toEqual(['crowd0'])
       expect(await taken({ limit: 1, recentTurns: { crowd: 1 } })).toEqual(['one0'])
     })
 
-    it('takes those that begin nothing first, and of the others as many as may begin', async () => {
+    it('takes wakes that may start a run only up to the given number of starts', async () => {
       await crowd('crowd', 5, { may_start: true })
       await crowd('late', 2, { due: later(200) })
       expect(await taken({ starts: 0 })).toEqual(['late0', 'late1'])
@@ -171,7 +171,7 @@ describe('claiming wakes', () => {
     })
   })
 
-  it('passes over what another process is about to take', async () => {
+  it('skips wakes that another process has locked', async () => {
     await upsertWakes(
       test.db,
       Array.from({ length: 4 }, (_, index) => wake({ uid: `u${index}`, due: later(index), may_start: true })),
@@ -183,7 +183,7 @@ describe('claiming wakes', () => {
     })
   })
 
-  it('takes none of another cluster whose worker shares the journal', async () => {
+  it('takes no wake of another cluster in the same journal', async () => {
     await upsertWakes(test.db, [wake({ cluster: 'other' })], NOW)
     await openJob(test.db, job({ cluster: 'other' }))
     expect(await claim()).toEqual([])
@@ -192,7 +192,7 @@ describe('claiming wakes', () => {
     expect(await jobsToLookUp(test.db, { cluster: 'other' }, later(60_000))).toHaveLength(1)
   })
 
-  it('takes over a wake whose lease ran out, with what came meanwhile', async () => {
+  it('takes over a wake whose lease has expired, with the flags that events have added meanwhile', async () => {
     await upsert()
     await claim()
     await upsert({ foreign_event: true, may_start: true })
@@ -206,14 +206,14 @@ describe('claiming wakes', () => {
   })
 })
 
-describe('a wake that was taken', () => {
-  it('is deleted when it is acknowledged', async () => {
+describe('a claimed wake', () => {
+  it('is deleted when its dispatcher acknowledges it', async () => {
     await upsert()
     expect(await acknowledgeWake(test.db, only(await claim()))).toBe('deleted')
     expect(await test.wakes()).toEqual([])
   })
 
-  it('stays when something came meanwhile, with the time and the marks of what came only', async () => {
+  it('stays if it was renewed meanwhile, with the due time and the flags of the renewal only', async () => {
     await upsert({ foreign_event: true, may_start: true })
     const taken = only(await claim())
     await upsert({ due: later(60_000), writer: 'task/u1/j1', cause: 'retry 1' })
@@ -225,7 +225,7 @@ describe('a wake that was taken', () => {
     expect(await test.wakes()).toMatchObject([{ due: later(10), foreign_event: true }])
   })
 
-  it('keeps what came meanwhile when it is postponed', async () => {
+  it('keeps the due time and the flags of a renewal when its dispatcher postpones it', async () => {
     await upsert({ foreign_event: true })
     const taken = only(await claim())
     await postponeWakes(test.db, [{ wake: taken, due: later(5000) }])
@@ -236,7 +236,7 @@ describe('a wake that was taken', () => {
     expect(await test.wakes()).toMatchObject([{ due: later(6000), may_start: true, foreign_event: true }])
   })
 
-  it('is left alone by an acknowledgement whose lease another dispatcher has taken over', async () => {
+  it('stays unchanged when a dispatcher acknowledges it after another dispatcher has taken over the lease', async () => {
     await upsert()
     const slow = only(await claim())
     await upsert()
@@ -246,13 +246,13 @@ describe('a wake that was taken', () => {
   })
 })
 
-describe('the budget of retries', () => {
+describe('the retry budget', () => {
   const take = async (now: Date, namespace = 'ns', controller = 'task') =>
     await test.db
       .transaction()
       .execute(async (trx) => await takeRetryToken(trx, { cluster: 'c', controller, namespace }, now))
 
-  it('gives a hundred at once, then ten a second', async () => {
+  it('allows 100 retries immediately, then 10 per second', async () => {
     const delays: number[] = []
     for (let count = 0; count < 103; count++) delays.push(await take(NOW))
     expect(delays.slice(0, 100).every((delay) => delay === 0)).toBe(true)
@@ -260,21 +260,21 @@ describe('the budget of retries', () => {
     expect(await take(later(1000))).toBe(0)
   })
 
-  it('fills up to a hundred and no further', async () => {
+  it('holds at most 100 tokens', async () => {
     await take(NOW)
     const much = later(3_600_000)
     for (let count = 0; count < 100; count++) await take(much)
     expect(await take(much)).toBe(100)
   })
 
-  it('is one for each controller and namespace, so that nobody pays for what others owe', async () => {
+  it('is separate for each controller and namespace, so that retries of one do not delay another', async () => {
     for (let count = 0; count < 200; count++) await take(NOW)
     expect(await take(NOW)).toBeGreaterThan(10_000)
     expect(await take(NOW, 'other')).toBe(0)
     expect(await take(NOW, 'ns', 'another')).toBe(0)
   })
 
-  it('owes no more than a subject may have to wait for its own sake, and is forgotten when it is full again', async () => {
+  it('delays a retry by at most 1,000 s, and its row is deleted when the budget is full again', async () => {
     const owed = { cluster: 'c', controller: 'task', namespace: 'ns', tokens: -9_999, updated_at: NOW }
     await test.db.insertInto('retry_turn').values(owed).execute()
     expect(await take(NOW)).toBe(1_000_000)

@@ -1,5 +1,5 @@
-// Namespaces are walls in the journal, against a real PostgreSQL: what an object says of its owner is anybody's to write, and leads nowhere from
-// another namespace. On real servers: test/e2e/walls.test.ts.
+// Isolation of namespaces in the journal, against a real PostgreSQL: any user can write any owner reference, so the journal ignores references to
+// owners in other namespaces. On real servers: test/e2e/walls.test.ts.
 
 import { describe, expect, inject, it } from 'vitest'
 import { CompiledQuery, createQueryId, type RootOperationNode, sql } from 'kysely'
@@ -90,7 +90,7 @@ async function rowsRead(query: RootOperationNode): Promise<number> {
 }
 
 describe('an object that names an owner in another namespace', () => {
-  it('wakes nobody there', async () => {
+  it('does not wake that owner', async () => {
     await journal(quiet, ...tree)
     await journal(built, forgedExecution, forgedItem)
     expect(await test.wakes()).toEqual([])
@@ -100,7 +100,7 @@ describe('an object that names an owner in another namespace', () => {
     ])
   })
 
-  it('does not lead the wakes of that astray, though the journal knew it before that', async () => {
+  it('does not divert the wakes of that owner, even if the journal saw the object before the owner', async () => {
     await journal(built, forgedItem)
     expect(await test.wakes()).toMatchObject([{ controller: 'execution', uid: 'exec', namespace: ATTACKER }])
     await journal(built, [executionKind, { uid: 'exec', name: 'shop', namespace: VICTIM, version: 2, status: RUNNING }])
@@ -108,7 +108,7 @@ describe('an object that names an owner in another namespace', () => {
     expect(wakes).toMatchObject([{ controller: 'execution', namespace: VICTIM, name: 'shop' }])
   })
 
-  it('wakes its owner from the same namespace, under its name alone', async () => {
+  it('wakes an owner only if namespace and name of the owner match', async () => {
     await journal(quiet, ...tree)
     const [, forged] = forgedExecution
     await journal(built, [
@@ -122,7 +122,7 @@ describe('an object that names an owner in another namespace', () => {
     ])
   })
 
-  it('is among nobody’s children', async () => {
+  it('is not among the children of that owner', async () => {
     await journal(quiet, ...tree, forgedExecution, forgedItem)
     const owner = { ...groupKindOf(installationKind), uid: 'inst', namespace: VICTIM, name: 'shop' }
     const other = { ...groupKindOf(executionKind), uid: 'exec', namespace: VICTIM, name: 'shop' }
@@ -133,7 +133,7 @@ describe('an object that names an owner in another namespace', () => {
     ])
   })
 
-  it('costs that nothing, however many there are', async () => {
+  it('adds no cost to reads of that owner, even if 20,000 such objects exist', async () => {
     await journal(quiet, ...tree)
     await sql`insert into object (cluster, api_group, kind, uid, namespace, name, owner_uid, resource_version, seq, projection, updated_at)
       select 'c', ${executionKind.group}, 'Execution', 'forged' || n, ${ATTACKER}, 'n' || n, 'inst', 1, 1, '{}', now() from generate_series(1, 20000) n`.execute(
@@ -156,7 +156,7 @@ describe('an object that names an owner in another namespace', () => {
     for (const node of asked) expect(await rowsRead(node)).toBeLessThan(100)
   })
 
-  it('is not told that this one has gone', async () => {
+  it('is not woken when that owner is deleted', async () => {
     await journal(quiet, ...tree, forgedExecution)
     const gone = seen('DELETED', { uid: 'inst', name: 'shop', namespace: VICTIM, version: 20 }, installationKind)
     await journalEvents(test.db, { cluster: 'c', source: 'watch', events: [gone] }, built)
@@ -165,7 +165,7 @@ describe('an object that names an owner in another namespace', () => {
     ])
   })
 
-  it('is hosted by no run of the tree that it names, and its wakes are not for that', async () => {
+  it('is not hosted by a run of that owner; its wake starts its own run', async () => {
     await journal(quiet, ...tree)
     await openJob(
       test.db,
@@ -183,7 +183,7 @@ describe('an object that names an owner in another namespace', () => {
     })
   })
 
-  it('does not make the sweep wake a quiet job there, whatever changes', async () => {
+  it('does not make the sweep wake an idle job of that owner', async () => {
     await journal(quiet, ...tree)
     await openJob(
       test.db,
@@ -205,7 +205,7 @@ describe('an object that names an owner in another namespace', () => {
   })
 })
 
-describe('an object whose owner in its own namespace is of a kind that hosts nothing of its kind', () => {
+describe('an object whose owner in the same namespace does not host objects of this kind', () => {
   // Here somebody made an item by hand and had an Installation own it.
   const item: Told = [
     deployItemKind,
@@ -220,7 +220,7 @@ describe('an object whose owner in its own namespace is of a kind that hosts not
     },
   ]
 
-  it('has a run of its own, though both have the same job', async () => {
+  it('has its own run, even if both have the same job ID', async () => {
     await journal(quiet, ...tree)
     await openJob(
       test.db,
@@ -234,7 +234,7 @@ describe('an object whose owner in its own namespace is of a kind that hosts not
     })
   })
 
-  it('is deleted without waiting for that to hand a job down', async () => {
+  it('is deleted without waiting for a job ID from the owner', async () => {
     await journal(quiet, ...tree)
     await journal(built, [item[0], { ...item[1], status: ended, deleting: true }])
     const [wake] = await test.wakes()
@@ -245,8 +245,8 @@ describe('an object whose owner in its own namespace is of a kind that hosts not
   })
 })
 
-describe('whose child an object is', () => {
-  it('PostgreSQL and the kit decide alike', async () => {
+describe('the set of children of an owner', () => {
+  it('is the same in PostgreSQL and in the kit', async () => {
     const places = [VICTIM, ATTACKER, '']
     const owners = ['u1', 'u2'].flatMap((uid) => places.map((namespace) => ({ uid: `${uid}${namespace}`, namespace })))
     const tasks: TaskOptions[] = owners.map((at, index) => ({ ...at, version: index + 1 }))

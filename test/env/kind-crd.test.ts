@@ -1,4 +1,4 @@
-// What `defineKind` promises of its CRD, on a real API server: it takes the definition, puts defaults in, and refuses what it should.
+// The CRD of a kind that `defineKind` returns, on a real API server: the server accepts the CRD, sets defaults and rejects invalid objects.
 
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { parse } from 'yaml'
@@ -69,7 +69,7 @@ async function create(name: string, spec: object, version = 'v1'): Promise<Gate>
 }
 
 describe('the CRD of a kind with limits, defaults, rules and versions', () => {
-  it('is taken as it is', async () => {
+  it('is accepted by the API server without a NonStructuralSchema condition', async () => {
     const conditions = async () => {
       const found = await kube.request<{ status: { conditions: { type: string; status: string }[] } }>(
         'GET',
@@ -81,7 +81,7 @@ describe('the CRD of a kind with limits, defaults, rules and versions', () => {
     await expect.poll(conditions, { timeout: 30_000 }).toEqual({ NamesAccepted: 'True', Established: 'True' })
   })
 
-  it('puts defaults in', async () => {
+  it('sets defaults', async () => {
     const { spec } = await create('plain', {})
     expect(spec).toEqual({ width: 3, mode: 'Swing', lock: { closed: true } })
   })
@@ -90,16 +90,16 @@ describe('the CRD of a kind with limits, defaults, rules and versions', () => {
     ['bounds', { width: 10 }],
     ['patterns', { color: 'Red' }],
     ['lengths', { color: 'turquoise' }],
-    ['closed lists', { mode: 'Fold' }],
-    ['the number of items', { parts: ['a', 'b', 'c'] }],
-    ['what holds of items', { parts: [''] }],
-    ['the number of values', { notes: { a: '1', b: '2' } }],
+    ['enums', { mode: 'Fold' }],
+    ['the maximum number of items', { parts: ['a', 'b', 'c'] }],
+    ['the minimum length of items', { parts: [''] }],
+    ['the maximum number of values', { notes: { a: '1', b: '2' } }],
     ['rules', { mode: 'Slide', width: 6 }],
-  ])('keeps %s', async (_, spec) => {
+  ])('rejects objects that violate %s', async (_, spec) => {
     await expect(create('refused', spec)).rejects.toMatchObject({ status: 422 })
   })
 
-  it('keeps rules about the whole object, and about changes', async () => {
+  it('enforces rules about the whole object and about changes', async () => {
     await expect(create('forbidden', {})).rejects.toMatchObject({ status: 422 })
     await create('owned', { owner: 'me' })
     const change = async (spec: object) =>
@@ -111,7 +111,7 @@ describe('the CRD of a kind with limits, defaults, rules and versions', () => {
     await expect(change({ owner: 'you' })).rejects.toMatchObject({ status: 422 })
   })
 
-  it('serves its versions, and no other', async () => {
+  it('serves only the versions that are marked as served', async () => {
     await create('older', { width: 2 }, 'v1beta1')
     const read = async (version: string) => await kube.request<Gate>('GET', `/apis/${GROUP}/${version}/gates/older`)
     expect(await read('v1')).toMatchObject({ apiVersion: `${GROUP}/v1`, spec: { width: 2 } })

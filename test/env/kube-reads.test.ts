@@ -1,4 +1,4 @@
-// What a run reads: from memory where the journal knows nothing newer, else from the API server.
+// Reads of a run: from memory if the journal knows no newer version, otherwise from the API server.
 
 import { FINALIZER, MANAGED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
@@ -81,14 +81,14 @@ describe('a subject', () => {
     expect(reads()).toHaveLength(2)
   })
 
-  it('is read every time while the journal does not know it', async () => {
+  it('is read every time until the journal knows it', async () => {
     put('Execution', 'exec')
     await readSubject(deps, executionKind, SUBJECT)
     await readSubject(deps, executionKind, SUBJECT)
     expect(reads()).toHaveLength(2)
   })
 
-  it('is nobody who came later under its name', async () => {
+  it('is not confused with a later object of the same name', async () => {
     const other = put('Execution', 'exec')
     api.put(`${ROOT}/executions/exec`, { ...other, metadata: { ...other.metadata, uid: 'uid-other' } })
     expect(await readSubject(deps, executionKind, SUBJECT)).toBeUndefined()
@@ -96,14 +96,14 @@ describe('a subject', () => {
 })
 
 describe('the children of a subject', () => {
-  it('are listed as long as the journal has not seen a list of their kind', async () => {
+  it('are read by LIST until the journal has seen a list of their kind', async () => {
     await journal(put('Execution', 'exec'), put('DeployItem', 'one'))
     const { children } = await readFamily(deps, executionKind, SUBJECT, CHILDREN)
     expect(children.map(({ metadata }) => metadata.name)).toEqual(['one'])
     expect(reads()).toContain('n/deployitems')
   })
 
-  it('come from memory when they were seen, by GET when a few are newer, by LIST when many are', async () => {
+  it('come from memory if none is newer, by GET if a few are newer, and by LIST if many are newer', async () => {
     const names = Array.from({ length: 8 }, (_, index) => `item-${index}`)
     await listKind('DeployItem')
     await journal(put('Execution', 'exec'), ...names.map((name) => put('DeployItem', name)))
@@ -117,7 +117,7 @@ describe('the children of a subject', () => {
     expect(reads().sort()).toEqual(['deployitems/item-3', 'deployitems/item-4'])
   })
 
-  it('S5: that the journal knows as deleted are left out of a list that is older', async () => {
+  it('S5: do not include an object of an outdated list that the journal knows as deleted', async () => {
     const one = put('DeployItem', 'one')
     await journal(put('Execution', 'exec'), one, put('DeployItem', 'two'))
     // The answer to the end of the last finalizer: the version before, without finalizers.
@@ -128,7 +128,7 @@ describe('the children of a subject', () => {
     expect(children.map(({ metadata }) => metadata.name)).toEqual(['two'])
   })
 
-  it('that a list of the bridge only lacked are there when this one has them', async () => {
+  it('include an object that was missing only in a list of the bridge if the LIST of the run returns it', async () => {
     await journal(put('Execution', 'exec'), put('DeployItem', 'one'))
     const missing = { uid: 'uid-one', namespace: 'n', name: 'one' }
     const missed = { watched: deployItemKind, missing, listVersion: 10_000 }
@@ -137,7 +137,7 @@ describe('the children of a subject', () => {
     expect(children.map(({ metadata }) => metadata.name)).toEqual(['one'])
   })
 
-  it('S6: that a list of the bridge only lacked are asked for one by one, too', async () => {
+  it('S6: are read one by one if they were missing only in a list of the bridge', async () => {
     await listKind('DeployItem')
     await journal(put('Execution', 'exec'), put('DeployItem', 'one'), put('DeployItem', 'two'))
     const missed = ['one', 'two'].map((name) => ({
@@ -152,10 +152,10 @@ describe('the children of a subject', () => {
   })
 
   it.each([
-    ['one by one', 2],
-    ['by a list', 8],
+    ['by GET', 2],
+    ['by LIST', 8],
   ])(
-    'that a list of the bridge lacked and the server does, too, are not asked for in every pass: %s',
+    'are not read again in every pass if they are missing in a list of the bridge and on the server: %s',
     async (_how, count) => {
       await listKind('DeployItem')
       const names = Array.from({ length: count }, (_, index) => `item-${index}`)
@@ -185,33 +185,30 @@ describe('the children of a subject', () => {
   )
 
   it.each([
-    ['of an older version', (one: KubeObject) => ({ status: 200, body: one })],
-    ['not there', () => refusal(404, 'NotFound')],
-  ])(
-    'S5: that a GET shows %s are read by a list that is as new as the journal, if there is one',
-    async (_what, older) => {
-      await listKind('DeployItem')
-      const [before, now] = [put('DeployItem', 'one'), put('DeployItem', 'one')]
-      await journal(put('Execution', 'exec'), now)
-      const queries: (Request['query'] | undefined)[] = []
-      let list = refusal(504, 'Timeout')
-      api.intercept = ({ method, path, query }) => {
-        if (method !== 'GET' || !path.startsWith(`${ROOT}/deployitems`)) return undefined
-        if (path.endsWith('/one')) return older(before)
-        queries.push(query)
-        return list
-      }
-      await expect(readFamily(deps, executionKind, SUBJECT, CHILDREN)).rejects.toMatchObject({ status: 504 })
-      list = { status: 200, body: { metadata: { resourceVersion: '1' }, items: [now] } }
-      const { children } = await readFamily(deps, executionKind, SUBJECT, CHILDREN)
-      expect(children.map(({ metadata }) => metadata.resourceVersion)).toEqual([now.metadata.resourceVersion])
-      const { resourceVersion } = now.metadata
-      const asked = { fieldSelector: 'metadata.name=one', resourceVersionMatch: 'NotOlderThan', resourceVersion }
-      expect(queries).toEqual([asked, asked])
-    },
-  )
+    ['an older version', (one: KubeObject) => ({ status: 200, body: one })],
+    ['HTTP 404', () => refusal(404, 'NotFound')],
+  ])('S5: are read by a list that is at least as new as the journal if a GET returns %s', async (_what, older) => {
+    await listKind('DeployItem')
+    const [before, now] = [put('DeployItem', 'one'), put('DeployItem', 'one')]
+    await journal(put('Execution', 'exec'), now)
+    const queries: (Request['query'] | undefined)[] = []
+    let list = refusal(504, 'Timeout')
+    api.intercept = ({ method, path, query }) => {
+      if (method !== 'GET' || !path.startsWith(`${ROOT}/deployitems`)) return undefined
+      if (path.endsWith('/one')) return older(before)
+      queries.push(query)
+      return list
+    }
+    await expect(readFamily(deps, executionKind, SUBJECT, CHILDREN)).rejects.toMatchObject({ status: 504 })
+    list = { status: 200, body: { metadata: { resourceVersion: '1' }, items: [now] } }
+    const { children } = await readFamily(deps, executionKind, SUBJECT, CHILDREN)
+    expect(children.map(({ metadata }) => metadata.resourceVersion)).toEqual([now.metadata.resourceVersion])
+    const { resourceVersion } = now.metadata
+    const asked = { fieldSelector: 'metadata.name=one', resourceVersionMatch: 'NotOlderThan', resourceVersion }
+    expect(queries).toEqual([asked, asked])
+  })
 
-  it('are not those of another namespace, nor of an owner of another kind, though they name its uid', async () => {
+  it('do not include objects of another namespace or of an owner of another kind, even if they name the uid of the subject', async () => {
     await listKind('DeployItem')
     const [far, other] = [put('DeployItem', 'far'), put('DeployItem', 'other')]
     const elsewhere = { ...far, metadata: { ...far.metadata, namespace: 'elsewhere' } }
@@ -225,7 +222,7 @@ describe('the children of a subject', () => {
     expect((await readFamily(deps, executionKind, SUBJECT, CHILDREN)).children).toEqual([])
   })
 
-  it('are held to the name that is asked for, also from memory; whoever lost a label is found by its owner', async () => {
+  it('match the requested name, even if they come from memory, and are found by their owner if they have lost a label', async () => {
     await listKind('DeployItem')
     const named = { watched: deployItemKind, by: { name: 'one' } }
     const other = { watched: deployItemKind, by: { labelSelector: `${MANAGED_BY_LABEL}=other` } }
@@ -237,7 +234,7 @@ describe('the children of a subject', () => {
     expect((await readFamily(deps, executionKind, SUBJECT, CHILDREN)).children).toHaveLength(2)
   })
 
-  it('of another owner are none of its', async () => {
+  it('do not include objects of an earlier owner with the same name', async () => {
     await listKind('DeployItem')
     const other = put('DeployItem', 'other')
     const owned = { ...other.metadata, ownerReferences: [{ ...OWNER, uid: 'uid-earlier' }] }

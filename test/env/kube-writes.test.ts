@@ -1,4 +1,4 @@
-// Every write of the engine in its races: against an API server that the test drives, and a real journal.
+// Races of the writes of the engine: against an API server that the test controls, and a real journal.
 
 import { describe, expect, inject, it } from 'vitest'
 
@@ -19,7 +19,7 @@ describe('a patch', () => {
     reapply,
   })
 
-  it('is made on the version that was observed, and journaled as our write', async () => {
+  it('applies to the observed version, and the journal records it as a write of the run', async () => {
     const { metadata } = stage.api.put(PATH, execution())
     const [answer] = await writeAll(stage.deps, WRITER, [
       patchStatus(metadata.resourceVersion ?? '', () => 'superseded'),
@@ -29,7 +29,7 @@ describe('a patch', () => {
     expect(await actions()).toEqual([{ verb: 'patchStatus', resource_version: 102, error: null }])
   })
 
-  it('is applied again to what a conflict shows', async () => {
+  it('is applied again to the newer version after a conflict', async () => {
     const { metadata } = stage.api.put(PATH, execution())
     race(execution({ other: 1 }))
     const [answer] = await writeAll(stage.deps, WRITER, [
@@ -43,7 +43,7 @@ describe('a patch', () => {
   it.each([
     ['done', { result: 'ok', wrote: false, conflicted: true }],
     ['superseded', { result: 'superseded' }],
-  ] as const)('writes nothing more when what a conflict shows is %s', async (verdict, expected) => {
+  ] as const)('writes nothing more after a conflict if its reapply function returns %s', async (verdict, expected) => {
     const { metadata } = stage.api.put(PATH, execution())
     race(execution({ phase: 'theirs' }))
     const [answer] = await writeAll(stage.deps, WRITER, [patchStatus(metadata.resourceVersion ?? '', () => verdict)])
@@ -51,7 +51,7 @@ describe('a patch', () => {
     expect(statusOf()).toEqual({ phase: 'theirs' })
   })
 
-  it('fails when the conflicts do not end, and finds the object gone when it is', async () => {
+  it('fails after repeated conflicts, and reports an object that does not exist as gone', async () => {
     stage.api.intercept = ({ method }) => (method === 'PATCH' ? refusal(409, 'Conflict') : undefined)
     stage.api.put(PATH, execution())
     const [conflicted] = await writeAll(stage.deps, WRITER, [patchStatus('1', () => phase('again'))])
@@ -62,7 +62,7 @@ describe('a patch', () => {
     expect(await writeAll(stage.deps, WRITER, [patchStatus('1', () => phase('again'))])).toEqual([{ result: 'gone' }])
   })
 
-  it('that fails does not stop its siblings', async () => {
+  it('that fails does not stop the other writes of the batch', async () => {
     stage.api.put(PATH, execution())
     const other = { ...patchStatus('', () => 'superseded'), name: 'refused' } as Write
     stage.api.intercept = ({ path }) => (path.includes('refused') ? refusal(422, 'Invalid') : undefined)
@@ -78,18 +78,18 @@ describe('a patch', () => {
 describe('a creation', () => {
   const create = (isOurs: boolean): Write => ({ verb: 'create', ...at, body: execution(), isOurs: () => isOurs })
 
-  it('is journaled as the object’s first event', async () => {
+  it('is journaled as the first event of the object', async () => {
     expect(await writeAll(stage.deps, WRITER, [create(true)])).toMatchObject([{ result: 'ok', wrote: true }])
     expect(await events()).toEqual([{ type: 'ADDED', source: 'write', writer: WRITER.workflowID }])
   })
 
-  it('that is repeated after a crash finds its own object', async () => {
+  it('that is repeated after a crash finds the object that it created', async () => {
     await writeAll(stage.deps, WRITER, [create(true)])
     expect(await writeAll(stage.deps, WRITER, [create(true)])).toMatchObject([{ result: 'ok', wrote: false }])
     expect((await actions()).length).toBe(1)
   })
 
-  it('does not take the object of somebody else', async () => {
+  it('does not take over an object of another writer', async () => {
     stage.api.put(PATH, execution({ phase: 'theirs' }))
     expect(await writeAll(stage.deps, WRITER, [create(false)])).toMatchObject([{ result: 'superseded' }])
     expect(statusOf()).toEqual({ phase: 'theirs' })
@@ -99,11 +99,11 @@ describe('a creation', () => {
 describe('a deletion', () => {
   const remove = (uid = 'uid-exec', version?: string): Write => ({ verb: 'delete', ...at, uid, version })
 
-  it('of what is gone is done', async () => {
+  it('reports an object that does not exist as gone', async () => {
     expect(await writeAll(stage.deps, WRITER, [remove()])).toEqual([{ result: 'gone' }])
   })
 
-  it('looks again after a conflict, and deletes the version that it finds', async () => {
+  it('reads the object again after a conflict, and deletes the newer version', async () => {
     const { metadata } = stage.api.put(PATH, execution())
     race(execution({ phase: 'newer' }))
     const answers = await writeAll(stage.deps, WRITER, [remove('uid-exec', metadata.resourceVersion)])
@@ -111,7 +111,7 @@ describe('a deletion', () => {
     expect(stage.api.objects.size).toBe(0)
   })
 
-  it('leaves an object alone that is no longer meant after a conflict', async () => {
+  it('deletes nothing after a conflict if its isMeant function rejects the newer version', async () => {
     const { metadata } = stage.api.put(PATH, execution())
     race(execution({ phase: 'newer' }))
     const write = { ...remove('uid-exec', metadata.resourceVersion), isMeant: () => false } as Write
@@ -119,13 +119,13 @@ describe('a deletion', () => {
     expect(stage.api.objects.size).toBe(1)
   })
 
-  it('S6: spares another object of the same name', async () => {
+  it('S6: does not delete another object of the same name', async () => {
     stage.api.put(PATH, execution({}, { uid: 'another' }))
     expect(await writeAll(stage.deps, WRITER, [remove()])).toEqual([{ result: 'gone' }])
     expect(stage.api.objects.size).toBe(1)
   })
 
-  it('is not repeated for what is being deleted', async () => {
+  it('is not repeated for an object that already has a deletionTimestamp', async () => {
     const { metadata } = stage.api.put(PATH, execution())
     race(execution({}, { deletionTimestamp: '2029-01-01T00:00:00Z', finalizers: ['held'] }))
     const answers = await writeAll(stage.deps, WRITER, [remove('uid-exec', metadata.resourceVersion)])
@@ -158,9 +158,9 @@ describe('a batch of many writes', () => {
   }
 
   it.each([
-    ['as large as may be where they are quick', 1, [20, 100, 20]],
-    ['no larger than what is done before the bridge waits no more', 10, [20, 30, 30, 30, 30]],
-    ['not so small that beginning them is the work', 1000, [20, ...Array.from({ length: 12 }, () => 10)]],
+    ['as large as allowed if writes are fast', 1, [20, 100, 20]],
+    ['limited to the writes that finish before the bridge stops waiting', 10, [20, 30, 30, 30, 30]],
+    ['split into parts of at least 10 writes if writes are slow', 1000, [20, ...Array.from({ length: 12 }, () => 10)]],
   ])('is %s', async (_, requestMs, sizes) => {
     expect(await batches(requestMs)).toEqual(sizes)
   })

@@ -1,4 +1,4 @@
-// What a run still sends when its job is over, and what it may: against an API server that the test drives, and a real journal.
+// Writes that a run sends after its job has ended: the fence blocks some of them. Against an API server that the test controls, and a real journal.
 // Source: activities/journal/write/actions.ts, A3.
 
 import { pino } from 'pino'
@@ -13,8 +13,8 @@ import { at, execution, JOB, PATH, phase, SETTLE, useExecutionStage, WRITER } fr
 const stage = useExecutionStage(inject('servers').databaseUrl)
 const { statusOf, actions, events } = stage
 
-// A worker that was stopped in the middle of a pass goes on there, and reads what later jobs have left.
-describe('a run whose job is over', () => {
+// A worker that was stopped in the middle of a pass continues there, and reads objects that later jobs have changed.
+describe('a run whose job has ended', () => {
   const over = async (run_id: string | null = WRITER.runID) => {
     await openJob(stage.db, { ...JOB, run_id })
     await endJob(stage.db, WRITER.workflowID, stage.deps.now())
@@ -33,9 +33,9 @@ describe('a run whose job is over', () => {
 
   it.each([
     ['a patch', () => patched(phase('again')), { result: 'superseded' }],
-    ['a patch of what is so already', () => patched('done'), { result: 'ok', wrote: false }],
+    ['a patch that changes nothing', () => patched('done'), { result: 'ok', wrote: false }],
     ['a deletion', () => removed, { result: 'superseded' }],
-    ['a creation of what is there', () => created, { result: 'ok', wrote: false }],
+    ['a creation of an existing object', () => created, { result: 'ok', wrote: false }],
   ] as const)('writes nothing: %s', async (_, write, expected) => {
     await over()
     expect(await writeAll(stage.deps, WRITER, [write()])).toMatchObject([expected])
@@ -45,20 +45,20 @@ describe('a run whose job is over', () => {
     expect(await events()).toEqual([])
   })
 
-  it('finds gone what is gone', async () => {
+  it('reports objects that do not exist as gone', async () => {
     await over()
     stage.api.objects.clear()
     expect(await writeAll(stage.deps, WRITER, [created, removed])).toEqual([{ result: 'gone' }, { result: 'gone' }])
     expect(stage.api.objects.size).toBe(0)
   })
 
-  // A task that is voided by a signal has ended its job, and is made again from its begin: nobody has to look after that.
+  // A signal can void a workflow task that has already ended the job. The task then runs again from its start, which is not an error.
   it.each([
-    ['is a warning where the fence has kept a write back', () => patched(phase('again')), 'warn'],
-    ['is a warning where it would have made what is gone', () => ({ ...created, name: 'gone' }), 'warn'],
-    ['is nobody’s trouble where it is repeated', () => patched('done'), 'info'],
-    ['is nobody’s trouble where the field is another job’s', () => patched('superseded'), 'info'],
-    ['is nobody’s trouble where the object is gone', () => ({ ...patched(phase('again')), name: 'gone' }), 'info'],
+    ['logs a warning if the fence blocks a write', () => patched(phase('again')), 'warn'],
+    ['logs a warning if the fence blocks a creation', () => ({ ...created, name: 'gone' }), 'warn'],
+    ['logs at level info if its write is already done', () => patched('done'), 'info'],
+    ['logs at level info if the field belongs to another job', () => patched('superseded'), 'info'],
+    ['logs at level info if the object does not exist', () => ({ ...patched(phase('again')), name: 'gone' }), 'info'],
   ] as const)('%s', async (_, write, level) => {
     await over()
     const lines: string[] = []
@@ -76,27 +76,27 @@ describe('a run whose job is over', () => {
     expect(await stage.db.selectFrom('wake').selectAll().execute()).toEqual([])
   })
 
-  it('is none in level mode, where a run that is woken while it closes its row goes on', async () => {
+  it('may still write in level mode, where a run that is woken while it closes its row continues', async () => {
     await openJob(stage.db, { ...JOB, job_id: '' })
     await endJob(stage.db, WRITER.workflowID, stage.deps.now())
     expect(await writeAll(stage.deps, WRITER, [patched('superseded')])).toMatchObject([{ result: 'ok', wrote: true }])
   })
 
-  it('does not stop another run of its workflow ID that asks at the same time', async () => {
+  it('does not block another run of its workflow ID that writes at the same time', async () => {
     await over()
     const late = writeAll(stage.deps, WRITER, [patched('superseded')])
     const next = writeAll(stage.deps, { ...WRITER, runID: 'next' }, [patched('superseded')])
     expect(await Promise.all([late, next])).toMatchObject([[{ result: 'superseded' }], [{ result: 'ok', wrote: true }]])
   })
 
-  it('is known by its passes, when it was found running or continued as new', async () => {
+  it('is identified by its passes if the dispatcher wrote no run ID to its job row', async () => {
     await openJob(stage.db, { ...JOB, run_id: null })
     await recordObservation(stage.deps, WRITER)
     await endJob(stage.db, WRITER.workflowID, stage.deps.now())
     expect(await writeAll(stage.deps, WRITER, [patched('superseded')])).toMatchObject([{ result: 'superseded' }])
   })
 
-  it.each([['another-run'], [null]])('does not stop another run of its workflow ID (%s)', async (runID) => {
+  it.each([['another-run'], [null]])('does not block another run of its workflow ID (%s)', async (runID) => {
     await over(runID)
     expect(await writeAll(stage.deps, WRITER, [patched('superseded')])).toMatchObject([{ result: 'ok', wrote: true }])
   })

@@ -1,4 +1,4 @@
-// What `kubectl describe` shows of a fault in level mode, whatever the plan says about it in the status.
+// Events that `kubectl describe` shows for a fault in level mode, in addition to the status that the plan writes.
 
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
@@ -22,8 +22,8 @@ const settled = { againMs: 60_000, attempt: 1, fault, subject: shop, target }
 const pass = (pass: number, runID = 'run') => ({ by: { workflowID: 'shop/uid-shop', runID, pass } })
 const events = () => [...api.objects.values()].filter(({ kind }) => kind === 'Event')
 
-describe('a pass that met a fault', () => {
-  it('is a Warning on its object, one for each run however often it is met', async () => {
+describe('a pass with a fault', () => {
+  it('records one Warning Event per run and message on its object', async () => {
     await act.settleLevel({ ...settled, ...pass(1) })
     await act.settleLevel({ ...settled, ...pass(2), attempt: 2 })
     expect(events()).toMatchObject([
@@ -40,7 +40,7 @@ describe('a pass that met a fault', () => {
     expect(events()).toHaveLength(3)
   })
 
-  it('is told in the default namespace when its object is in none', async () => {
+  it('records its Event in the default namespace if its object is cluster-scoped', async () => {
     await act.settleLevel({ ...settled, ...pass(1), subject: { ...shop, namespace: '' } })
     const [event] = events()
     expect(event?.metadata.namespace).toBe('default')
@@ -52,13 +52,13 @@ describe('a pass that met a fault', () => {
     })
   })
 
-  it('is told only when there is something to mend', async () => {
+  it('records no Event if a user has nothing to fix', async () => {
     await act.settleLevel({ ...settled, ...pass(1), fault: { reason: 'Changed', message: 'it was edited' } })
     await act.settleLevel({ ...settled, ...pass(2), fault: undefined, attempt: 0 })
     expect(events()).toEqual([])
   })
 
-  it('is settled also when the event is refused', async () => {
+  it('is settled even if the API server rejects the Event', async () => {
     api.intercept = ({ method }) => (method === 'POST' ? refusal(403, 'Forbidden') : undefined)
     await act.settleLevel({ ...settled, ...pass(1) })
     expect(await stage().database.db.selectFrom('wake').select('cause').execute()).toEqual([{ cause: 'retry 1' }])

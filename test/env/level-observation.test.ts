@@ -1,5 +1,5 @@
-// What a pass in level mode observes: how much of which objects, and what is told of those that are somebody else's. Against an API server that
-// the test drives, and a real journal.
+// Observations of a pass in level mode: selectors, picked fields, views, and faults of states that the pass cannot read. Against an API server that
+// the test controls, and a real journal.
 
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
@@ -101,7 +101,7 @@ describe('a state of thousands of objects', () => {
       return { items: many.slice(start, next), ...(next < many.length && { next: String(next) }) }
     })
 
-  it('fits when fields are picked, and is read in parts', async () => {
+  it('fits if the query picks fields, and is read in pages', async () => {
     const asked = inPages()
     const found = (await observe('some', { kind, many: true, pick: ['data.other'] })) as readonly object[]
     expect(found).toHaveLength(5000)
@@ -114,7 +114,7 @@ describe('a state of thousands of objects', () => {
     expect(asked[9]?.query).toEqual({ limit: '500', continue: '4500' })
   })
 
-  it('fits as what a view makes of it, and says how to when it does not', async () => {
+  it('fits if a view reduces it; otherwise its fault says how to reduce it', async () => {
     inPages()
     expect(await observe('viewed', { kind, many: true, viewed: true })).toHaveLength(5000)
     expect(await faultOf('some', { kind, many: true })).toMatchObject({
@@ -127,12 +127,12 @@ describe('a state of thousands of objects', () => {
 })
 
 describe('a view', () => {
-  it('leaves out what it gives nothing of', async () => {
+  it('omits objects for which it returns undefined', async () => {
     listing(() => ({ items: [map('a'), { metadata: map('b').metadata }] }))
     expect(await observe('viewed', { kind, many: true, viewed: true })).toEqual(['a'])
   })
 
-  it('that throws is a final fault which names the object', async () => {
+  it('that throws causes a final fault that names the object', async () => {
     listing(() => ({ items: [map('a')] }))
     expect(await faultOf('broken', { kind, many: true, viewed: true })).toEqual({
       code: 'ViewFailed',
@@ -143,7 +143,7 @@ describe('a view', () => {
 })
 
 describe('a state', () => {
-  it('is selected by what the target says, in the namespaces that it names', async () => {
+  it('is selected by the label selector and the namespaces in the spec of the target', async () => {
     const asked = listing(({ path }) => ({ items: [map(path.includes('/other/') ? 'b' : 'a')] }))
     const query = { kind, many: true, labelsFrom: 'spec.selector', namespacesFrom: 'spec.namespaces' } as const
     expect(await observe('some', query)).toMatchObject([{ metadata: { name: 'a' } }, { metadata: { name: 'b' } }])
@@ -151,7 +151,7 @@ describe('a state', () => {
     expect((await subscriptions()).toSorted()).toEqual(['n *', 'other *'])
   })
 
-  it('may have a name beside other selectors, be a list of it, or have it in any namespace', async () => {
+  it('may combine a name with label selectors, with many, or with all namespaces', async () => {
     const asked = listing(() => ({ items: [map('a')] }))
     expect(await observe('one', { kind, name: 'a', labels: { app: 'web' } })).toMatchObject({ metadata: { name: 'a' } })
     expect(await observe('all', { kind, many: true, name: 'a', namespace: '*' })).toHaveLength(1)
@@ -167,7 +167,7 @@ describe('a state', () => {
     expect(await observe('list', { kind, many: true, name: 'b' })).toEqual([])
   })
 
-  it('has what is owned by label, and nothing that only looks so', async () => {
+  it('that is owned by label contains only objects with both the owner label and the owner annotation', async () => {
     const marks = {
       labels: { [OWNER_UID_LABEL]: 'uid-shop' },
       annotations: { [OWNER_ANNOTATION]: 'Shop.example.com/n/shop' },
@@ -183,14 +183,14 @@ describe('a state', () => {
 describe('a single owned state that is selected by labels', () => {
   const query = { kind, labels: { app: 'web' }, owned: true } as const
 
-  it('is the one that the target owns, whatever else is selected', async () => {
+  it('is the object that the target owns, even if the labels select other objects', async () => {
     listing(() => ({ items: [map('a'), map('b', { ownerReferences: [owner] })] }))
     expect(await observe('one', query)).toMatchObject({ metadata: { name: 'b' } })
     listing(() => ({ items: [] }))
     expect(await observe('one', query)).toBeUndefined()
   })
 
-  it("is a fault when what is selected is not the target's, until that changes", async () => {
+  it('is a fault if the target does not own the selected object, and the target subscribes to this object', async () => {
     const asked = listing(() => ({ items: [map('a')] }))
     expect(await faultOf('one', query)).toEqual({
       code: 'StateNotOwned',

@@ -1,5 +1,5 @@
-// What actions of level mode write of objects that others make, and what these write meanwhile. Against an API server that the test drives, and a real
-// journal.
+// Patches that actions of level mode send to objects of other owners, and concurrent changes of these objects. Against an API server that the test
+// controls, and a real journal.
 
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
@@ -49,11 +49,11 @@ function race(change: () => void): void {
   }
 }
 
-describe("a field of somebody else's object", () => {
+describe('a patch of an object that the target does not own', () => {
   const patch = async (object: KubeObject, fields: ObjectPatch, fenced = false) =>
     await act.patchLevel({ ...base, resource: maps, object: observed(object), patch: fields, fenced })
 
-  it('is written alone, beside what others write meanwhile, and never whose the object is', async () => {
+  it('writes only its own fields, keeps concurrent changes of other writers, and cannot set owner references', async () => {
     const object = api.put(`${MAPS}/a`, map({ theirs: '1' }))
     race(() => api.put(`${MAPS}/a`, map({ theirs: '2' })))
     expect(await patch(object, { data: { ours: 'x' }, metadata: { annotations: { seen: 'yes' } } })).toBe('patched')
@@ -66,7 +66,7 @@ describe("a field of somebody else's object", () => {
     await expect(patch(object, forged)).rejects.toMatchObject({ type: 'InvalidPatch', nonRetryable: true })
   })
 
-  it('is not written to another object of the name, nor, fenced, in another version', async () => {
+  it('is not sent for another object of the same name, or, if fenced, for another version', async () => {
     const object = api.put(`${MAPS}/a`, map({ theirs: '1' }))
     api.put(`${MAPS}/a`, map({ theirs: '2' }))
     expect(await patch(object, { data: { ours: 'x' } }, true)).toBe('changed')
@@ -75,7 +75,7 @@ describe("a field of somebody else's object", () => {
     expect(writes()).toEqual([])
   })
 
-  it('may be one of its status, which has an endpoint of its own', async () => {
+  it('writes status fields by a second request to the status endpoint', async () => {
     const object = api.put(`${MAPS}/a`, map({}))
     expect(await patch(object, { status: { seen: 'yes' }, data: { ours: 'x' } }, true)).toBe('patched')
     expect(writes()).toEqual(['PATCH configmaps/a', 'PATCH a/status'])
@@ -94,14 +94,14 @@ describe("a field of somebody else's object", () => {
   }
   const both = { data: { ours: 'x' }, status: { seen: 'ours' } }
 
-  it('is fenced in its status too: what came after the first part is not overwritten', async () => {
+  it('with a fence does not overwrite a change between its first request and its status request', async () => {
     const object = api.put(`${MAPS}/a`, map({ theirs: '1' }))
     beforeStatus(() => api.put(`${MAPS}/a`, { ...map({ theirs: '2', ours: 'x' }), status: { seen: 'theirs' } }))
     expect(await patch(object, both, true)).toBe('changed')
     expect(stored()).toMatchObject({ data: { theirs: '2' }, status: { seen: 'theirs' } })
   })
 
-  it('is fenced in its status also when others have made the first part so', async () => {
+  it('with a fence does not overwrite the status if another writer has already made the change of the first request', async () => {
     const object = api.put(`${MAPS}/a`, map({ theirs: '1' }))
     race(() => api.put(`${MAPS}/a`, { ...map({ theirs: '2', ours: 'x' }), status: { seen: 'theirs' } }))
     expect(await patch(object, both, true)).toBe('changed')
@@ -111,7 +111,7 @@ describe("a field of somebody else's object", () => {
     expect(await patch(again, both, true)).toBe('patched')
   })
 
-  it('is written to the status beside what others write meanwhile when it is not fenced', async () => {
+  it('without a fence writes its status fields, and keeps concurrent changes of other writers', async () => {
     const object = api.put(`${MAPS}/a`, map({ theirs: '1' }))
     beforeStatus(() => api.put(`${MAPS}/a`, { ...map({ theirs: '2', ours: 'x' }), status: { theirs: 'yes' } }))
     expect(await patch(object, both)).toBe('patched')

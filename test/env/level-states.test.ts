@@ -1,5 +1,5 @@
-// What a pass in level mode gets of its target and the states that it names, and the faults of those that it cannot have: against an API server that the
-// test drives, and a real journal. How much of which objects: level-observation.test.ts.
+// The target and the states that a pass in level mode receives, and a fault for each state that it cannot read. Against an API server that the test
+// controls, and a real journal. Selection and views: level-observation.test.ts.
 
 import { asyncLocalStorage, type Context } from '@temporalio/activity'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
@@ -23,7 +23,7 @@ beforeEach(async () => {
   act = createActivities(deps, [])
 })
 
-describe('what a pass observes', () => {
+describe('the observation of a pass', () => {
   const named: StateQuery = { kind: 'v1/ConfigMap', name: '${target.spec.ref}' }
   const list: StateQuery = { kind: 'v1/ConfigMap', many: true, labels: { app: '${target.metadata.name}' } }
   const observe = async (queries: Record<string, StateQuery>, resource = maps) => {
@@ -50,7 +50,7 @@ describe('what a pass observes', () => {
     api.put(`${TARGETS}/shop`, shop())
   })
 
-  it('is the target with its states, and what it subscribed to are those', async () => {
+  it('contains the target and its states, and subscribes to these states', async () => {
     api.put(`${MAPS}/a`, map({ key: 'value' }))
     listed(map({}, { name: 'b' }), map({}, { name: 'c', ownerReferences: [owner] }))
     const observed = await observe({ named, list, owned: { ...list, owned: true }, missing: { ...named, name: 'x' } })
@@ -71,7 +71,7 @@ describe('what a pass observes', () => {
     expect(await subscriptions()).toEqual(['shop  ConfigMap n z'])
   })
 
-  it('is, of a kind without namespaces, all that the target names, and each wakes it', async () => {
+  it('contains all cluster-scoped objects that the target names, and subscribes to each of them', async () => {
     const nodes = { apiVersion: 'v1', kind: 'Node', plural: 'nodes', withoutNamespace: true } as const
     for (const name of ['one', 'two'])
       api.put(`/api/v1/nodes/${name}`, { apiVersion: 'v1', kind: 'Node', metadata: { name, uid: `uid-${name}` } })
@@ -82,7 +82,7 @@ describe('what a pass observes', () => {
     expect(await subscriptions()).toEqual(['shop  Node * one', 'shop  Node * two'])
   })
 
-  it('subscribes to nothing when nobody waits for it any more: another pass has looked since', async () => {
+  it('leaves the subscriptions unchanged if its activity is cancelled, because another pass may have observed since', async () => {
     await observe({ named })
     api.put(`${TARGETS}/shop`, shop({ spec: { ref: 'b' } }))
     const abort = new AbortController()
@@ -95,7 +95,7 @@ describe('what a pass observes', () => {
     expect(await subscriptions()).toEqual(['shop  ConfigMap n a'])
   })
 
-  it('leaves out what is lazy, which is subscribed to and found when it is asked for', async () => {
+  it('omits lazy states, but subscribes to them, and a refresh reads them', async () => {
     const lists = listed(map({}, { name: 'b' }))
     const observed = await observe({ list: { ...list, lazy: true } })
     expect(observed?.states).toEqual({})
@@ -107,14 +107,14 @@ describe('what a pass observes', () => {
     })
   })
 
-  it('is nothing when the target is gone or another one has its name', async () => {
+  it('is undefined if the target does not exist or another object has its name', async () => {
     api.put(`${TARGETS}/shop`, shop({}, { uid: 'uid-new' }))
     expect(await observe({})).toBeUndefined()
     api.objects.clear()
     expect(await observe({})).toBeUndefined()
   })
 
-  it('is, of a target that is gone, what can be asked for by its name, where that is wanted', async () => {
+  it('with evenGone contains the states of a deleted target that need only the name of the target', async () => {
     api.objects.clear()
     const found = listed(map({ key: 'x' }))
     const queries = { list: { ...maps, query: list }, named: { ...maps, query: named } }
@@ -133,7 +133,7 @@ describe('what a pass observes', () => {
     expect(found).toHaveLength(2)
   })
 
-  it('has the fault of a state that is several, is not owned, or that nobody lets it read, beside the others', async () => {
+  it('contains a fault for each state that is ambiguous or not owned, in addition to the other states', async () => {
     listed(map({}, { name: 'b' }), map({}, { name: 'c' }))
     api.put(`${MAPS}/a`, map({}, { ownerReferences: [stranger] }))
     api.put(`${MAPS}/d`, map({}))
@@ -161,7 +161,7 @@ describe('what a pass observes', () => {
     [403, 'Forbidden', true],
     [404, 'NotFound', true],
     [400, 'BadRequest', false],
-  ])('has the fault of a list that the server answers with %d', async (status, code, retryable) => {
+  ])('contains a fault for a list that the server answers with HTTP %d', async (status, code, retryable) => {
     api.put(`${MAPS}/a`, map({}))
     api.intercept = ({ path }) => (path === MAPS ? refusal(status, code) : undefined)
     const observed = await observe({ list, named })
@@ -170,7 +170,7 @@ describe('what a pass observes', () => {
     expect(observed?.unreadable?.['list']?.message).toMatch(new RegExp(`^state list of Shop n/shop: GET .*${status}`))
   })
 
-  it('is tried again before what may be over in a moment is the fault of its state', async () => {
+  it('is retried before a temporary error becomes the fault of its state', async () => {
     api.intercept = ({ path }) => (path === MAPS ? refusal(503, 'ServiceUnavailable') : undefined)
     const inTry = async (attempt: number) => {
       const context = { info: { attempt } } as unknown as Context
@@ -180,7 +180,7 @@ describe('what a pass observes', () => {
     expect((await inTry(4))?.unreadable).toMatchObject({ list: { code: 'ServiceUnavailable', retryable: true } })
   })
 
-  it('holds no value of a Secret', async () => {
+  it('contains no value of a Secret', async () => {
     const secrets = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
     api.put('/api/v1/namespaces/n/secrets/a', { ...map({ password: 'Y2FuYXJ5' }), kind: 'Secret' })
     const observed = await observe({ secret: { kind: 'v1/Secret', name: 'a' } }, secrets)
@@ -188,7 +188,7 @@ describe('what a pass observes', () => {
     expect(JSON.stringify(observed)).not.toContain('Y2FuYXJ5')
   })
 
-  it('has the fault of its largest states where Temporal could not take all, with their sizes, and the others whole', async () => {
+  it('that is too large for Temporal contains a fault with the size for its largest state, and the other states unchanged', async () => {
     // Of three bytes each: half a million characters.
     listed(...[1, 2].map((index) => map({ big: '大'.repeat(260_000) }, { name: `big-${index}` })))
     api.put(`${MAPS}/a`, map({ key: 'value' }))
@@ -205,7 +205,7 @@ describe('what a pass observes', () => {
     })
   })
 
-  it('loses the larger ones of states that are too large only together, and no more of them than it must', async () => {
+  it('omits the largest of states that are too large only together, and no more than necessary', async () => {
     for (const [name, size] of Object.entries({ a: 400_000, b: 700_000, c: 600_000 }))
       api.put(`${MAPS}/${name}`, map({ key: 'x'.repeat(size) }, { name }))
     const observed = await observe({ a: named, b: { ...named, name: 'b' }, c: { ...named, name: 'c' } })
@@ -215,7 +215,7 @@ describe('what a pass observes', () => {
     })
   })
 
-  it('is refused whole only when the target itself is too large', async () => {
+  it('fails as a whole only if the target itself is too large', async () => {
     api.put(`${MAPS}/a`, map({ key: 'value' }))
     api.put(`${TARGETS}/shop`, shop({ spec: { ref: 'a', much: '大'.repeat(600_000) } }))
     await expect(observe({ named })).rejects.toMatchObject({
@@ -225,7 +225,7 @@ describe('what a pass observes', () => {
     })
   })
 
-  it('is as new as the store where nothing was subscribed to before, and then not older than what the journal knows', async () => {
+  it('reads the most recent state before the first subscription, and afterwards a state at least as new as the journal', async () => {
     const at = {
       cluster: 'local',
       api_group: '',
@@ -254,7 +254,7 @@ describe('what a pass observes', () => {
     expect(asked.slice(3)).toEqual([{ labelSelector: 'app=other' }])
   })
 
-  it('is not older than what its own pass has written, which the journal need not know yet', async () => {
+  it('is at least as new as the writes of the same pass, even before the journal has them', async () => {
     await observe({ list })
     const object = { apiVersion: 'v1', kind: 'ConfigMap', data: { key: 'value' }, metadata: { name: 'a' } }
     await act.applyLevel({ ...base, resource: maps, object })
@@ -276,7 +276,7 @@ describe('the target, in later steps of a pass', () => {
     await act.refreshLevel({ ...base, ...(version !== undefined && { version }), state: 'one', query })
   const gets = () => api.requests.filter((request) => request === 'GET shops/shop').length
 
-  it('is not read again while this process knows it as new as the pass does', async () => {
+  it('is not read again if the process has the version that the pass has observed', async () => {
     api.put(`${MAPS}/a`, map({ key: 'value' }))
     api.put(`${TARGETS}/shop`, shop({ spec: { ref: 'a' } }))
     const observed = await act.observeLevel({ ...base, queries: {} })

@@ -1,5 +1,5 @@
-// What actions of level mode do to objects: whose these are, what is in the way, and what others write meanwhile. Against an API server that the
-// test drives, and a real journal.
+// Writes of actions in level mode: owners, objects in the way, and concurrent writers. Against an API server that the test controls, and a real
+// journal.
 
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
@@ -85,21 +85,21 @@ describe('a create in a namespace that is being deleted', () => {
     api.intercept = ({ method }) => (method === 'POST' ? { status: 403, body } : undefined)
   })
 
-  it('is a final fault when it is the namespace of the target', async () => {
+  it('is a final fault in the namespace of the target', async () => {
     const message = expect.stringContaining('ConfigMap n/a: namespace "n" is being deleted') as string
     const fault = { type: 'NamespaceTerminating', nonRetryable: true, message }
     await expect(apply(wanted({}))).rejects.toMatchObject(fault)
     await expect(act.createLevel({ ...base, resource: maps, object: wanted({}) })).rejects.toMatchObject(fault)
   })
 
-  it('is tried again when it is another namespace, which may be made again', async () => {
+  it('is retried in another namespace, which may be recreated', async () => {
     const elsewhere = apply(wanted({}, { namespace: 'other' }), { elsewhere: true })
     await expect(elsewhere).rejects.toMatchObject({ type: 'NamespaceTerminating', nonRetryable: false })
   })
 })
 
-describe('an object that is made', () => {
-  it('has nothing where null was wanted, and is not written again for it', async () => {
+describe('an object that an action applies', () => {
+  it('omits fields that the action sets to null, and is not written again for them', async () => {
     const object = { ...wanted({ key: 'x', gone: null }), list: [{ a: 1, b: null }] }
     await apply(object)
     await apply(object)
@@ -109,7 +109,7 @@ describe('an object that is made', () => {
     expect(writes()).toEqual(['POST n/configmaps'])
   })
 
-  it('has finalizers beside those of others, until they are released', async () => {
+  it('has its finalizers in addition to finalizers of other controllers, until they are released', async () => {
     await apply(wanted({}, { finalizers: ['example.com/a'], annotations: { note: 'ours' } }))
     expect(stored()?.metadata).toMatchObject({ finalizers: ['example.com/a'], annotations: { note: 'ours' } })
     api.put(`${MAPS}/a`, map({}, { ownerReferences: [owner], finalizers: ['theirs'] }))
@@ -124,8 +124,8 @@ describe('an object that is made', () => {
   })
 
   it.each([
-    ['gone with its last finalizer', {}, 'gone'],
-    ['there while somebody is given time to end it', { deletionGracePeriodSeconds: 30 }, 'released'],
+    ['reported as gone when its last finalizer is released', {}, 'gone'],
+    ['reported as released while its deletion grace period runs', { deletionGracePeriodSeconds: 30 }, 'released'],
   ])('is %s', async (_, metadata, answer) => {
     const going = { deletionTimestamp: 'now', finalizers: ['example.com/a'], ...metadata }
     api.put(`${MAPS}/a`, map({}, { ownerReferences: [owner], ...going }))
@@ -133,13 +133,13 @@ describe('an object that is made', () => {
     expect(await act.releaseLevel(release)).toBe(answer)
   })
 
-  it('gets no finalizer while it is being deleted: the server would refuse it', async () => {
+  it('gets no finalizer while it is being deleted, because the server would reject it', async () => {
     api.put(`${MAPS}/a`, map({ key: 'x' }, { ownerReferences: [owner], deletionTimestamp: 'now', finalizers: ['b'] }))
     await apply(wanted({ key: 'x' }, { finalizers: ['example.com/a'] }))
     expect(writes()).toEqual([])
   })
 
-  it('belongs to nobody when that is wanted, and is found again by what it was made for', async () => {
+  it('has no owner reference with owner none, and is found again by its owner annotation', async () => {
     await apply(wanted({ key: '1' }), { owner: 'none' })
     expect(stored()?.metadata).not.toHaveProperty('ownerReferences')
     expect(stored()?.metadata.annotations).toEqual(marks.annotations)
@@ -151,7 +151,7 @@ describe('an object that is made', () => {
     )
   })
 
-  it('is marked where owner references do not reach', async () => {
+  it('has owner label and annotation instead of an owner reference in another namespace', async () => {
     await apply(wanted({ key: '1' }, { namespace: 'other' }), { elsewhere: true })
     const elsewhere = '/api/v1/namespaces/other/configmaps/a'
     expect(stored(elsewhere)?.metadata).toMatchObject({ namespace: 'other', ...marks })
@@ -164,14 +164,14 @@ describe('an object that is made', () => {
 describe('an object that is only created', () => {
   const create = async (data: object) => await act.createLevel({ ...base, resource: maps, object: wanted(data) })
 
-  it('is made when it is not there, and else left as it is', async () => {
+  it('is created if it does not exist, and otherwise stays unchanged', async () => {
     expect(await create({ key: '1' })).toBe('created')
     expect(await create({ key: '2' })).toBe('exists')
     expect(stored()).toMatchObject({ data: { key: '1' }, metadata: { ownerReferences: [owner] } })
     expect(await subscriptions()).toEqual([])
   })
 
-  it("is heard of when it is somebody else's", async () => {
+  it('is subscribed to if it exists and the target does not own it', async () => {
     api.put(`${MAPS}/a`, map({}))
     expect(await create({ key: '1' })).toBe('exists')
     expect(await subscriptions()).toEqual(['shop ConfigMap n a'])
@@ -192,13 +192,13 @@ describe('an object that is only created', () => {
     }
   }
 
-  it('is looked at again after the subscription, and made when it is gone by then', async () => {
+  it('is read again after the subscription, and created if it is gone', async () => {
     heldFor(2)
     expect(await create({ key: 'ours' })).toBe('created')
     expect(stored()).toMatchObject({ data: { key: 'ours' }, metadata: { ownerReferences: [owner] } })
   })
 
-  it('is tried again later when others make and remove it as often as it is tried', async () => {
+  it('is a retryable fault after other writers have created and deleted it 3 times', async () => {
     heldFor(100)
     const message = 'ConfigMap n/a was made and removed by others 3 times while it was created'
     await expect(create({ key: 'ours' })).rejects.toMatchObject({ type: 'Conflict', nonRetryable: false, message })
@@ -207,7 +207,7 @@ describe('an object that is only created', () => {
 })
 
 describe('an object in the way', () => {
-  it('stays as it is, and wakes the subject when it changes or goes', async () => {
+  it('stays unchanged unless the action adopts it, and the subject subscribes to it', async () => {
     api.put(`${MAPS}/a`, map({ key: 'by hand' }))
     await expect(apply(wanted({ key: 'ours' }))).rejects.toMatchObject({
       type: 'NotOwned',
@@ -220,7 +220,7 @@ describe('an object in the way', () => {
     expect(stored()?.metadata.ownerReferences).toEqual([owner])
   })
 
-  it('is looked at again after the subscription: what happens before is heard of by nobody', async () => {
+  it('is read again after the subscription, because no event reports an earlier change', async () => {
     api.put(`${MAPS}/a`, map({ key: 'theirs' }, { ownerReferences: [{ ...owner, uid: 'x' }] }))
     let gets = 0
     api.intercept = ({ method, path }) => {
@@ -231,14 +231,14 @@ describe('an object in the way', () => {
     expect(stored()?.['data']).toEqual({ key: 'ours' })
   })
 
-  it('is tried again where nobody would hear of it', async () => {
+  it('is a retryable fault if the worker does not follow its kind', async () => {
     act = createActivities({ ...deps, followed: [] }, [])
     api.put(`${MAPS}/a`, map({ key: 'by hand' }))
     await expect(apply(wanted({ key: 'ours' }))).rejects.toMatchObject({ type: 'NotOwned', nonRetryable: false })
     expect(await subscriptions()).toEqual([])
   })
 
-  it('is met also when it takes its place between looking and writing', async () => {
+  it('is detected even if it appears between the read and the write', async () => {
     api.put(`${MAPS}/a`, map({ key: 'old' }, { ownerReferences: [owner] }))
     race(() => api.put(`${MAPS}/a`, map({ key: 'theirs' }, { ownerReferences: [{ ...owner, uid: 'x' }] })))
     await expect(apply(wanted({ key: 'ours' }))).rejects.toMatchObject({ type: 'OwnedByAnother' })
@@ -247,7 +247,7 @@ describe('an object in the way', () => {
 })
 
 describe('an object that is expected in one version', () => {
-  it('is written in that one alone, and what is so already is success', async () => {
+  it('is written only in that version, and the write succeeds if the object already has the fields', async () => {
     const before = api.put(`${MAPS}/a`, map({ key: '1' }, { ownerReferences: [owner] }))
     const expected = observed(before)
     expect(await apply(wanted({ key: '2' }), { expected })).toBe('applied')
@@ -256,7 +256,7 @@ describe('an object that is expected in one version', () => {
     expect(stored()?.['data']).toEqual({ key: '2' })
   })
 
-  it('is left to whoever writes between looking and writing, or is gone', async () => {
+  it('is neither written nor recreated if another writer changes or deletes it before the write', async () => {
     const expected = observed(api.put(`${MAPS}/a`, map({ key: '1' }, { ownerReferences: [owner] })))
     race(() => api.put(`${MAPS}/a`, map({ key: 'theirs' }, { ownerReferences: [owner] })))
     expect(await apply(wanted({ key: '2' }), { expected })).toBe('changed')
@@ -268,7 +268,7 @@ describe('an object that is expected in one version', () => {
 })
 
 describe('conditions of a status', () => {
-  it('are written by type: those of others stay as they are meanwhile', async () => {
+  it('are written by type, and concurrent changes of other conditions stay', async () => {
     const condition = (type: string, status: string) => ({ type, status })
     const shop = (conditions: object[]): KubeObject => ({
       apiVersion: 'example.com/v1',
@@ -302,7 +302,7 @@ describe('a value of a Secret', () => {
   const SECRET = '/api/v1/namespaces/n/secrets/db'
   const password = Buffer.from('canary').toString('base64')
 
-  it('is filled in where an object is written, and written again when it is another one', async () => {
+  it('is filled in when an action writes an object, and is written again when the value changes', async () => {
     api.put(SECRET, secret({ password }))
     await apply(wanted({ url: '' }), { gaps })
     await apply(wanted({ url: '' }), { gaps })
@@ -316,7 +316,7 @@ describe('a value of a Secret', () => {
     expect(stored()?.['data']).toEqual({ url: 'to:new!', other: 'to:new!' })
   })
 
-  it('makes another Secret, which is not written when it is so already', async () => {
+  it('can be written to another Secret, which is not written again if it is unchanged', async () => {
     api.put(SECRET, secret({ password }))
     const object = { ...wanted({}), kind: 'Secret', data: undefined, stringData: { key: '' } }
     const input = { resource: { ...maps, kind: 'Secret', plural: 'secrets' } }
@@ -329,7 +329,7 @@ describe('a value of a Secret', () => {
     expect(writes()).toEqual(['POST n/secrets'])
   })
 
-  it('is waited for, when nobody follows Secrets by trying again', async () => {
+  it('causes a retryable fault if it is missing, or a final fault and a subscription if the worker follows Secrets', async () => {
     const message = 'Secret n/db is not there; expected it with the value that is wanted for Shop n/shop'
     await expect(apply(wanted({ url: '' }), { gaps })).rejects.toMatchObject({
       type: 'SecretNotFound',
@@ -348,7 +348,7 @@ describe('a value of a Secret', () => {
     expect(writes()).toEqual([])
   })
 
-  it('is not taken from another namespace, nor told by any message or row', async () => {
+  it('is not read from another namespace, and appears in no message and no journal row', async () => {
     const elsewhere = [{ at: ['data', 'url'], parts: [{ secret: 'db', key: 'password', namespace: 'other' }] }]
     await expect(apply(wanted({ url: '' }), { gaps: elsewhere })).rejects.toMatchObject({ type: 'OtherNamespace' })
     api.put(SECRET, secret({ password }))
@@ -369,7 +369,7 @@ describe('a value of a Secret', () => {
   })
 })
 
-describe('an event that an action tells', () => {
+describe('an Event that an action records', () => {
   const tell = async (event: Partial<TargetEvent> = {}, runID = 'run') =>
     await act.eventLevel({
       ...base,
@@ -378,7 +378,7 @@ describe('an event that an action tells', () => {
     })
   const events = () => [...api.objects.values()].filter(({ kind }) => kind === 'Event')
 
-  it('is one on the target, however many passes and runs say it, unless the occasion is another', async () => {
+  it('is recorded once on the target, even if several passes and runs repeat it, unless its type or occasion differs', async () => {
     await tell()
     await tell()
     await tell({}, 'later')
@@ -396,21 +396,21 @@ describe('an event that an action tells', () => {
     expect(events()).toHaveLength(3)
   })
 
-  it('has its annotations, which make it no other event', async () => {
+  it('has annotations, which do not make it a different Event', async () => {
     await tell({ annotations: { 'example.com/shop': '{"open":true}' } })
     await tell({ annotations: { 'example.com/shop': '{"open":false}' } })
     await tell()
     expect(events().map(({ metadata }) => metadata.annotations)).toEqual([{ 'example.com/shop': '{"open":true}' }])
   })
 
-  it('is told before what it goes along with, in their order', async () => {
+  it('is recorded before the write that carries it, in the order of the action', async () => {
     const told = ['Opened', 'Renamed'].map((reason) => ({ event: { type: 'Normal', reason, message: 'm' } as const }))
     await apply(wanted({}), { told })
     expect(events().map((event) => event['reason'])).toEqual(['Opened', 'Renamed'])
     expect(writes()).toEqual(['POST n/events', 'POST n/events', 'POST n/configmaps'])
   })
 
-  it('that is refused changes nothing else', async () => {
+  it('that the API server rejects does not fail the action', async () => {
     api.intercept = ({ method }) => (method === 'POST' ? refusal(403, 'Forbidden') : undefined)
     await tell()
     expect(events()).toEqual([])

@@ -1,4 +1,4 @@
-// What the activities of level mode write, in their races: against an API server that the test drives, and a real journal.
+// Races of the writes of the activities in level mode: against an API server that the test controls, and a real journal.
 
 import { asyncLocalStorage, type Context } from '@temporalio/activity'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
@@ -51,7 +51,7 @@ function refuseUnknownFields(): void {
 }
 
 describe('an object that is applied', () => {
-  it('is made once, owned by the target, and not written when it is so already', async () => {
+  it('is created once with the target as owner, and is not written again if it is unchanged', async () => {
     await apply(wanted({ key: 'value' }, { labels: { app: 'shop' } }))
     await apply(wanted({ key: 'value' }, { labels: { app: 'shop' } }))
     expect(stored()).toMatchObject({
@@ -63,7 +63,7 @@ describe('an object that is applied', () => {
     expect(actions).toEqual([{ object: 'ConfigMap/n/a', verb: 'create', field_manager: 'pawl-shop' }])
   })
 
-  it('loses to nobody in fields that others write meanwhile, nor do they', async () => {
+  it('gets its fields despite concurrent writes, and keeps the fields of other writers', async () => {
     api.put(`${MAPS}/a`, map({ key: 'old' }, { ownerReferences: [owner] }))
     race(() => api.put(`${MAPS}/a`, map({ key: 'old', theirs: 'new' }, { ownerReferences: [owner] })))
     await apply(wanted({ key: 'ours' }))
@@ -71,7 +71,7 @@ describe('an object that is applied', () => {
     expect(writes()).toEqual(['PATCH configmaps/a', 'PATCH configmaps/a'])
   })
 
-  it('asks the server to refuse fields that its kind does not have, made or changed', async () => {
+  it('is created and patched with strict field validation', async () => {
     refuseUnknownFields()
     const dropped = {
       type: 'BadRequest',
@@ -83,13 +83,13 @@ describe('an object that is applied', () => {
     await expect(apply(wanted({ key: 'value' }))).rejects.toMatchObject(dropped)
   })
 
-  it('is met where somebody made it meanwhile, and taken when nobody owns it and that is asked for', async () => {
+  it('is adopted if another writer created it meanwhile without an owner and the action sets adopt', async () => {
     race(() => api.put(`${MAPS}/a`, map({ theirs: 'kept' })))
     await apply(wanted({ key: 'ours' }), { adopt: true })
     expect(stored()).toMatchObject({ data: { key: 'ours', theirs: 'kept' }, metadata: { ownerReferences: [owner] } })
   })
 
-  it('stays as it is when another object controls it', async () => {
+  it('stays unchanged if another object controls it', async () => {
     api.put(`${MAPS}/a`, map({ key: 'theirs' }, { ownerReferences: [stranger] }))
     await expect(apply(wanted({ key: 'ours' }))).rejects.toMatchObject({
       type: 'OwnedByAnother',
@@ -104,12 +104,12 @@ describe('an object that is applied', () => {
     ['OtherNamespace', { namespace: 'kube-system' }],
     ['InvalidName', { name: '..' }],
     ['InvalidName', { name: 'a/../b' }],
-  ])('is refused without a request: %s', async (type, metadata) => {
+  ])('is rejected without a request: %s', async (type, metadata) => {
     await expect(apply(wanted({}, metadata))).rejects.toMatchObject({ type, nonRetryable: true })
     expect(api.requests).toEqual([])
   })
 
-  it('may be the target itself, which then owns nothing', async () => {
+  it('may be the target itself, which gets no owner reference', async () => {
     api.put(`${TARGETS}/shop`, shop())
     const object = { ...target, metadata: { name: 'shop', labels: { seen: 'yes' } } } as WantedObject
     await act.applyLevel({ ...base, resource: target, object })
@@ -118,7 +118,7 @@ describe('an object that is applied', () => {
   })
 })
 
-describe('a call that nobody waits for any more', () => {
+describe('an activity that is cancelled or has timed out', () => {
   const started = (agoMs: number, { signal }: AbortController = new AbortController()) =>
     ({
       cancellationSignal: signal,
@@ -126,7 +126,7 @@ describe('a call that nobody waits for any more', () => {
     }) as unknown as Context
   const cutOff = { type: 'CutOff', nonRetryable: true }
 
-  it('writes nothing when it is told so between its reading and its writing', async () => {
+  it('writes nothing if the cancellation arrives between its read and its write', async () => {
     const abort = new AbortController()
     api.intercept = () => {
       abort.abort()
@@ -137,7 +137,7 @@ describe('a call that nobody waits for any more', () => {
     expect(writes()).toEqual([])
   })
 
-  it('writes nothing after its time by the clock, whoever has not told it yet', async () => {
+  it('writes nothing after its timeout, even if no cancellation has arrived', async () => {
     const applying = asyncLocalStorage.run(started(60_001), () => apply(wanted({ key: 'value' })))
     await expect(applying).rejects.toMatchObject(cutOff)
     expect(writes()).toEqual([])
@@ -148,14 +148,14 @@ describe('an object that is removed', () => {
   const remove = async (object: KubeObject) =>
     await act.removeLevel({ ...base, resource: maps, object: object as unknown as ObservedObject })
 
-  it('goes as it was observed, and is gone when it is', async () => {
+  it('is deleted in the observed version, and counts as removed if it does not exist', async () => {
     const object = api.put(`${MAPS}/a`, map({}))
     expect(await remove(object)).toBe('removed')
     expect(stored()).toBeUndefined()
     expect(await remove(object)).toBe('removed')
   })
 
-  it('stays when it changed since, and when another one has its name', async () => {
+  it('stays if it has changed since, or if another object has its name', async () => {
     const object = api.put(`${MAPS}/a`, map({}))
     api.put(`${MAPS}/a`, map({ new: 'yes' }))
     expect(await remove(object)).toBe('changed')
@@ -165,7 +165,7 @@ describe('an object that is removed', () => {
   })
 })
 
-describe('objects of kinds without namespaces', () => {
+describe('cluster-scoped objects', () => {
   const NODES = '/api/v1/nodes'
   const nodes = { apiVersion: 'v1', kind: 'Node', plural: 'nodes', withoutNamespace: true } as const
   const rack = { kind: 'Rack', uid: 'uid-rack', namespace: '', name: 'rack' }
@@ -181,7 +181,7 @@ describe('objects of kinds without namespaces', () => {
     return await database.db.selectFrom('action').select(['object', 'verb']).orderBy('verb').execute()
   }
 
-  it('are applied and removed by a target that is in none either', async () => {
+  it('are applied and removed for a cluster-scoped target', async () => {
     const object = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', labels: { rack: 'one' } } }
     const label = async () => await act.applyLevel({ ...global, object })
     await label()
@@ -199,14 +199,14 @@ describe('objects of kinds without namespaces', () => {
     ])
   })
 
-  it('stay when they changed since they were observed', async () => {
+  it('stay if they have changed since the observation', async () => {
     const observed = api.put(`${NODES}/a`, node()) as unknown as ObservedObject
     api.put(`${NODES}/a`, node({ new: 'yes' }))
     expect(await act.removeLevel({ ...global, object: observed })).toBe('changed')
     expect(stored(`${NODES}/a`)?.metadata.labels).toEqual({ new: 'yes' })
   })
 
-  it('are not made for a target that is in a namespace: nothing would collect them', async () => {
+  it('are not created for a namespaced target, because garbage collection would not delete them', async () => {
     const object = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' } }
     await expect(act.applyLevel({ ...base, resource: nodes, object })).rejects.toMatchObject({ type: 'OtherNamespace' })
   })
@@ -216,14 +216,14 @@ describe('the status of a target', () => {
   const write = async (status: Record<string, string | object | null>) =>
     await act.writeLevelStatus({ ...base, version: '1', status: status as Record<string, string | null> })
 
-  it('has the fields of this controller as a whole, and those of others as they left them', async () => {
+  it('gets each field of this controller as a whole, and keeps concurrent changes of other writers', async () => {
     api.put(`${TARGETS}/shop`, shop({ status: { ours: { a: 1, b: 2 }, old: 'x', theirs: 'old' } }))
     race(() => api.put(`${TARGETS}/shop`, shop({ status: { ours: { a: 1, b: 2 }, old: 'x', theirs: 'new' } })))
     await write({ ours: { a: 3 }, old: null })
     expect(stored(`${TARGETS}/shop`)?.['status']).toEqual({ ours: { a: 3 }, theirs: 'new' })
   })
 
-  it('is not written when it is so already, or the target is gone or another', async () => {
+  it('is not written if it is unchanged, or if the target is deleted or replaced', async () => {
     api.put(`${TARGETS}/shop`, shop({ status: { ours: 'x' } }))
     await write({ ours: 'x' })
     api.put(`${TARGETS}/shop`, shop({}, { uid: 'uid-new' }))
@@ -233,7 +233,7 @@ describe('the status of a target', () => {
     expect(writes()).toEqual([])
   })
 
-  it('is asked for strictly: a field that the kind does not have is a fault', async () => {
+  it('is sent with strict field validation, and an unknown field is a fault', async () => {
     api.put(`${TARGETS}/shop`, shop())
     refuseUnknownFields()
     await expect(write({ ours: 'x' })).rejects.toMatchObject({
@@ -243,7 +243,7 @@ describe('the status of a target', () => {
     })
   })
 
-  it('says so when the kind has no endpoint for it', async () => {
+  it('causes the fault NoStatusEndpoint if the kind has no status endpoint', async () => {
     api.put(`${TARGETS}/shop`, shop())
     api.intercept = ({ path }) => (path.endsWith('/status') ? refusal(404, 'NotFound') : undefined)
     await expect(write({ ours: 'x' })).rejects.toMatchObject({ type: 'NoStatusEndpoint', nonRetryable: true })
@@ -251,7 +251,7 @@ describe('the status of a target', () => {
 })
 
 describe('the finalizer of a controller', () => {
-  it('is put on beside those of others and taken off alone, once each', async () => {
+  it('is added and removed once each, and finalizers of other controllers stay', async () => {
     api.put(`${TARGETS}/shop`, shop({}, { finalizers: ['theirs'] }))
     const finalize = async (guarded: boolean) =>
       await act.finalizeLevel({ ...base, version: '1', finalizer: 'example.com/hold', guarded })

@@ -1,5 +1,5 @@
-// Objects of several classes in one manifest item, on a real cluster with its controllers: definitions before what they define, namespaces before what is
-// in them, and what goes on where one of them fails.
+// Objects of several classes in one manifest item, on a real cluster with its controllers: CRDs before their custom resources, namespaces before the
+// objects in them, and the other objects after an error of one object.
 
 import { describe, expect, inject, it } from 'vitest'
 
@@ -9,8 +9,8 @@ import { forbidden, useTargetStage } from '../activities/landscaper/deploy/manif
 
 const stage = useTargetStage(inject('servers').kubeconfigPath, 'manifest-classes')
 
-describe('classes of objects', () => {
-  it('bring definitions, their custom resources, a namespace and what is in it in one item', async () => {
+describe('a manifest item with several classes of objects', () => {
+  it('installs CRDs, their custom resources, a namespace and the objects in this namespace together', async () => {
     const { definition, resource } = customKind('widgets', 'Widget')
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'manifest-classes-own' } }
     const inside = stage.configMap('inside', { a: '1' }, { namespace: 'manifest-classes-own' })
@@ -27,7 +27,7 @@ describe('classes of objects', () => {
     ).toBeUndefined()
   })
 
-  it('wait for a definition until servers have established it', async () => {
+  it('waits for a CRD until the API server has established it', async () => {
     const { definition, resource } = customKind('doodads', 'Doodad')
     await stage.item('definition').configure([definition]).reconcile()
     const live = await stage.get('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/doodads.doodads.example')
@@ -38,7 +38,7 @@ describe('classes of objects', () => {
     await expect.poll(async () => (await item.step('install')).result, { timeout: 30_000 }).toBe('done')
   })
 
-  it('do not wait for a definition whose names another has, but its custom resources do', async () => {
+  it('does not wait for a CRD whose names are taken, unless the item has custom resources of this CRD', async () => {
     const taken = customKind('trinkets', 'Trinket')
     await stage.item('first').configure([taken.definition]).reconcile()
     const { definition, resource } = customKind('trinkets', 'Trinket')
@@ -57,7 +57,7 @@ describe('classes of objects', () => {
     expect(await item.step('check')).toMatchObject({ result: 'waiting', waitingFor })
   })
 
-  it('take the namespace off an object that is in none', async () => {
+  it('ignores the namespace of a cluster-scoped object', async () => {
     const role = {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',
@@ -75,7 +75,7 @@ describe('classes of objects', () => {
     expect(deleted).toEqual(['placed'])
   })
 
-  it('name a kind that nobody serves, send the rest, and try again', async () => {
+  it('reports a kind that the cluster does not serve as a retryable error, and applies the other objects', async () => {
     const nobody = { apiVersion: 'nobody.example/v1', kind: 'Nothing', metadata: { name: 'x' } }
     const item = stage.item('unknown').configure([nobody, stage.configMap('beside-unknown')])
     const step = await item.step('install')
@@ -87,7 +87,7 @@ describe('classes of objects', () => {
     expect(item.managed).toEqual(['beside-unknown', 'x'])
   })
 
-  it('go on after an error in one, and tell each object that failed', async () => {
+  it('continues after an error of one object, and reports each object that failed', async () => {
     stage.kube.refuse = (method, path) => (method === 'POST' && path.endsWith('/namespaces') ? forbidden() : undefined)
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'manifest-classes-no' } }
     const canary = stage.configMap('Canary Name', { secret: 'canary-value' })
@@ -103,7 +103,7 @@ describe('classes of objects', () => {
     expect(await stage.data('partly')).toEqual({ a: '1' })
   })
 
-  it('stop at refused credentials', async () => {
+  it('stops if the API server rejects the credentials', async () => {
     stage.kube.refuse = () => new KubeError('who are you', { status: 401, reason: 'Unauthorized' })
     const item = stage.item('refused').configure([stage.configMap('refused')])
     await expect(item.step('install')).rejects.toMatchObject({ codes: ['ERR_UNAUTHORIZED'], isFinal: true })

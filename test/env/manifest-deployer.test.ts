@@ -1,4 +1,4 @@
-// The manifest deployer on a real cluster with its controllers: what is sent, what is left alone, and what a second job writes.
+// The manifest deployer on a real cluster with its controllers: which objects it writes, which it keeps, and what a second job writes.
 
 import { describe, expect, inject, it } from 'vitest'
 import { OWNERSHIP_LABELS } from '../../activities/landscaper/deploy/manifest/ownership-labels.ts'
@@ -15,7 +15,7 @@ const failure = async (work: Promise<unknown>) =>
   )) as Error
 
 describe('a manifest item', () => {
-  it('creates its objects with label and field manager, and remembers them with their uids', async () => {
+  it('creates its objects with label and field manager, and stores them with their uids in its status', async () => {
     const item = stage.item('creates').configure([
       {
         manifest: stage.configMap('created'),
@@ -37,14 +37,14 @@ describe('a manifest item', () => {
     })
   })
 
-  it('takes the older configuration, and answers with a status of that version', async () => {
+  it('accepts the older configuration version, and returns a status of that version', async () => {
     const item = stage.item('older')
     item.configure([])
     const { providerStatus } = await stage.item('older').configure([], { apiVersion: V1 }).reconcile()
     expect(providerStatus?.['apiVersion']).toBe(V1)
   })
 
-  it('writes nothing in a second job on ordinary objects of many kinds', async () => {
+  it('writes nothing in a second job with unchanged objects of many kinds', async () => {
     const item = stage.item('ordinary').configure(ordinary(stage.namespace))
     await item.reconcile()
     await settled('/apis/apps/v1', 'deployments/web')
@@ -53,7 +53,7 @@ describe('a manifest item', () => {
     expect(stage.kube.writes).toEqual([])
   })
 
-  it('deploys 200 objects, reads each once per look, and writes each once', async () => {
+  it('deploys 200 objects, writes each once, and reads each once in a second job', async () => {
     const maps = Array.from({ length: 200 }, (_, index) => stage.configMap(`many-${index}`))
     const item = stage.item('many').configure(maps)
     await item.reconcile()
@@ -69,7 +69,7 @@ describe('a manifest item', () => {
     expect(item.managed).toEqual([])
   })
 
-  it('exports values of its objects when they are there', async () => {
+  it('exports values of its objects', async () => {
     const fromResource = { apiVersion: 'v1', kind: 'ConfigMap', name: 'exported', namespace: stage.namespace }
     const item = stage.item('exports').configure([stage.configMap('exported', { x: '7' })], {
       exports: { exports: [{ key: 'a.b', jsonPath: '.data.x', fromResource }] },
@@ -77,7 +77,7 @@ describe('a manifest item', () => {
     expect(await item.reconcile()).toMatchObject({ exports: { a: { b: '7' } } })
   })
 
-  it('waits for readiness, then patches, and does not patch or reset it again', async () => {
+  it('waits for readiness, then patches its objects, and does not patch or reset them again', async () => {
     const item = stage
       .item('patches')
       .configure(
@@ -95,7 +95,7 @@ describe('a manifest item', () => {
     expect(stage.kube.writes).toEqual([])
   })
 
-  it('refuses a configuration, and a namespaced object without namespace, for good', async () => {
+  it('rejects an invalid configuration, and a namespaced object without a namespace, with final errors', async () => {
     const bad = await failure(
       stage
         .item('bad')
@@ -111,8 +111,8 @@ describe('a manifest item', () => {
 
 const CONTAINER = { name: 'main', image: 'example/app:1' }
 
-describe('a look', () => {
-  it('waits for a Deployment until its pods run, and names what is missing', async () => {
+describe('a readiness check', () => {
+  it('waits for a Deployment until its pods run, and names the Deployment in its checkpoint', async () => {
     const labels = { app: 'slow' }
     const containers = [{ name: 'main', image: 'example/app:1' }]
     const web = (nodeSelector: object) => ({
@@ -131,7 +131,7 @@ describe('a look', () => {
     expect(await item.configure([web({})]).reconcile()).toMatchObject({ result: 'done' })
   })
 
-  it('sends again what vanishes while it waits, and keeps what is there as it is', async () => {
+  it('recreates an object that is deleted while it waits, and leaves the other objects unchanged', async () => {
     const labels = { app: 'waits' }
     const template = { metadata: { labels }, spec: { nodeSelector: { nowhere: 'true' }, containers: [CONTAINER] } }
     const metadata = { name: 'waits', namespace: stage.namespace }
@@ -158,7 +158,7 @@ describe('a look', () => {
     expect(stage.kube.writes).toEqual([])
   })
 
-  it('sends what the configuration has got since', async () => {
+  it('creates objects that were added to the configuration meanwhile', async () => {
     const item = stage.item('grown').configure([stage.configMap('grown-a')])
     await item.step('install')
     item.configure([stage.configMap('grown-a'), stage.configMap('grown-b')])
@@ -174,7 +174,7 @@ describe('an update', () => {
     ['replace', { a: 'new', c: 'added' }],
     ['merge', { a: '1', b: 'foreign', c: 'added' }],
     ['mergeOverwrite', { a: 'new', b: 'foreign', c: 'added' }],
-  ])('by strategy %s leaves %j, and is quiet afterwards', async (updateStrategy, expected) => {
+  ])('by strategy %s results in %j, and a second job writes nothing', async (updateStrategy, expected) => {
     const name = `by-${updateStrategy.toLowerCase()}`
     const item = stage.item(name).configure([stage.configMap(name)], { updateStrategy })
     await item.reconcile()
@@ -193,7 +193,7 @@ describe('an update', () => {
     ['immutable', { a: 'foreign' }, []],
     ['fallback', { a: 'foreign' }, []],
     ['ignore', { a: 'foreign' }, []],
-  ])('by policy %s makes of an object of somebody else %j and manages %j', async (policy, expected, managed) => {
+  ])('by policy %s turns an object of another owner into %j and manages %j', async (policy, expected, managed) => {
     const name = `by-${policy}`
     await stage.create(stage.configMap(name, { a: 'foreign' }))
     const item = stage.item('policies').configure([{ policy, manifest: stage.configMap(name, { a: 'new' }) }])
@@ -202,7 +202,7 @@ describe('an update', () => {
     expect(item.managed).toEqual(managed)
   })
 
-  it('by policy fallback follows the label', async () => {
+  it('by policy fallback writes an object only while it has the label of the item', async () => {
     const item = stage
       .item('falls-back')
       .configure([{ policy: 'fallback', manifest: stage.configMap('fallback', { a: '1' }) }])
@@ -216,7 +216,7 @@ describe('an update', () => {
     expect(item.managed).toEqual([])
   })
 
-  it('keeps the addresses of a Service, and a Job whose template did not change', async () => {
+  it('keeps the addresses of a Service, and updates a Job whose template is unchanged', async () => {
     const before = [
       service({ type: 'NodePort', ports: [{ port: 80 }] }, 'kept', stage.namespace),
       job('kept', stage.namespace, 1),
@@ -246,7 +246,7 @@ describe('an update', () => {
     expect(kept?.['spec']).toMatchObject({ parallelism: 2 })
   })
 
-  it('that another writer overtakes is decided again on the newer version', async () => {
+  it('that conflicts with another writer is computed again for the newer version', async () => {
     const item = stage.item('overtaken').configure([stage.configMap('overtaken')])
     await item.reconcile()
     item.configure([stage.configMap('overtaken', { a: '2' })])
@@ -260,7 +260,7 @@ describe('an update', () => {
     expect(await stage.data('overtaken')).toEqual({ a: '2', b: 'foreign' })
   })
 
-  it('of an object that is being deleted waits until it can be made anew', async () => {
+  it('of an object that is being deleted fails with a retryable error until the object can be recreated', async () => {
     const item = stage
       .item('reborn')
       .configure([stage.configMap('reborn', { a: '1' }, { finalizers: ['test.example/hold'] })])

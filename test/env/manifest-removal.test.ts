@@ -1,4 +1,4 @@
-// What the manifest deployer takes away, in which order, what it waits for and what it leaves: on a real cluster with its controllers.
+// Deletions by the manifest deployer on a real cluster with its controllers: their order, their waits, and the objects that stay.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { OWNERSHIP_LABELS } from '../../activities/landscaper/deploy/manifest/ownership-labels.ts'
@@ -32,7 +32,7 @@ const rolePath = (name: string) => `/apis/rbac.authorization.k8s.io/v1/clusterro
 const isTerminating = async (name: string) => (await stage.map(name))?.metadata.deletionTimestamp !== undefined
 
 describe('orphans of an update', () => {
-  it('are deleted by their policy; what became ignored is let go of', async () => {
+  it('are deleted by their policy; an object with the new policy ignore is released', async () => {
     const entries = ['manage', 'keep', 'immutable', 'fallback'].map((policy) => ({
       policy,
       manifest: stage.configMap(`orphan-${policy}`),
@@ -48,7 +48,7 @@ describe('orphans of an update', () => {
     expect(left).toEqual([undefined, { a: '1' }, undefined, undefined, { a: '1' }])
   })
 
-  it('are waited for, remembered until they are gone, and gone before readiness', async () => {
+  it('stay in the status until they are deleted, and the item waits for their deletion before readiness', async () => {
     const item = stage.item('slow-orphan').configure([held('slow-orphan')])
     await item.reconcile()
     item.configure([stage.configMap('new-one')])
@@ -62,7 +62,7 @@ describe('orphans of an update', () => {
     expect(item.managed).toEqual(['new-one'])
   })
 
-  it('are not forgotten when the apply before them fails', async () => {
+  it('stay in the status if the apply before their deletion fails', async () => {
     const item = stage.item('failing').configure([stage.configMap('fails-old'), stage.configMap('fails-both')])
     await item.reconcile()
     item.configure([stage.configMap('fails-both'), stage.configMap('fails-new')])
@@ -79,7 +79,7 @@ describe('orphans of an update', () => {
     expect(await stage.data('fails-old')).toBeUndefined()
   })
 
-  it('whose deletion fails are tried again, and the server’s answer is told', async () => {
+  it('whose deletion fails cause a retryable error with the answer of the server', async () => {
     const item = stage.item('undeletable').configure([stage.configMap('undeletable')])
     await item.reconcile()
     item.configure([])
@@ -93,7 +93,7 @@ describe('orphans of an update', () => {
     expect(item.managed).toEqual(['undeletable'])
   })
 
-  it('that were forbidden to make, and to look at, do not keep the item', async () => {
+  it('that the item could neither create nor read do not block the item', async () => {
     const item = stage.item('never-made').configure([stage.configMap('never-made'), stage.configMap('made')])
     const isThat = (path: string) => path.endsWith('never-made')
     stage.kube.refuse = (_, path) => (isThat(path) ? forbidden() : undefined)
@@ -102,7 +102,7 @@ describe('orphans of an update', () => {
     expect(item.managed).toEqual(['made'])
   })
 
-  it('that may be there, and may not be looked at, are told, not forgotten', async () => {
+  it('that may exist but cannot be read cause an error, and stay in the status', async () => {
     const item = stage.item('maybe').configure([stage.configMap('maybe')])
     await item.reconcile()
     // A crash kept the uid out of the status, and then the rights were taken away.
@@ -120,7 +120,7 @@ describe('orphans of an update', () => {
     expect(await stage.data('maybe')).toBeUndefined()
   })
 
-  it('of policy immutable that somebody else has made are left', async () => {
+  it('of policy immutable that another writer has created stay', async () => {
     await stage.create(stage.configMap('theirs', { a: 'theirs' }))
     const item = stage.item('immutable').configure([{ policy: 'immutable', manifest: stage.configMap('theirs') }])
     await item.reconcile()
@@ -129,7 +129,7 @@ describe('orphans of an update', () => {
     expect(await stage.data('theirs')).toEqual({ a: 'theirs' })
   })
 
-  it('of no group of the update stay on the cluster', async () => {
+  it('in no deletion group of the update stay on the cluster', async () => {
     const item = stage.item('left').configure([stage.configMap('left')])
     await item.reconcile()
     await item
@@ -139,7 +139,7 @@ describe('orphans of an update', () => {
     expect(item.managed).toEqual([])
   })
 
-  it('that another item has taken over, or somebody made anew, are left', async () => {
+  it('that another item has taken over, or a user has recreated, stay', async () => {
     const item = stage.item('giver').configure([stage.configMap('moved'), stage.configMap('anew')])
     await item.reconcile()
     await stage
@@ -155,7 +155,7 @@ describe('orphans of an update', () => {
 })
 
 describe('an uninstall', () => {
-  it('goes group by group: a held object keeps what comes after it', async () => {
+  it('deletes group by group, and an object with a finalizer delays the next group', async () => {
     const item = stage.item('groups').configure([role('groups'), held('groups'), stage.configMap('groups-free')])
     await item.reconcile()
     const step = await item.step('uninstall')
@@ -170,7 +170,7 @@ describe('an uninstall', () => {
     expect(deletes()).toHaveLength(3)
   })
 
-  it('in groups of its own deletes in their order, and leaves what none of them takes', async () => {
+  it('with custom groups deletes in the order of the groups, and keeps objects that are in no group', async () => {
     const maps = { resources: [{ apiVersion: 'v1', kind: 'configmaps', names: ['own-b'] }] }
     const roles = { resources: [{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' }] }
     const item = stage.item('own').configure([stage.configMap('own-a'), stage.configMap('own-b'), role('own')], {
@@ -182,7 +182,7 @@ describe('an uninstall', () => {
     expect(await stage.data('own-a')).toEqual({ a: '1' })
   })
 
-  it('by force strips finalizers', async () => {
+  it('with forceDelete removes finalizers', async () => {
     const item = stage.item('force').configure([held('force')], {
       deletionGroups: [{ predefinedResourceGroup: { type: 'namespaced-resources', forceDelete: true } }],
     })
@@ -191,7 +191,7 @@ describe('an uninstall', () => {
     expect(await stage.map('force')).toBeUndefined()
   })
 
-  it('of all resources of a type takes those of others too, but none when the item has nothing', async () => {
+  it('with deleteAllResources also deletes objects of other owners, but nothing if the item has no objects', async () => {
     const { definition, resource } = customKind('gadgets', 'Gadget')
     await stage.item('operator').configure([definition]).reconcile()
     // A new kind is served a moment after its definition says so.
@@ -213,7 +213,7 @@ describe('an uninstall', () => {
     expect(await stage.get('/apis/gadgets.example/v1/gadgets/kept')).toBeDefined()
   })
 
-  it('of all resources may look at another target', async () => {
+  it('with deleteAllResources may delete objects on another target', async () => {
     const other = new TargetStage(kubeconfigPath, 'manifest-removal-other')
     try {
       await other.create({ metadata: { name: other.namespace } }, '/api/v1/namespaces')
@@ -233,7 +233,7 @@ describe('an uninstall', () => {
     }
   })
 
-  it('knows by the label what a crash kept out of the status, and leaves what is not labelled', async () => {
+  it('finds objects that a crash kept out of the status by their label, and keeps objects without the label', async () => {
     const item = stage.item('crashed').configure([stage.configMap('crashed')])
     await item.reconcile()
     await stage.create(stage.configMap('not-ours'))
@@ -243,7 +243,7 @@ describe('an uninstall', () => {
     expect(await stage.data('not-ours')).toEqual({ a: '1' })
   })
 
-  it('annotates and patches before it deletes', async () => {
+  it('annotates and patches objects before it deletes them', async () => {
     const around = { annotateBeforeDelete: { dying: 'yes' }, patchBeforeDelete: { data: { a: 'last', b: 'will' } } }
     const item = stage.item('dying').configure([{ manifest: held('dying'), ...around }])
     await item.reconcile()
@@ -255,7 +255,7 @@ describe('an uninstall', () => {
     await item.uninstall()
   })
 
-  it('tells what the server refuses, and goes on with the others of the group', async () => {
+  it('reports an object whose deletion the server rejects, and deletes the other objects of the group', async () => {
     const item = stage.item('half').configure([stage.configMap('half-a'), stage.configMap('half-b')])
     await item.reconcile()
     stage.kube.refuse = (method, path) => (method === 'DELETE' && path.endsWith('half-a') ? forbidden() : undefined)
@@ -269,7 +269,7 @@ describe('an uninstall', () => {
     expect(await stage.data('half-a')).toBeUndefined()
   })
 
-  it('does not need a configuration that can be read, unless that may say what stays', async () => {
+  it('works with an invalid configuration, unless the deletion groups are invalid', async () => {
     const item = stage.item('spoilt').configure([stage.configMap('spoilt')])
     await item.reconcile()
     item.configure([{ manifest: 'no object' }], { deletionGroups: [{}] })
@@ -280,7 +280,7 @@ describe('an uninstall', () => {
     expect(await stage.data('spoilt')).toBeUndefined()
   })
 
-  it('finds objects whose version is not served any more by another', async () => {
+  it('finds objects by a served version if their own version is no longer served', async () => {
     const { definition, resource } = customKind('gears', 'Gear')
     const owner = stage.item('gear-owner').configure([definition])
     await owner.reconcile()
@@ -305,7 +305,7 @@ describe('an uninstall', () => {
     await owner.uninstall()
   })
 
-  it('of a cluster-scoped object that was only intended, with a namespace, finds it in its own group', async () => {
+  it('deletes a cluster-scoped object in its own group, even if the status lists it with a namespace and without a uid', async () => {
     const intended = { ...role('intended'), metadata: { name: 'intended', namespace: stage.namespace } }
     const item = stage.item('intended').configure([intended, stage.configMap('intended')])
     await item.reconcile()
@@ -320,7 +320,7 @@ describe('an uninstall', () => {
     expect(await stage.get(rolePath('intended'))).toBeUndefined()
   })
 
-  it('counts objects of a kind that is gone as deleted', async () => {
+  it('counts objects as deleted if their kind no longer exists', async () => {
     const { definition, resource } = customKind('gizmos', 'Gizmo')
     const owner = stage.item('gizmo-owner').configure([definition])
     await owner.reconcile()
@@ -334,7 +334,7 @@ describe('an uninstall', () => {
     expect(deletes()).toEqual(['gizmos.gizmos.example'])
   })
 
-  it('deletes nothing that came in place of what it looked at', async () => {
+  it('does not delete an object that has replaced the observed object', async () => {
     const item = stage.item('replaced').configure([stage.configMap('replaced')])
     await item.reconcile()
     const path = stage.mapPath('replaced')
@@ -352,7 +352,7 @@ describe('an uninstall', () => {
     expect(await stage.data('replaced')).toEqual({ a: 'other' })
   })
 
-  it('says what a namespace is held by', async () => {
+  it('reports the finalizer and the objects that block the deletion of a namespace', async () => {
     const name = 'manifest-removal-held'
     const item = stage.item('namespace').configure([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }])
     await item.reconcile()
