@@ -1,5 +1,5 @@
-// For which roots of its namespace a root waits, which roots must be deleted before it, and which its end starts: on a server that the test controls, with a
-// real journal. Source: spec/landscaper.md 2.2 trigger 5, 2.3 "Init" 3, 2.4, 2.6.
+// For which roots of its namespace a root waits, which roots must be deleted before it, and which its end starts: on a server that the test controls,
+// with a real journal. Source: spec/landscaper.md 2.2 trigger 5, 2.3 "Init" 3, 2.4, 2.6.
 
 import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'

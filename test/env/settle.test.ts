@@ -1,5 +1,5 @@
-// The settle of a pass: its one status write, the row of its run, its next due time. Against a scripted API server and a real journal.
-// Source: activities/run/write-status.ts, S1 and S2.
+// The settle of a pass: its one status write, the row of its run, its next due time. Against a scripted API server and a real journal. Source:
+// activities/run/write-status.ts, S1 and S2.
 
 import { describe, expect, inject, it } from 'vitest'
 

@@ -1,5 +1,5 @@
-// For which siblings a sub-installation waits: on a server that the test controls, with a real journal.
-// Source: spec/landscaper.md 2.3 "Init" 3, 2.4, 2.6.
+// For which siblings a sub-installation waits: on a server that the test controls, with a real journal. Source: spec/landscaper.md 2.3
+// "Init" 3, 2.4, 2.6.
 
 import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
