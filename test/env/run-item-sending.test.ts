@@ -128,20 +128,17 @@ describe('the exports of an item', () => {
   it.each([
     [422, 'Invalid', 'Failed'],
     [403, 'Forbidden', 'Progressing'],
-  ])(
-    'that the API server refuses with %d are reported in the status, and fail at the timeout at the latest',
-    async (code, reason, phase) => {
-      item()
-      stage.answers = [exporting, exporting]
-      stage.api.intercept = ({ method }) => (method === 'POST' ? refusal(code, reason) : undefined)
-      await run().catch(() => undefined)
-      expect(status()).toMatchObject({ phase, providerStatus: PROVIDER, lastError: { operation: 'Export', reason } })
-      if (phase === 'Failed') return
-      item({}, { phase, transitionTimes: { initTime: LONG_AGO } })
-      await run()
-      expect(status()).toMatchObject({ phase: 'Failed', lastError: { reason: 'ProgressingTimeout' } })
-    },
-  )
+  ])('that are refused with %d are reported, and fail at the timeout', async (code, reason, phase) => {
+    item()
+    stage.answers = [exporting, exporting]
+    stage.api.intercept = ({ method }) => (method === 'POST' ? refusal(code, reason) : undefined)
+    await run().catch(() => undefined)
+    expect(status()).toMatchObject({ phase, providerStatus: PROVIDER, lastError: { operation: 'Export', reason } })
+    if (phase === 'Failed') return
+    item({}, { phase, transitionTimes: { initTime: LONG_AGO } })
+    await run()
+    expect(status()).toMatchObject({ phase: 'Failed', lastError: { reason: 'ProgressingTimeout' } })
+  })
 
   it('are never written to a Secret that the item does not own', async () => {
     stage.api.put(SECRET, secret())
