@@ -136,7 +136,7 @@ describe('an item that fails', () => {
     expect(status()).toMatchObject({ phase: 'Failed', jobIDFinished: 'job', lastError: { reason } })
   })
 
-  it('during its deletion is retried until its timeout, whatever the target answers', async () => {
+  it('during its deletion is retried until its timeout after every error of the target', async () => {
     const refused = () =>
       Promise.reject(KubeError.fromResponse('DELETE /x', { statusCode: 422, headers: {} }, '{"reason":"Invalid"}'))
     const deleted = { deletionTimestamp: LONG_AGO }
