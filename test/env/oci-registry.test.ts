@@ -1,4 +1,4 @@
-// What is read from OCI registries: real ones, for those who are let in. Source: spec/landscaper.md 1.2, 1.7; docs/security.md.
+// Reading components from real OCI registries, with and without credentials. Source: spec/landscaper.md 1.2, 1.7; docs/security.md.
 
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -46,7 +46,7 @@ describe('a component in a registry', () => {
     expect((await resolve({ registry: `${open.url}/${prefix}` })).own).toMatchObject({ name: NAME, version: '1.0.0' })
   })
 
-  it('is found as OCM maps its name and its version', async () => {
+  it('is found at the repository and tag that OCM derives from its name and version', async () => {
     const hashed = createHash('sha256').update(NAME).digest('hex')
     await pushComponent(open, { repository: `hashed/${hashed}`, descriptor: descriptorV3(NAME, '1.0.0+a') })
     const context = { subPath: 'hashed', componentNameMapping: 'sha256-digest' }
@@ -54,7 +54,7 @@ describe('a component in a registry', () => {
     expect(found.own.version).toBe('1.0.0+a')
   })
 
-  it('has what it refers to, and its resources, wherever in a registry they are', async () => {
+  it('is resolved with its component references and its resources, also those in other repositories', async () => {
     const [blob, layer] = [Buffer.from('of the component'), Buffer.from('an artefact')]
     const artefacts: Entry[] = [
       {
@@ -94,7 +94,7 @@ describe('a component in a registry', () => {
     expect(many.message).toContain('found 2 layers, expected an artefact with one, the content')
   })
 
-  it('is for those who are let in', async () => {
+  it('is readable only with credentials that the registry accepts', async () => {
     const prefix = await pushed({ descriptor: plain })
     for (const [registry, code] of [
       [basic, 401],
@@ -112,7 +112,7 @@ describe('a component in a registry', () => {
     }
   })
 
-  it('is not given from what is kept to whoever was not let in', async () => {
+  it('is not served from the cache to callers without valid credentials', async () => {
     const prefix = await pushed({ descriptor: plain })
     const asking = { registry: `${basic.url}/${prefix}`, registries: opened() }
     await resolve({ ...asking, credential: READER })
@@ -122,7 +122,7 @@ describe('a component in a registry', () => {
     })
   })
 
-  it('is read once by those who may, and a tag anew after a while', async () => {
+  it('is read once for all namespaces; the tag is read again after 1 minute, everything after 1 hour', async () => {
     const prefix = await pushed({ descriptor: plain })
     const asked: string[] = []
     const proxy = await server((request, response) => {
@@ -143,7 +143,7 @@ describe('a component in a registry', () => {
     expect(asked).toHaveLength(7)
   })
 
-  it('is told when it is not there', async () => {
+  it('fails with ComponentNotFound when the registry does not have it', async () => {
     const missing = await errorOf(resolve({ registry: `${open.url}/nothing` }))
     expect(missing).toEqual({
       code: 'ComponentNotFound',
@@ -153,7 +153,7 @@ describe('a component in a registry', () => {
 })
 
 describe('a registry', () => {
-  it('is refused where it is at this machine, or without TLS', async () => {
+  it('is refused at a loopback or link-local address, or without TLS', async () => {
     const ask = (registry: string, allow: readonly string[] = []) =>
       errorOf(resolve({ registry, registries: opened({}, allow) }))
     expect(await ask(open.url)).toMatchObject({
@@ -175,14 +175,14 @@ describe('a registry', () => {
 })
 
 describe('credentials', () => {
-  it('that no request takes end the job, and are not quoted', async () => {
+  it('that are not valid in an HTTP header end the job, and the error does not quote them', async () => {
     const registry = await server((_, response) => void response.writeHead(401).end())
     const broken = await errorOf(resolve({ registry, credential: { registryToken: 'se\ncret' } }))
     expect(broken).toMatchObject({ code: 'ERR_CONFIGURATION_PROBLEM' })
     expect(broken.message).not.toContain('cret')
   })
 
-  it('with an authority that is none let nobody be trusted', async () => {
+  it('with an invalid certificate authority make the request fail', async () => {
     for (const authority of ['nonsense', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----']) {
       const failure = await errorOf(resolve({ registry: `https://${open.host}`, credential: { authority } }))
       expect(failure.message).toContain('registry https://127.0.0.1')
@@ -191,7 +191,7 @@ describe('credentials', () => {
 })
 
 describe('a pull secret', () => {
-  it('lets in by what it has for the registry', async () => {
+  it('authenticates with its entry for the registry', async () => {
     const prefix = await pushed({ descriptor: plain })
     const auth = Buffer.from(`${READER.username}:${READER.password}`).toString('base64')
     const entries = readDockerConfig({ auths: { [`${basic.host}/${prefix}`]: { auth } } }, 'it', 'config.json')

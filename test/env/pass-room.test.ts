@@ -1,4 +1,4 @@
-// How many wakes a dispatcher may bring to a controller that bounds its passes: against a real PostgreSQL.
+// How many wakes a dispatcher may deliver to a controller that limits its concurrent passes: against a real PostgreSQL.
 
 import { describe, expect, inject, it } from 'vitest'
 import { releasePermit, acquirePermit } from '../../activities/journal/write/pass-permits.ts'
@@ -22,8 +22,8 @@ const turn = async (uid: string) => {
 const left = async (room: PassCapacity) =>
   Object.fromEntries(await room.remaining(test.db, { cluster: 'c', controllers }, NOW))
 
-describe('the room of a controller that bounds its passes', () => {
-  it('is what passes under way and wakes on their way leave of it, each object once', async () => {
+describe('the pass capacity of a controller', () => {
+  it('is its limit minus the running passes and the wakes in delivery; each object counts once', async () => {
     const room = new PassCapacity(createRegistry([bounded, free], []))
     expect(await left(room)).toEqual({ shop: 3 })
     const arrived = ['a', 'a', 'b'].map((uid) => room.acquire({ controller: 'shop', uid }))
@@ -39,7 +39,7 @@ describe('the room of a controller that bounds its passes', () => {
     expect(await left(room)).toEqual({ shop: 2 })
   })
 
-  it('is free again when a turn was given back in another process, which tells nobody here', async () => {
+  it('grows again when another process releases a permit without notifying this one', async () => {
     const room = new PassCapacity(createRegistry([bounded], []))
     room.acquire({ controller: 'shop', uid: 'a' })
     await turn('a')
@@ -48,7 +48,7 @@ describe('the room of a controller that bounds its passes', () => {
     expect(await left(room)).toEqual({ shop: 3 })
   })
 
-  it('is nothing that is asked for of others', async () => {
+  it('is not tracked when the controller has no limit', async () => {
     const room = new PassCapacity(createRegistry([free], []))
     expect(room.acquire({ controller: 'till', uid: 'a' })).toBeUndefined()
     expect(await left(room)).toEqual({})

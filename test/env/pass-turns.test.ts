@@ -1,4 +1,4 @@
-// Turns of passes, of a controller that bounds how many are under way: against a real PostgreSQL.
+// Pass permits of a controller that limits its concurrent passes: against a real PostgreSQL.
 
 import { type RawBuilder, sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
@@ -62,8 +62,8 @@ const open = async (uid: string) => {
   })
 }
 
-describe('the turns of a controller', () => {
-  it('are as many as it may have, and whoever gets none is woken at once when it may be brought', async () => {
+describe('the pass permits of a controller', () => {
+  it('do not exceed its limit, and an object without a permit gets a wake that is due at once', async () => {
     expect([await take('a'), await take('b'), await take('c')]).toEqual([true, true, false])
     expect(await taken()).toEqual({ shop: 2 })
     expect(await test.wakes()).toMatchObject([{ uid: 'c', due: NOW, foreign_event: true, may_start: true }])
@@ -71,26 +71,26 @@ describe('the turns of a controller', () => {
     expect([await take('c'), await take('a')]).toEqual([true, false])
   })
 
-  it('are one for each object, however often its run asks, and none is missed by whoever gives it back twice', async () => {
+  it('are one per object, also when its run requests or releases it several times', async () => {
     expect([await take('a'), await take('a'), await take('b'), await take('a')]).toEqual([true, true, true, true])
     for (let times = 0; times < 2; times++) await releasePermit(test.db, turn('a'))
     expect(await taken()).toEqual({ shop: 1 })
   })
 
-  it('are counted apart from those of other controllers and clusters', async () => {
+  it('are counted separately for each controller and cluster', async () => {
     for (const uid of ['a', 'b']) await take(uid)
     expect([await take('a', NOW, 'till'), await take('c', NOW, 'shop', 'other')]).toEqual([true, true])
     expect(await taken()).toEqual({ shop: 2, till: 1 })
   })
 
-  it('are never more than that, when many ask at the same moment', async () => {
+  it('do not exceed its limit when 20 objects request one at the same moment', async () => {
     const got = await Promise.all(Array.from({ length: 20 }, async (_, index) => await take(`u${index}`)))
     expect(got.filter(Boolean)).toHaveLength(2)
     expect(await taken()).toEqual({ shop: 2 })
     expect(await test.wakes()).toHaveLength(18)
   })
 
-  it('are asked for again a little later while somebody is stopped who has the lock, and hold up nobody else', async () => {
+  it('are requested again after 200 ms while a stopped process holds the lock, and other controllers are not delayed', async () => {
     const lock = sql`select pg_advisory_xact_lock(hashtextextended('pawl passes c shop', 0))`
     await stopped(lock, async () => {
       const asking = ASKING.map(async (uid) => await take(uid))
@@ -104,7 +104,7 @@ describe('the turns of a controller', () => {
     expect([await take('u10'), await take('u11'), await take('u12')]).toEqual([true, true, false])
   })
 
-  it('are given to others while the wake of one who gets none is locked', async () => {
+  it('are granted to other objects while the wake of an object without a permit is locked', async () => {
     for (const uid of ['a', 'b', 'c']) await take(uid)
     const asking = await stopped(sql`select from wake where uid = 'c' for update`, async () => {
       const again = take('c')
@@ -116,7 +116,7 @@ describe('the turns of a controller', () => {
     expect(await asking.again).toBe(false)
   })
 
-  it('are had as long as their runs are open, and a minute without a row', async () => {
+  it('last as long as their run is open, and one minute without a job row', async () => {
     await open('a')
     await take('a')
     await take('b')
@@ -128,7 +128,7 @@ describe('the turns of a controller', () => {
     expect(await taken(later(60_001))).toEqual({ shop: 1 })
   })
 
-  it('keep nobody waiting while they wait for better code, nor when nobody has looked since', async () => {
+  it('do not count while their run waits for fixed code, nor after one minute without a pass of their run', async () => {
     await open('a')
     await take('a')
     await recordLastError(test.db, 'shop/a', { reason: 'Bug', message: 'no' })
@@ -143,8 +143,8 @@ describe('the turns of a controller', () => {
   })
 })
 
-describe('a claim of wakes with a bound', () => {
-  it('takes so many of both kinds together, those first that start nothing', async () => {
+describe('a claim of wakes with a limit', () => {
+  it('takes at most that many of both kinds together, and first the wakes that start no run', async () => {
     const wake = (uid: string, may_start: boolean): NewWake => ({
       controller: 'shop',
       uid,

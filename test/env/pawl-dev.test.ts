@@ -1,4 +1,4 @@
-// `pawl dev` as a user calls it, with a set of its own (the shared set of the tests has no supervisor).
+// `pawl dev` as a user runs it, with its own servers (the shared servers of the tests have no supervisor).
 
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,7 +19,7 @@ const PAWL = join(ROOT, 'worker/pawl.js')
 const run = promisify(execFile)
 
 describe('pawl dev, detached, with a data folder', { timeout: 300_000 }, () => {
-  it('starts all, says so, keeps the data over a restart, and stops all', async () => {
+  it('starts all parts, reports them, keeps the data over a restart, and stops all parts', async () => {
     const dataDir = await folder()
     const { stdout } = await pawl('dev', '--detach', '--data-dir', dataDir)
     expect(stdout).toContain(`export KUBECONFIG=${dataDir}/kubeconfig`)
@@ -59,7 +59,7 @@ describe('pawl dev, detached, with a data folder', { timeout: 300_000 }, () => {
 })
 
 describe('pawl dev in the foreground, ephemeral', { timeout: 240_000 }, () => {
-  it('runs changed code, stops all and shows the last log lines when one part dies, and leaves nothing behind', async () => {
+  it('reloads changed code; when one part dies, it stops all parts, prints the last log lines and deletes its data', async () => {
     const module = await controllers()
     const { dataDir, child, output } = await foreground('--controllers', module, '--watch')
     await restartsOn(module, output)
@@ -73,7 +73,7 @@ describe('pawl dev in the foreground, ephemeral', { timeout: 240_000 }, () => {
     await expect(access(dataDir)).rejects.toThrow('ENOENT')
   })
 
-  it('refuses a folder with somebody else’s files', async () => {
+  it('refuses a data folder that contains other files', async () => {
     const dataDir = await folder()
     await run('touch', [join(dataDir, 'thesis.txt')])
     await expect(pawl('dev', '--ephemeral', '--data-dir', dataDir)).rejects.toThrow(
@@ -82,7 +82,7 @@ describe('pawl dev in the foreground, ephemeral', { timeout: 240_000 }, () => {
     expect(await readdir(dataDir)).toEqual(['thesis.txt'])
   })
 
-  it('refuses a wrong configuration of a wing before it starts anything', async () => {
+  it('refuses an invalid configuration of a wing before it starts anything', async () => {
     const [dataDir, elsewhere] = [await folder(), await folder()]
     const wrong = configFile(elsewhere, { injector: { chaosNamespace: 'No' } })
     const flags = ['--wings', 'landscaper,chaos', '--chaos-config', wrong]

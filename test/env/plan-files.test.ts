@@ -1,4 +1,4 @@
-// `pawl plan -f` against a real API server: what it tells, and that nothing is written for it.
+// `pawl plan -f` against a real API server: what it reports, and that it writes nothing.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -177,7 +177,7 @@ const create = async (plural: string, body: object): Promise<KubeObject> =>
   await cluster().admin.request<KubeObject>('POST', `/apis/${API}/namespaces/${NAMESPACE}/${plural}`, { body })
 
 describe('pawl plan -f', () => {
-  it('tells what an Installation would make, down to its target, and writes nothing', async () => {
+  it('reports what an Installation would create, down to the objects in its target cluster, and writes nothing', async () => {
     await cluster().secret('login', { password: PASSWORD })
     await cluster().target('here', { config: { kubeconfig: cluster().changed(() => undefined) } })
     const before = await versions()
@@ -218,7 +218,7 @@ describe('pawl plan -f', () => {
     expect(await versions()).toEqual(before)
   })
 
-  it('sees other objects of the same files, and tells what is missing or wrong as the controllers do', async () => {
+  it('reads other objects from the same files, and reports missing objects and invalid fields as the controllers do', async () => {
     const later = { apiVersion: API, kind: 'DataObject', metadata: { name: 'size' }, data: 3 }
     const imports = (dataRef: string) => ({ imports: { data: [{ name: 'size', dataRef }] } })
     const inline = {
@@ -237,7 +237,7 @@ describe('pawl plan -f', () => {
     })
   })
 
-  it('tells of orphans and of cycles of an Execution that is there', async () => {
+  it('reports orphaned items and dependency cycles of an existing Execution', async () => {
     const item = (name: string, dependsOn: readonly string[] = []) => ({
       name,
       dependsOn,

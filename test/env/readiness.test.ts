@@ -1,4 +1,4 @@
-// Readiness and exports of real objects: a Deployment that its controllers roll out, objects that are patched by hand, labels over namespaces.
+// Readiness and exports of real objects: a Deployment that its controllers roll out, objects that the test patches, labels across namespaces.
 
 import { describe, expect, it } from 'vitest'
 import type { DeployStep } from '../../activities/landscaper/deploy/run/deployer.ts'
@@ -51,7 +51,7 @@ function template(nodeSelector: object): object {
 }
 
 describe('the objects of an item', () => {
-  it('are waited for until they are there, and until a Deployment is rolled out', async () => {
+  it('are ready only when they exist and their Deployment is rolled out', async () => {
     const objects = [reference('Deployment', 'web', 'apps/v1')]
     const checkpoint = `deployer: during readiness check - resource ${NAMESPACE}/web of type Deployment`
     expect(await look(objects)).toEqual({
@@ -72,7 +72,7 @@ describe('the objects of an item', () => {
     await until(async () => (await look(objects)).result === 'done')
   })
 
-  it('are not ready by the numbers of an earlier generation', async () => {
+  it('are not ready while their status belongs to an earlier generation', async () => {
     const selector = { matchLabels: { app: 'set' } }
     const labelled = {
       metadata: { labels: { app: 'set' } },
@@ -87,7 +87,7 @@ describe('the objects of an item', () => {
     expect(JSON.stringify(after)).toMatch(/has not seen the newest spec yet|of \d+ replicas? available/)
   })
 
-  it('may be many, of kinds with and without namespaces', async () => {
+  it('may be many, both namespaced and cluster-scoped', async () => {
     const names = Array.from({ length: 25 }, (_, index) => `many-${index}`)
     for (const name of names) await configMap(name, {})
     const objects = [
@@ -107,13 +107,13 @@ describe('the objects of an item', () => {
   })
 })
 
-describe('checks of a user', () => {
+describe('custom readiness checks', () => {
   const check = (change: object) => ({ disableDefault: true, custom: [{ name: 'mine', ...change }] })
   const phase = (...values: unknown[]) => [
     { jsonPath: '.data.phase', operator: 'in', values: values.map((value) => ({ value })) },
   ]
 
-  it('wait for a field that somebody else writes', async () => {
+  it('wait for a field that another client writes', async () => {
     await configMap('phase', {})
     const checks = check({ resourceSelector: [reference('ConfigMap', 'phase')], requirements: phase('Done', 'Fine') })
     const checkpoint = `deployer: during readiness check - resource ${NAMESPACE}/phase of type ConfigMap`
@@ -132,7 +132,7 @@ describe('checks of a user', () => {
     expect(await look([], checks)).toEqual({ result: 'done' })
   })
 
-  it('find objects by labels in all namespaces, each time anew', async () => {
+  it('select objects by labels in all namespaces, and list them again for each check', async () => {
     const labels = { 'readiness-test': 'replaced' }
     const labelSelector = { apiVersion: 'v1', kind: 'ConfigMap', matchLabels: labels }
     const checks = check({ labelSelector, requirements: phase('Done') })
@@ -151,7 +151,7 @@ describe('checks of a user', () => {
     ).toMatchObject({ result: 'waiting' })
   })
 
-  it('look at all pages of a long list', async () => {
+  it('read all pages of a long list', async () => {
     const labels = { 'readiness-test': 'pages' }
     await Promise.all(
       Array.from({ length: 205 }, (_, index) =>
@@ -165,7 +165,7 @@ describe('checks of a user', () => {
     expect(await look([], check({ labelSelector, requirements: phase('Done', 'Bad') }))).toEqual({ result: 'done' })
   })
 
-  it('are made on another Target if they name one', async () => {
+  it('read from another Target when they name one', async () => {
     await configMap('elsewhere', { phase: 'Done' })
     const there = { resourceSelector: [reference('ConfigMap', 'elsewhere')], requirements: phase('Done') }
     await expect(look([], check({ ...there, targetName: 'absent' }))).rejects.toMatchObject({ reason: 'NoTargetFound' })
@@ -175,7 +175,7 @@ describe('checks of a user', () => {
 })
 
 describe('exports of resources', () => {
-  it('are nested and merged, and data of Secrets stay as they are', async () => {
+  it('are nested and merged, and values from Secrets stay base64-encoded', async () => {
     await configMap('source', { 'tls.crt': 'cert', a: '1' })
     await stage().secret('credentials', { password: 'canary' })
     const fromResource = reference('ConfigMap', 'source')
@@ -197,7 +197,7 @@ describe('exports of resources', () => {
     })
   })
 
-  it('follow a reference', async () => {
+  it('follow a reference from one object to another', async () => {
     await create(`${stage().core}/pods`, {
       metadata: { name: 'pod' },
       spec: { containers: [{ name: 'c', image: 'example.org/none' }] },
@@ -241,7 +241,7 @@ describe('exports of resources', () => {
     })
   })
 
-  it('are waited for', async () => {
+  it('wait until the object and the field exist', async () => {
     await configMap('late', {})
     const entry = { key: 'k', jsonPath: '.data.value', fromResource: reference('ConfigMap', 'late') }
     expect(await exported([entry])).toMatchObject({
@@ -253,7 +253,7 @@ describe('exports of resources', () => {
     expect(await exported([entry])).toEqual({ result: 'done', exports: { k: '' } })
   })
 
-  it('without a resource are of the values of a chart', async () => {
+  it('without a resource come from the values of the chart', async () => {
     const values = { Values: { replicas: 3 } }
     expect(await exported([{ key: 'n', jsonPath: '.Values.replicas' }], values)).toEqual({
       result: 'done',

@@ -1,4 +1,4 @@
-// What a server refuses of one item or one export, and what is left of an earlier owner.
+// Writes that the API server refuses for one item or one export, and exported data with a previous owner.
 
 import { MANAGED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
@@ -79,7 +79,7 @@ describe('a batch of mock items', () => {
       'Forbidden',
       { phase: 'Progressing', lastError: { reason: 'Forbidden' }, firstError: { reason: 'Forbidden' } },
     ],
-  ])('is not held up by an export that is refused with %d', async (code, reason, expected) => {
+  ])('is not delayed by an export that the API server refuses with %d', async (code, reason, expected) => {
     const refused = mockExportName(item('a', { export: { x: 1 } }))
     item('b', { export: { x: 1 } })
     const { failures } = await deploy(({ method, body }) =>
@@ -91,7 +91,7 @@ describe('a batch of mock items', () => {
     expect(failures.map((one) => one.code)).toEqual(code === 403 ? ['Forbidden'] : [])
   })
 
-  it('ends an item whose status is refused, and says so', async () => {
+  it('fails an item whose status update the API server refuses, with the reason Invalid', async () => {
     item('a', { providerStatus: { apiVersion: 'v1', kind: 'K', canary: 1 } })
     const { items, failures } = await deploy(({ body }) =>
       JSON.stringify(body).includes('canary') ? refusal(422, 'Invalid') : undefined,
@@ -100,7 +100,7 @@ describe('a batch of mock items', () => {
     expect([items.length, failures]).toEqual([1, []])
   })
 
-  it('is told to wait in Init with one write, and times out there', async () => {
+  it('waits in Init after one status write, and times out in Init', async () => {
     item('a', { initialPhase: 'Init' }, { timeout: '1h' })
     await deploy()
     await deploy()
@@ -110,14 +110,14 @@ describe('a batch of mock items', () => {
     expect(statusOf('a')).toMatchObject({ phase: 'Failed', lastError: { reason: 'ProgressingTimeout' } })
   })
 
-  it('refuses a time-out that is no date', async () => {
+  it('fails an item whose timeout is too long for a date', async () => {
     item('a', { initialPhase: 'Progressing' }, { timeout: '9999999999h' })
     const { items } = await deploy()
     expect(statusOf('a')).toMatchObject({ phase: 'Failed', lastError: { reason: 'InvalidConfiguration' } })
     expect(items).toMatchObject([{ phase: 'Failed' }])
   })
 
-  it('stamps the times of an item that did not change', async () => {
+  it('updates the times of an unchanged item', async () => {
     item('a', {}, { updateOnChangeOnly: true }, { phase: 'Succeeded', observedGeneration: 1 })
     await deploy()
     const now = '2030-01-01T00:00:00.000Z'
@@ -125,7 +125,7 @@ describe('a batch of mock items', () => {
   })
 })
 
-describe('an item whose quick deployer fails in a way that it does not know', () => {
+describe('an item whose quick deployer throws an unexpected error', () => {
   const broken: QuickDeployer = {
     ...mockDeployer,
     answer: ({ metadata }) => {
@@ -134,7 +134,7 @@ describe('an item whose quick deployer fails in a way that it does not know', ()
     },
   }
 
-  it('says so without what it met, is tried again, and delays none of its siblings', async () => {
+  it('reports InternalProblem without the error message, is retried, and does not delay its siblings', async () => {
     for (const name of ['a', 'b', 'c']) item(name, {})
     const { items, failures } = await deploy(undefined, [broken])
     expect(items.map(({ name, phase }) => [name, phase])).toEqual([
@@ -147,7 +147,7 @@ describe('an item whose quick deployer fails in a way that it does not know', ()
     expect(JSON.stringify(statusOf('b'))).not.toContain('canary')
   })
 
-  it('times out some day', async () => {
+  it('fails at its timeout', async () => {
     item('b', {}, {}, { phase: 'Progressing', transitionTimes: { initTime: '2029-01-01T00:00:00Z' } })
     await deploy(undefined, [broken])
     expect(statusOf('b')).toMatchObject({ phase: 'Failed', lastError: { reason: 'ProgressingTimeout' } })
@@ -172,7 +172,7 @@ describe('exported data that has an owner', () => {
     await writeDataObjects(deps, { ...BY, step: 'test', fieldManager: 'test' }, input)
   }
 
-  it.each(['inst', 'gone'])('is taken over from an earlier owner %s, beside foreign references', async (name) => {
+  it.each(['inst', 'gone'])('is taken over from previous owner %s, and keeps other references', async (name) => {
     put({ ownerReferences: [other(name), foreign] })
     await write()
     const { data, metadata } = api.objects.get(path) ?? { metadata: { name: '' } }
@@ -180,7 +180,7 @@ describe('exported data that has an owner', () => {
     expect(metadata.ownerReferences).toEqual([foreign, owner])
   })
 
-  it('stays with a living one, and is waited for while it is deleted', async () => {
+  it('stays with an owner that exists, and makes the write wait while the data is being deleted', async () => {
     put({ ownerReferences: [other('lives')] })
     api.put(`${ROOT}/installations/lives`, { metadata: { name: 'lives', uid: 'old' } })
     await expect(write()).rejects.toMatchObject({ type: 'ExportConflict', nonRetryable: true })

@@ -1,4 +1,4 @@
-// What is read from OCI registries that lie, are slow, or send us elsewhere. Source: spec/landscaper.md 1.2, 1.7; docs/security.md.
+// Reading from OCI registries that lie, are slow, or redirect to another server. Source: spec/landscaper.md 1.2, 1.7; docs/security.md.
 
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,8 +21,8 @@ import {
 
 useOpenRegistry()
 
-describe('what a registry answers', () => {
-  it('is refused when it is something else than what was asked for', async () => {
+describe('an answer of a registry', () => {
+  it('is refused when its digest or its component is not the requested one', async () => {
     const prefix = await pushed({ descriptor: plain })
     const lying = await server((request, response) => {
       void passedOn(request).then(async (real) => {
@@ -44,7 +44,7 @@ describe('what a registry answers', () => {
     })
   })
 
-  it('is refused when it is longer than it may be', async () => {
+  it('is refused when it is longer than the limit', async () => {
     const endless = await server((_, response) => {
       const write = (): void => {
         while (response.write(Buffer.alloc(65_536, ' ')));
@@ -58,7 +58,7 @@ describe('what a registry answers', () => {
     })
   })
 
-  it('gets no credentials where a redirect leads', async () => {
+  it('that is a redirect does not send the credentials to the other server', async () => {
     const prefix = await pushed({ descriptor: plain })
     const seen: (string | undefined)[] = []
     const elsewhere = await server((request, response) => {
@@ -76,7 +76,7 @@ describe('what a registry answers', () => {
   })
 
   // As CVE-2020-15157: whoever keeps the blobs may not name who gets the credentials.
-  it('is no challenge where a redirect leads, so that nobody there names who is given credentials', async () => {
+  it('is not used as an authentication challenge when it comes from the server behind a redirect', async () => {
     const seen: (string | undefined)[] = []
     const thief = await server(({ headers }, response) => {
       seen.push(headers.authorization)
@@ -89,13 +89,13 @@ describe('what a registry answers', () => {
     expect(seen).toEqual([])
   })
 
-  it('is no address of other protocols for tokens', async () => {
+  it('is refused when its token address is neither HTTP nor HTTPS', async () => {
     const challenge = { 'www-authenticate': 'Bearer realm="data:text/plain,x"' }
     const registry = await server((_, response) => void response.writeHead(401, challenge).end())
     expect(await errorOf(resolve({ registry }))).toMatchObject({ code: 'RegistryDenied' })
   })
 
-  it('keeps nobody else out when it fails late for one namespace, and nobody asks again', async () => {
+  it('that fails after the caller has stopped waiting does not block the reads of other namespaces', async () => {
     const failing: ServerResponse[] = []
     const late = await server((_, response) => void failing.push(response))
     const registries = opened({ waitMs: 0, reads: 2 })
@@ -111,7 +111,7 @@ describe('what a registry answers', () => {
     await expect.poll(async () => (await resolve(asking)).own.name, { timeout: 30_000 }).toBe(NAME)
   })
 
-  it('is read on without the pass that has asked, for whoever asks again', async () => {
+  it('is read to its end after the pass has stopped waiting, and a later pass gets it', async () => {
     const prefix = await pushed({ descriptor: plain })
     let release = (): void => undefined
     const slow = await server((request, response) => {
@@ -140,7 +140,7 @@ describe('what a registry answers', () => {
       .toBe(NAME)
   })
 
-  it('is not waited for by more than a few readings of a namespace', async () => {
+  it('is awaited by a limited number of reads per namespace', async () => {
     const silent = await server(() => undefined)
     const registries = opened({ waitMs: 100, readsOfNamespace: 2, readMs: 8000 })
     const ask = (version: string, namespace?: string) =>
@@ -152,7 +152,7 @@ describe('what a registry answers', () => {
     await expect.poll(async () => (await ask('4')).message).toContain('not there after')
   })
 
-  it('is none of a server that is away, which is asked again', async () => {
+  it('that does not arrive is retried; status 503 counts as no answer', async () => {
     expect(await errorOf(resolve({ registry: 'http://127.0.0.1:1' }))).toEqual({
       type: 'RegistryUnavailable',
       message: 'registry http://127.0.0.1:1: found no answer (ECONNREFUSED); it is asked again',

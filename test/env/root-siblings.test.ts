@@ -1,5 +1,5 @@
-// Whom a root waits for among the roots of its namespace, who has to go before it, and whom its end starts: on a server that the test drives, with a
-// real journal. Source: spec/landscaper.md 2.2 trigger 5, 2.3 "Init" 3, 2.4, 2.6.
+// For which roots of its namespace a root waits, which roots must be deleted before it, and which its end starts: on a server that the test controls,
+// with a real journal. Source: spec/landscaper.md 2.2 trigger 5, 2.3 "Init" 3, 2.4, 2.6.
 
 import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
@@ -82,20 +82,20 @@ const db = (more: Partial<Root> = {}): Root => ({ name: 'db', exports: ['address
 const running = (phase: string) => ({ jobID: 'own', jobIDFinished: 'before', phase })
 const ended = (phase: string) => ({ jobID: 'own', jobIDFinished: 'own', phase })
 
-describe('a root that imports from another', () => {
+describe('a root installation that imports from another', () => {
   it.each([
     ['runs a job', { status: running('Progressing') }],
-    ['has a request before it', { status: ended('Succeeded'), metadata: ASKED }],
-    ['was never run, and has a request', { metadata: ASKED }],
-    ['runs while a hand deletes it: it ends first', { status: running('Progressing'), metadata: LEAVING }],
-  ])('waits for one that %s', async (_, more) => {
+    ['has a pending operation annotation', { status: ended('Succeeded'), metadata: ASKED }],
+    ['has never run, and has a pending operation annotation', { metadata: ASKED }],
+    ['runs a job while a user deletes it: the job ends first', { status: running('Progressing'), metadata: LEAVING }],
+  ])('waits for an exporter that %s', async (_, more) => {
     const importer = put(app())
     await hear(importer, put(db(more)))
     expect(await before(importer)).toEqual({ unfinished: ['db'], failed: [] })
     expect(await waitsOf()).toEqual(['db'])
   })
 
-  it('asks nobody but the journal about one that has succeeded', async () => {
+  it('reads only the journal about an exporter that has succeeded', async () => {
     const importer = put(app())
     await hear(importer, put(db({ status: ended('Succeeded') })))
     stage().api.requests.length = 0
@@ -106,15 +106,15 @@ describe('a root that imports from another', () => {
   it.each([
     ['failed', { status: ended('Failed') }, 'db is Failed'],
     ['never ran', {}, 'db has never run'],
-    ['is about to go', { status: ended('Succeeded'), metadata: LEAVING }, 'db is being deleted'],
-    ['goes', { status: running('InitDelete'), metadata: LEAVING }, 'db is being deleted'],
-  ])('fails with one that %s', async (_, more, told) => {
+    ['has a deletionTimestamp', { status: ended('Succeeded'), metadata: LEAVING }, 'db is being deleted'],
+    ['runs its deletion job', { status: running('InitDelete'), metadata: LEAVING }, 'db is being deleted'],
+  ])('fails because of an exporter that %s', async (_, more, told) => {
     const importer = put(app())
     await hear(importer, put(db(more)))
     expect(await before(importer)).toEqual({ unfinished: [], failed: [told] })
   })
 
-  it('looks at the server where the journal is behind, and the next time at the journal', async () => {
+  it('reads from the API server while the journal is behind, and from the journal the next time', async () => {
     const importer = put(app())
     await hear(importer, put(db({ status: running('Progressing') })))
     const now = put(db({ status: ended('Succeeded') }))
@@ -126,7 +126,7 @@ describe('a root that imports from another', () => {
     expect(stage().api.requests).toEqual([])
   })
 
-  it('does not see those of another namespace, those that have gone, and sub-installations', async () => {
+  it('ignores installations of other namespaces, deleted installations, and sub-installations', async () => {
     const parent = { apiVersion: API, kind: 'Installation', uid: 'uid-parent', name: 'parent', controller: true }
     const importer = put(app())
     const elsewhere = put(db({ namespace: 'm' }))
@@ -140,7 +140,7 @@ describe('a root that imports from another', () => {
     expect(operationOf('app')).toBeUndefined()
   })
 
-  it('does not look where it says that it imports from none, and is nobody’s successor then', async () => {
+  it('waits for no exporter when it declares hasNoSiblingImports, and no exporter waits for it', async () => {
     const importer = put(app({ optimization: { hasNoSiblingImports: true } }))
     const exporter = put(db({ status: running('Progressing') }))
     await hear(importer, exporter)
@@ -148,7 +148,7 @@ describe('a root that imports from another', () => {
     expect(await after(exporter)).toEqual({ unfinished: [], failed: [] })
   })
 
-  it('is told of a ring that it is in, and of none that is elsewhere', async () => {
+  it('fails with ImportRing when it is part of an import cycle, and ignores cycles of other roots', async () => {
     const a = put({ name: 'a', imports: ['z'], exports: ['x'] })
     const b = put({ name: 'b', imports: ['x'], exports: ['y'] })
     const c = put({ name: 'c', imports: ['y'], exports: ['z', 'out'] })
@@ -161,15 +161,15 @@ describe('a root that imports from another', () => {
     expect(await before(outside)).toEqual({ unfinished: [], failed: ['c has never run'] })
   })
 
-  it('may import what it exports itself', async () => {
+  it('may import its own export', async () => {
     const own = put({ name: 'own', imports: ['x'], exports: ['x'] })
     await hear(own)
     expect(await before(own)).toEqual({ unfinished: [], failed: [] })
   })
 })
 
-describe('a root under deletion that exports to others', () => {
-  it('waits for all of them, whatever they do', async () => {
+describe('a root installation under deletion that exports to others', () => {
+  it('waits for all importers, in any phase', async () => {
     const exporter = put(db({ metadata: LEAVING }))
     await hear(
       exporter,
@@ -181,7 +181,7 @@ describe('a root under deletion that exports to others', () => {
     expect(await waitsOf()).toEqual(['app', 'idle', 'stuck'])
   })
 
-  it('waits for none that goes too and is in a ring with it', async () => {
+  it('does not wait for an importer under deletion that is in an import cycle with it', async () => {
     const a = put({ name: 'a', imports: ['y'], exports: ['x'], metadata: LEAVING })
     const b = put({ name: 'b', imports: ['x'], exports: ['y'] })
     await hear(a, b)
@@ -191,8 +191,8 @@ describe('a root under deletion that exports to others', () => {
   })
 })
 
-describe('the end of a root', () => {
-  it('asks those that import from it, and again only where they have taken it up', async () => {
+describe('the end of a root installation', () => {
+  it('requests a reconcile of its importers only, and again after they have started the previous one', async () => {
     const exporter = put(db())
     await hear(exporter, put(app()), put(app({ name: 'other', imports: ['else'] })))
     await end(exporter)
@@ -204,23 +204,23 @@ describe('the end of a root', () => {
   })
 
   it.each([
-    ['goes', { metadata: LEAVING }, undefined],
-    ['is to be interrupted', { metadata: INTERRUPTED, status: running('Progressing') }, 'interrupt'],
-  ])('leaves one alone that %s', async (_, more, operation) => {
+    ['is being deleted', { metadata: LEAVING }, undefined],
+    ['has a pending interrupt', { metadata: INTERRUPTED, status: running('Progressing') }, 'interrupt'],
+  ])('requests no reconcile of an importer that %s', async (_, more, operation) => {
     const exporter = put(db())
     await hear(exporter, put(app(more)))
     await end(exporter)
     expect(operationOf('app')).toBe(operation)
   })
 
-  it('asks one on which an interrupt was left', async () => {
+  it('requests a reconcile of an importer with a leftover interrupt annotation', async () => {
     const exporter = put(db())
     await hear(exporter, put(app({ metadata: INTERRUPTED })))
     await end(exporter)
     expect(operationOf('app')).toBe('reconcile')
   })
 
-  it('is not held up by one that may not be written', async () => {
+  it('is not delayed by an importer that the API server refuses to update, and emits an Event', async () => {
     const exporter = put(db())
     await hear(exporter, put(app()), put(app({ name: 'next' })))
     stage().api.intercept = ({ method, path }) =>
@@ -232,7 +232,7 @@ describe('the end of a root', () => {
     expect(stage().api.requests.filter((request) => request.startsWith('POST'))).toEqual(['POST n/events'])
   })
 
-  it('waits for a server that is away', async () => {
+  it('fails with an error while the API server is unavailable', async () => {
     const exporter = put(db())
     await hear(exporter, put(app()))
     stage().api.intercept = ({ method }) =>
@@ -243,8 +243,8 @@ describe('the end of a root', () => {
   })
 })
 
-describe('a root among a thousand that share nothing', () => {
-  it('asks the journal once, which finds nobody without reading them', async () => {
+describe('a root installation among 1,000 roots without common data', () => {
+  it('runs one query on the journal, which uses an index and finds no predecessors', async () => {
     const many = Array.from({ length: 1000 }, (_, index) =>
       put({ name: `root-${index}`, imports: [`in-${index}`], exports: [`out-${index}`], status: ended('Succeeded') }),
     )
@@ -276,7 +276,7 @@ describe('a root among a thousand that share nothing', () => {
   })
 })
 
-describe('a root whose dependents the original has left to be asked', () => {
+describe('an installation with a list of dependents to trigger from the original Landscaper', () => {
   const left = (...names: readonly string[]) => ({
     ...ended('Succeeded'),
     dependentsToTrigger: names.map((name) => ({ name })),
@@ -286,7 +286,7 @@ describe('a root whose dependents the original has left to be asked', () => {
     return (status as Readonly<Record<string, unknown>>)['dependentsToTrigger']
   }
 
-  it('asks those, and empties the list', async () => {
+  it('requests a reconcile of the listed dependents, and empties the list', async () => {
     const giver = put(db({ status: left('app', 'gone', 'app', '..', 'app/status') }))
     put(app())
     await hear(giver)
@@ -297,7 +297,7 @@ describe('a root whose dependents the original has left to be asked', () => {
     expect(await askLeft(giver)).toMatchObject({ jobID: 'own' })
   })
 
-  it('asks none that goes, that has another operation on it, that has a parent, or that is of another namespace', async () => {
+  it('skips dependents that are being deleted, have another operation, have a parent, or are in another namespace', async () => {
     const parent = { apiVersion: API, kind: 'Installation', uid: 'uid-parent', name: 'parent', controller: true }
     const giver = put(db({ status: left('leaving', 'interrupted', 'sub', 'far', 'db') }))
     put(app({ name: 'leaving', metadata: LEAVING }))
@@ -312,7 +312,7 @@ describe('a root whose dependents the original has left to be asked', () => {
     expect([operationOf('far', 'm'), listOf('db')]).toEqual([undefined, undefined])
   })
 
-  it('that has a parent asks nobody', async () => {
+  it('triggers no dependents when it has a parent', async () => {
     const parent = { apiVersion: API, kind: 'Installation', uid: 'uid-parent', name: 'parent', controller: true }
     const giver = put(db({ status: left('app'), metadata: { ownerReferences: [parent] } }))
     put(app())

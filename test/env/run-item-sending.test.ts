@@ -1,4 +1,4 @@
-// The runner of items while it sends: what is remembered before it is sent, how a call of a deployer ends, where exports go.
+// The runner of items while it sends: what it stores before it sends, how a call of a deployer ends, where exports go.
 
 import { afterEach, describe, expect, inject, it, vi } from 'vitest'
 
@@ -12,10 +12,10 @@ import { failureOf, LONG_AGO, PROVIDER, useItemStage, waiting } from './item-sta
 const stage = useItemStage(inject('servers').databaseUrl)
 const { item, run, status, statusWrites } = stage
 
-describe('what an item will create', () => {
+describe('the list of objects that an item will create', () => {
   const intended = { ...PROVIDER, managedResources: [{ name: 'x' }, { name: 'y' }] }
 
-  it('is remembered before it is sent', async () => {
+  it('is stored in the status before the deployer creates the objects', async () => {
     item()
     stage.intend = () => intended
     stage.answers = [
@@ -29,7 +29,7 @@ describe('what an item will create', () => {
     expect(statusWrites()).toBe(2)
   })
 
-  it('is known to be sent before it is waited for', async () => {
+  it('is replaced by the deployed objects before the item waits for readiness', async () => {
     item()
     stage.intend = () => intended
     stage.answers = [waiting]
@@ -42,7 +42,7 @@ describe('what an item will create', () => {
     expect(statusWrites()).toBe(2)
   })
 
-  it('is not sent when it cannot be remembered, or another hand was faster', async () => {
+  it('is not sent when the API server refuses to store it, or another client has ended the item', async () => {
     item()
     stage.intend = () => intended
     stage.api.intercept = ({ body }) => (JSON.stringify(body).includes('"y"') ? refusal(422, 'Invalid') : undefined)
@@ -61,7 +61,7 @@ describe('what an item will create', () => {
     expect(stage.calls).toEqual([])
   })
 
-  it('may be spoilt by its configuration', async () => {
+  it('may be impossible to build because of the configuration, which fails the item', async () => {
     item()
     stage.intend = () => {
       throw new DeployError('Reconcile', 'ConfigurationProblem', 'wrong', ['ERR_CONFIGURATION_PROBLEM'])
@@ -77,7 +77,7 @@ describe('a call of a deployer', () => {
       signal.addEventListener('abort', () => reject(new Error('aborted')))
     })
 
-  it('is ended within two seconds when another hand ends the item', async () => {
+  it('is aborted when another client ends the item', async () => {
     item()
     stage.answers = [untilAborted]
     const running = run()
@@ -86,7 +86,7 @@ describe('a call of a deployer', () => {
     expect(status()).toMatchObject({ lastError: { reason: 'Interrupt' } })
   })
 
-  it('is ended by the time-out of the item', async () => {
+  it('is aborted at the timeout of the item', async () => {
     item({ timeout: '300ms' })
     stage.answers = [untilAborted]
     await run()
@@ -94,7 +94,7 @@ describe('a call of a deployer', () => {
     expect(status()).toMatchObject({ phase: 'Failed', lastError: { reason: 'ProgressingTimeout', message } })
   })
 
-  it('that fails in a way of its own is tried again, and times out like any other', async () => {
+  it('that throws an unexpected error is retried, and the item fails at its timeout', async () => {
     const broken = () => Promise.reject<DeployStep>(new TypeError('secret-7d3f'))
     item()
     stage.answers = [broken]
@@ -107,7 +107,7 @@ describe('a call of a deployer', () => {
     expect(status()).toMatchObject({ phase: 'Failed', lastError: { codes: ['ERR_TIMEOUT'] } })
   })
 
-  it('that came to nothing begins the clock of the job', async () => {
+  it('starts the timeout of the job when the first attempt has not written a status', async () => {
     item()
     stage.answers = [waiting]
     await run('install', 2)
@@ -128,7 +128,7 @@ describe('the exports of an item', () => {
   it.each([
     [422, 'Invalid', 'Failed'],
     [403, 'Forbidden', 'Progressing'],
-  ])('that are refused with %d say so, and time out', async (code, reason, phase) => {
+  ])('that are refused with %d are reported, and fail at the timeout', async (code, reason, phase) => {
     item()
     stage.answers = [exporting, exporting]
     stage.api.intercept = ({ method }) => (method === 'POST' ? refusal(code, reason) : undefined)
@@ -140,7 +140,7 @@ describe('the exports of an item', () => {
     expect(status()).toMatchObject({ phase: 'Failed', lastError: { reason: 'ProgressingTimeout' } })
   })
 
-  it('never go to a Secret that is not the item’s', async () => {
+  it('are never written to a Secret that the item does not own', async () => {
     stage.api.put(SECRET, secret())
     item()
     stage.answers = [exporting]
@@ -149,7 +149,7 @@ describe('the exports of an item', () => {
     expect(stage.api.objects.get(SECRET)?.['data']).toEqual({ config: 'b2xk' })
   })
 
-  it('go to the Secret that Landscaper has left, which names the item as its owner and not as its controller', async () => {
+  it('are written to a Secret from Landscaper, which names the item as its owner but not as its controller', async () => {
     const { apiVersion } = deployItemKind
     item()
     stage.api.put(SECRET, secret({ ownerReferences: [{ apiVersion, kind: 'DeployItem', name: 'a', uid: 'uid-a' }] }))
@@ -161,7 +161,7 @@ describe('the exports of an item', () => {
     expect(written?.['data']).not.toEqual({ config: 'b2xk' })
   })
 
-  it('wait for what an earlier item of the name has left', async () => {
+  it('wait until the Secret of a previous item with the same name is deleted', async () => {
     const owner = {
       apiVersion: deployItemKind.apiVersion,
       kind: 'DeployItem',
@@ -176,7 +176,7 @@ describe('the exports of an item', () => {
   })
 })
 
-describe('a worker that was stopped while it sent', () => {
+describe('a worker that was suspended while it sent', () => {
   afterEach(() => void vi.restoreAllMocks())
 
   const MAPS = '/api/v1/namespaces/default/configmaps'
@@ -189,7 +189,7 @@ describe('a worker that was stopped while it sent', () => {
   const sent = () => stage.api.requests.filter((request) => request === 'POST default/configmaps').length
 
   it.each(['its own target', 'another target'])(
-    'sends nothing more to %s when another job has the item',
+    'sends nothing more to %s when another job owns the item',
     async (which) => {
       item()
       stage.answers = [
@@ -204,7 +204,7 @@ describe('a worker that was stopped while it sent', () => {
     },
   )
 
-  it('goes on when the item is still its own, after one look', async () => {
+  it('continues when its job still owns the item', async () => {
     item()
     stage.answers = [create]
     await run()
@@ -212,7 +212,7 @@ describe('a worker that was stopped while it sent', () => {
     expect(status()).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'job' })
   })
 
-  it('sends nothing while it cannot know, and tries again', async () => {
+  it('sends nothing while it cannot read the item, and retries', async () => {
     item()
     let isStopped = false
     stage.api.intercept = ({ method }) => (isStopped && method === 'GET' ? refusal(500, 'InternalError') : undefined)

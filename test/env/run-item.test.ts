@@ -1,4 +1,4 @@
-// The runner of items around a deployer that does as the test says: what the item shows, what is written, and when Temporal comes again.
+// The runner of items with a scripted deployer: the status of the item, the writes, and the delay until Temporal retries.
 
 import { describe, expect, inject, it } from 'vitest'
 
@@ -15,7 +15,7 @@ const stage = useItemStage(inject('servers').databaseUrl)
 const { item, run, status, statusWrites } = stage
 
 describe('an item that is deployed', () => {
-  it('ends with one write when it is ready at the first look', async () => {
+  it('ends with one status write when it is ready at the first check', async () => {
     item()
     stage.answers = [{ result: 'done', providerStatus: PROVIDER }]
     const { item: after, isWaiting } = await run()
@@ -29,7 +29,7 @@ describe('an item that is deployed', () => {
     expect(statusWrites()).toBe(1)
   })
 
-  it('ends with two when it has to wait, and says for what; looks in between write nothing', async () => {
+  it('ends with two status writes when it has to wait, and reports the reason; checks in between write nothing', async () => {
     item()
     stage.answers = [waiting, waiting, { result: 'done', providerStatus: PROVIDER, exports: { ip: '1' } }]
     expect((await run()).isWaiting).toBe(true)
@@ -50,7 +50,7 @@ describe('an item that is deployed', () => {
     expect(stage.api.objects.get('/api/v1/namespaces/n/secrets/a-export')).toBeDefined()
   })
 
-  it('says what it waits for now when that takes long, once', async () => {
+  it('reports a changed reason once when it waits for long', async () => {
     item()
     stage.answers = [waiting, ...[3, 6, 7].map(() => ({ ...waiting, waitingFor: 'Deployment n/x: 1 of 2' }))]
     await run()
@@ -64,7 +64,7 @@ describe('an item that is deployed', () => {
     expect(statusWrites()).toBe(2)
   })
 
-  it('looks every 5 s at the longest, and at its time-out', async () => {
+  it('is checked at least every 5 s, and at its timeout', async () => {
     item({}, { phase: 'Progressing', transitionTimes: { initTime: JUST_NOW } })
     stage.answers = [waiting]
     expect((await failureOf(run('check', 50))).nextRetryDelay).toBe(5000)
@@ -73,7 +73,7 @@ describe('an item that is deployed', () => {
     expect((await failureOf(run('check', 50))).nextRetryDelay).toBe(1000)
   })
 
-  it('times out, with the place and what it waited for; never with timeout none', async () => {
+  it('fails at its timeout with the checkpoint and the reason; never with timeout none', async () => {
     const started = { phase: 'Progressing', transitionTimes: { initTime: LONG_AGO } }
     item({ timeout: 'none' }, started)
     stage.answers = [waiting]
@@ -95,7 +95,7 @@ describe('an item that is deployed', () => {
 })
 
 describe('an item that fails', () => {
-  it('is tried again in 5 s, keeps its first and last errors, and writes an error once', async () => {
+  it('is retried after 5 s, keeps its first and last errors, and writes the same error once', async () => {
     item()
     stage.answers = [failed(), failed(), failed([], 'another'), { result: 'done', providerStatus: PROVIDER }]
     expect((await failureOf(run())).nextRetryDelay).toBe(5000)
@@ -113,7 +113,7 @@ describe('an item that fails', () => {
     expect(status()).not.toHaveProperty('lastError')
   })
 
-  it('does not go on saying that all is ready', async () => {
+  it('changes the condition ResourcesReady from True to False', async () => {
     const times = { lastTransitionTime: LONG_AGO, lastUpdateTime: LONG_AGO }
     const ready = { type: 'ResourcesReady', status: 'True', reason: 'ResourcesReady', message: 'all', ...times }
     item({}, { conditions: [ready] })
@@ -126,8 +126,8 @@ describe('an item that fails', () => {
   })
 
   it.each([
-    ['with a code that trying again cannot cure', failed(['ERR_CONFIGURATION_PROBLEM']), 'Broken'],
-    ['when its server refuses what it shall remember', undefined, 'Invalid'],
+    ['with a code that a retry cannot fix', failed(['ERR_CONFIGURATION_PROBLEM']), 'Broken'],
+    ['when the API server refuses its providerStatus', undefined, 'Invalid'],
   ])('ends at once %s', async (_, step, reason) => {
     item()
     stage.answers = [step ?? { result: 'done', providerStatus: { ...PROVIDER, huge: true } }]
@@ -136,7 +136,7 @@ describe('an item that fails', () => {
     expect(status()).toMatchObject({ phase: 'Failed', jobIDFinished: 'job', lastError: { reason } })
   })
 
-  it('that is taken away ends for nothing that the target answers before its time-out', async () => {
+  it('during its deletion is retried until its timeout after every error of the target', async () => {
     const refused = () =>
       Promise.reject(KubeError.fromResponse('DELETE /x', { statusCode: 422, headers: {} }, '{"reason":"Invalid"}'))
     const deleted = { deletionTimestamp: LONG_AGO }
@@ -152,7 +152,7 @@ describe('an item that fails', () => {
     })
   })
 
-  it('remembers what was deployed although somebody else has ended it meanwhile', async () => {
+  it('keeps the providerStatus of its deployment although another client has ended it', async () => {
     item()
     stage.answers = [{ result: 'done', providerStatus: PROVIDER }]
     let isInterrupted = false
@@ -181,9 +181,13 @@ describe('an item that fails', () => {
   it.each([
     ['has no target', { target: undefined }, 'spec.target is absent'],
     ['has a target without a name', { target: { name: '' } }, 'spec.target.name is empty'],
-    ['names a target that is not there', { target: { name: 'nowhere' } }, 'target n/nowhere: there is none'],
-    ['names a target elsewhere', { target: { name: 'here', namespace: 'other' } }, 'spec.target.namespace is other'],
-    ['has a time-out that is none', { timeout: 'soon' }, 'spec.timeout is another text'],
+    ['names a missing target', { target: { name: 'nowhere' } }, 'target n/nowhere: there is none'],
+    [
+      'names a target in another namespace',
+      { target: { name: 'here', namespace: 'other' } },
+      'spec.target.namespace is other',
+    ],
+    ['has an invalid timeout', { timeout: 'soon' }, 'spec.timeout is another text'],
   ])('ends at once when it %s', async (_, spec, message) => {
     item(spec)
     await run()
@@ -196,7 +200,7 @@ describe('an item that fails', () => {
 })
 
 describe('an item whose deployer needs no target', () => {
-  it('is deployed without one, and taken away', async () => {
+  it('is deployed and uninstalled without a target', async () => {
     stage.needsTarget = false
     item({ target: undefined })
     stage.answers = [(work) => Promise.resolve({ result: 'target' in work ? 'waiting' : 'done', ...NOWHERE })]
@@ -211,17 +215,17 @@ describe('an item whose deployer needs no target', () => {
 
 const NOWHERE = { checkpoint: 'deployer: somewhere', waitingFor: 'a target that nobody asked for' }
 
-describe('an item that is not the deployer’s to do', () => {
+describe('an item without work for the deployer', () => {
   it.each([
     ['is finished', {}, { phase: 'Succeeded', jobIDFinished: 'job' }],
-    ['has another job', {}, { jobID: 'other' }],
-  ])('is left alone when it %s', async (_, spec, found) => {
+    ['belongs to another job', {}, { jobID: 'other' }],
+  ])('is unchanged when it %s', async (_, spec, found) => {
     item(spec, found)
     expect((await run()).isWaiting).toBe(false)
     expect([stage.calls, statusWrites()]).toEqual([[], 0])
   })
 
-  it('is finished at once when it did not change and asks for no more', async () => {
+  it('is finished at once when it has updateOnChangeOnly and did not change', async () => {
     item({ updateOnChangeOnly: true }, { phase: 'Succeeded', observedGeneration: 1, jobIDFinished: 'job-0' })
     await run()
     expect(status()).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'job' })
@@ -232,14 +236,14 @@ describe('an item that is not the deployer’s to do', () => {
 describe('an item that is deleted', () => {
   const deleted = { deletionTimestamp: LONG_AGO }
 
-  it('is let go with one write when nothing is left', async () => {
+  it('is released without a status write when no object is left', async () => {
     item({}, { providerStatus: PROVIDER }, deleted)
     stage.answers = [{ result: 'done' }]
     expect((await run('uninstall')).item).toBeUndefined()
     expect(statusWrites()).toBe(0)
   })
 
-  it('waits in Deleting, looks at least every second, and fails at its time-out with the last error', async () => {
+  it('waits in Deleting, is checked at least every second, and fails at its timeout with the last error', async () => {
     item({}, { phase: 'Succeeded', jobIDFinished: 'job-0', providerStatus: PROVIDER }, deleted)
     stage.answers = [waiting]
     const look = await failureOf(run('uninstall', 9))
@@ -257,19 +261,23 @@ describe('an item that is deleted', () => {
 
   it.each([
     [
-      'is to be let go without uninstallation',
+      'has the annotation delete-without-uninstall',
       {},
       { annotations: { 'landscaper.gardener.cloud/delete-without-uninstall': 'true' } },
     ],
-    ['was never deployed, and its target is gone', { target: { name: 'nowhere' } }, {}],
-    ['was never deployed, and names a target elsewhere', { target: { name: 'here', namespace: 'other' } }, {}],
-  ])('asks no deployer when it %s', async (_, spec, metadata) => {
+    ['was never deployed, and its target is missing', { target: { name: 'nowhere' } }, {}],
+    [
+      'was never deployed, and names a target in another namespace',
+      { target: { name: 'here', namespace: 'other' } },
+      {},
+    ],
+  ])('is released without a call of the deployer when it %s', async (_, spec, metadata) => {
     item(spec, {}, { ...deleted, ...metadata })
     expect((await run('uninstall')).item).toBeUndefined()
     expect(stage.calls).toEqual([])
   })
 
-  it('fails when it was deployed to a target that is gone', async () => {
+  it('fails when the target to which it was deployed is missing', async () => {
     item({ target: { name: 'nowhere' } }, { providerStatus: PROVIDER }, deleted)
     await run('uninstall')
     expect(status()).toMatchObject({ phase: 'DeleteFailed', lastError: { reason: 'NoTargetFound' } })
@@ -313,7 +321,7 @@ describe('an item that is deleted', () => {
       })
     })
 
-    it('fails as ever when the Target leads to another cluster, or the namespace stays', async () => {
+    it('fails with NoTargetFound when its Target is on another cluster, or the namespace is not being deleted', async () => {
       terminate()
       stage.server = 'https://elsewhere'
       item({ target: { name: 'nowhere' } }, deployed(resource('n')), deleted)

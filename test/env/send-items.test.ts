@@ -1,4 +1,4 @@
-// The first try of items that take long, and the activities that go on where it has left them.
+// The first attempt of slow items, and the activities that join it.
 
 import { describe, expect, inject, it } from 'vitest'
 import type { DeployStep, ItemWork } from '../../activities/landscaper/deploy/run/deployer.ts'
@@ -9,8 +9,8 @@ const stage = useItemStage(inject('servers').databaseUrl)
 const { item, send, goOn, status } = stage
 const ready: DeployStep = { result: 'done', providerStatus: PROVIDER }
 
-describe('the first try', () => {
-  it('ends an item that is ready at once, and leaves nothing to join', async () => {
+describe('the first attempt', () => {
+  it('finishes an item that is ready at once, and leaves nothing to join', async () => {
     item()
     stage.answers = [ready]
     const sending = new FirstAttempts()
@@ -19,14 +19,14 @@ describe('the first try', () => {
     expect(sending.take('install/uid-a/job')).toBeUndefined()
   })
 
-  it('says of one that is not ready that it waits', async () => {
+  it('reports an item that is not ready as waiting', async () => {
     item()
     stage.answers = [waiting]
     expect((await send(new FirstAttempts())).sent).toMatchObject([{ result: { isWaiting: true } }])
     expect(status()).toMatchObject({ phase: 'Progressing' })
   })
 
-  it('leaves a failure to the activity, which fails of it without another try; the next try is one', async () => {
+  it('passes its failure to the activity, which fails without another call; the second attempt calls the deployer again', async () => {
     item()
     stage.answers = [failed(), ready]
     const sending = new FirstAttempts()
@@ -40,8 +40,8 @@ describe('the first try', () => {
   })
 })
 
-describe('a first try that takes long', () => {
-  it('holds the run up for no more than two seconds, and is joined', async () => {
+describe('a slow first attempt', () => {
+  it('stops delaying the run after 2 s, and the activity joins it', async () => {
     item()
     const late = held()
     stage.answers = [late.step]
@@ -56,7 +56,7 @@ describe('a first try that takes long', () => {
     expect(stage.calls).toEqual(['install'])
   })
 
-  it('ends with the activity that has joined it', async () => {
+  it('is aborted when the activity that joined it is cancelled', async () => {
     item()
     const late = held()
     stage.answers = [late.step]
@@ -68,7 +68,7 @@ describe('a first try that takes long', () => {
     await expect(after).rejects.toThrow('stopped')
   })
 
-  it('ends when nobody joins it', async () => {
+  it('is aborted when no activity joins it', async () => {
     item()
     const late = held()
     stage.answers = [late.step]

@@ -1,5 +1,5 @@
-// The settle of a pass: its one status write, the row of its run, its next due time. Against an API server that the test drives, and a real journal.
-// Source: activities/run/write-status.ts, S1 and S2.
+// The settle of a pass: its one status write, the row of its run, its next due time. Against a scripted API server and a real journal. Source:
+// activities/run/write-status.ts, S1 and S2.
 
 import { describe, expect, inject, it } from 'vitest'
 
@@ -22,7 +22,7 @@ describe('a settle', () => {
   const observed = (status: object = ours) =>
     stage.deps.objects.put(stage.api.put(PATH, execution(status))).metadata.resourceVersion ?? ''
 
-  it('writes phase and end of the job in one request', async () => {
+  it('writes the phase and the end of the job in one request', async () => {
     const version = observed()
     const settled = await settle({ version, phase: 'Succeeded', finished: true, marks: ['finishedTime'] })
     expect(settled).toMatchObject({ result: 'settled', target: { phase: 'Succeeded', jobIDFinished: 'job' } })
@@ -34,7 +34,7 @@ describe('a settle', () => {
     })
   })
 
-  it('takes what is as intended for its own, after a lost answer', async () => {
+  it('accepts a status that is already as intended, after a lost answer', async () => {
     const version = observed()
     await settle({ version, phase: 'Succeeded', finished: true })
     await stage.db.deleteFrom('job').execute()
@@ -43,7 +43,7 @@ describe('a settle', () => {
     expect(stage.api.requests.slice(writes)).toEqual(['PATCH exec/status', 'GET executions/exec'])
   })
 
-  it('is written again on the version of somebody else’s harmless write', async () => {
+  it('retries its write with the new resourceVersion after a harmless write of another client', async () => {
     const version = observed()
     observed({ ...ours, note: 'theirs' })
     expect(await settle({ version, phase: 'Completing' })).toMatchObject({
@@ -54,9 +54,9 @@ describe('a settle', () => {
   })
 
   it.each([
-    ['the job is another one', { jobID: 'other', phase: 'Progressing' }],
-    ['the phase was moved by another run', { jobID: 'job', phase: 'Failed', jobIDFinished: 'job' }],
-    ['the job was ended by another run', { jobID: 'job', phase: 'Progressing', jobIDFinished: 'job' }],
+    ['the object has another job', { jobID: 'other', phase: 'Progressing' }],
+    ['another run has changed the phase', { jobID: 'job', phase: 'Failed', jobIDFinished: 'job' }],
+    ['another run has ended the job', { jobID: 'job', phase: 'Progressing', jobIDFinished: 'job' }],
   ])('is superseded when %s, and writes nothing', async (_, status) => {
     const version = observed()
     observed(status)
@@ -66,14 +66,10 @@ describe('a settle', () => {
 
   it.each([
     ['an edit', { generation: 2 }, true],
-    [
-      'a deletion, which adds one to the generation',
-      { generation: 2, deletionTimestamp: '2030-01-01T00:00:00Z' },
-      false,
-    ],
-    ['a write of no edit', { generation: 1 }, false],
+    ['a deletion, which increases the generation', { generation: 2, deletionTimestamp: '2030-01-01T00:00:00Z' }, false],
+    ['a write with the same generation', { generation: 1 }, false],
   ])(
-    'that would end the job over %s that the pass has not seen: is it overtaken?',
+    'that ends the job is overtaken only by an edit of the spec; here %s came after the read',
     async (_, metadata, isOvertaken) => {
       const version = observed()
       const { spec, status, ...rest } = execution(ours)
@@ -86,7 +82,7 @@ describe('a settle', () => {
     },
   )
 
-  it('closes the row of its run with the event of its last write, and wakes nobody else for it', async () => {
+  it('closes the job row of its run with the event of its last write, and schedules no wake for the end', async () => {
     await openJob(stage.db, JOB)
     await settle({ version: observed(), phase: 'Succeeded', finished: true })
     expect(await stage.db.selectFrom('job').select('outcome').execute()).toEqual([{ outcome: 'Succeeded' }])
@@ -94,7 +90,7 @@ describe('a settle', () => {
     expect(causes).not.toContain('run ended: Succeeded')
   })
 
-  it('closes the row of its run when it ends the job, whoever told of that first', async () => {
+  it('closes the job row of its run when it ends the job, also when the bridge has journaled the end first', async () => {
     const outcome = async () => await stage.db.selectFrom('job').select(['outcome', 'run_id']).execute()
     await openJob(stage.db, JOB)
     const version = observed()
@@ -110,7 +106,7 @@ describe('a settle', () => {
     expect(await outcome()).toEqual([{ outcome: 'Succeeded', run_id: 'run' }])
   })
 
-  it('has nothing to write to what is gone', async () => {
+  it('writes nothing to a deleted object', async () => {
     expect(await settle({ version: '1', phase: 'Succeeded', finished: true })).toEqual({
       result: 'settled',
       target: {},
@@ -118,7 +114,7 @@ describe('a settle', () => {
     })
   })
 
-  it('tells whether the run was woken since its pass looked, and takes it off those at work', async () => {
+  it('returns whether the run was woken since its pass started, and removes it from the in-flight runs', async () => {
     const { inFlightRuns } = stage.deps
     const { workflowID } = SETTLE
     const wake = { controller: 'execution', uid: 'uid-exec', job_id: '', version: 1, seq: 1 }
@@ -132,9 +128,9 @@ describe('a settle', () => {
   })
 
   it.each([
-    ['says with an Event what the server refuses where the pass looks, once that has lasted', 'Invalid', 3, 1],
-    ['says nothing of what may be over at once', 'Invalid', 1, 0],
-    ['says nothing of a server that is away', 'Unreachable', 3, 0],
+    ['emits an Event when the API server keeps refusing the reads of a pass', 'Invalid', 3, 1],
+    ['emits no Event for the first refusal', 'Invalid', 1, 0],
+    ['emits no Event when the API server is unreachable', 'Unreachable', 3, 0],
   ])('%s', async (_, reason, attempt, events) => {
     const fault = { reason, message: 'it is refused' }
     const seen = { ...SETTLE, change: undefined, fault, attempt, againMs: 0 }
@@ -146,14 +142,14 @@ describe('a settle', () => {
   })
 
   it.each([
-    ['knows nobody for the moment', refusal(401, 'Unauthorized'), 'Unauthorized', [5, 10, 20_480]],
-    ['is busy', refusal(429, 'TooManyRequests'), 'TooManyRequests', [5, 10, 20_480]],
-    ['has a conflict of its own', refusal(409, 'Gone'), 'Gone', [5, 10, 20_480]],
-    ['is away behind a proxy', refusal(503, 'ServiceUnavailable'), 'ServiceUnavailable', [5, 10, 20_480]],
-    ['is silent', 'silence', 'Unreachable', [5, 10, 20_480]],
-    ['refuses the status', refusal(422, 'Invalid'), 'Invalid', [5, 10, 1_000_000]],
+    ['answers 401', refusal(401, 'Unauthorized'), 'Unauthorized', [5, 10, 20_480]],
+    ['answers 429', refusal(429, 'TooManyRequests'), 'TooManyRequests', [5, 10, 20_480]],
+    ['answers 409', refusal(409, 'Gone'), 'Gone', [5, 10, 20_480]],
+    ['answers 503', refusal(503, 'ServiceUnavailable'), 'ServiceUnavailable', [5, 10, 20_480]],
+    ['does not answer', 'silence', 'Unreachable', [5, 10, 20_480]],
+    ['answers 422', refusal(422, 'Invalid'), 'Invalid', [5, 10, 1_000_000]],
   ] as const)(
-    'T10: holds no task when the server %s, and comes again from the journal',
+    'T10: holds no workflow task when the server %s, and the journal schedules the next pass',
     async (_, answer, reason, dues) => {
       await openJob(stage.db, JOB)
       const version = observed()
@@ -182,7 +178,7 @@ describe('a settle', () => {
     },
   )
 
-  it('puts the next due time into the journal, later with each attempt', async () => {
+  it('stores the next due time in the journal, later with each attempt', async () => {
     const dues: number[] = []
     // The last: a wish for another pass beside a fault is not put off by the back-off.
     for (const [attempt, againMs = Number.MAX_SAFE_INTEGER] of [[0, 3000], [1], [5], [5, 20]] as const) {
@@ -196,7 +192,7 @@ describe('a settle', () => {
     expect(stage.api.requests).toEqual([])
   })
 
-  it('puts off the next pass of a run whose calls have held its task in vain, whatever else it wishes for', async () => {
+  it('delays the next pass of a run whose failed calls have held its workflow task, also when it requests an earlier pass', async () => {
     let ms = 0
     const deps = { ...stage.deps, inFlightRuns: new InFlightRuns(() => new Date(ms)) }
     const dues: number[] = []

@@ -1,5 +1,5 @@
-// Whom a sub-installation waits for among its siblings, and whom not: on a server that the test drives, with a real journal.
-// Source: spec/landscaper.md 2.3 "Init" 3, 2.4, 2.6.
+// For which siblings a sub-installation waits: on a server that the test controls, with a real journal. Source: spec/landscaper.md 2.3
+// "Init" 3, 2.4, 2.6.
 
 import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
@@ -73,16 +73,16 @@ const earlier = (phase: string) => ({ jobID: 'before', jobIDFinished: 'before', 
 
 describe('a sub-installation that imports from a sibling', () => {
   it.each([
-    ['has not got the job yet', { status: earlier('Succeeded') }],
-    ['has got it, and not begun', { status: running('Succeeded') }],
-    ['runs it', { status: running('Progressing') }],
-    ['runs it while a hand deletes it: it ends first', { status: running('Progressing'), metadata: LEAVING }],
-  ])('waits for one that %s', async (_, more) => {
+    ['does not have the job yet', { status: earlier('Succeeded') }],
+    ['has the job, and has not started it', { status: running('Succeeded') }],
+    ['runs the job', { status: running('Progressing') }],
+    ['runs the job while a user deletes it: the job ends first', { status: running('Progressing'), metadata: LEAVING }],
+  ])('waits for a sibling that %s', async (_, more) => {
     parent()
     expect(await before(db(more))).toEqual({ unfinished: ['db'], failed: [] })
   })
 
-  it('goes on when that has succeeded, and fails with it', async () => {
+  it('continues when the sibling has succeeded, and fails when the sibling has failed', async () => {
     parent()
     expect(await before(db({ status: ended('Succeeded') }))).toEqual({ unfinished: [], failed: [] })
     expect(await before(db({ status: ended('Failed') }))).toEqual({ unfinished: [], failed: ['db is Failed'] })
@@ -90,14 +90,14 @@ describe('a sub-installation that imports from a sibling', () => {
 
   it.each([
     ['does not have the job', { status: earlier('Succeeded'), metadata: LEAVING }],
-    ['had not begun it', { status: running('Succeeded'), metadata: LEAVING }],
-    ['is uninstalled in it', { status: running('InitDelete'), metadata: LEAVING }],
-  ])('does not wait for one under deletion that %s', async (_, more) => {
+    ['has not started the job', { status: running('Succeeded'), metadata: LEAVING }],
+    ['is uninstalled in the job', { status: running('InitDelete'), metadata: LEAVING }],
+  ])('does not wait for a sibling under deletion that %s', async (_, more) => {
     parent()
     expect(await before(db(more))).toEqual({ unfinished: [], failed: ['db is being deleted'] })
   })
 
-  it('does not wait for a job that a parent that is gone hands out', async () => {
+  it('does not wait until a sibling gets the job when their parent is gone', async () => {
     expect(await before(db({ status: earlier('Succeeded') }))).toEqual({
       unfinished: [],
       failed: ['db has no job, and its parent is gone'],
@@ -107,7 +107,7 @@ describe('a sub-installation that imports from a sibling', () => {
 })
 
 describe('a sub-installation under deletion that exports to a sibling', () => {
-  it('waits for that while it goes too, and fails with it', async () => {
+  it('waits while the sibling is being deleted too, and fails when that deletion fails', async () => {
     parent(LEAVING)
     expect(await after(app({ metadata: LEAVING, status: earlier('Succeeded') }))).toMatchObject({ unfinished: ['app'] })
     expect(await after(app({ metadata: LEAVING, status: running('Deleting') }))).toMatchObject({ unfinished: ['app'] })
@@ -115,14 +115,14 @@ describe('a sub-installation under deletion that exports to a sibling', () => {
     expect(await after(app(stuck))).toEqual({ unfinished: [], failed: ['app is DeleteFailed'] })
   })
 
-  it('does not wait for one that stays, nor for one that goes in a later job only', async () => {
+  it('does not wait for a sibling that is not being deleted, or that is deleted in a later job only', async () => {
     parent()
     expect(await after(app({ status: running('Init') }))).toEqual({ unfinished: [], failed: [] })
     const later = { metadata: LEAVING, status: ended('Failed') }
     expect(await after(app(later))).toEqual({ unfinished: [], failed: [] })
   })
 
-  it('goes by itself when its parent is gone', async () => {
+  it('does not wait for a sibling when their parent is gone', async () => {
     const stuck = { metadata: LEAVING, status: { jobID: 'own', jobIDFinished: 'own', phase: 'DeleteFailed' } }
     expect(await after(app(stuck))).toEqual({ unfinished: [], failed: [] })
   })
@@ -134,8 +134,8 @@ describe('a sub-installation among many siblings', () => {
 
   it.each([
     ['imports nothing', {}],
-    ['says that it imports from none', { optimization: { hasNoSiblingImports: true } }],
-  ])('looks at none of them where it %s', async (_, more) => {
+    ['declares hasNoSiblingImports', { optimization: { hasNoSiblingImports: true } }],
+  ])('reads no sibling when it %s', async (_, more) => {
     const imports = 'optimization' in more ? wide.flatMap((one) => one.exports) : []
     const { metadata, spec } = storedAs(installationKind, put({ name: 'alone', imports, status: running('Init') }))
     const { deps, api } = stage()
@@ -145,7 +145,7 @@ describe('a sub-installation among many siblings', () => {
     expect(api.requests).toEqual([])
   })
 
-  it('looks at all of them with one statement and two lists', async () => {
+  it('subscribes to 200 siblings with one INSERT and at most three API requests', async () => {
     parent()
     const { deps, api } = stage()
     for (const one of wide) put({ ...one, status: running('Progressing') })

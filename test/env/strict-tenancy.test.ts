@@ -1,4 +1,4 @@
-// `--strict-tenancy`: ServiceAccounts and names of data are used only where that is allowed; against a real API server.
+// `--strict-tenancy`: when ServiceAccounts and names of data may be used; against a real API server.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 
@@ -30,7 +30,7 @@ describe('a ServiceAccount that a Target with selfConfig names', () => {
   const strict = () =>
     createTargetAccess({ kube: cluster().admin, data: dataOf, now: () => new Date(), strictTenancy: true })
 
-  it('is used only while it allows it', async () => {
+  it('is used only while its annotation pawl.dev/allow-targets is true', async () => {
     await self('careful')
     const access = strict()
     const open = async () => await access.open(NAMESPACE, 'careful')
@@ -51,14 +51,14 @@ describe('a ServiceAccount that a Target with selfConfig names', () => {
     expect(await whoami(await cluster().open('careful'))).toBe(`system:serviceaccount:${NAMESPACE}:careful`)
   })
 
-  it('says that it is not there as ever', async () => {
+  it('is reported as missing in the same way as without the flag', async () => {
     await cluster().target('absent', { config: { selfConfig: { serviceAccount: { name: 'absent' } } } })
     const access = strict()
     expect((await failure(() => access.open(NAMESPACE, 'absent'))).message).toContain('absent is not there')
     await access.close()
   })
 
-  it('leads to no account when an installation has exported it', async () => {
+  it('is not used when an installation has exported the Target', async () => {
     await self('exported')
     await cluster().patch(account('exported'), annotated('true'))
     const labels = dataLabels({ context: '', key: 'k', sourceType: 'export', source: 'Inst.a', jobID: 'j' })
@@ -127,14 +127,14 @@ describe('exports of an installation', () => {
     return await activitiesOf(one).writeExports(given)
   }
 
-  it('are refused when they would lead to one', async () => {
+  it('are refused when they contain a Target with selfConfig', async () => {
     await expect(publish(SELF)).rejects.toThrow('export there: found selfConfig; expected a kubeconfig')
     expect(api.objects.has(place.data)).toBe(false)
     await publish({ kubeconfig: 'x' })
     expect(api.objects.has(place.target)).toBe(true)
   })
 
-  it('that were taken or made without the flag go on being written with it', async () => {
+  it('that were created or taken over without the flag are still written with it', async () => {
     const lax = landscaperDeps(stage().deps, { templates })
     const metadata = { name: dataObjectName('', 'there'), namespace: 'n', uid: 'by-hand', resourceVersion: '5' }
     api.put(place.target, { metadata, spec: { type: 'mine', config: {} } })
@@ -147,14 +147,14 @@ describe('exports of an installation', () => {
     expect(api.objects.has(place.data)).toBe(true)
   })
 
-  it('that lead to an account stay as they are when the flag refuses them, and nothing else is published', async () => {
+  it('with selfConfig stay unchanged when the flag refuses them, and no other export is written', async () => {
     await publish(SELF, landscaperDeps(stage().deps, { templates }))
     const before = [place.target, place.data].map((path) => JSON.stringify(api.objects.get(path)))
     await expect(publish(SELF)).rejects.toThrow('export there: found selfConfig; expected a kubeconfig')
     expect([place.target, place.data].map((path) => JSON.stringify(api.objects.get(path)))).toEqual(before)
   })
 
-  it('are not taken from whoever has made them', async () => {
+  it('do not take over an existing object without an owner', async () => {
     const contents = { [place.data]: { data: 7 }, [place.target]: { spec: { type: 'mine', config: {} } } }
     for (const [path, content] of Object.entries(contents)) {
       const metadata = { name: path.split('/').at(-1) ?? '', namespace: 'n', uid: 'by-hand', resourceVersion: '5' }

@@ -1,4 +1,4 @@
-// What a worker does about a run that was noted as stuck, by what Temporal says of it; the journal is a real PostgreSQL, Temporal is made up.
+// How a worker handles a stuck run, by the state of the run in Temporal; the journal is a real PostgreSQL, Temporal is a fake.
 
 import type { Client } from '@temporalio/client'
 import { sql } from 'kysely'
@@ -61,8 +61,8 @@ function worker(status: string, attempt: number) {
   }
 }
 
-describe('a run that was noted as stuck', () => {
-  it('is ended and its subject woken when its task fails, and the object is told', async () => {
+describe('a run that was recorded as stuck', () => {
+  it('is terminated when its workflow task fails; its subject is woken and gets an Event', async () => {
     expect(await looked('RUNNING', 2, NOW)).toEqual({
       ended: [`${row.workflow_id} r1`],
       posted: ['POST /api/v1/namespaces/ns/events'],
@@ -72,14 +72,14 @@ describe('a run that was noted as stuck', () => {
     expect(await test.wakes()).toMatchObject([{ uid: 'u1', may_start: true, cause: 'its run was made by other code' }])
   })
 
-  it('is left alone while its task may succeed, and is forgotten when it has gone on', async () => {
+  it('is left running while its workflow task may succeed, and loses its record after it has continued', async () => {
     const untouched = { ended: [], posted: [] }
     expect(await looked('RUNNING', 1, later(1000))).toEqual({ ...untouched, isNoted: true })
     expect(await looked('RUNNING', 1, later(16_000))).toEqual({ ...untouched, isNoted: false })
     expect(await findOpenJob(test.db, 'installation', 'u1')).toMatchObject({ restarts: 0 })
   })
 
-  it('is forgotten when it has ended', async () => {
+  it('loses its record when it has ended', async () => {
     expect(await looked('COMPLETED', 0, NOW)).toEqual({ ended: [], posted: [], isNoted: false })
   })
 })
@@ -88,7 +88,7 @@ describe('a run that met a bug', () => {
   const bug = (runID: string, now: Date, build = 'old') =>
     note({ reason: 'bug', runID, build, message: 'no found' }, now)
 
-  it('is started anew at once by a worker with other code, and ever more rarely when its code has the bug too', async () => {
+  it('is restarted at once by a worker with other code, and with growing delays when that code has the bug too', async () => {
     await bug('r1', NOW)
     const look = worker('RUNNING', 2)
     const { ended, reasons, posted } = await look(NOW)
@@ -108,7 +108,7 @@ describe('a run that met a bug', () => {
     }
   })
 
-  it('says that its object has changed when that is why it is started anew', async () => {
+  it('is restarted when its object has changed, and the termination reason says so', async () => {
     await bug('r1', NOW, 'new')
     const events = [seen('ADDED', { uid: 'u1', version: 2 })]
     const changed = { ...deps, now: () => later(5), route: () => ({ ignored: 'set-up' }) }
@@ -119,7 +119,7 @@ describe('a run that met a bug', () => {
 })
 
 describe('a run that meets a bug', () => {
-  it('is listed, without what the author wrote into the error', async () => {
+  it('is reported as a problem without the error message', async () => {
     const listed: string[] = []
     const recordProblem = (description: string) => Promise.resolve(void listed.push(description))
     const kube = { request: () => Promise.resolve({}) } as never

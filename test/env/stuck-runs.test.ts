@@ -1,4 +1,4 @@
-// Which runs may be started anew, and by whom; against a real PostgreSQL.
+// Which stuck runs may be restarted, and by which workers; against a real PostgreSQL.
 
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
@@ -38,8 +38,8 @@ const found = async (build = 'new', now = NOW, controllers = ['task'], cluster =
   return runs.map(({ job: { workflow_id }, reason }) => `${workflow_id} ${reason}`)
 }
 
-describe('a note of a run that fails', () => {
-  it('is news once, and keeps its time until it says something else', async () => {
+describe('a record of a stuck run', () => {
+  it('is new once, and keeps its time until its message changes', async () => {
     const noted = async (now: Date, overrides?: Partial<StuckRunReport>) =>
       await recordStuckRun(test.db, note(overrides), now)
     expect([await noted(NOW), await noted(later(1)), await noted(later(2), { message: 'another' })]).toEqual([
@@ -51,14 +51,14 @@ describe('a note of a run that fails', () => {
     expect(run).toMatchObject({ message: 'another', at: later(2), runID: 'r1' })
   })
 
-  it('goes with its run', async () => {
+  it('disappears when its run ends', async () => {
     await recordStuckRun(test.db, note(), NOW)
     await endJob(test.db, 'task/u1/j1', NOW)
     expect(await found('new', later(SPACING_MS + 1))).toEqual([])
     expect(await isRecordedStuck(test.db, { workflowID: 'task/u1/j1', runID: 'r1' })).toBe(false)
   })
 
-  it('does not go over a note of the next run', async () => {
+  it('is not deleted together with the record of the previous run', async () => {
     await recordStuckRun(test.db, note({ runID: 'r2' }), NOW)
     const open = (await findOpenJob(test.db, 'task', 'u1'))!
     await forgetStuckRun(test.db, { job: open, runID: 'r1' })
@@ -66,11 +66,11 @@ describe('a note of a run that fails', () => {
   })
 })
 
-describe('a note of a run that another one has followed under the same ID, as in level mode', () => {
+describe('a record of a stuck run when its workflow ID has two runs, as in level mode', () => {
   const workflowID = 'task/u1/j1'
   const notes = async () => (await sql`select run_id from stuck_run`.execute(test.db)).rows
 
-  it('says nothing of that one, and goes at the next look', async () => {
+  it('does not apply to a newer run in the job row, and is deleted at the next query', async () => {
     await recordStuckRun(test.db, note({ reason: 'bug', build: 'new' }), NOW)
     await endJob(test.db, workflowID, NOW)
     await openJob(test.db, job({ run_id: 'r2' }))
@@ -79,21 +79,21 @@ describe('a note of a run that another one has followed under the same ID, as in
     expect([await found('old'), await notes()]).toEqual([[], []])
   })
 
-  it('stays when it is of a later run than that which the row names: one that continued as new', async () => {
+  it('stays when its run is newer than the run in the job row, after a continue-as-new', async () => {
     await recordStuckRun(test.db, note({ reason: 'bug', runID: 'r2' }), NOW)
     expect(await found('new')).toEqual(['task/u1/j1 bug'])
     expect(await notes()).toEqual([{ run_id: 'r2' }])
   })
 })
 
-describe('a run that does not fit', () => {
-  it('may be started anew by any build, of the cluster and the controllers that it serves', async () => {
+describe('a non-replayable run', () => {
+  it('may be restarted by workers of any build that serve its cluster and its controller', async () => {
     await recordStuckRun(test.db, note(), NOW)
     expect([await found('old'), await found('new')]).toEqual([['task/u1/j1 misfit'], ['task/u1/j1 misfit']])
     expect([await found('new', NOW, ['other']), await found('new', NOW, ['task'], 'd')]).toEqual([[], []])
   })
 
-  it('is started anew by one, and not again before some time; the job counts it over its runs', async () => {
+  it('is restarted by one worker, and not again before the minimum delay; the job counts its restarts', async () => {
     await recordStuckRun(test.db, note(), NOW)
     const claims = await Promise.all([1, 2, 3].map(() => claimRestart(test.db, 'task/u1/j1', NOW)))
     expect(claims.filter(Boolean)).toHaveLength(1)
@@ -113,11 +113,11 @@ describe('a run that met a bug', () => {
     await recordStuckRun(test.db, note({ reason: 'bug' }), NOW)
   })
 
-  it('is left alone by the code that has it', async () => {
+  it('is not restarted by the build that has the bug', async () => {
     expect([await found('old'), await found('new')]).toEqual([[], ['task/u1/j1 bug']])
   })
 
-  it('is left for ever longer also by other code, when that has helped once and it is met again', async () => {
+  it('is restarted with growing delays also by another build, when that build has restarted it before', async () => {
     await sql`update job set restarts = 3, restarted_at = ${NOW}`.execute(test.db)
     const query = { cluster: 'c', controllers: ['task'], build: 'new' }
     const foundBy = async (helped: string[], now: Date) =>
@@ -131,7 +131,7 @@ describe('a run that met a bug', () => {
     expect([await foundBy(helped, later(79_999)), await foundBy(helped, later(80_000))]).toEqual([[], ['bug']])
   })
 
-  it('may meet none when its object has changed', async () => {
+  it('may be restarted by the same build when its object has changed', async () => {
     const events = [seen('ADDED', { uid: 'u1', version: 2 })]
     const changed = { ...deps, now: () => later(5), route: () => ({ ignored: 'set-up' }) }
     await journalEvents(test.db, { cluster: 'c', source: 'watch', events }, changed)

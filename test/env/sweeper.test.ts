@@ -1,4 +1,4 @@
-// The sweeper of a worker, from its start on: against a real PostgreSQL and a real Temporal.
+// The resync of a worker, from its start: against a real PostgreSQL and a real Temporal.
 
 import { Client } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
@@ -38,7 +38,7 @@ async function refuseWakesOf(controller: string): Promise<void> {
     execute function refuse()`.execute(test.db)
 }
 
-it('wakes what it can when a worker starts and sweeps, and goes on trying what it could not wake', async () => {
+it('the resync wakes objects when a worker starts, and retries the wakes that failed at each sweep', async () => {
   const event = seen('ADDED', { uid: 'a', version: 1, spec, status: { jobID: 'j' } }, deployItemKind)
   const routing = { ...deps, route: () => ({ ignored: 'set-up' }) }
   await journalEvents(test.db, { cluster: 'c', source: 'watch', events: [event] }, routing)
@@ -63,7 +63,7 @@ it('wakes what it can when a worker starts and sweeps, and goes on trying what i
   await running
 })
 
-it('wakes the objects of controllers in level mode again, at once, when a clock was set', async () => {
+it('the resync wakes the objects of controllers in level mode again at once after a clock was set', async () => {
   const event = seen('ADDED', { uid: 'a', version: 1, spec }, deployItemKind)
   const routing = { ...deps, route: () => ({ ignored: 'set-up' }) }
   await journalEvents(test.db, { cluster: 'c', source: 'watch', events: [event] }, routing)

@@ -1,4 +1,4 @@
-// Clusters by Targets, against a real API server with RBAC.
+// Opening clusters through Targets, against a real API server with RBAC.
 
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -22,8 +22,8 @@ const CONFIGURATION = { codes: ['ERR_CONFIGURATION_PROBLEM'], isFinal: true }
 
 describe('a Target', () => {
   it.each<[string, () => Promise<object>]>([
-    ['the text of a kubeconfig', () => Promise.resolve({ config: { kubeconfig: stage().text } })],
-    ['a kubeconfig as it is', () => Promise.resolve({ config: { kubeconfig: parse(stage().text) as object } })],
+    ['a kubeconfig as text', () => Promise.resolve({ config: { kubeconfig: stage().text } })],
+    ['a kubeconfig as an object', () => Promise.resolve({ config: { kubeconfig: parse(stage().text) as object } })],
     ['a Secret with a bare kubeconfig', () => behind('bare', { key: stage().text }, 'key')],
     [
       'a Secret with a configuration in a key',
@@ -56,7 +56,7 @@ describe('a Target', () => {
     return { secretRef: { name, ...(key !== undefined && { key }) } }
   }
 
-  it('is opened once as long as it and its Secret stay as they are', async () => {
+  it('is opened once while it and its Secret are unchanged', async () => {
     await target('kept', await behind('kept', { kubeconfig: stage().text }))
     const [first, second] = await Promise.all([open('kept'), open('kept')])
     expect(second).toBe(first)
@@ -74,7 +74,7 @@ describe('a Target', () => {
     expect(await whoami(third)).toBe('admin')
   })
 
-  it('is opened anew when many others were opened since, and the old client still works', async () => {
+  it('is opened again when 100 other Targets were opened since, and the old client still works for some minutes', async () => {
     const names = Array.from({ length: 101 }, (_, index) => `one-of-many-${index}`)
     await Promise.all(names.map((name) => target(name, { config: { kubeconfig: stage().text } })))
     const [first, second] = [await open('one-of-many-0'), await open('one-of-many-1')]
@@ -155,7 +155,7 @@ describe('a Target', () => {
       'InvalidTarget',
       'expirationSeconds is another number; expected whole seconds, at least 600',
     ],
-  ])('%s is refused for good, by field and kind of mistake', async (name, spec, reason, message) => {
+  ])('%s is refused with a final error that names the field and the mistake', async (name, spec, reason, message) => {
     if (spec !== undefined) await target(name, spec)
     const refused = await failure(() => open(name))
     expect(refused).toMatchObject({ reason, ...CONFIGURATION })
@@ -174,7 +174,7 @@ describe('a Target', () => {
     })
   })
 
-  it('is of no other namespace, whatever its name', async () => {
+  it('cannot be opened from another namespace, by any name', async () => {
     await target('here', { config: { kubeconfig: stage().text } })
     for (const name of [`../../${NAMESPACE}/targets/here`, '..', '', 'HERE']) {
       expect(await failure(() => stage().access.open('default', name))).toMatchObject({ reason: 'NoTargetFound' })
@@ -211,7 +211,7 @@ describe('the server of a Target', () => {
     }
   })
 
-  it('is asked again for a kind that is new', async () => {
+  it('is queried again for a kind that it did not serve before', async () => {
     await target('fresh', { config: { kubeconfig: stage().text } })
     const fresh = await open('fresh')
     const look = () => fresh.servedKind('target-access.example.org/v1', 'Fresh')
@@ -243,7 +243,7 @@ describe('the server of a Target', () => {
   }
 })
 
-describe('a server that is no API server', () => {
+describe('a server that is not an API server', () => {
   let server: Server
   let requests: string[]
   let answer: RequestListener
@@ -267,7 +267,7 @@ describe('a server that is no API server', () => {
     return await open(name)
   }
 
-  it('cannot fill the memory', async () => {
+  it('cannot exhaust the memory of the worker', async () => {
     const chunk = 'x'.repeat(1024 * 1024)
     answer = (_, response) => {
       const more = (): void => {
@@ -281,7 +281,7 @@ describe('a server that is no API server', () => {
     expect(refused.message).toContain('BODY_TOO_LONG')
   })
 
-  it('cannot lead elsewhere, and is not quoted', async () => {
+  it('cannot redirect requests, and its answer is not quoted', async () => {
     answer = (_, response) => response.writeHead(302, { location: '/canary' }).end('canary')
     const { kube } = await opened('redirecting')
     expect(await failure(() => kube.request('GET', '/api/v1/pods'))).toEqual({
@@ -294,7 +294,7 @@ describe('a server that is no API server', () => {
   })
 
   it.each(['null', '[]', '7', '{}', '{"metadata":7}', '{"resources":[null]}'])(
-    'cannot confuse with %s',
+    'causes no unexpected error with the answer %s',
     async (body) => {
       answer = (_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(body)
       const cluster = await opened(`confusing-${Math.random().toString(36).slice(2)}`)
@@ -305,7 +305,7 @@ describe('a server that is no API server', () => {
     },
   )
 
-  it('is not quoted when it answers with anything', async () => {
+  it('is not quoted when its answer is not JSON', async () => {
     answer = (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<canary>')
     const { kube } = await opened('other')
     expect((await failure(() => kube.request('GET', '/api/v1/pods'))).message).toBe(

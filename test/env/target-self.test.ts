@@ -1,4 +1,4 @@
-// The engine's own cluster as a target, by ServiceAccounts of users: against a real API server with RBAC.
+// The engine's own cluster as a target, through ServiceAccounts of users: against a real API server with RBAC.
 
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -35,7 +35,7 @@ describe('a Target with selfConfig', () => {
   const maps = (cluster: TargetCluster) =>
     cluster.kube.request<{ items: readonly KubeObject[] }>('GET', `${stage().core}/configmaps`)
 
-  it('acts as the account, never as the engine', async () => {
+  it('acts as its ServiceAccount, never as the engine', async () => {
     await self('plain')
     const cluster = await open('plain')
     expect(await whoami(cluster)).toBe(`system:serviceaccount:${NAMESPACE}:plain`)
@@ -44,7 +44,7 @@ describe('a Target with selfConfig', () => {
     expect(refused.message).toContain('configmaps')
   })
 
-  it('may do what its account may do, without being opened anew', async () => {
+  it('gets new rights of its ServiceAccount without being opened again', async () => {
     await self('granted')
     const cluster = await open('granted')
     await allow('granted', { kind: 'ClusterRole', name: 'view' })
@@ -65,7 +65,7 @@ describe('a Target with selfConfig', () => {
     expect(await whoami(second)).toBe(await whoami(first))
   })
 
-  it('is tried again with a new token when its account was made anew', async () => {
+  it('is retried with a new token when its ServiceAccount was recreated', async () => {
     await self('reborn')
     const first = await open('reborn')
     await stage().admin.request('DELETE', `${stage().core}/serviceaccounts/reborn`)
@@ -81,7 +81,7 @@ describe('a Target with selfConfig', () => {
     expect(await whoami(await open('reborn'))).toBe(`system:serviceaccount:${NAMESPACE}:reborn`)
   })
 
-  it('needs no more rights of the worker than its generated role has', async () => {
+  it('needs no rights of the worker beyond its generated role', async () => {
     const path = fileURLToPath(new URL('../../deploy/rbac/landscaper/worker.yaml', import.meta.url))
     const role = parse(await readFile(path, 'utf8')) as KubeObject
     const name = 'target-access-worker'

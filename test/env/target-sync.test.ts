@@ -1,4 +1,4 @@
-// What a TargetSync makes of a source cluster: two small servers, the engine's own and the source, and a real journal. Source: spec/landscaper.md 1.9.
+// What a TargetSync creates from a source: two small servers, the engine's own and the source, and a real journal. Source: spec/landscaper.md 1.9.
 
 import { beforeEach, afterEach, describe, expect, inject, it } from 'vitest'
 import { createTargetAccess } from '../../activities/landscaper/deploy/target/open-target.ts'
@@ -64,7 +64,7 @@ const names = (collection: string) =>
 const found = (path: string) => own.objects.get(path) as Record<string, unknown> & KubeObject
 
 describe('Secrets of the source whose names match', () => {
-  it('become Targets with a Secret each, and nothing of the others does', async () => {
+  it('become one Target and one Secret each, and other Secrets are ignored', async () => {
     offer('a.kubeconfig', { kubeconfig: inBase64(`${CANARY}a`), password: inBase64('x') })
     offer('b.kubeconfig')
     offer('a.token')
@@ -79,7 +79,7 @@ describe('Secrets of the source whose names match', () => {
     expect(found(`${SECRETS}/a.kubeconfig`)['data']).toEqual({ kubeconfig: inBase64(`${CANARY}a`) })
   })
 
-  it('are followed when they change and when they go, and nothing is written when they are so already', async () => {
+  it('are synchronized when they change or are deleted, and cause no write when they are unchanged', async () => {
     offer('a.kubeconfig')
     offer('b.kubeconfig')
     await sync()
@@ -95,7 +95,7 @@ describe('Secrets of the source whose names match', () => {
     expect(found(`${SECRETS}/a.kubeconfig`)['data']).toEqual({ kubeconfig: inBase64('another') })
   })
 
-  it('are in no error and no row of the journal', async () => {
+  it('do not show their values in any row of the journal', async () => {
     offer('a.kubeconfig')
     await sync()
     await deps.journal.flushAll()
@@ -104,7 +104,7 @@ describe('Secrets of the source whose names match', () => {
     expect(rows).not.toContain(inBase64(CANARY).slice(0, 16))
   })
 
-  it('are all of them with *, and leave alone what no TargetSync has made', async () => {
+  it('are all Secrets with *, and objects that no TargetSync created stay unchanged', async () => {
     offer('mine')
     offer('other')
     offer('access')
@@ -126,7 +126,7 @@ describe('a worker that dies at any of its writes', () => {
     })
   const sorted = () => state().sort((left, right) => (left.path < right.path ? -1 : 1))
 
-  it('leaves what the next one brings to the same end', async () => {
+  it('leaves a state that the next worker brings to the same result', async () => {
     for (const name of ['changed.kubeconfig', 'gone.kubeconfig']) offer(name)
     await sync()
     offer('new.kubeconfig')
@@ -158,7 +158,7 @@ describe('a worker that dies at any of its writes', () => {
 })
 
 describe('a source that cannot be read', () => {
-  it('takes no Target away', async () => {
+  it('causes no deletion of a Target', async () => {
     offer('a.kubeconfig')
     await sync()
     source.intercept = () => refusal(403, 'Forbidden')
@@ -171,7 +171,7 @@ describe('a source that cannot be read', () => {
     [{ secretRef: { name: 'none' } }, 'source: secret n/none is not there'],
     [{ secretNameExpression: '(' }, 'spec.secretNameExpression: found "(", expected a regular expression (RE2), or *'],
     [{ shootNameExpression: 'x' }, 'found secretNameExpression and shootNameExpression, expected one of them'],
-  ])('is told, %#', async (spec, message) => {
+  ])('is reported, %#', async (spec, message) => {
     offer('a.kubeconfig')
     expect((await sync(spec)).errors.join()).toContain(message)
   })
@@ -192,7 +192,7 @@ describe('Shoots of the source', () => {
     }
   })
 
-  it('become Targets with a kubeconfig of a day, which is renewed after half of it', async () => {
+  it('become Targets with a kubeconfig that is valid for 24 h and renewed after 12 h', async () => {
     expect(await sync(spec)).toEqual({ errors: [], rotated: false })
     expect(names(TARGETS)).toEqual(['berry'])
     expect(asked).toEqual([`${SHOOTS}/berry/adminkubeconfig {"expirationSeconds":86400}`])
@@ -206,15 +206,15 @@ describe('Shoots of the source', () => {
   })
 })
 
-describe('beside Secrets and Shoots', () => {
-  it('a Target for the source itself is made, and its Secret stays when that goes', async () => {
+describe('a TargetSync', () => {
+  it('creates a Target for the source itself on request, and keeps its Secret when the Target is deleted', async () => {
     await sync({ createTargetToSource: true, targetToSourceName: 'garden' })
     expect(found(`${TARGETS}/garden`)).toMatchObject({ spec: { secretRef: { name: 'access', key: 'kubeconfig' } } })
     await sync()
     expect([names(TARGETS), names(SECRETS)]).toEqual([[], ['access']])
   })
 
-  it('the token of the access is renewed for the account that its user is called like', async () => {
+  it('renews the access token of the ServiceAccount that has the name of the kubeconfig user', async () => {
     const kubeconfig = source.kubeconfig.replaceAll('"tiny"', '"robot"')
     put(own, `${SECRETS}/access`, { data: { kubeconfig: inBase64(kubeconfig) } })
     source.intercept = ({ path }: Request) =>
@@ -227,7 +227,7 @@ describe('beside Secrets and Shoots', () => {
     expect(written.users).toEqual([{ name: 'robot', user: { token: 'new-token' } }])
   })
 
-  it('all of it goes with the TargetSync', async () => {
+  it('deletes its Targets and their Secrets when it is deleted', async () => {
     offer('a.kubeconfig')
     await sync()
     put(own, `${TARGETS}/theirs`, {})

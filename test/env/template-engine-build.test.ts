@@ -1,4 +1,4 @@
-// The compiled engine in the repository is what its source compiles to. Needs Go; without it the test says so and is skipped.
+// The compiled engine in the repository is the build of its source. Needs Go; without Go the test prints a warning and is skipped.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -15,20 +15,20 @@ describe('the compiled template engine', () => {
   const wasm = brotliDecompressSync(readFileSync(new URL('engine.wasm.br', FOLDER)))
   const kept = readFileSync(new URL('engine.sha256', FOLDER), 'utf8').split(' ')[0]
 
-  it('has the checksum that is kept beside it', () => {
+  it('has the checksum that is stored in engine.sha256', () => {
     expect(checksum(wasm)).toBe(kept)
   })
 
-  it('may not grow beyond 128 MiB', () => {
+  it('may not use more than 128 MiB of memory', () => {
     expect(boundMemory(wasm, 128 * 1024 * 1024).equals(wasm)).toBe(true)
     expect(boundMemory(wasm, 64 * 1024 * 1024).equals(wasm)).toBe(false)
   })
 
-  it.skipIf(!hasGo)('is what its source compiles to', { timeout: BUILD_TIMEOUT_MS }, () => {
+  it.skipIf(!hasGo)('is identical to a new build of its source', { timeout: BUILD_TIMEOUT_MS }, () => {
     expect(checksum(buildEngine())).toBe(kept)
   })
 
-  it.skipIf(!hasGo)('comes with the licences of all that it contains', { timeout: BUILD_TIMEOUT_MS }, () => {
+  it.skipIf(!hasGo)('comes with the licences of all modules that it contains', { timeout: BUILD_TIMEOUT_MS }, () => {
     const kept = readFileSync(new URL('LICENSES.txt', FOLDER), 'utf8')
     expect(kept).toBe(licenceTexts())
     expect(kept).toContain('github.com/Masterminds/sprig/v3 v3.3.0')

@@ -1,5 +1,5 @@
-// deploy/webhook.yaml: what stands in one of its objects and is meant in another, and that API servers take it. Its account is the one of
-// webhook.test.ts.
+// deploy/webhook.yaml: its objects agree with each other, and the API server accepts it. webhook.test.ts uses its
+// ServiceAccount.
 
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -46,7 +46,7 @@ describe('the manifest of the webhook', async () => {
   const settings = webhookSettings(givenFlags(WEBHOOK_FLAGS, container.args.slice(1)), readConfig({ HOME: '/nowhere' }))
   const portCalled = (name: string) => container.ports.find((port) => port.name === name)?.containerPort
 
-  it('is taken by the API server, every field of it', async () => {
+  it('is accepted by the API server with strict field validation', async () => {
     for (const object of objects) {
       const { apiVersion, kind, metadata } = object
       const path = resourcePath({ apiVersion, plural: PLURALS[kind] ?? kind }, metadata.namespace)
@@ -55,7 +55,7 @@ describe('the manifest of the webhook', async () => {
     }
   })
 
-  it('starts a webhook that the Service leads to, and whose probes are asked where it answers', () => {
+  it('starts a webhook on the ports of the Service and of the probes', () => {
     expect(container.args[0]).toBe('webhook')
     const { name, namespace } = one('Service')?.metadata ?? {}
     expect(settings.address).toEqual({ service: { name, namespace } })
@@ -69,7 +69,7 @@ describe('the manifest of the webhook', async () => {
     expect(settings.healthHost).toBe('0.0.0.0')
   })
 
-  it('binds the roles that are shipped to the account of its pods, where its Secret is', async () => {
+  it('binds the shipped roles to the ServiceAccount of its pods, in the namespace of its Secret', async () => {
     const text = await readFile(new URL('../../deploy/rbac/webhook.yaml', import.meta.url), 'utf8')
     const roles = parseAllDocuments(text).map((role) => (role.toJS() as { metadata: { name: string } }).metadata.name)
     const bindings = objects.filter(({ kind }) => kind.endsWith('RoleBinding'))
@@ -80,7 +80,7 @@ describe('the manifest of the webhook', async () => {
     expect(settings.certificates).toMatchObject({ secret: { namespace: one('RoleBinding')?.metadata.namespace } })
   })
 
-  it('ends a pod no sooner than the webhook has drained', () => {
+  it('gives the webhook enough time to drain before its pod is killed', () => {
     // Kubernetes' default, which the manifest leaves as it is.
     expect(settings.drainMs).toBeLessThan(30_000)
     for (const { metadata } of objects) expect(metadata.namespace ?? 'pawl').toBe('pawl')

@@ -1,4 +1,4 @@
-// Who steers an object, recorded by the webhook as the API server knows it: what of it a client can forge, and what waits for a webhook that is away.
+// The webhook records the user who sets a steering annotation: what a client can forge, and which writes fail while the webhook is down.
 
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
@@ -38,8 +38,8 @@ beforeAll(async () => {
 }, 240_000)
 afterAll(() => stage.close())
 
-describe('a pause', () => {
-  it('is of the user who has set it, whatever another one writes', async () => {
+describe('the record of a pause', () => {
+  it('names the user who set the pause, and other users cannot change it', async () => {
     await make('paused')
     await alice('annotate', 'execution', 'paused', `${PAUSED}=a freeze`)
     const ofAlice = await record('paused')
@@ -61,7 +61,7 @@ describe('a pause', () => {
     expect(await who('paused')).toBe('mallory')
   })
 
-  it('is that also of what is made, replaced, applied, labelled or being deleted', async () => {
+  it('names the user also when the object is created, replaced, applied, labelled or being deleted', async () => {
     const metadata = {
       name: 'made',
       annotations: { [PAUSED]: 'a freeze', [RECORD]: FORGED },
@@ -83,7 +83,7 @@ describe('a pause', () => {
     await stage.cluster.waitUntilGone('made', 'executions')
   })
 
-  it('is recorded by no run that is dry, which asks all the same', async () => {
+  it('is returned by a dry run, but not stored', async () => {
     await make('dry')
     const text = await alice('annotate', '--dry-run=server', '-o', 'json', 'execution', 'dry', `${PAUSED}=true`)
     expect(recordedName(JSON.parse(text) as object, PAUSED)).toBe(ALICE)
@@ -91,8 +91,8 @@ describe('a pause', () => {
   })
 })
 
-describe('an item that is skipped or tried again', () => {
-  it('says by whom, each', async () => {
+describe('an item that is skipped or retried', () => {
+  it('has a record of the user for each of the two annotations', async () => {
     const metadata = { name: 'item', finalizers: [FINALIZER] }
     await stage.cluster.create({ apiVersion: API, kind: 'DeployItem', metadata, spec: MOCK }, 'deployitems')
     await alice('annotate', 'deployitem', 'item', `${SKIP}=not here`)
@@ -106,7 +106,7 @@ describe('an item that is skipped or tried again', () => {
 })
 
 describe('while no webhook answers', () => {
-  it('nothing that was set can be set otherwise with a record, all else goes on, and nothing holds up a deletion', async () => {
+  it('with the policy Fail, pauses and records cannot be changed; other writes and deletions pass', async () => {
     const metadata = { name: 'held', finalizers: [FINALIZER], annotations: { [PAUSED]: 'a freeze' } }
     await stage.cluster.create({ ...execution('held'), metadata }, 'executions')
     await stage.stop('one', 'SIGKILL')
@@ -126,7 +126,7 @@ describe('while no webhook answers', () => {
     await start('--record-policy', 'Fail')
   }, 200_000)
 
-  it('writes pass where the policy is Ignore, and with them whatever they say', async () => {
+  it('with the policy Ignore, writes pass, also those with forged records', async () => {
     await make('believed')
     await start('--record-policy', 'Ignore')
     await expect.poll(policies, { timeout: 30_000 }).toEqual(['Ignore'])

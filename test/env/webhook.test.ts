@@ -1,4 +1,4 @@
-// The webhook as API servers ask it: what it refuses and with which words, what passes without it, and its certificates.
+// The webhook as API servers call it: what it refuses and with which messages, which writes pass while it is down, and its certificates.
 
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
@@ -50,8 +50,8 @@ beforeAll(async () => {
 }, 240_000)
 afterAll(() => stage.close())
 
-describe('what the webhook refuses', () => {
-  it('is told with the path of a cycle', async () => {
+describe('the webhook refuses', () => {
+  it('a dependency cycle, and names its path', async () => {
     expect(await refusalOf(create('Execution', 'cyclic', { deployItems: CYCLE }))).toMatch(/spec\.deployItems/)
     const { stderr } = await kubectlApply('cyclic', { deployItems: CYCLE })
     expect(stderr).toContain(
@@ -59,7 +59,7 @@ describe('what the webhook refuses', () => {
     )
   })
 
-  it('is also what has to be unpacked or parsed first', async () => {
+  it('a cycle in compressed deploy items, and in an inline blueprint', async () => {
     const deployItemsCompressed = gzipSync(JSON.stringify(CYCLE)).toString('base64')
     expect(await refusalOf(create('Execution', 'packed', { deployItemsCompressed }))).toContain(
       'spec.deployItemsCompressed',
@@ -74,13 +74,13 @@ describe('what the webhook refuses', () => {
     expect(stderr).toMatch(/spec\.blueprint\.inline: .*(?:a -> c -> b -> a|b -> a -> c -> b|c -> b -> a -> c)/)
   })
 
-  it('is a Target with both configuration and Secret', async () => {
+  it('a Target with both config and secretRef', async () => {
     expect(await refusalOf(create('Target', 'both', BOTH))).toContain(
       'denied the request: spec: found config and secretRef',
     )
   })
 
-  it('is a change of spec only: labels, status and finalizers of what stands wrong already can be written', async () => {
+  it('an invalid change of the spec, but not other changes of an invalid object', async () => {
     await create('Target', 'skipped', BOTH, { labels: SKIP })
     await stage.cluster.patch('targets', 'skipped', { metadata: { labels: { [Object.keys(SKIP)[0] ?? '']: null } } })
     await stage.cluster.patch('targets', 'skipped', { metadata: { labels: { other: 'x' } } })
@@ -88,18 +88,18 @@ describe('what the webhook refuses', () => {
     await stage.cluster.patch('targets', 'skipped', { spec: { secretRef: null } })
   })
 
-  it('is nothing that carries the label', async () => {
+  it('no object with the skip-validation label', async () => {
     await create('Execution', 'labelled', { deployItems: CYCLE }, { labels: SKIP })
   })
 
-  it('is nothing of another namespace', async () => {
+  it('no object of another namespace', async () => {
     const body = { apiVersion: API, kind: 'Target', metadata: { name: 'both' }, spec: BOTH }
     await stage.home.create(body, 'targets')
   })
 })
 
-describe('what the schema refuses, where nobody is asked', () => {
-  it('is a change of the type of a DeployItem; an empty type is stored, and keeps nothing from going away', async () => {
+describe('the CRD schema, without the webhook,', () => {
+  it('refuses a change of the type of a DeployItem; an item with an empty type is stored and can be deleted', async () => {
     const item = (name: string, type: string) => ({
       apiVersion: API,
       kind: 'DeployItem',
@@ -121,7 +121,7 @@ describe('the webhook', () => {
     expect(await deniedTo(inject('servers').auditLogPath, `system:serviceaccount:${stage.home.namespace}`)).toEqual([])
   })
 
-  it('leaves of its configuration what is not its own, and mends what is', async () => {
+  it('keeps foreign entries of its configuration, and restores its own', async () => {
     const { kube } = stage.cluster
     const { webhooks } = await kube.request<{ webhooks: { name: string; timeoutSeconds: number }[] }>(
       'GET',
@@ -150,7 +150,7 @@ describe('the webhook', () => {
     ])
   })
 
-  it('keeps, when it is down, nothing from going away nor from being asked for; what is new and other specs are refused', async () => {
+  it('blocks only new objects and spec changes while it is down; deletions and operation annotations pass', async () => {
     await create('DeployItem', 'leaving', MOCK, { finalizers: [FINALIZER] })
     // Large enough to cost an API server that compares it.
     const large = Object.fromEntries(
@@ -172,15 +172,15 @@ describe('the webhook', () => {
     expect(await stage.cluster.get('deployitems', 'leaving')).toBeUndefined()
   })
 
-  it('lets everything pass when it is down and told to', async () => {
+  it('blocks nothing while it is down with --failure-policy Ignore', async () => {
     await stage.start('one', ['--failure-policy', 'Ignore', '--timeout', '1s'])
     await stage.stop('one', 'SIGKILL')
     await untilAsked(false)
   })
 })
 
-describe('its certificates', () => {
-  it('are served, and it is ready, while they cannot be looked at; not when they have ended', async () => {
+describe('the certificates of the webhook', () => {
+  it('stay in use while their Secret belongs to another manager; the webhook is not ready after they have expired', async () => {
     await stage.home.kube.request('DELETE', secretPath())
     await stage.start('one', ['--certificate-lifetime', '12s', '--authority-lifetime', '600s'])
     await labelSecret('others')
@@ -195,7 +195,7 @@ describe('its certificates', () => {
     await untilReady('one', true)
   }, 200_000)
 
-  it('are changed by two processes while requests go on, authorities too, and no request meets a wrong one', async () => {
+  it('are rotated by two processes during requests, with their authorities, and no request meets an untrusted one', async () => {
     const short = ['--certificate-lifetime', '10s', '--authority-lifetime', '26s']
     await stage.home.kube.request('DELETE', secretPath())
     const port = await stage.start('one', short)
