@@ -13,23 +13,23 @@ const ROOT = join(import.meta.dirname, '../..')
 describe.each([
   ['cronjob', 'cron-job'],
   ['app', 'app'],
-])('of the example %s', (folder, name) => {
+])('in the example %s', (folder, name) => {
   const file = (path: string) => join(ROOT, 'examples', folder, path)
   const lines: string[] = []
   const keep = (line: string) => lines.push(line)
   const output = { print: keep, complain: keep }
 
-  it('the module of the document is that of the document, which has no mistake', async () => {
+  it('the controller module is up to date with the document, which has no errors', async () => {
     const code = await genControllers({ root: ROOT, files: [file(`${name}.cm`)], mode: 'check', ...output })
     expect([code, lines]).toEqual([0, []])
   })
 
-  it('the CRD is that of the kind', async () => {
+  it('the CRD is up to date with kind.ts', async () => {
     const out = file(`${name}.crd.yaml`)
     expect([await genCrd({ files: [file('kind.ts')], out, check: true, ...output }), lines]).toEqual([0, []])
   })
 
-  it('the roles are those that the controller needs', async () => {
+  it('the roles in rbac.yaml are up to date with the controllers', async () => {
     const asked = { name: undefined, namespaces: [], accounts: undefined, out: file('rbac.yaml'), check: true }
     expect([await genRbac({ files: [file('controllers.ts')], ...asked, ...output }), lines]).toEqual([0, []])
   })

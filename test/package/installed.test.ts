@@ -51,7 +51,7 @@ beforeAll(() => {
 afterAll(() => project.remove())
 
 describe('the package', () => {
-  it('has what is run and what is read, and nothing of the work on it', () => {
+  it('contains compiled code, documentation, examples and deployment files, but no tests, benchmarks or demos', () => {
     expect(files).toEqual(expect.arrayContaining(['worker/cli.js', 'workflows/index.js', 'README.md', 'LICENSE']))
     expect(files).toEqual(
       expect.arrayContaining(['deploy/templates/engine.wasm.br', 'deploy/binaries/pins.json', 'deploy/webhook.yaml']),
@@ -66,7 +66,7 @@ describe('the package', () => {
     expect(typed.filter((file) => !/^workflows\/kit\/.*\.d\.ts$/.test(file))).toEqual([])
   })
 
-  it('has a compiled module for each of the checkout', () => {
+  it('contains a compiled module for each source module except the demo', () => {
     const sources = ['workflows', 'activities', 'worker', 'migrations'].flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
     )
@@ -74,13 +74,13 @@ describe('the package', () => {
     expect(files).toEqual(expect.arrayContaining(expected.map((path) => path.replace(/\.ts$/, '.js'))))
   })
 
-  it('names no folder of the machine that it was made on', () => {
+  it('contains no path of the machine that built it', () => {
     const texts = files.filter((file) => !file.endsWith('.br'))
     const naming = (text: string) => text.includes(ROOT) || text.includes(`${homedir()}/`) || text.includes(project.dir)
     expect(texts.filter((file) => naming(readFileSync(join(project.pawl, file), 'utf8')))).toEqual([])
   })
 
-  it('exports what the checkout does, compiled and with types', () => {
+  it('has the same exports as the checkout, compiled and with types', () => {
     const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { exports: object }
     expect(Object.keys(project.manifest.exports)).toEqual(Object.keys(exports))
     for (const target of Object.values(project.manifest.exports)) {
@@ -95,28 +95,28 @@ describe('the package', () => {
   })
 })
 
-describe('the command of the package', () => {
-  it('runs', () => {
+describe('the installed package', () => {
+  it('runs the command pawl', () => {
     expect(project.run(PAWL, '--version')).toEqual({ code: 0, stdout: `${project.manifest.version}\n`, stderr: '' })
     const drawn = project.run(PAWL, 'plan', 'show', 'execution')
     expect([drawn.code, drawn.stdout.split('\n', 1)]).toEqual([0, [expect.stringMatching(/^Execution /)]])
   })
 
-  it('is the injector under a name of its own, as images start it', async () => {
+  it('has the command pawl-injector, which images start', async () => {
     for (const file of Object.values(project.manifest.bin)) expect(files).toContain(file)
     const path = `pawl/${project.manifest.bin['pawl-injector'] ?? ''}`
     expect(project.run(path, '--help')).toEqual(project.run(PAWL, 'injector', '--help'))
     expect(await handlerToldOf([join(project.dir, 'node_modules', path)])).toMatchObject({ code: 0, signal: null })
   })
 
-  it('generates nothing into itself', () => {
+  it('rejects `pawl gen` without files, which would generate into the package', () => {
     expect(project.run(PAWL, 'gen')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('expected at least one .cm file') as string,
     })
   })
 
-  it('renders templates in a thread of its own, and checks schemas in a process of its own', async () => {
+  it('renders templates in a worker thread and checks schemas in a separate process', async () => {
     const path = join(project.pawl, 'activities/landscaper/render/engine/template-engine.js')
     const { createTemplateEngine } = (await import(pathToFileURL(path).href)) as Pick<Engine, 'createTemplateEngine'>
     const engine = createTemplateEngine({ threads: 1 })
@@ -132,8 +132,8 @@ describe('the command of the package', () => {
   })
 })
 
-describe('a controller that is written with the package', () => {
-  it('is made, compiles, passes its test, and has a CRD', () => {
+describe('a controller in a project that depends on the package', () => {
+  it('is created by `pawl gen new`, compiles, passes its tests, and has a CRD', () => {
     expect(project.run(PAWL, 'gen', 'new', 'TimeTable')).toMatchObject({ code: 0, stderr: '' })
     expect(project.run(PAWL, 'gen', '--check', 'time-table/controller.cm')).toMatchObject({ code: 0, stderr: '' })
     expect(project.run('typescript/bin/tsc', '-p', '.')).toEqual({ code: 0, stdout: '', stderr: '' })
@@ -143,7 +143,7 @@ describe('a controller that is written with the package', () => {
     expect([crd.code, crd.stdout]).toEqual([0, expect.stringContaining('name: timetables.example.com\n')])
   })
 
-  it('is checked against the types of the kit and of kinds of Kubernetes', () => {
+  it('is type-checked against the kit and the built-in kinds of Kubernetes', () => {
     mkdirSync(join(project.dir, 'wrong'))
     const lines = [
       "import { again } from 'pawl/kit'",
@@ -160,7 +160,7 @@ describe('a controller that is written with the package', () => {
     ])
   })
 
-  it('is bundled for the sandbox beside the workflows of Pawl, without the client of Kubernetes', async () => {
+  it('is bundled for the workflow sandbox with the workflows of Pawl and without the Kubernetes client', async () => {
     const path = join(project.pawl, 'worker/reconciler/temporal/bundle.js')
     const installed = (await import(pathToFileURL(path).href)) as { bundleControllers: typeof bundleControllers }
     const silent = { log: ignore, trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore }

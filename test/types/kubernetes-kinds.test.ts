@@ -17,41 +17,41 @@ const modules = await Promise.all(
   })),
 )
 
-describe("types of Kubernetes' own kinds", () => {
-  it('have texts where the client has dates, at any depth', () => {
+describe("the types of Kubernetes' built-in kinds", () => {
+  it('have strings where the Kubernetes client has dates, at any depth', () => {
     expectTypeOf<NonNullable<Job['status']>['completionTime']>().toEqualTypeOf<string | undefined>()
     expectTypeOf<Pod['metadata']['creationTimestamp']>().toEqualTypeOf<string>()
     type PodCondition = NonNullable<NonNullable<Pod['status']>['conditions']>[number]
     expectTypeOf<PodCondition['lastTransitionTime']>().toEqualTypeOf<string | undefined>()
   })
 
-  it('say what kind they are, and where they live', () => {
+  it('have literal kinds and API versions, and a namespace only for namespaced kinds', () => {
     expectTypeOf<Job['kind']>().toEqualTypeOf<'Job'>()
     expectTypeOf<Job['apiVersion']>().toEqualTypeOf<'batch/v1'>()
     expectTypeOf<Pod['metadata']['namespace']>().toEqualTypeOf<string>()
     expectTypeOf<Node['metadata']>().not.toHaveProperty('namespace')
   })
 
-  it('keep maps and lists, all of which can only be read', () => {
+  it('have maps and read-only lists', () => {
     expectTypeOf<NonNullable<Secret['data']>[string]>().toEqualTypeOf<string>()
     expectTypeOf<NonNullable<Pod['spec']>['containers']>().toExtend<readonly { readonly name: string }[]>()
     expectTypeOf<NonNullable<Pod['spec']>['containers']>().not.toHaveProperty('push')
   })
 
-  it('can be handed to `remove`', () => {
+  it('are accepted by `remove`', () => {
     expectTypeOf<Job>().toExtend<ObservedObject>()
     expectTypeOf<Node>().toExtend<ObservedObject>()
   })
 })
 
-describe("the modules of Kubernetes' own kinds", () => {
-  it('are there', () => {
+describe("the modules of Kubernetes' built-in kinds", () => {
+  it('exist for v1, apps/v1 and batch/v1', () => {
     expect(modules.map(({ groupVersion }) => groupVersion)).toEqual(
       expect.arrayContaining(['v1', 'apps/v1', 'batch/v1']),
     )
   })
 
-  it.each(modules)('$groupVersion names its kinds as the API server does', ({ groupVersion, text }) => {
+  it.each(modules)('use in $groupVersion the kind names and scopes of the API server', ({ groupVersion, text }) => {
     const kinds = [
       ...text.matchAll(/^export type (\w+) = Stored(Cluster)?Object<\s*\w+,\s*'([^']+)',\s*'(\w+)'\s*>$/gm),
     ]
@@ -64,7 +64,7 @@ describe("the modules of Kubernetes' own kinds", () => {
     }
   })
 
-  it.each(modules)('$groupVersion imports nothing but types', ({ text }) => {
+  it.each(modules)('import only types in $groupVersion', ({ text }) => {
     expect(text.match(/^import (?!type )/gm)).toBeNull()
   })
 })

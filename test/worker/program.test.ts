@@ -1,4 +1,4 @@
-// Programs of wings, as people start them.
+// The programs of wings, started from the command line.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -32,14 +32,14 @@ function run(file: string, ...args: readonly string[]) {
 }
 
 describe('the programs of wings', { timeout: 60_000 }, () => {
-  it('stand among the commands, each name once', () => {
+  it('are listed among the commands, each name once', () => {
     const { stdout } = run('cli.ts', '--help')
     const names = [...stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name)
     expect(PROGRAMS.length).toBeGreaterThan(0)
     for (const { name } of PROGRAMS) expect(names.filter((one) => one === name)).toEqual([name])
   })
 
-  it('stand there beside the commands of wings, each a name of its own', () => {
+  it('are listed together with the commands of wings, under unique names', () => {
     const names = [...COMMANDS, ...PROGRAMS].map(({ name }) => name)
     expect(COMMANDS.length).toBeGreaterThan(0)
     expect(new Set(names).size).toBe(names.length)
@@ -47,7 +47,7 @@ describe('the programs of wings', { timeout: 60_000 }, () => {
     for (const { name } of COMMANDS) expect(stdout.match(new RegExp(`^ {2}${name} `, 'gm'))).toHaveLength(1)
   })
 
-  it('are named when somebody misspells one', () => {
+  it('are listed in the error for a misspelled name', () => {
     expect(run('cli.ts', 'injecter')).toMatchObject({
       status: 2,
       stderr: expect.stringContaining(', injector') as string,
@@ -58,7 +58,7 @@ describe('the programs of wings', { timeout: 60_000 }, () => {
     })
   })
 
-  it.each(['cli.ts', 'program.ts'])('get their arguments as they are, from %s', (file) => {
+  it.each(['cli.ts', 'program.ts'])('get their arguments unchanged from %s', (file) => {
     expect(run(file, 'injector', 'cpu-pressure', '--level', 'node', '--no', '1')).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('injector: --no: unknown flag, expected one of --chaos-namespace') as string,
@@ -69,7 +69,7 @@ describe('the programs of wings', { timeout: 60_000 }, () => {
     })
   })
 
-  it('are the injector, by its own name', () => {
+  it('include the injector as the command pawl-injector', () => {
     const { stdout } = run('cli.ts', 'injector', '--help')
     expect(run('pawl-injector.js', '--help')).toEqual({ status: 0, stdout, stderr: '' })
     expect(run('pawl-injector.js', 'network-disruption', '--no', '1')).toMatchObject({
@@ -80,7 +80,7 @@ describe('the programs of wings', { timeout: 60_000 }, () => {
 
   // The injector of the target tells the first process that the runtime has started.
   it.each([['pawl-injector.js'], ['pawl.js', 'injector']])(
-    'hear what is said to their first process: %s',
+    'receive messages that are sent to their first process: %s',
     async (file, ...words) => {
       const told = await handlerToldOf([join(WORKER, file), ...words])
       expect(told).toMatchObject({ code: 0, signal: null })
@@ -88,7 +88,7 @@ describe('the programs of wings', { timeout: 60_000 }, () => {
     },
   )
 
-  it('end when a signal comes, with an exit code of their own', async () => {
+  it('end after SIGTERM with their own exit code', async () => {
     const args = ['injector', 'cpu-pressure', '--level', 'pod', '--target-containers', 'app;process://1', '--dry-run']
     const env = { ...process.env, CHAOS_INJECTOR_STATE: folder, CHAOS_INJECTOR_READINESS_FILE: join(folder, 'ready') }
     const child = spawn(process.execPath, [join(WORKER, 'pawl.js'), ...args], { env })

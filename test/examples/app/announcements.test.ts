@@ -1,4 +1,4 @@
-// The call of the platform: a program of the test answers.
+// The HTTP call to the platform, which a server in the test answers.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -40,12 +40,12 @@ const context = {
 }
 
 describe('an announcement', () => {
-  it('goes where the environment says, with a key that is the same when it is sent again', async () => {
+  it('is sent to the URL in APP_ANNOUNCEMENTS_URL with the call ID as idempotency key', async () => {
     expect(await announce(news, context)).toBe('sent')
     expect(received).toEqual([{ key: 'w/r/1', body: news }])
   })
 
-  it('goes nowhere when nobody wants to hear', async () => {
+  it('is not sent when APP_ANNOUNCEMENTS_URL is empty', async () => {
     vi.stubEnv('APP_ANNOUNCEMENTS_URL', '')
     expect(await announce(news, context)).toBe('not wanted')
     expect(received).toEqual([])
@@ -55,7 +55,7 @@ describe('an announcement', () => {
     [503, true],
     [429, true],
     [400, false],
-  ])('that is answered %i may pass: %s', async (status, retryable) => {
+  ])('fails when the platform answers %i; the fault is retryable: %s', async (status, retryable) => {
     answer = status
     await expect(announce(news, context)).rejects.toMatchObject({
       code: 'NotAnnounced',

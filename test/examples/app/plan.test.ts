@@ -1,4 +1,4 @@
-// Tests the passes over an App. No server: the time is set, and faults are made.
+// Tests the passes over an App without a server: the tests set the time and inject faults.
 
 import { again, done } from 'pawl/kit'
 import type { Deployment } from 'pawl/kit/apps/v1'
@@ -37,8 +37,8 @@ const fetched: object[] = []
 const calls = { announce: (news: object) => void fetched.push(news) }
 afterEach(() => fetched.splice(0))
 
-describe('an App that is new', () => {
-  it('gets its settings, its Deployment and its Service, and is not ready yet', async () => {
+describe('a new App', () => {
+  it('gets a ConfigMap, a Deployment and a Service, and is not ready yet', async () => {
     const { outcome, written, status } = await runPass(appController, { target: shop() })
     expect(outcome).toEqual(done)
     expect(written).toEqual(['apply ConfigMap shop', 'apply Deployment shop', 'apply Service shop'])
@@ -51,7 +51,7 @@ describe('an App that is new', () => {
     })
   })
 
-  it('is ready when all Pods are, and then nothing is written', async () => {
+  it('is ready when all its Pods are ready; the next pass changes nothing', async () => {
     const { next } = await runPass(appController, { target: shop() })
     const deployment = rolledOut(next.state.deployment)
     const second = await runPass(appController, { ...next, state: { ...next.state, deployment }, calls })
@@ -61,7 +61,7 @@ describe('an App that is new', () => {
     expect([third.written, third.status, third.ended]).toEqual([[], {}, 'Converged'])
   })
 
-  it('says so when its Deployment is stuck', async () => {
+  it('has the reason Stuck when its Deployment exceeds the progress deadline', async () => {
     const { next } = await runPass(appController, { target: shop() })
     const message = 'ReplicaSet has timed out progressing.'
     const conditions = [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message }]
@@ -71,7 +71,7 @@ describe('an App that is new', () => {
   })
 })
 
-describe('what an App came to', () => {
+describe('the result of a roll-out', () => {
   const ready = async (fails: FakedFaults = {}) => {
     const { next } = await runPass(appController, { target: shop() })
     const state = { ...next.state, deployment: rolledOut(next.state.deployment) }
@@ -95,7 +95,7 @@ describe('what an App came to', () => {
     expect((await runPass(appController, { ...next, calls })).status).toEqual({ announced: 'RolledOut' })
   })
 
-  it('is news again after another roll-out', async () => {
+  it('can be reported again when another roll-out starts', async () => {
     const { next } = await ready()
     const deployment = rolledOut(next.state.deployment, { availableReplicas: 1 })
     const changed = await runPass(appController, { ...next, state: { ...next.state, deployment }, calls })
@@ -103,11 +103,11 @@ describe('what an App came to', () => {
   })
 })
 
-describe('settings of an App that change', () => {
+describe('changed settings of an App', () => {
   const annotationOf = (deployment: Deployment | undefined) =>
     deployment?.spec?.template.metadata?.annotations?.['app.example.pawl.dev/settings']
 
-  it('replace its Pods, and those that are taken out go', async () => {
+  it('replace its Pods, and the ConfigMap loses removed settings', async () => {
     const { next } = await runPass(appController, { target: shop() })
     const changed = shop({ settings: { COLOR: 'red' } })
     const course = await runPass(appController, { target: changed, state: next.state })
@@ -125,7 +125,7 @@ describe('settings of an App that change', () => {
     expect(written).toEqual([])
   })
 
-  it('start no Pods as long as they cannot be stored', async () => {
+  it('start no Pods while the ConfigMap cannot be written', async () => {
     const fails = { apply: ({ kind }: { kind: string }) => (kind === 'ConfigMap' ? forbidden : undefined) }
     const { written, trace } = await runPass(appController, { target: shop(), fails })
     expect(written).toEqual(['apply Service shop'])
@@ -147,7 +147,7 @@ describe('settings of an App that change', () => {
 describe('an App with a health check', () => {
   const probeOf = (deployment: Deployment | undefined) => deployment?.spec?.template.spec?.containers[0]?.readinessProbe
 
-  it('has a probe, until nobody asks for it any more', async () => {
+  it('has a readiness probe until the field spec.health is removed', async () => {
     const first = await runPass(appController, { target: shop({ health: '/healthz' }) })
     expect(probeOf(first.next.state.deployment)).toEqual({ httpGet: { path: '/healthz', port: 8080 } })
     const { written, next } = await runPass(appController, { target: shop(), state: first.next.state })
@@ -165,7 +165,7 @@ describe('an App with a pause', () => {
     return { replicas: next.state.deployment?.spec?.replicas, outcome, changesAt: status['changesAt'] }
   }
 
-  it('has its Pods by day, and comes again when the pause begins', async () => {
+  it('runs its Pods before the pause and schedules a pass for the beginning of the pause', async () => {
     expect(await replicasAt('2026-03-02T11:00:00Z')).toEqual({
       replicas: 2,
       outcome: again(8 * HOUR_MS),
@@ -173,12 +173,12 @@ describe('an App with a pause', () => {
     })
   })
 
-  it('has none from its first moment on, and comes again when it ends', async () => {
+  it('runs no Pods during the pause and schedules a pass for the end of the pause', async () => {
     expect(await replicasAt('2026-03-02T19:00:00Z')).toMatchObject({ replicas: 0, outcome: again(10 * HOUR_MS) })
     expect(await replicasAt('2026-03-03T05:00:00Z')).toMatchObject({ replicas: 2 })
   })
 
-  it('says that it is paused when the last Pod is gone', async () => {
+  it('has the reason Paused when its last Pod is gone', async () => {
     vi.setSystemTime('2026-03-02T22:00:00Z')
     const { next } = await runPass(appController, { target: shop({ pause: night }) })
     const deployment = rolledOut(next.state.deployment)
@@ -190,7 +190,7 @@ describe('an App with a pause', () => {
     [{ ...night, from: 'at eight' }, "spec.pause.from is 'at eight' in Europe/Berlin"],
     [{ ...night, timeZone: 'Mars' }, "spec.pause.from is '0 20 * * *' in Mars"],
     [{ ...night, until: '0 99 * * *' }, "spec.pause.until is '0 99 * * *' in Europe/Berlin"],
-  ])('that cannot be read runs, and is a fault: %j', async (pause, message) => {
+  ])('keeps its Pods and reports a fault when the pause is invalid: %j', async (pause, message) => {
     const { outcome, next } = await runPass(appController, { target: shop({ pause }) })
     expect(outcome.faults).toMatchObject([{ code: 'InvalidPause', retryable: false }])
     expect(outcome.faults[0]?.message).toContain(message)
@@ -199,7 +199,7 @@ describe('an App with a pause', () => {
   })
 })
 
-describe('an App with an object in its way', () => {
+describe('an App whose Deployment or Service name is taken', () => {
   const taken = 'Deployment default/shop is there and belongs to nobody'
   const [notOwned, stateNotOwned] = ['NotOwned', 'StateNotOwned'].map((code) => ({
     code,
@@ -211,7 +211,7 @@ describe('an App with an object in its way', () => {
     refresh: (state) => (state === 'deployment' ? stateNotOwned : undefined),
   }
 
-  it('is not ready, names the object, and announces nothing', async () => {
+  it('is not ready, names the existing object, and announces nothing', async () => {
     const { status, outcome } = await runPass(appController, { target: shop(), fails: inTheWay, calls })
     expect(outcome.faults).toEqual([notOwned, stateNotOwned])
     expect(status['conditions']).toMatchObject([{ type: 'Ready', status: 'False', reason: 'NotOwned' }])
@@ -219,7 +219,7 @@ describe('an App with an object in its way', () => {
     expect(fetched).toEqual([])
   })
 
-  it('is ready when that is gone', async () => {
+  it('becomes ready after the existing object is gone', async () => {
     const blocked = await runPass(appController, { target: shop(), fails: inTheWay })
     const { next } = await runPass(appController, blocked.next)
     expect(next.target.status?.conditions).toMatchObject([{ status: 'False', reason: 'RollingOut' }])
@@ -229,7 +229,7 @@ describe('an App with an object in its way', () => {
     expect((await runPass(appController, ready.next)).status).toEqual({})
   })
 
-  it('is not ready either when its Pods are, and only its Service is missing', async () => {
+  it('is not ready when only its Service is missing, although its Pods are ready', async () => {
     const { next } = await runPass(appController, { target: shop() })
     const state = { ...next.state, deployment: rolledOut(next.state.deployment), service: undefined }
     const fails: FakedFaults = { apply: ({ kind }) => (kind === 'Service' ? notOwned : undefined) }
@@ -243,8 +243,8 @@ describe('an App with an object in its way', () => {
   }
 })
 
-describe('what is made of an App', () => {
-  it('is left to another one that owns it', async () => {
+describe('a ConfigMap that another object controls', () => {
+  it('makes the App report OwnedByAnother in a fault and an Event', async () => {
     const ownerReferences = [{ apiVersion: 'v1', kind: 'Other', name: 'x', uid: 'x', controller: true }]
     const metadata = { name: 'shop', namespace: 'default', uid: 'm', resourceVersion: '1', generation: 1 }
     const settings: ConfigMap = {

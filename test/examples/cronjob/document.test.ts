@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '../../..')
 const DOCUMENT = join(ROOT, 'examples/cronjob/cron-job.cm')
 
 describe('the document of the CronJob example', () => {
-  it('is that of the RFC but for the modules that it binds', async () => {
+  it('equals the document of the RFC except for the API group and the bound modules', async () => {
     const [ours, rfc] = await Promise.all([linesOf(DOCUMENT), linesOf('test/workflows/kit/dsl/golden/rfc.cm')])
     const renamed = rfc.map((line) => line.replace('controller-kit-demo/v1', 'batch.example.pawl.dev/v1'))
     const withoutModules = (lines: readonly string[]) => lines.map((line) => line.replace(/^(bind \S+) .*/, '$1'))

@@ -1,4 +1,4 @@
-// Tests the passes over a CronJob. No server: the time is set, and a pass is one of pawl/kit/testing (cron-job-pass.ts).
+// Tests the passes over a CronJob without a server: the tests set the time, and pawl/kit/testing runs the passes (cron-job-pass.ts).
 
 import { again, fail, setCondition } from 'pawl/kit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -12,17 +12,17 @@ const AT_ELEVEN = `report-${Date.parse('2026-03-01T11:00:00Z') / MINUTE_MS}`
 beforeEach(() => vi.useFakeTimers({ toFake: ['Date'] }))
 afterEach(() => vi.useRealTimers())
 
-describe('a CronJob before its time', () => {
+describe('a CronJob before its next start', () => {
   beforeEach(() => vi.setSystemTime('2026-03-01T10:45:00Z'))
 
-  it('starts nothing and waits', async () => {
+  it('starts no Job and schedules a pass for the next start', async () => {
     const { outcome, written, status } = await passOver(cronJob())
     expect(outcome).toEqual(again(15 * MINUTE_MS))
     expect(written).toEqual([])
     expect(status).toMatchObject({ active: [], conditions: [{ status: 'True', reason: 'Waiting' }] })
   })
 
-  it('says nothing new in its next pass', async () => {
+  it('does not change its condition in the next pass', async () => {
     const { status } = await passOver(cronJob())
     const settled = cronJob({}, { conditions: status['conditions'] as [] })
     vi.setSystemTime('2026-03-01T10:50:00Z')
@@ -30,17 +30,17 @@ describe('a CronJob before its time', () => {
   })
 })
 
-describe('a CronJob whose time has come', () => {
+describe('a CronJob at a time of its schedule', () => {
   beforeEach(() => vi.setSystemTime('2026-03-01T11:00:01.250Z'))
 
-  it('starts a Job that is called after the minute, and waits for the next time', async () => {
+  it('starts a Job named after the minute of the start, and schedules a pass for the next start', async () => {
     const { outcome, written, status } = await passOver(cronJob())
     expect(written).toEqual([`apply Job ${AT_ELEVEN}`])
     expect(outcome).toEqual(again(60 * MINUTE_MS - 1250))
     expect(status).toMatchObject({ lastScheduleTime: '2026-03-01T11:00:00Z', active: [{ name: AT_ELEVEN }] })
   })
 
-  it('makes the Job from the template, found again by its label', () => {
+  it('creates the Job from the template and adds the label cronjob', () => {
     const spec = { template: { spec: { containers: [] } } }
     const metadata = { labels: { team: 'a', cronjob: 'other' } }
     expect(jobFor(cronJob({ jobTemplate: { metadata, spec } }), new Date('2026-03-01T11:00:00Z'))).toEqual({
@@ -55,17 +55,17 @@ describe('a CronJob whose time has come', () => {
     })
   })
 
-  it('starts no second Job for a time that it has served', async () => {
+  it('starts no second Job for the time in status.lastScheduleTime', async () => {
     expect((await passOver(cronJob({}, { lastScheduleTime: '2026-03-01T11:00:00Z' }))).written).toEqual([])
   })
 
-  it('finds the Job of a pass that was interrupted before its status was written', async () => {
+  it('finds the Job of a pass that was interrupted before its status update', async () => {
     const { written, status } = await passOver(cronJob({ concurrencyPolicy: 'Replace' }), [job(AT_ELEVEN)])
     expect(written).toEqual([])
     expect(status['lastScheduleTime']).toBe('2026-03-01T11:00:00Z')
   })
 
-  it('goes by the time zone of its spec', async () => {
+  it('uses the time zone of its spec', async () => {
     const spec = { schedule: '30 16 * * *', timeZone: 'Asia/Kolkata' }
     expect((await passOver(cronJob(spec))).status['lastScheduleTime']).toBe('2026-03-01T11:00:00Z')
   })
@@ -75,20 +75,20 @@ describe('a CronJob whose last Job is still active', () => {
   const active = job('report-1')
   beforeEach(() => vi.setSystemTime('2026-03-01T11:00:01Z'))
 
-  it.each([undefined, 'Allow'] as const)('starts another when the policy is %s', async (concurrencyPolicy) => {
+  it.each([undefined, 'Allow'] as const)('starts another Job with the policy %s', async (concurrencyPolicy) => {
     const spec = concurrencyPolicy === undefined ? {} : { concurrencyPolicy }
     const { written, status } = await passOver(cronJob(spec), [active])
     expect(written).toEqual([`apply Job ${AT_ELEVEN}`])
     expect(status['active']).toMatchObject([{ name: 'report-1' }, { name: AT_ELEVEN }])
   })
 
-  it('deletes it first when the policy is Replace', async () => {
+  it('deletes the active Job first when the policy is Replace', async () => {
     const { written, status } = await passOver(cronJob({ concurrencyPolicy: 'Replace' }), [active])
     expect(written).toEqual(['remove Job report-1', `apply Job ${AT_ELEVEN}`])
     expect(status['active']).toMatchObject([{ name: AT_ELEVEN }])
   })
 
-  it('waits for its end when the policy is Forbid, and says so', async () => {
+  it('waits for the active Job and reports JobAlreadyActive when the policy is Forbid', async () => {
     const { written, status } = await passOver(cronJob({ concurrencyPolicy: 'Forbid' }), [active])
     expect(written).toEqual([])
     expect(status).not.toHaveProperty('lastScheduleTime')
@@ -106,8 +106,8 @@ describe('a CronJob whose last Job is still active', () => {
   })
 })
 
-describe('a CronJob that nobody looked after for a while', () => {
-  it('makes the last of the starts that were missed, and no other', async () => {
+describe('a CronJob that has missed starts', () => {
+  it('starts a Job only for the last missed start', async () => {
     vi.setSystemTime('2026-03-01T14:10:00Z')
     const { written, status } = await passOver(cronJob())
     expect(written).toHaveLength(1)
@@ -115,14 +115,14 @@ describe('a CronJob that nobody looked after for a while', () => {
     expect(status['conditions']).toMatchObject([{ reason: 'Waiting' }])
   })
 
-  it('makes none that is later than the deadline', async () => {
+  it('starts no Job after startingDeadlineSeconds, and reports MissedStart', async () => {
     vi.setSystemTime('2026-03-01T14:10:00Z')
     const { written, outcome, status } = await passOver(cronJob({ startingDeadlineSeconds: 300 }))
     expect([written, outcome]).toEqual([[], again(50 * MINUTE_MS)])
     expect(status['conditions']).toMatchObject([{ reason: 'MissedStart' }])
   })
 
-  it('warns when more than 100 were missed, until its next start', async () => {
+  it('reports TooManyMissedStarts after more than 100 missed starts, until the next start', async () => {
     vi.setSystemTime('2026-03-11T10:10:00Z')
     const { written, status } = await passOver(cronJob())
     expect(written).toHaveLength(1)
@@ -135,17 +135,17 @@ describe('a CronJob that nobody looked after for a while', () => {
     expect((await passOver(warned)).status['conditions']).toMatchObject([{ reason: 'Waiting' }])
   })
 
-  it('warns of nothing when the deadline leaves few of them', async () => {
+  it('does not report TooManyMissedStarts when few missed starts are within the deadline', async () => {
     vi.setSystemTime('2026-03-11T10:10:00Z')
     const { status } = await passOver(cronJob({ startingDeadlineSeconds: 7200 }))
     expect(status['conditions']).toMatchObject([{ reason: 'Waiting' }])
   })
 })
 
-describe('a CronJob that is suspended', () => {
+describe('the field spec.suspend of a CronJob', () => {
   beforeEach(() => vi.setSystemTime('2026-03-01T11:00:01Z'))
 
-  it('starts nothing, says so, and looks after the Jobs that are there', async () => {
+  it('prevents new Jobs, sets the reason Suspended, and lets the pass remove old Jobs', async () => {
     const over = ended('Complete', 'report-1', '2026-03-01T10:30:00Z')
     const { written, outcome, status } = await passOver(cronJob({ suspend: true, successfulJobsHistoryLimit: 0 }), [
       over,
@@ -158,11 +158,11 @@ describe('a CronJob that is suspended', () => {
     })
   })
 
-  it.each([{}, { suspend: false }])('is not when its spec says %j', async (spec) => {
+  it.each([{}, { suspend: false }])('does not prevent new Jobs when the spec has %j', async (spec) => {
     expect((await passOver(cronJob(spec))).written).toEqual([`apply Job ${AT_ELEVEN}`])
   })
 
-  it('keeps the time of its condition while nothing changes', async () => {
+  it('does not change the condition again in later passes', async () => {
     const said = {
       status: 'False',
       reason: 'Suspended',
@@ -174,7 +174,7 @@ describe('a CronJob that is suspended', () => {
 })
 
 describe('a CronJob that is being deleted', () => {
-  it('starts nothing', async () => {
+  it('starts no Job', async () => {
     vi.setSystemTime('2026-03-01T11:00:01Z')
     const { metadata, ...rest } = cronJob()
     const going = { ...rest, metadata: { ...metadata, deletionTimestamp: '2026-03-01T10:59:00Z' } }
@@ -182,11 +182,11 @@ describe('a CronJob that is being deleted', () => {
   })
 })
 
-describe('a CronJob with a mistake in its spec', () => {
+describe('a CronJob with an invalid spec', () => {
   it.each([
     [{ schedule: 'hourly' }, 'InvalidSchedule', "spec.schedule is 'hourly', expected five fields as in crontab"],
     [{ timeZone: 'Mars' }, 'UnknownTimeZone', "spec.timeZone is 'Mars', expected a name such as Europe/Berlin"],
-  ])('fails, and tells its user: %j', async (spec, code, message) => {
+  ])('fails and reports the invalid field in its condition: %j', async (spec, code, message) => {
     const { outcome, written, status } = await passOver(cronJob(spec), [job('report-1')])
     expect([outcome, written]).toEqual([fail(code, message), []])
     expect(status).toMatchObject({
@@ -204,25 +204,25 @@ describe('the history of a CronJob', () => {
     job('active'),
   ]
 
-  it('is the last three that succeeded and the last that failed', async () => {
+  it('contains the last three successful Jobs and the last failed Job', async () => {
     const { written, status } = await passOver(cronJob(), jobs)
     expect(written).toEqual(['remove Job good-2', 'remove Job good-1', 'remove Job bad-7', 'remove Job bad-6'])
     expect(status['lastSuccessfulTime']).toBe('2026-03-01T10:05:00Z')
   })
 
-  it('remembers the last success also when its Job is gone', async () => {
+  it('keeps status.lastSuccessfulTime after the Job is gone', async () => {
     const lastSuccessfulTime = '2026-03-01T10:30:00Z'
     const { next } = await passOver(cronJob({}, { lastSuccessfulTime }), jobs)
     expect(next.target.status?.lastSuccessfulTime).toBe(lastSuccessfulTime)
   })
 
-  it('leaves a Job alone that is going already', async () => {
+  it('deletes no Job that is already being deleted', async () => {
     const { metadata, ...rest } = ended('Failed', 'bad-1', '2026-03-01T10:01:00Z')
     const going = { ...rest, metadata: { ...metadata, deletionTimestamp: '2026-03-01T10:44:00Z' } }
     expect((await passOver(cronJob({ failedJobsHistoryLimit: 0 }), [going])).written).toEqual([])
   })
 
-  it('is as long as the limits say', async () => {
+  it('has the length of the history limits in the spec', async () => {
     const limits = { successfulJobsHistoryLimit: 4, failedJobsHistoryLimit: 0 }
     const { written } = await passOver(cronJob(limits), jobs)
     expect(written).toEqual(['remove Job good-1', 'remove Job bad-8', 'remove Job bad-7', 'remove Job bad-6'])

@@ -67,13 +67,13 @@ describe('the configuration of a Temporal server on PostgreSQL', () => {
     expect(config.publicClient).toEqual({ hostPort: '127.0.0.1:1' })
   })
 
-  it('names the file of the settings', () => {
+  it('contains the path of the settings file', () => {
     expect(config.dynamicConfigClient).toMatchObject({ filepath: '/data/my "own"/settings.yaml' })
   })
 })
 
 describe('the settings of a Temporal server on PostgreSQL', () => {
-  it('are values without constraints, each below its reason', () => {
+  it('are values without constraints, each below a comment with its reason', () => {
     const text = dynamicConfig()
     expect(parse(text)).toEqual(Object.fromEntries(SETTINGS.map(({ key, value }) => [key, [{ value }]])))
     const lines = text.split('\n')
@@ -88,13 +88,13 @@ describe('the binaries of a set of servers', () => {
   const temporal = (options: Parameters<typeof neededBinaries>[0]) =>
     neededBinaries(options).filter((name) => name.startsWith('temporal'))
 
-  it('are those of the development server unless PostgreSQL is selected', () => {
+  it('contain the development server of Temporal unless Temporal uses PostgreSQL', () => {
     expect(temporal({})).toEqual(['temporal'])
     expect(temporal({ temporalStore: 'sqlite' })).toEqual(['temporal'])
     expect(temporal({ temporalStore: 'postgres' })).toEqual(realServer)
   })
 
-  it('contain no Temporal if the user has one', () => {
+  it('contain no Temporal server if the user provides one', () => {
     expect(temporal({ own: { temporalAddress: 'temporal:7233' } })).toEqual([])
   })
 })

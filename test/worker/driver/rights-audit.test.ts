@@ -1,4 +1,4 @@
-// A run of tests fails when the audit log shows that bridge or worker lack a right of their roles, or have one that they never use.
+// A test run fails when the audit log shows that bridge or worker lack a permission, or have a permission that they never use.
 
 import { spawnSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
@@ -50,18 +50,18 @@ async function wrongIn(lines: readonly string[], isWhole: boolean): Promise<read
   return error === undefined ? [] : (error as Error).message.split('\n').slice(1)
 }
 
-describe('the rights of a test run', () => {
-  it('are right when each is used and nothing is denied', async () => {
+describe('the audit of permissions in a test run', () => {
+  it('passes when each permission is used and no request is denied', async () => {
     expect(await wrongIn(ALL, true)).toEqual([])
   })
 
-  it('are wrong when something was denied, each once, whichever tests ran', async () => {
+  it('reports each denied request once, also when only some tests ran', async () => {
     const denied = line(WORKER, 'delete', KITES, 'forbid')
     const problem = 'denied: worker: delete kites.toys.example.com (/apis/x)'
     for (const isWhole of [true, false]) expect(await wrongIn([...ALL, denied, denied], isWhole)).toEqual([problem])
   })
 
-  it('are wrong when one was not used, if all tests ran', async () => {
+  it('reports unused permissions if all tests ran', async () => {
     const lines = ALL.slice(1, 3)
     expect(await wrongIn(lines, true)).toEqual([
       'unused: bridge: list kites.toys.example.com',
@@ -70,7 +70,7 @@ describe('the rights of a test run', () => {
     expect(await wrongIn(lines, false)).toEqual([])
   })
 
-  it('are used by whoever has them: a denied request or the other process is no use of one', async () => {
+  it('counts a permission as used only after an allowed request of the same process', async () => {
     const lines = [line(WORKER, 'list', KITES), ...ALL.slice(1)]
     expect(await wrongIn(lines, true)).toEqual(['unused: bridge: list kites.toys.example.com'])
     expect(await wrongIn([line(BRIDGE, 'list', KITES, 'forbid'), ...ALL.slice(1)], true)).toEqual([
@@ -79,7 +79,7 @@ describe('the rights of a test run', () => {
     ])
   })
 
-  it('do not depend on accounts that a test takes rights from, nor on a line that is half written', async () => {
+  it('ignores other service accounts and an incomplete last line of the log', async () => {
     const others = ['system:serviceaccount:rbac:pawl-worker', 'system:serviceaccount:pawl-rights:here']
     const forbidden = others.map((username) => line(username, 'delete', KITES, 'forbid'))
     expect(await wrongIn([...ALL, ...forbidden, ALL[0]!.slice(0, -20)], true)).toEqual([])
@@ -94,7 +94,7 @@ export const teardown = () => checkRights('LOG', true, 'ROLES')
 `
   const TEST = "import { it } from 'vitest'\nit('passes', () => undefined)\n"
 
-  it('fails by them though all its tests pass', { timeout: 60_000 }, async () => {
+  it('fails when the audit fails, although all its tests pass', { timeout: 60_000 }, async () => {
     await symlink(join(ROOT, 'node_modules'), join(dir, 'node_modules'), 'dir')
     await writeFile(join(dir, 'set-up.ts'), SET_UP.replace('LOG', logPath()).replace('ROLES', roles()))
     await writeFile(join(dir, 'one.test.ts'), TEST)

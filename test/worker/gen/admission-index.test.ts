@@ -24,26 +24,26 @@ async function found(wing: string, admission: string) {
   return await readAdmissions(root, await readWings(root))
 }
 
-describe('rules of admission', () => {
-  it('are listed by the folder in which they are', async () => {
+describe('admission rules', () => {
+  it('are listed under the folder of their wing', async () => {
     const listed = await found(`export const toys = { flags: {}, workerRules: [], admission: ${NAMES} }\n`, RULES)
     const text = admissionIndex(listed)
     expect(text).toContain("import { kiteAdmission } from './toy-shop/kite/admission.ts'\n")
     expect(text).toContain("  'toy-shop': [kiteAdmission],\n")
   })
 
-  it('need a wing that says how its configuration is called', async () => {
+  it('require the field `admission` in the wing.ts of their wing', async () => {
     await expect(found('export const toys = { flags: {}, workerRules: [] }\n', RULES)).rejects.toThrow(
       'workflows/toy-shop/kite/admission.ts has rules, and workflows/toy-shop/wing.ts no `admission`',
     )
   })
 
-  it('are one value in their file', async () => {
+  it('must be one exported value of their file', async () => {
     const wing = `export const toys = { flags: {}, workerRules: [], admission: ${NAMES} }\n`
     await expect(found(wing, 'export const kite = 1\n')).rejects.toThrow('exports 0 values with rules; expected one')
   })
 
-  it('are none where nobody has any', () => {
+  it('are an empty map if no wing has rules', () => {
     expect(admissionIndex([])).toContain('readonly Admission[]>> = {}\n')
   })
 })

@@ -1,4 +1,4 @@
-// `pawl gen` as people call it: flags, exit codes, and which text goes where.
+// The command line of `pawl gen`: flags, exit codes, standard output and standard error.
 
 import { spawnSync } from 'node:child_process'
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
@@ -29,7 +29,7 @@ function pawl(...args: readonly string[]) {
 }
 
 describe('the command pawl gen', () => {
-  it('prints a module, says what is stale, writes it, and finds it good', { timeout: 60_000 }, () => {
+  it('prints a module, reports the missing file, writes it, and then reports no change', { timeout: 60_000 }, () => {
     const printed = pawl('rfc.cm', '--stdout', '-p', 'my-kit')
     expect(printed.status).toBe(0)
     expect(printed.stdout).toContain("} from 'my-kit'\n")
@@ -42,7 +42,7 @@ describe('the command pawl gen', () => {
     ])
   })
 
-  it('diagnoses on standard error, with exit code 2', () => {
+  it('prints errors of documents to standard error and exits with code 2', () => {
     expect(pawl('bad.cm')).toEqual({
       status: 2,
       stdout: '',
@@ -58,7 +58,7 @@ describe('the command pawl gen', () => {
     [['--check', '--ast', 'rfc.cm'], 'found --check with --ast, expected one of them'],
     [['--chek'], "unknown option '--chek' of 'pawl gen', expected one of --check, --stdout"],
     [['new'], "missing required argument 'kind'"],
-  ])('ends %j with exit code 2, saying what was found and what was expected', async (args, message) => {
+  ])('rejects %j with exit code 2 and an error that says what is wrong', async (args, message) => {
     const before = await readdir(dir)
     const { status, stdout, stderr } = pawl(...args)
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
@@ -66,7 +66,7 @@ describe('the command pawl gen', () => {
     expect(await readdir(dir)).toEqual(before)
   })
 
-  it('refuses a kind that no kind can be called', () => {
+  it('rejects an invalid name of a kind', () => {
     expect(pawl('new', 'backup')).toMatchObject({
       status: 2,
       stderr: "gen new: kind is 'backup'; expected a capital letter, then letters and digits, at most 63\n",
@@ -74,8 +74,8 @@ describe('the command pawl gen', () => {
   })
 })
 
-describe('a registry that names a folder which is gone', () => {
-  it('is mended by the command, which needs it for nothing', { timeout: 60_000 }, async () => {
+describe('a generated registry that imports a deleted folder', () => {
+  it('is fixed by `pawl gen`, which does not load registries', { timeout: 60_000 }, async () => {
     const root = await mkdtemp(join(tmpdir(), 'pawl-mended-'))
     onTestFinished(() => rm(root, { recursive: true }))
     for (const name of ['workflows', 'worker', 'activities/yaml', 'package.json'])

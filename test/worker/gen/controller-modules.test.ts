@@ -39,7 +39,7 @@ const NOTES = expect.arrayContaining([
 ]) as unknown
 
 describe('generating from a document', () => {
-  it('writes the module beside it, and nothing the second time', async () => {
+  it('writes the module next to the document, and writes nothing the second time', async () => {
     expect(await run(['cron-job.cm'])).toMatchObject({
       code: 0,
       printed: `wrote ${join(dir, 'cron-job.gen.ts')}\n`,
@@ -51,7 +51,7 @@ describe('generating from a document', () => {
     expect((await readdir(dir)).sort()).toEqual(['cron-job.cm', 'cron-job.gen.ts'])
   })
 
-  it('names what its modules use and passes do not have, with the place, and generates all the same', async () => {
+  it('warns with file and line about imports and globals that passes do not have, and still generates', async () => {
     const modules = {
       'plan.ts':
         "import { cronJobControllerManagerSteps } from './cron-job.gen.ts'\nimport { clean } from './clean.ts'\nexport const plan = cronJobControllerManagerSteps({ clean })\n",
@@ -76,7 +76,7 @@ describe('generating from a document', () => {
     expect(await read('cron-job.gen.ts')).toContain('Generated from cron-job.cm')
   })
 
-  it("knows the fields of Kubernetes' own kinds that are picked, and what stands where a selector is looked for", async () => {
+  it("checks the picked fields of Kubernetes' built-in kinds, and the types of selector fields", async () => {
     const document = (strategy: string, phase: string) =>
       `decl Watch for Deployment {\n  state { pods []Pod { labelsFrom=${strategy} pick=status.${phase} owned=label } }\n  action { A(pods) }\n}\n`
     await writeFile(join(dir, 'watch.cm'), document('spec.strategy.type', 'phse'))
@@ -93,7 +93,7 @@ describe('generating from a document', () => {
     )
   })
 
-  it('imports the published kit outside of the checkout, its kit inside, and the module of --kit', async () => {
+  it('imports the published kit outside of the checkout, the local kit inside, or the module of --kit', async () => {
     await run(['cron-job.cm'])
     expect(await read('cron-job.gen.ts')).toContain("} from 'pawl/kit'\n")
     await run(['cron-job.cm'], { kit: '#kit' })
@@ -101,14 +101,14 @@ describe('generating from a document', () => {
     expect((await run([], { files: [join(GOLDEN, 'rfc.cm')], mode: 'check' })).code).toBe(0)
   })
 
-  it('spells modules from the folder that it writes to', async () => {
+  it('writes import paths relative to the output folder', async () => {
     await mkdir(join(dir, 'a/b'), { recursive: true })
     const out = join(dir, 'a/b')
     expect((await run(['cron-job.cm'], { out })).printed).toBe(`wrote ${join(out, 'cron-job.gen.ts')}\n`)
     expect(await read('a/b/cron-job.gen.ts')).toContain("import type { Job } from '../../batch.ts'\n")
   })
 
-  it('puts the boilerplate first', async () => {
+  it('writes the boilerplate at the top of the module', async () => {
     await writeFile(join(dir, 'licence.txt'), 'Licensed to all.\n')
     await run(['cron-job.cm'], { boilerplate: join(dir, 'licence.txt') })
     expect(await read('cron-job.gen.ts')).toMatch(/^\/\/ Licensed to all\.\n\n\/\/ Generated from cron-job\.cm\./)
@@ -117,7 +117,7 @@ describe('generating from a document', () => {
   })
 })
 
-describe('a document about a kind that others define', () => {
+describe('a document about a kind of another project', () => {
   const DEFINITION = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 spec:
@@ -151,7 +151,7 @@ decl Routes for Route { state { ${states} } action { Act(a) } }
     return [code, complaints.map((complaint) => /CM\d+/.exec(complaint)?.[0] ?? complaint)]
   }
 
-  it('is held against its definition when that is given', async () => {
+  it('is checked against the CRD if a CRD is given', async () => {
     expect(await complaintsOf('a ConfigMap { name=${target.spec.color}-${target.spec.port} }', 'crd.yaml')).toEqual([
       0,
       [],
@@ -163,12 +163,12 @@ decl Routes for Route { state { ${states} } action { Act(a) } }
     expect(await complaintsOf('a []Route { namespace=x }', 'crd.yaml')).toEqual([2, ['CM044']])
   })
 
-  it('is generated all the same when it is not, with a warning for what nobody checked', async () => {
+  it('is generated without a CRD, with a warning about the unchecked fields', async () => {
     expect(await complaintsOf('a ConfigMap { name=${target.spec.colour} }')).toEqual([0, ['CM053']])
     expect(await complaintsOf('a ConfigMap { name=${target.Name} }')).toEqual([0, []])
   })
 
-  it('needs definitions that can be read', async () => {
+  it('is rejected if the file of CRDs cannot be read', async () => {
     expect(await complaintsOf('a []Route { }', 'none.yaml')).toEqual([
       2,
       [expect.stringMatching(/none\.yaml: found no file that can be read, expected CustomResourceDefinitions$/)],
@@ -178,7 +178,7 @@ decl Routes for Route { state { ${states} } action { Act(a) } }
 })
 
 describe('checking a document', () => {
-  it('shows what differs, and changes nothing', async () => {
+  it('prints the differences and changes no file', async () => {
     expect(await run(['cron-job.cm'], { mode: 'check' })).toMatchObject({
       code: 1,
       printed: `missing: ${join(dir, 'cron-job.gen.ts')}: not generated yet\n`,
@@ -196,7 +196,7 @@ describe('checking a document', () => {
 })
 
 describe('printing documents', () => {
-  it('writes no file', async () => {
+  it('prints the modules and writes no file', async () => {
     const { code, printed } = await run(['cron-job.cm'], { mode: 'print' })
     expect([code, printed.split('\n', 1)[0]]).toEqual([
       0,
@@ -205,7 +205,7 @@ describe('printing documents', () => {
     expect(await readdir(dir)).toEqual(['cron-job.cm'])
   })
 
-  it('prints what they say as JSON, also when it is wrong', async () => {
+  it('prints the syntax trees as JSON, also of documents with errors', async () => {
     await writeFile(join(dir, 'bad.cm'), 'bind v2 ./a.ts\n')
     const { code, printed, complaints } = await run(['bad.cm', 'cron-job.cm'], { mode: 'ast' })
     expect(code).toBe(2)
@@ -219,8 +219,8 @@ describe('printing documents', () => {
   })
 })
 
-describe('documents of which one is wrong', () => {
-  it('lead to no module at all', async () => {
+describe('a set of documents with an error', () => {
+  it('generates no module', async () => {
     await writeFile(join(dir, 'bad.cm'), 'alias A\n')
     const { code, printed, complaints } = await run(['cron-job.cm', 'bad.cm'])
     expect([code, printed]).toEqual([2, ''])
@@ -230,7 +230,7 @@ describe('documents of which one is wrong', () => {
     expect((await readdir(dir)).sort()).toEqual(['bad.cm', 'cron-job.cm'])
   })
 
-  it('report problems that a load of the controller would report', async () => {
+  it('reports errors that loading the controller would report', async () => {
     const document = (await read('cron-job.cm')).replace(/(?<=decl \w+ for \w+) \{/, ' as job {')
     await writeFile(join(dir, 'job.cm'), document.replace('owned', ''))
     const { code, printed, complaints } = await run(['job.cm'])
@@ -243,11 +243,11 @@ describe('documents of which one is wrong', () => {
   it.each([
     ['none.cm', 'found no file that can be read, expected a document'],
     ['cron-job.txt', 'found another ending, expected .cm'],
-  ])('report %s', async (file, message) => {
+  ])('rejects the file %s', async (file, message) => {
     expect(await run([file])).toEqual({ code: 2, printed: '', complaints: [`${join(dir, file)}: ${message}`] })
   })
 
-  it('report two documents with the same module', async () => {
+  it('reports two documents with the same output file', async () => {
     await mkdir(join(dir, 'sub'))
     await cp(join(dir, 'cron-job.cm'), join(dir, 'sub/cron-job.cm'))
     const { code, complaints } = await run(['cron-job.cm', 'sub/cron-job.cm'], { out: dir })

@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true }))
 
 describe('the deployers of wings', () => {
-  it('are their folders: activities get the values, workflows the types', async () => {
+  it('are generated from their folders: lists of values for activities, and of type names for workflows', async () => {
     await deployer('garden', 'pot', "{ type: 'garden/pot', name: 'pot', pace: 'long' }")
     await deployer('garden', 'green-house', "{ type: 'garden/house', name: 'green-house', pace: 'quick' }")
     await deployer('kitchen', 'pan', `{ type: "it's", name: 'pan', pace: 'long' }`)
@@ -54,7 +54,7 @@ describe('the deployers of wings', () => {
     expect(kitchen.at(-1)).toBe('export const QUICK_TYPES: ReadonlySet<string> = new Set()')
   })
 
-  it('are none where no wing deploys', async () => {
+  it('have no generated files if no wing has deployers', async () => {
     await write('activities/garden/pots.ts', '')
     expect(await lists()).toEqual({ files: new Map(), complaints: [] })
   })
@@ -67,12 +67,12 @@ describe('the deployers of wings', () => {
       'found the name pan, expected that of its folder, pot',
     ],
     ['no pace', "{ type: 'a', name: 'pot' }", 'found the pace undefined, expected one of quick, long'],
-  ])('are refused with %s', async (_, value, complaint) => {
+  ])('are rejected with %s', async (_, value, complaint) => {
     await deployer('garden', 'pot', value)
     expect((await lists()).complaints).toEqual([`activities/garden/deploy/pot/deployer.ts: ${complaint}`])
   })
 
-  it('are refused under another export, and with a type that another has', async () => {
+  it('are rejected under another export name, and with the type of another deployer', async () => {
     await deployer('garden', 'pot', "{ type: 'a', name: 'pot', pace: 'long' }", 'potDeployer')
     await deployer('garden', 'tub', "{ type: 'a', name: 'tub', pace: 'long' }")
     await deployer('garden', 'urn', "{ type: 'a', name: 'urn', pace: 'long' }")
@@ -83,8 +83,8 @@ describe('the deployers of wings', () => {
   })
 })
 
-describe('a deployer that is added to a copy of this checkout', () => {
-  it('is one folder: its value is registered and its type known to workflows after the next generation', async () => {
+describe('a deployer folder that is added to a copy of this checkout', () => {
+  it('is registered by the next `pawl gen`: the value for activities, and the type for workflows', async () => {
     for (const folder of ['workflows', 'activities'])
       await cp(join(ROOT, folder), join(root, folder), { recursive: true })
     await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))

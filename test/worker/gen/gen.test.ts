@@ -30,7 +30,7 @@ describe('the generated files of this checkout', () => {
   })
 })
 
-describe('a checkout of two kinds', () => {
+describe('pawl gen in a checkout with two kinds', () => {
   let root: string
 
   beforeEach(async () => {
@@ -44,13 +44,13 @@ describe('a checkout of two kinds', () => {
 
   afterEach(() => rm(root, { recursive: true }))
 
-  it('is stale before its first generation and up to date after it', async () => {
+  it('reports stale files before the first generation and no stale files after it', async () => {
     expect(await run(root, true)).toMatchObject({ code: 1 })
     expect(await run(root, false)).toMatchObject({ code: 0 })
     expect(await run(root, true)).toEqual({ code: 0, lines: [] })
   })
 
-  it('writes nothing when it only checks', async () => {
+  it('writes nothing in check mode', async () => {
     await run(root, true)
     expect(await readdir(root)).toEqual(['workflows'])
   })
@@ -71,7 +71,7 @@ describe('a checkout of two kinds', () => {
     ])
   })
 
-  it('tells where a file was changed by hand', async () => {
+  it('reports the changed line of a manually edited file', async () => {
     await run(root, false)
     const path = join(root, 'deploy/crds/landscaper/landscaper.gardener.cloud_targets.yaml')
     await writeFile(path, (await readFile(path, 'utf8')).replace('  scope: Namespaced', '  scope: Cluster'))
@@ -92,7 +92,7 @@ describe('a checkout of two kinds', () => {
     ])
   })
 
-  it('removes what no kind asks for any more', async () => {
+  it('removes the CRD of a deleted kind', async () => {
     await run(root, false)
     await rm(join(root, 'workflows/landscaper/target'), { recursive: true })
     expect((await run(root, true)).lines).toContain(
@@ -102,7 +102,7 @@ describe('a checkout of two kinds', () => {
     expect(await readdir(join(root, 'deploy/crds/landscaper'))).toEqual(['landscaper.gardener.cloud_dataobjects.yaml'])
   })
 
-  it('leaves no folder of a wing that is gone', async () => {
+  it('removes the folders of a deleted wing', async () => {
     await run(root, false)
     await rm(join(root, 'workflows/landscaper'), { recursive: true })
     expect((await run(root, true)).lines).toContain('unwanted: deploy/rbac/landscaper/worker.yaml: no kind asks for it')
@@ -112,7 +112,7 @@ describe('a checkout of two kinds', () => {
     expect(await run(root, true)).toEqual({ code: 0, lines: [] })
   })
 
-  it('has the module of each controller beside its document', async () => {
+  it('writes the module of each controller next to its document', async () => {
     const folder = join(root, 'workflows/landscaper/target')
     await writeFile(join(folder, 'controller.cm'), CONTROLLER)
     expect((await run(root, false)).lines).toContain('wrote workflows/landscaper/target/controller.gen.ts')
@@ -126,7 +126,7 @@ describe('a checkout of two kinds', () => {
     )
   })
 
-  it('writes nothing at all while the document of a controller is wrong, and says what is', async () => {
+  it('writes nothing if the document of a controller has an error, and reports the error', async () => {
     await writeFile(
       join(root, 'workflows/landscaper/target/controller.cm'),
       CONTROLLER.replace('spec.type', 'spec.tipe'),
@@ -154,7 +154,7 @@ describe('a checkout of two kinds', () => {
 })
 
 describe('a generated CRD', () => {
-  it('names the fields by which clients may select', () => {
+  it('lists the selectable fields of the kind', () => {
     const kind = defineKind({
       ...targetKind,
       schema: { spec: record('What.', { color: text('Its colour.') }) },
@@ -169,7 +169,7 @@ describe('a generated CRD', () => {
     )
   })
 
-  it('has names, columns, status and a description on every field', async () => {
+  it('has names, a status subresource, and a description of every field', async () => {
     const crds = await generatedCrds()
     expect(crds.length).toBeGreaterThan(10)
     expect(crds.flatMap(({ spec }) => undescribed(spec.versions[0].schema.openAPIV3Schema, spec.names.kind))).toEqual(
@@ -185,7 +185,7 @@ describe('a generated CRD', () => {
     })
   })
 
-  it('has short names and plurals that no other has', async () => {
+  it('has unique short names and plurals', async () => {
     const names = (await generatedCrds()).flatMap(({ spec }) => [spec.names.plural, ...(spec.names.shortNames ?? [])])
     expect(new Set(names).size).toBe(names.length)
   })

@@ -46,7 +46,7 @@ const paint = defineKind({
   workerVerbs: [],
 })
 
-describe('what the schema of a kind says to a document', () => {
+describe('the schema of a kind', () => {
   const facts = kindFacts(paint)
 
   it.each([
@@ -63,18 +63,18 @@ describe('what the schema of a kind says to a document', () => {
     ['spec.colour', undefined],
     ['spec.constructor', undefined],
     ['status', undefined],
-  ])('%s is %s', (field, expected) => {
+  ])('has at %s the type %s', (field, expected) => {
     expect(facts.fieldAt(field.split('.'))).toBe(expected)
   })
 
-  it('names the fields below a path, and those to select by', () => {
+  it('lists the fields below a path, and the selectable fields', () => {
     expect(facts.namesBelow([])).toEqual(['apiVersion', 'kind', 'spec'])
     expect(facts.namesBelow(['spec'])).toEqual(['color', 'wet', 'tags', 'layers', 'extra'])
     expect(facts.selectableFields).toEqual(['spec.color'])
   })
 })
 
-describe("what is known of the fields of Kubernetes' own kinds", () => {
+describe('the schema of a built-in kind of Kubernetes', () => {
   const lookup = async (groupVersion: string, kind: string) => {
     const target = { groupVersion, kind }
     return (await readBoundKinds({ modules: [], folder: WORKFLOWS, targets: [target] })).lookup(target)
@@ -98,17 +98,17 @@ describe("what is known of the fields of Kubernetes' own kinds", () => {
     ['v1', 'Event', 'involvedObject.name', 'text'],
     ['events.k8s.io/v1', 'Event', 'regarding.name', 'text'],
     ['autoscaling/v2', 'HorizontalPodAutoscaler', 'spec.scaleTargetRef.name', 'text'],
-  ])('%s/%s has at %s: %s', async (groupVersion, kind, field, expected) => {
+  ])('of the kind %s/%s has at %s the type %s', async (groupVersion, kind, field, expected) => {
     expect((await lookup(groupVersion, kind))?.fieldAt(field.split('.'))).toBe(expected)
   })
 
-  it('names the fields below a path, for suggestions', async () => {
+  it('lists the fields below a path, for suggestions', async () => {
     expect((await lookup('v1', 'ConfigMap'))?.namesBelow([])).toEqual(
       expect.arrayContaining(['binaryData', 'data', 'immutable']),
     )
   })
 
-  it('has the kinds that the kit has types of, each under its name', async () => {
+  it('exists under its name for kinds with types in the kit', async () => {
     for (const [groupVersion, kind] of [
       ['v1', 'PersistentVolumeClaim'],
       ['apps/v1', 'StatefulSet'],
@@ -124,14 +124,14 @@ describe('the modules that a document binds', () => {
   const facts = async (modules: readonly string[], groupVersion: string, kind: string) =>
     (await readBoundKinds({ modules, folder: WORKFLOWS })).lookup({ groupVersion, kind })
 
-  it('tell of the kinds that are defined in them, by group and version', async () => {
+  it('provide the kinds that they define, by group and version', async () => {
     const group = 'landscaper.gardener.cloud'
     const found = await facts(['./landscaper/execution/kind.ts'], `${group}/v1alpha1`, 'Execution')
     expect(found?.fieldAt(['spec', 'context'])).toBe('text')
     expect(await facts(['./landscaper/execution/kind.ts'], `${group}/v1`, 'Execution')).toBeUndefined()
   })
 
-  it("are not needed for Kubernetes' own kinds", async () => {
+  it("are not needed for Kubernetes' built-in kinds", async () => {
     expect((await facts([], 'v1', 'Pod'))?.selectableFields).toContain('spec.nodeName')
     expect((await facts([], 'batch/v1', 'Job'))?.selectableFields).toEqual(['status.successful'])
     expect((await facts([], 'v1', 'ConfigMap'))?.selectableFields).toEqual([])
@@ -139,7 +139,7 @@ describe('the modules that a document binds', () => {
     expect(await facts([], 'gateway.networking.k8s.io/v1', 'Gateway')).toBeUndefined()
   })
 
-  it('are named with the reason when they cannot be read', async () => {
+  it('are listed with the reason if they cannot be loaded', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'pawl-bound-'))
     await writeFile(join(folder, 'throws.ts'), "throw new Error('no\\nway')\n")
     const { unread } = await readBoundKinds({

@@ -1,4 +1,4 @@
-// The wire format that users of the original controllers know. Source: spec/landscaper.md 1, table of CRDs.
+// The kinds have the wire format of the original controllers. Source: spec/landscaper.md 1, table of CRDs.
 
 import { join } from 'node:path'
 
@@ -30,7 +30,7 @@ describe('the kinds of the landscaper group', () => {
     ],
     ['CriticalProblems', 'criticalproblems', 'cps', true, '', ['spec']],
     ['SyncObject', 'syncobjects', 'so', true, 'PodName Kind Name', ['spec']],
-  ])('have %s as its users know it', (name, ...expected) => {
+  ])('include %s with the names, columns and required fields of the original CRD', (name, ...expected) => {
     const kind = kinds.find((candidate) => candidate.kind === name)!
     expect(kind.apiVersion).toBe('landscaper.gardener.cloud/v1alpha1')
     expect([
@@ -42,7 +42,7 @@ describe('the kinds of the landscaper group', () => {
     ]).toEqual(expected)
   })
 
-  it('show the last error with -o wide, where there is one', () => {
+  it('show the last error with -o wide if the kind has a last error', () => {
     expect(
       kinds.flatMap((kind) =>
         shownColumns(kind, 1) === '' ? [] : [[kind.kind, shownColumns(kind, 1).split(' ').at(-1)]],
@@ -50,20 +50,20 @@ describe('the kinds of the landscaper group', () => {
     ).toEqual([...kinds].filter(hasLastError).map((kind) => [kind.kind, 'Error']))
   })
 
-  it('show with -o wide what is waited for', () => {
+  it('show the column Waiting with -o wide only for DeployItem and Execution', () => {
     const waiting = kinds.filter((kind) => shownColumns(kind, 1).includes('Waiting')).map(({ kind }) => kind)
     expect(waiting.sort()).toEqual(['DeployItem', 'Execution'])
   })
 
-  it('are eleven', () => {
+  it('are eleven kinds', () => {
     expect(kinds).toHaveLength(11)
   })
 
-  it('restrict no text to a list of values', () => {
+  it('have no enums in their schemas', () => {
     expect(kinds.filter((kind) => JSON.stringify(openApiSchema(kind)).includes('"enum"'))).toEqual([])
   })
 
-  it.each(kinds.map((kind) => [kind.kind, kind] as const))('let no body of %s into a projection', (_, kind) => {
+  it.each(kinds.map((kind) => [kind.kind, kind] as const))('do not project user content of %s', (_, kind) => {
     const projected = JSON.stringify(projectObject(filled(kind), kind.projection))
     expect(projected).not.toContain(CANARY)
     expect(projected).toContain('"name":"known"')

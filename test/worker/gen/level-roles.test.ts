@@ -50,25 +50,25 @@ const EVENTS = ['events: create']
 const WATCH = 'list watch'
 
 describe('the roles of a controller', () => {
-  it('let it read its objects and write their status, when it declares nothing else', () => {
+  it('allow it to read its objects and patch their status if it declares nothing else', () => {
     expect(rolesOf({})).toEqual({
       'ClusterRole pawl-bridge-shop': [`shops.example.com: ${WATCH}`],
       'ClusterRole pawl-worker-shop': ['shops.example.com: get', 'shops/status.example.com: patch', ...EVENTS],
     })
   })
 
-  it('let it put its finalizer on', () => {
+  it('allow it to patch its objects if it has a finalizer', () => {
     expect(rolesOf({ finalizer: 'example.com/shop' })['ClusterRole pawl-worker-shop']).toContain(
       'shops.example.com: get patch',
     )
   })
 
-  it('let it patch objects whose status is no endpoint', () => {
+  it('allow it to patch objects of a kind without a status subresource', () => {
     const worker = rolesOf({ target: { ...target, statusSubresource: false } })['ClusterRole pawl-worker-shop']
     expect(worker).toEqual(['shops.example.com: get patch', ...EVENTS])
   })
 
-  it('let it read what it asks for by name, list the rest, and write what it declares', () => {
+  it('allow `get` for queries by name, `list` for other queries, and writes of the declared kinds', () => {
     const queries = {
       own: { kind: 'v1/ConfigMap', name: '${target.metadata.name}' },
       pods: { kind: 'v1/Pod', many: true as const, labels: { app: 'shop' } },
@@ -85,13 +85,13 @@ describe('the roles of a controller', () => {
     })
   })
 
-  it('let it do no more to what it writes than it declares, and nothing to a target that is read only', () => {
+  it('allow only the declared verbs, and no writes to a read-only target', () => {
     const writes = [{ kind: 'v1/ConfigMap', verbs: ['create', 'patch'] as const }]
     const worker = rolesOf({ target: { ...target, isReadOnly: true }, writes })['ClusterRole pawl-worker-shop']
     expect(worker).toEqual(['shops.example.com: get', 'configmaps: get create patch', ...EVENTS])
   })
 
-  it('are for the namespaces that are given, and for those that it names itself', () => {
+  it('cover the given namespaces and the namespaces that the controller names', () => {
     const queries = {
       shared: { kind: 'v1/ConfigMap', name: 'a', namespace: 'kube-public' },
       own: { kind: 'v1/Secret', many: true as const, namespace: '${target.metadata.namespace}' },
@@ -114,14 +114,14 @@ describe('the roles of a controller', () => {
     })
   })
 
-  it('are ClusterRoles for objects in no namespace, whose events are in `default`', () => {
+  it('are ClusterRoles for cluster-scoped objects, whose Events are in the namespace `default`', () => {
     const roles = rolesOf({ target: { ...target, withoutNamespace: true } }, { namespaces: ['a'] })
     expect(Object.keys(roles)).toEqual([
       ...['ClusterRole pawl-bridge-shop', 'ClusterRole pawl-worker-shop', 'Role default/pawl-worker-shop'],
     ])
   })
 
-  it('are bound to the accounts of a namespace with --accounts', () => {
+  it('are bound to the service accounts in the namespace of --accounts', () => {
     const roles = rolesOf({}, { namespaces: ['a'], accounts: 'pawl' })
     expect(roles['RoleBinding a/pawl-worker-shop']).toEqual([
       { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'pawl-worker-shop' },
@@ -147,7 +147,7 @@ describe('pawl gen rbac', () => {
     return { code, printed: printed.join(''), complaints }
   }
 
-  it('writes the file, and finds it stale when somebody edits it', async () => {
+  it('writes the file, and reports it as stale after an edit', async () => {
     const out = join(dir, 'rbac.yaml')
     expect(await run([WIDGETS], { out, check: true })).toMatchObject({
       code: 1,
@@ -162,12 +162,12 @@ describe('pawl gen rbac', () => {
     })
   })
 
-  it('says who may write nothing', async () => {
+  it('warns about a controller without `writes`', async () => {
     const { complaints } = await run([WIDGETS])
     expect(complaints[0]).toMatch(/^gen rbac: controller widget declares no `writes`/)
   })
 
-  it('writes what a wing needs as Roles, as it is shipped for all namespaces but for what a flag switches on', async () => {
+  it('writes the shipped permissions of a wing as Roles in a namespace, without permissions for optional flags', async () => {
     const { code, printed } = await run([], { wings: ['landscaper'], namespaces: ['a'], accounts: 'pawl' })
     const documents = parseAllDocuments(printed).map((one) => one.toJS() as Document)
     expect([
@@ -192,7 +192,7 @@ describe('pawl gen rbac', () => {
     [[WIDGETS], { name: 'Shop' }, /would be called after "Shop", expected small letters/],
     [[WIDGETS], { namespaces: ['*'] }, /a namespace is "\*", expected a name of one/],
     [[WIDGETS], { accounts: '' }, /a namespace is "", expected a name of one/],
-  ])('writes nothing for what is wrong: %j %j', async (files, options, message) => {
+  ])('writes nothing for invalid arguments: %j %j', async (files, options, message) => {
     const { code, printed, complaints } = await run(files, options)
     expect([code, printed]).toEqual([2, ''])
     expect(complaints.join('\n')).toMatch(message)

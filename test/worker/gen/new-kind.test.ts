@@ -39,7 +39,7 @@ async function create(kind: string, group = 'example.com') {
 }
 
 describe('the skeleton of a new kind', () => {
-  it('is a definition, a document and its module, an action, a plan and a test', async () => {
+  it('contains a kind, a document and its module, actions, a plan and a test', async () => {
     expect([...written.keys()]).toEqual([
       'test/workflows/example/time-table/plan.test.ts',
       'workflows/example/time-table/README.md',
@@ -57,14 +57,14 @@ describe('the skeleton of a new kind', () => {
     expect((await readdir(join(root, 'workflows/example/time-table'))).length).toBe(11)
   })
 
-  it('is formatted as the project is', async () => {
+  it('has the formatting of the project', async () => {
     for (const [path, text] of written) {
       if (!path.endsWith('.ts')) continue
       expect(await format(text, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 120 })).toBe(text)
     }
   })
 
-  it('compiles under the flags of the project', { timeout: 60_000 }, () => {
+  it('compiles with the compiler flags of the project', { timeout: 60_000 }, () => {
     const modules = new Map([...written].filter(([path]) => path.endsWith('.ts')))
     expect(compilerErrors(modules)).toEqual([])
     const wrong = new Map(modules).set(
@@ -74,7 +74,7 @@ describe('the skeleton of a new kind', () => {
     expect(compilerErrors(wrong)).toHaveLength(1)
   })
 
-  it('is up to date for `pawl gen`, and yields a CRD', async () => {
+  it('has an up-to-date module, and `pawl gen` writes its CRD and roles', async () => {
     const lines: string[] = []
     const print = (line: string) => lines.push(line)
     expect(await gen({ root, check: false, print, complain: print })).toBe(0)
@@ -94,7 +94,7 @@ describe('the skeleton of a new kind', () => {
     ])
   })
 
-  it('is registered by `pawl gen`: its controller, in level mode, and its workflow', async () => {
+  it('has a level-mode controller and a workflow, which `pawl gen` registers', async () => {
     const { CONTROLLERS } = (await import(join(root, 'workflows/controllers.gen.ts'))) as {
       CONTROLLERS: Readonly<Record<string, readonly LevelController[]>>
     }
@@ -105,7 +105,7 @@ describe('the skeleton of a new kind', () => {
     )
   })
 
-  it('does what its test expects', async () => {
+  it('has a controller that applies a ConfigMap and writes the status', async () => {
     const { timeTableController } = (await import(join(root, 'workflows/example/time-table/controller.ts'))) as {
       timeTableController: LevelController<{ configMap: unknown }, { metadata: object; spec: object }>
     }
@@ -113,7 +113,7 @@ describe('the skeleton of a new kind', () => {
     expect([written, status]).toEqual([['apply ConfigMap one'], { message: 'hello' }])
   })
 
-  it('leaves a tsconfig.json alone that is there', async () => {
+  it('does not overwrite an existing tsconfig.json', async () => {
     const own = await mkdtemp(join(tmpdir(), 'pawl-own-'))
     await writeFile(join(own, 'tsconfig.json'), '{}')
     const wish = { root: own, layout: 'project', kind: 'TimeTable', group: 'example.com' } as const
@@ -123,14 +123,14 @@ describe('the skeleton of a new kind', () => {
   })
 })
 
-describe('the skeleton of a new kind in a project of its own', () => {
+describe('the skeleton of a new kind in another project', () => {
   let project: string
   beforeAll(async () => {
     project = await mkdtemp(join(tmpdir(), 'pawl-project-'))
   })
   afterAll(() => rm(project, { recursive: true }))
 
-  it('is one folder that imports the published kit, formatted and without a mistake', { timeout: 60_000 }, async () => {
+  it('is one formatted folder that imports the published kit and compiles', { timeout: 60_000 }, async () => {
     const lines: string[] = []
     const print = (line: string) => lines.push(line)
     const wish = { root: project, layout: 'project', kind: 'TimeTable', group: 'example.com' } as const
@@ -166,8 +166,8 @@ describe('the skeleton of a new kind in a project of its own', () => {
   })
 })
 
-describe('a new kind that cannot be made', () => {
-  it('overwrites nothing', async () => {
+describe('an attempt to create an invalid or existing kind', () => {
+  it('overwrites no file', async () => {
     const path = join(root, 'workflows/example/time-table/plan.ts')
     await writeFile(path, '// mine\n')
     expect(await create('TimeTable')).toEqual({
@@ -191,7 +191,7 @@ describe('a new kind that cannot be made', () => {
     ['Delete', undefined, "kind is 'Delete', whose workflow would be called 'delete', a word of the language"],
     ['Backup', 'example', "group is 'example'; expected a domain"],
     ['Backup', 'Example.com', "group is 'Example.com'; expected a domain"],
-  ])('get the reason: %s of group %s', async (kind, group, message) => {
+  ])('fails with the reason: kind %s in group %s', async (kind, group, message) => {
     const { code, lines } = await create(kind, group)
     expect([code, lines]).toEqual([2, [expect.stringContaining(message)]])
   })

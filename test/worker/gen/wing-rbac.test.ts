@@ -63,8 +63,8 @@ function shipped(parts: WingParts) {
   return { bridge, worker }
 }
 
-describe('the role of a webhook whose rules read', () => {
-  it('is one of the wing, and there only where they do', () => {
+describe('the webhook role of a wing', () => {
+  it('exists only if the wing declares rules for its webhook', () => {
     const webhookRules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }]
     const file = (parts: WingParts) =>
       new Map(roleFiles('deploy/rbac', new Map([['fair', parts]]))).get('deploy/rbac/fair/webhook.yaml')
@@ -75,8 +75,8 @@ describe('the role of a webhook whose rules read', () => {
   })
 })
 
-describe('the roles that are shipped', () => {
-  it('let the bridge list and watch, and write nothing but the object that tells of health', async () => {
+describe('the shipped roles', () => {
+  it('allow the bridge to list and watch, and to write only LsHealthChecks', async () => {
     const folder = fileURLToPath(new URL('../../../deploy/rbac/', import.meta.url))
     const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('bridge.yaml'))
     expect(files).not.toEqual([])
@@ -93,7 +93,7 @@ describe('the roles that are shipped', () => {
 })
 
 describe('the roles of a wing', () => {
-  it('let its controllers in level mode read and write what these declare', () => {
+  it('allow its level-mode controllers the reads and writes that they declare', () => {
     const queries = {
       pods: { kind: 'v1/Pod', many: true as const, labels: { app: 'shop' } },
       password: { kind: 'v1/Secret', name: '${target.metadata.name}' },
@@ -112,7 +112,7 @@ describe('the roles of a wing', () => {
     })
   })
 
-  it('say once what its kinds, its wing.ts and its controllers say', () => {
+  it('merge the rules of its kinds, its wing.ts and its controllers', () => {
     const workerRules = [
       { apiGroups: [''], resources: ['configmaps', 'pods'], verbs: ['deletecollection', 'list', 'get'] },
     ]
@@ -124,18 +124,18 @@ describe('the roles of a wing', () => {
     ])
   })
 
-  it('let the bridge follow what controllers in job mode watch, and no other kind', () => {
+  it('allow the bridge to watch the kinds that job-mode controllers watch, and no other kinds', () => {
     const kinds = [installationKind, targetKind]
     expect(shipped({ kinds, controllers: [installationController], workerRules: [] }).bridge).toEqual([
       'installations.landscaper.gardener.cloud: list watch',
     ])
   })
 
-  it('leave events to the role that every worker has', () => {
+  it('contain no permission for Events, which the common role of all workers has', () => {
     expect(shipped(shop()).worker).toEqual(['shops.example.com: get', 'shops/status.example.com: patch'])
   })
 
-  it('are where the wing is without a choice of its operators, and everywhere where nobody can tell', () => {
+  it('cover the namespace of the default settings, or all namespaces if the namespace is unknown', () => {
     const namespaces = (of: string, usualSettings?: JsonValue) => {
       const parts = shop({ writes: [{ kind: 'v1/Pod', namespaces: [of] }] })
       const rights = rightsOfWing({ ...parts, ...(usualSettings !== undefined && { usualSettings }) })
@@ -149,7 +149,7 @@ describe('the roles of a wing', () => {
     expect(namespaces('${target.spec.place}', { place: 'x' })).toEqual(['*', 'a'])
   })
 
-  it('are for the namespaces that are given, and for those that its controllers name', () => {
+  it('cover the given namespaces and the namespaces that its controllers name', () => {
     const cityKind = defineKind({ ...shopKind, kind: 'City', plural: 'cities', scope: 'Cluster', workerVerbs: ['get'] })
     const parts = shop({ writes: [{ kind: 'v1/Pod', namespaces: ['x'] }] })
     const rights = rightsOfWing({ ...parts, kinds: [shopKind, cityKind] })
@@ -173,7 +173,7 @@ describe('the roles of a wing', () => {
 })
 
 describe('pawl gen after an edit of a document', () => {
-  it('makes roles of what it says now', async () => {
+  it('generates the roles from the edited document', async () => {
     const root = await mkdtemp(join(tmpdir(), 'pawl-wing-rbac-'))
     const silent = { print: () => undefined, complain: (line: string) => expect.fail(line) }
     const kit = 'workflows/kit'

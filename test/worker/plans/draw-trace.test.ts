@@ -30,8 +30,8 @@ const TRACE = {
   ],
 }
 
-describe('the record of a pass in a file', () => {
-  it('is drawn as text, as a flowchart, and as it is', async () => {
+describe('the trace of a pass in a file', () => {
+  it('is drawn as text, as a flowchart, and as unchanged JSON', async () => {
     const path = await file(JSON.stringify(TRACE))
     expect((await drawTrace(path, 'text')).split('\n')).toEqual([
       ...['✗ sequential: Forbidden: no (tried again)', '├─ ✗ first: Forbidden: no (tried again)', '└─ – second', ''],
@@ -41,17 +41,17 @@ describe('the record of a pass in a file', () => {
   })
 
   it.each(['', '{', '[]', '{"name":"a","mark":"green","children":[]}', '{"name":"a","mark":"ok","children":[1]}'])(
-    'is refused when it is none: %s',
+    'is rejected if the file contains no trace: %s',
     async (content) => {
       await expect(drawTrace(await file(content), 'text')).rejects.toThrow(/holds something else, expected the trace/)
     },
   )
 
-  it('has to be there', async () => {
+  it('is rejected if the file does not exist', async () => {
     await expect(drawTrace(join(dir, 'none'), 'text')).rejects.toThrow('found ENOENT, expected a file that can be read')
   })
 
-  it('goes without a kind', async () => {
+  it('replaces the kind: `plan show` requires exactly one of them', async () => {
     expect(await runProgram(planCommand(), ['show'])).toBe(2)
     expect(await runProgram(planCommand(), ['show', 'inst', '--trace', 'x'])).toBe(2)
   })

@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const PAWL = join(ROOT, 'worker/pawl.js')
 const plans = findPlans(createRegistry([], undefined, new Set()))
 
-describe('a plan that somebody asks for', () => {
+describe('the plan of a kind', () => {
   it.each(['Execution', 'execution', 'executions', 'EXEC', 'executions.landscaper.gardener.cloud'])(
     'is found by the name %s',
     (name) => {
@@ -21,31 +21,31 @@ describe('a plan that somebody asks for', () => {
     },
   )
 
-  it.each(['dataobject', 'exe', ''])('is not found by the name %j, and the known kinds are listed', (name) => {
+  it.each(['dataobject', 'exe', ''])('is not found by the name %j, and the error lists the known kinds', (name) => {
     expect(() => planNamed(plans, name)).toThrow(
       `no kind called '${name}' has a plan, expected one of DeployItem or di, Disruption or dis, DisruptionCron or dicron, DisruptionRollout or diroll, Execution or exec, Installation or inst, Namespace, Target or tgt or tg, TargetSync or tgs; --controllers FILE adds yours`,
     )
   })
 })
 
-describe('two kinds of one name', () => {
+describe('two kinds with the same name', () => {
   const target = (apiVersion: string) => ({ apiVersion, kind: 'Service', plural: 'services', shortNames: ['svc'] })
   const level = (name: string, apiVersion: string) =>
     defineLevel({ name, target: target(apiVersion), queries: {}, plan: nop })
   const levels = [level('core', 'v1'), level('other', 'example.com/v1'), level('twice', 'v1')]
   const services = findPlans({ levels, controllers: new Map() })
 
-  it.each(['Service', 'services', 'svc'])('are told apart where somebody asks for %s', (name) => {
+  it.each(['Service', 'services', 'svc'])('are ambiguous by the name %s; the error lists their full names', (name) => {
     expect(() => planNamed(services, name)).toThrow(
       `'${name}' is the name of 2 kinds with a plan, expected one of services., services.example.com`,
     )
   })
 
-  it.each(['services.example.com', 'Service.example.com', 'other'])('are found as %s', (name) => {
+  it.each(['services.example.com', 'Service.example.com', 'other'])('are distinguished by the name %s', (name) => {
     expect(planNamed(services, name).controller).toBe('other')
   })
 
-  it.each(['services.', 'service.'])('are found as %s, whose controllers are told apart by name', (name) => {
+  it.each(['services.', 'service.'])('need the name of a controller if the kind %s has two controllers', (name) => {
     expect(() => planNamed(services, name)).toThrow('Service has 2 controllers, expected one of core, twice')
     expect(drawPlan(planNamed(services, 'twice'), 'text', services)).toContain('of v1, controller twice\n')
     expect(drawPlan(planNamed(services, 'other'), 'text', services)).toContain('of example.com/v1\n')
@@ -61,10 +61,10 @@ describe('two kinds of one name', () => {
   })
 })
 
-describe('the plan of a job in words', () => {
+describe('the plan of a job as text', () => {
   const lines = drawPlan(planNamed(plans, 'exec'), 'text').split('\n')
 
-  it('names the kind, and where jobs start', () => {
+  it('starts with the kind and the first phases of jobs', () => {
     expect(lines.slice(0, 3)).toEqual([
       'Execution (executions, exec) of landscaper.gardener.cloud/v1alpha1',
       '',
@@ -72,7 +72,7 @@ describe('the plan of a job in words', () => {
     ])
   })
 
-  it('has the whole tree of each phase below a heading that says where the phase leads', () => {
+  it('has the tree of each phase below a heading with the next phase', () => {
     for (const [name, { step, next }] of Object.entries(executionPlan.phases)) {
       const heading = lines.findIndex((line) => line.startsWith(name))
       const tree = drawn(step).split('\n')
@@ -83,7 +83,7 @@ describe('the plan of a job in words', () => {
   })
 })
 
-describe('a plan without phases in words', () => {
+describe('a plan without phases as text', () => {
   it('is one tree', () => {
     expect(drawPlan(planNamed(plans, 'di'), 'text').split('\n')).toEqual([
       'DeployItem (deployitems, di) of landscaper.gardener.cloud/v1alpha1',
@@ -98,8 +98,8 @@ describe('a plan without phases in words', () => {
   })
 })
 
-describe('a plan for programs', () => {
-  it('has every phase with its tree, and where it leads', () => {
+describe('a plan as JSON or Mermaid', () => {
+  it('has every phase with its tree and its next phase', () => {
     const data = JSON.parse(drawPlan(planNamed(plans, 'exec'), 'json')) as object
     expect(data).toMatchObject({
       kind: 'Execution',
@@ -115,21 +115,21 @@ describe('a plan for programs', () => {
     })
   })
 
-  it('without phases has one tree', () => {
+  it('has one tree if it has no phases', () => {
     expect(JSON.parse(drawPlan(planNamed(plans, 'di'), 'json'))).toMatchObject({
       kind: 'DeployItem',
       plan: { name: 'sequential', children: ['beginItem', 'guardItem', 'deployItem'].map((name) => ({ name })) },
     })
   })
 
-  it('is a flowchart for Mermaid', () => {
+  it('is a flowchart in Mermaid', () => {
     expect(drawPlan(planNamed(plans, 'inst'), 'mermaid')).toMatch(/^flowchart TD\n {2}subgraph p0\["Init"\]\n/)
     expect(drawPlan(planNamed(plans, 'di'), 'mermaid')).toMatch(/^flowchart TD\n {2}s0\("sequential"\)\n/)
   })
 })
 
-describe('the plans that are known', () => {
-  it('are those of the controllers', () => {
+describe('the known plans', () => {
+  it('are the plans of the built-in controllers', () => {
     expect(plans.map(({ kind }) => kind.kind)).toEqual([
       'DeployItem',
       'Disruption',
@@ -153,7 +153,7 @@ describe('the plan of a controller in level mode', () => {
   const [planned] = findPlans({ levels, controllers: new Map() })
   if (planned === undefined) throw new Error('expected a plan')
 
-  it('is one tree for every pass, and one for passes while its object is being deleted', () => {
+  it('has one tree for every pass, one for deletions, and one for objects without the finalizer', () => {
     expect(drawPlan(planNamed([planned], 'shops.example.com'), 'text').split('\n')).toEqual([
       'Shop (shops) of example.com/v1',
       '',
@@ -174,7 +174,7 @@ describe('the plan of a controller in level mode', () => {
     })
   })
 
-  it('is found in the modules that are named', { timeout: 30_000 }, () => {
+  it('is read from the modules of --controllers', { timeout: 30_000 }, () => {
     const example = ['--controllers', join(ROOT, 'examples/cronjob/controllers.ts')]
     expect(pawl('plan', 'show', 'cronjob', ...example).stdout).toContain('  │  ├─ listActiveJobsAndUpdateStatus\n')
     expect(pawl('plan', 'list', ...example).stdout).toMatch(/^CronJob +cronjobs/)
@@ -183,7 +183,7 @@ describe('the plan of a controller in level mode', () => {
 })
 
 describe('the command pawl plan', () => {
-  it('prints what was asked for, or says with exit code 2 what could be', { timeout: 30_000 }, () => {
+  it('prints the requested plan, and reports invalid arguments', { timeout: 30_000 }, () => {
     expect(pawl('plan', 'show', 'executions').stdout).toBe(drawPlan(planNamed(plans, 'exec'), 'text'))
     expect(pawl('plan', 'show', 'exec', '--format', 'json').stdout).toBe(drawPlan(planNamed(plans, 'exec'), 'json'))
     expect(pawl('plan', 'list').stdout).toBe(listPlans(plans))

@@ -112,7 +112,7 @@ describe('a notification', () => {
     })
   })
 
-  it('consists of Slack blocks, in which texts of users mention nobody', () => {
+  it('consists of Slack blocks, in which texts of users cannot mention users or channels', () => {
     const object = { spec: { reporting: { purpose: 'to see <!channel> & more' } } }
     const { text, blocks } = slackMessage(occurrence({ object, message: '<@U1> went' }), '')
     expect(text).toBe("Disruption 'slow' is over.")

@@ -134,7 +134,7 @@ describe('a setting with two places in the file', () => {
   })
 })
 
-describe('ranges that operators add to those of a cloud', () => {
+describe('the extra IP ranges of a cloud provider', () => {
   it.each([
     'Google',
     'Google;',
@@ -144,7 +144,7 @@ describe('ranges that operators add to those of a cloud', () => {
     'Google;fd00::/8',
     7,
     null,
-  ])('are refused with their place where they are none: %j', (entry) => {
+  ])('are rejected with the path of the invalid entry: %j', (entry) => {
     expect(
       problems({ controller: { cloudProviders: { gcp: { extraIpRanges: ['Google;10.0.0.0/8', entry] } } } }),
     ).toEqual([
@@ -153,10 +153,10 @@ describe('ranges that operators add to those of a cloud', () => {
   })
 })
 
-describe('hosts that operators allow', () => {
+describe('the allowed hosts of the configuration', () => {
   const allowing = (...allowedHosts: readonly unknown[]) => ({ injector: { networkDisruption: { allowedHosts } } })
 
-  it('are texts or objects, which may be mixed', () => {
+  it('are strings or objects, which may be mixed', () => {
     const { config, problems: found } = readChaosConfig(
       allowing('a.example;;;ingress;new;pod;50', { host: 'b.example', port: 53, protocol: 'udp', flow: '' }),
     )
@@ -176,7 +176,7 @@ describe('hosts that operators allow', () => {
     [{}, '{}'],
     [null, 'null'],
     [7, '7'],
-  ])('are refused with their place where they are neither: %j', (entry, found) => {
+  ])('are rejected with the path of the invalid entry: %j', (entry, found) => {
     const [problem, ...more] = problems(allowing('10.0.0.0/8', entry))
     expect(more).toEqual([])
     expect(problem).toMatch(

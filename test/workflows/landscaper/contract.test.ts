@@ -37,7 +37,7 @@ describe('the last error', () => {
     expect(before).toEqual({ ...report, lastTransitionTime: EARLY, lastUpdateTime: EARLY })
   })
 
-  it('keeps its transition time while the operation stays, whatever the reason', () => {
+  it('keeps its transition time while the operation stays the same, also if the reason changes', () => {
     const after = nextError(before, { ...report, reason: 'Refused' }, LATE)
     expect(after).toEqual({ ...report, reason: 'Refused', lastTransitionTime: EARLY, lastUpdateTime: LATE })
   })

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { readRepositoryContext, replacementPatch } from '../../../workflows/landscaper/flag-values.ts'
 
 describe('a repository context in a flag', () => {
-  it('is an object in JSON that says its type', () => {
+  it('is a JSON object with a type', () => {
     expect(readRepositoryContext('{"type":"OCIRegistry","baseUrl":"x"}')).toEqual({ type: 'OCIRegistry', baseUrl: 'x' })
     for (const text of ['', 'ghcr.io/acme', '"x"', '[]', 'null', '{}', '{"type":1}', '{"type":"x"'])
       expect(readRepositoryContext(text)).toBeUndefined()
   })
 
-  it('takes the place of what is there, with what is below, and of nothing when it is so', () => {
+  it('becomes a patch that replaces all current fields, or no patch if nothing differs', () => {
     expect(replacementPatch(undefined, { type: 'a' })).toEqual({ type: 'a' })
     expect(replacementPatch({ type: 'a', old: 1, deep: { x: 1, y: 2 } }, { type: 'b', deep: { x: 1 } })).toEqual({
       type: 'b',

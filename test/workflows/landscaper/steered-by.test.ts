@@ -1,4 +1,4 @@
-// What the webhook records of who steers objects. On an API server: test/env/webhook-records.test.ts.
+// The webhook records which user sets a control annotation. On an API server: test/env/webhook-records.test.ts.
 
 import { describe, expect, it } from 'vitest'
 
@@ -29,7 +29,7 @@ function record(entries: object): string {
 const OF_ALICE = record({ [PAUSED]: { value: 'a freeze', by: 'alice' } })
 
 describe('the record', () => {
-  it('names the user of the request that sets the annotation, whatever the client has written', () => {
+  it('names the user whose request sets the annotation, and replaces any record from the client', () => {
     for (const forged of [undefined, OF_ALICE, 'x', 7, record({ [PAUSED]: { value: 'a freeze', by: 'bob' } })]) {
       const annotations = { [PAUSED]: 'a freeze', ...(forged !== undefined && { [RECORD]: forged }) }
       const value = record({ [PAUSED]: { value: 'a freeze', by: 'mallory' } })
@@ -38,7 +38,7 @@ describe('the record', () => {
     }
   })
 
-  it('stays unchanged while the annotation does', () => {
+  it('stays unchanged while the annotation is unchanged', () => {
     const before = { [PAUSED]: 'a freeze', [RECORD]: OF_ALICE }
     expect(changed(before, before, 'mallory')).toEqual([])
     for (const forged of [{}, { [RECORD]: record({ [PAUSED]: { value: 'a freeze', by: 'bob' } }) }])
@@ -85,7 +85,7 @@ describe('the record', () => {
   })
 
   it.each([undefined, null, 7, [], { metadata: null }, { metadata: { annotations: [] } }])(
-    'is no reason to throw for %j',
+    'causes no error for the object %j',
     (object) => {
       const user = { name: 'x', groups: [] }
       expect(mutation?.mutate({ operation: 'UPDATE', object: object as object, old: {}, user })).toEqual([])

@@ -1,4 +1,4 @@
-// The objects in which the engine tells of itself, as their readers know them. Source: spec/landscaper.md 1.10, 1.11, 5.9.
+// The objects that report the state of the engine, in the format of Landscaper. Source: spec/landscaper.md 1.10, 1.11, 5.9.
 
 import { describe, expect, it } from 'vitest'
 import { criticalProblemsKind } from '../../../workflows/landscaper/critical-problems/kind.ts'
@@ -9,17 +9,17 @@ const AT = '2030-01-01T00:00:00.000Z'
 const { health, problems } = selfReports
 
 describe('the health of the engine', () => {
-  it('is addressed as its kind', () => {
+  it('has the API version, kind and plural of its definition', () => {
     expect(lsHealthCheckKind).toMatchObject({ apiVersion: health.apiVersion, kind: health.kind, plural: health.plural })
   })
 
-  it('is read as it was written', () => {
+  it('is read back with the written state and time', () => {
     const written = health.fields({ state: 'Failed', at: AT, description: 'no worker is running' })
     expect(written).toEqual({ status: 'Failed', lastUpdateTime: AT, description: 'no worker is running' })
     expect(health.read(written)).toEqual({ state: 'Failed', at: AT })
   })
 
-  it.each([{}, { status: 'Fine', lastUpdateTime: AT }, { status: 7 }])('is none in %j', (object) => {
+  it.each([{}, { status: 'Fine', lastUpdateTime: AT }, { status: 7 }])('is undefined for the object %j', (object) => {
     expect(health.read(object)).toBeUndefined()
   })
 })
@@ -28,18 +28,18 @@ describe('the list of problems', () => {
   const problem = (description: string) => ({ place: 'pod-1', at: AT, description })
   const entry = (description: string) => ({ podName: 'pod-1', creationTime: AT, description })
 
-  it('is addressed as its kind', () => {
+  it('has the API version, kind and plural of its definition', () => {
     const { apiVersion, kind, plural } = problems
     expect(criticalProblemsKind).toMatchObject({ apiVersion, kind, plural })
   })
 
-  it('has the ten newest, the newest first', () => {
+  it('contains the ten newest problems, the newest first', () => {
     const all = Array.from({ length: 12 }, (_, index) => `problem ${index}`)
     const object = all.reduce<object | undefined>((before, text) => problems.with(before, problem(text)), undefined)
     expect(object).toEqual({ spec: { criticalProblem: all.toReversed().slice(0, 10).map(entry) } })
   })
 
-  it('is no longer than people read, whatever stood there', () => {
+  it('shortens descriptions to 2000 characters, and replaces an invalid list', () => {
     const object = problems.with({ spec: { criticalProblem: 'garbage' } }, problem('x'.repeat(5000)))
     expect(object).toEqual({ spec: { criticalProblem: [entry(`${'x'.repeat(1997)}...`)] } })
   })

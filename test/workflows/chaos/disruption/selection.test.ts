@@ -83,7 +83,7 @@ describe('the choice of targets', () => {
     expect(retainTargets([], [], 0, first)).toEqual({ kept: [], missing: 0 })
   })
 
-  it('is the same for the same random numbers, whatever the order of the candidates is', () => {
+  it('is the same for the same random numbers, in any order of the candidates', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 12 }),

@@ -236,7 +236,7 @@ describe('the filters of the reference backend after names resolve to other addr
     expect(update(first, ask(then))).toEqual(expected)
   })
 
-  it('have higher priorities than those of an allowed host, also after its address has changed', () => {
+  it('have higher priority numbers than the filters of an allowed host, also after the allowed host changes its address', () => {
     expect(update(['192.0.2.1'], ask(['192.0.2.1'], ['192.0.2.8']))).toEqual([
       ...['delete priority 1004', 'delete priority 1005', 'delete priority 1006'],
       ...[add(1007, '192.0.2.8', '1:1'), add(1008, '192.0.2.1'), add(1009, '192.0.2.7')],

@@ -109,12 +109,12 @@ describe('the content of hashed paths', () => {
     expect(content([1, 2], 1)).not.toBe(content([2, 1], 1))
   })
 
-  it('distinguishes which of two paths has a value', () => {
+  it('differs if the same value is at another path', () => {
     const paths = [['a'], ['b']]
     expect(hashedContent({ a: 1 }, paths)).not.toBe(hashedContent({ b: 1 }, paths))
   })
 
-  it('is undefined when the object has none of the paths', () => {
+  it('is undefined if the object has no value at the paths', () => {
     expect(hashedContent(object, [['data']])).toBeUndefined()
     expect(hashedContent(object, [])).toBeUndefined()
   })

@@ -97,7 +97,7 @@ describe('join', () => {
     expect(first.ran).toEqual(steps.map(({ name }) => name))
   })
 
-  it('runs its other steps after one that requests a pass, stops or fails', async () => {
+  it('runs all its steps, also after a step that requests a pass, stops or fails', async () => {
     const { outcome, ran } = await runAll(
       sequential(
         join(

@@ -34,7 +34,7 @@ describe('the default Context of a namespace', () => {
     )
   })
 
-  it('is not created in an excluded namespace, nor in one that is being deleted', async () => {
+  it('is not created in an excluded namespace or in a namespace that is being deleted', async () => {
     expect((await pass({ wanted: null })).written).toEqual([])
     const going = await pass({ wanted: {}, metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } })
     expect([going.written, going.ended]).toEqual([[], 'Deleted'])

@@ -1,4 +1,4 @@
-// Which events concern an item that nobody hosts. Source: docs/architecture.md "Subjects and routes".
+// The events that start or notify the run of an item without a host. Source: docs/architecture.md "Subjects and routes".
 
 import { describe, expect, it } from 'vitest'
 
@@ -28,18 +28,18 @@ const asked = (projection: Projection, { kind = deployItemKind.kind, ...override
 }
 
 describe('an event of an item', () => {
-  it('starts its run when it has a job, is being deleted, or is seen without finalizer', () => {
+  it('starts a run if the item has a job, is being deleted, or has neither finalizer nor owner', () => {
     expect(asked({ spec, status: running })).toEqual(['start self: job ID in its status'])
     expect(asked({ spec, metadata: { ...owned, ...guarded }, status: running })).toHaveLength(1)
     expect(asked({ spec, metadata: deleted, status: idle })).toEqual(['start self: deletion'])
     expect(asked({ spec })).toEqual(['start self: first seen'])
   })
 
-  it('tells its run that it is gone', () => {
+  it('notifies the run if the item is deleted', () => {
     expect(asked({ spec, status: running }, { type: 'DELETED' })).toEqual(['notify self: deleted'])
   })
 
-  it('starts none of an idle one, and of one of a foreign type only its deletion', () => {
+  it('starts no run of an idle item, and only the deletion of an item with a foreign type', () => {
     expect(asked({ spec, metadata: guarded, status: idle })).toBe('deploy item is idle')
     expect(asked({ spec, metadata: owned })).toBe('deploy item is idle')
     expect(asked({ spec: theirs })).toBe('deploy item is idle')
@@ -48,10 +48,10 @@ describe('an event of an item', () => {
   })
 })
 
-describe('a text in the status of an item that is no job ID', () => {
+describe('an invalid job ID in the status of an item', () => {
   const status = { ...idle, jobID: 'no/job ID' }
 
-  it('wakes those who tell its author once, where the item is deployed here', () => {
+  it('wakes the item once, without a job, if Pawl deploys the item', () => {
     expect(asked({ spec, metadata: guarded, status })).toEqual(['start self: status.jobID is not a job ID'])
     expect(asked({ spec, metadata: guarded, status }, { previous: { status } })).toMatch(
       /^status.jobID is not a job ID;/,
@@ -64,13 +64,13 @@ describe('a text in the status of an item that is no job ID', () => {
 describe('an event of an execution', () => {
   const kind = executionKind.kind
 
-  it('is for its items when it has left them without host', () => {
+  it('starts the runs of its items if the execution is gone or has another job', () => {
     expect(asked({ status: running }, { kind, type: 'DELETED' })).toEqual(['start self: execution gone'])
     const other = { status: { ...running, jobID: 'other' } }
     expect(asked(other, { kind, previous: { status: running } })).toEqual(['start self: execution has another job'])
   })
 
-  it('is not when its job goes on, ends, or begins after another', () => {
+  it('starts no run of its items if its job continues, ends, or follows a finished job', () => {
     const waits = 'deploy items wait for the end of their execution only'
     const next = { ...idle, jobID: 'next' }
     for (const [before, after] of [
@@ -85,27 +85,27 @@ describe('an event of an execution', () => {
 describe('an item', () => {
   const own = { jobID: 'job', cause: 'job ID in its status' }
 
-  it('asks for no run while its owner has its job', () => {
+  it('requests no run while its owner has the same job', () => {
     expect(deployItemRun({ spec, status: running }, false, 'job')).toEqual({ none: 'its execution hosts it' })
   })
 
-  it('asks for one of its own when its owner has another job, or none, or is gone', () => {
+  it('requests its own run if its owner has another job, has no job, or is gone', () => {
     expect(deployItemRun({ spec, status: running }, false, 'other')).toEqual(own)
     expect(deployItemRun({ spec, status: running }, false)).toEqual(own)
     expect(deployItemRun({ spec, status: running }, true)).toEqual(own)
   })
 
-  it('is not asked while it is not known whether its owner has its job', () => {
+  it('makes no decision about a run while the job of its owner is unknown', () => {
     expect(requestedRunOf(deployItemRun, { spec, status: running }, 'unknown')).toBeUndefined()
     expect(requestedRunOf(deployItemRun, { spec, metadata: guarded, status: idle }, 'unknown')).toHaveProperty('none')
   })
 
-  it('asks for none of a type that another deployer serves', () => {
+  it('requests no run if another deployer serves its type', () => {
     expect(deployItemRun({ spec: theirs, status: running }, true)).toHaveProperty('none')
     expect(deployItemRun({ spec: theirs }, true)).toHaveProperty('none')
   })
 
-  it('asks for its deletion when its owner is gone, whatever its type, and not again when that failed', () => {
+  it('requests its deletion if its owner is gone, for any type, but not again after a failed deletion', () => {
     const left = { ...deleted, ...owned }
     const waits = { none: 'deletion waits for the job ID of the execution' }
     expect(deployItemRun({ spec, metadata: left, status: idle }, false, 'next')).toEqual(waits)
@@ -116,14 +116,14 @@ describe('an item', () => {
     expect(deployItemRun({ spec, metadata: left, status: failed }, true)).toEqual({ none: 'deletion failed' })
   })
 
-  it('asks for its deletion when it is an orphan: its Execution was deleted with --cascade=orphan', () => {
+  it('requests its deletion if it is an orphan, because its Execution was deleted with --cascade=orphan', () => {
     const labels = { 'execution.landscaper.gardener.cloud/managed-by': 'shop' }
     const wanted = { jobID: undefined, cause: 'deletion of an orphan' }
     expect(deployItemRun({ spec, metadata: { ...deleted, labels }, status: idle }, true)).toEqual(wanted)
     expect(deployItemRun({ spec: theirs, metadata: { ...deleted, labels }, status: idle }, true)).toEqual(wanted)
   })
 
-  it('waits for a job ID, and says so, when it never had an owner, unless no job has touched it', () => {
+  it('waits with its deletion for a job ID and warns if it never had an owner, unless no job has touched it', () => {
     const waits = { none: 'deletion waits for a job ID', warning: { reason: 'DeletionWaitsForJobID' } }
     expect(deployItemRun({ spec, metadata: deleted, status: idle }, true)).toMatchObject(waits)
     expect(deployItemRun({ spec: theirs, metadata: deleted, status: { phase: 'Failed' } }, true)).toMatchObject(waits)
@@ -135,7 +135,7 @@ describe('an item', () => {
     expect(deployItemRun({ spec, metadata: deleted, status: { jobID: '', phase: '' } }, true)).toEqual(goes)
   })
 
-  it('asks for the finalizer when it has none, and no execution', () => {
+  it('requests a run that adds the finalizer if it has neither a finalizer nor an execution', () => {
     const seen = { jobID: undefined, cause: 'first seen' }
     expect(deployItemRun({ spec }, true)).toEqual(seen)
     expect(deployItemRun({ spec, metadata: { finalizers: ['theirs'] }, status: idle }, true)).toEqual(seen)

@@ -1,4 +1,4 @@
-// What one call of an activity has no time for is asked for again, in the same pass: of thousands of items none is forgotten, and none is done twice.
+// An activity call that runs out of time returns the remaining items, and the same pass calls the activity again for them: it skips no item and processes none twice.
 // Source: activities/run/process-in-time.ts.
 
 import { describe, expect, it } from 'vitest'
@@ -52,13 +52,13 @@ const COURSES: Readonly<Record<string, Course>> = {
   'are deleted': { made: NAMES.map((name) => pending(name)), step: deleteDeployItems },
   'are handed the job ID': { made: NAMES.map((name) => pending(name)), step: triggerDeployItems },
   'are deployed': { made: NAMES.map((name) => served(pending(name))), step: triggerDeployItems },
-  'are taken away': { made: NAMES.map((name) => served(leaving(pending(name)))), step: triggerDeletion },
-  'are let go': {
+  'are uninstalled by Pawl': { made: NAMES.map((name) => served(leaving(pending(name)))), step: triggerDeletion },
+  'are released without an uninstallation': {
     made: NAMES.map((name) => leaving(pending(name))),
     given: { target: { withoutUninstall: true } },
     step: triggerDeletion,
   },
-  'are ended for want of a deployer': {
+  'are ended because no deployer picks them up': {
     made: NAMES.map((name) => ({ ...running(name), ...OVERDUE })),
     step: endUnclaimedItems,
   },
@@ -69,8 +69,8 @@ const COURSES: Readonly<Record<string, Course>> = {
   },
 }
 
-describe('many items of which a call does a few', () => {
-  it.each(Object.entries(COURSES))('%s, all of them, once, and as in one call', async (_, { made, given, step }) => {
+describe('many items in activity calls that each process a few items', () => {
+  it.each(Object.entries(COURSES))('%s, each once, with the result of one call', async (_, { made, given, step }) => {
     const whole = executionPass(made, given)
     const inParts = executionPass(made, given)
     Object.assign(inParts.pass, { act: slowed(inParts.pass) })
@@ -83,7 +83,7 @@ describe('many items of which a call does a few', () => {
     expect(hosted(deployed)).toEqual(hosted(whole.called.deployed))
   })
 
-  it('are written for the spec, all of them, and what is known already is not told again', async () => {
+  it('are all applied, and each call passes the items that the run already knows', async () => {
     const asked: unknown[] = []
     const { pass } = executionPass([pending('a')], {
       act: {

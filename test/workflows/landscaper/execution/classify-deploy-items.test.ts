@@ -38,7 +38,7 @@ const itemsOf = (objects: readonly DeployItemView[]) =>
   objects.map(({ item: name, type, dependsOn }) => ({ name, type, dependsOn }))
 
 describe('the items of an execution that deploys', () => {
-  it('are classified by their state in this job and that of their predecessors', () => {
+  it('are classified by their state in this job and the state of their predecessors', () => {
     const objects = [succeeded('a'), failed('b'), running('c', ['a']), pending('d', ['a', 'b']), pending('e', ['c'])]
     expect(
       classifyDeployItems(
@@ -67,7 +67,7 @@ describe('the items of an execution that deploys', () => {
     expect(classifyForDeletion(back, JOB, isAtWork)).toMatchObject(deleted)
   })
 
-  it('do not include deleted ones, even if the spec names them', () => {
+  it('do not include deleted items, even if the spec names them', () => {
     const old = leaving(succeeded('a'))
     expect(classifyDeployItems(itemsOf([old]), [old], JOB, isIdle)).toMatchObject({
       failed: ['a'],
@@ -96,7 +96,7 @@ describe('the items of an execution that deploys', () => {
 })
 
 describe('the items of an execution that is deleted', () => {
-  it('are classified by their state in this job and that of their successors', () => {
+  it('are classified by their state in this job and the state of their successors', () => {
     const objects = [
       pending('base'),
       pending('app', ['base']),

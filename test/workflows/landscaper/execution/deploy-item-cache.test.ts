@@ -7,7 +7,7 @@ const items = ['a', 'b'].map((name) => ({ name, type: THEIRS, dependsOn: [] }))
 const active = (...names: readonly string[]) => names.map((specName) => ({ specName, objectName: `exec-${specName}` }))
 
 describe('the names of deploy items in the status of an execution', () => {
-  it('have the items of the spec, and those that it no longer names or a user deletes', () => {
+  it('list the items of the spec as active, and removed or deleted items as orphaned', () => {
     const { pass } = executionPass([succeeded('a'), succeeded('old'), leaving(succeeded('b'))], { target: { items } })
     setDeployItemCache(pass)
     expect(pass.draft.fields).toEqual({
@@ -15,7 +15,7 @@ describe('the names of deploy items in the status of an execution', () => {
     })
   })
 
-  it('are in the order of the spec, in whatever order the items were read', () => {
+  it('have the order of the spec, for any order of the observed items', () => {
     const { pass } = executionPass([succeeded('b'), succeeded('old'), succeeded('a'), succeeded('more')], {
       target: { items },
     })
@@ -25,7 +25,7 @@ describe('the names of deploy items in the status of an execution', () => {
     })
   })
 
-  it('are part of the write of the job that creates the items', async () => {
+  it('are part of the status of the pass that creates the items', async () => {
     const applied = () => Promise.resolve(wrote([pending('a'), pending('b')]))
     const { pass } = executionPass([], { target: { items, phase: 'Init' }, act: { applyDeployItems: applied } })
     await applyDeployItems(pass)
@@ -42,7 +42,7 @@ describe('the names of deploy items in the status of an execution', () => {
     expect([pass.draft.fields, waiting.draft.fields]).toEqual([{}, {}])
   })
 
-  it('are written again with the end of the items, whatever their result', async () => {
+  it('are written again when the items end, for any result', async () => {
     const ends = [executionPass([succeeded('a')]), executionPass([failed('a')])]
     for (const { pass } of ends) {
       await triggerDeployItems(pass)

@@ -109,8 +109,8 @@ describe('an interrupt annotation that exists when a job starts', () => {
   })
 })
 
-describe('a job without progress', () => {
-  it('starts with its first phase, whatever phase a user wrote', async () => {
+describe('a job that has not started', () => {
+  it('starts without an error, although a user has written a later phase', async () => {
     const { pass } = executionPass([], { target: { phase: 'Completing', isUnbegun: true } })
     expect(await beginExecution(pass)).toEqual(done)
     expect(pass.draft.phase).toBeUndefined()

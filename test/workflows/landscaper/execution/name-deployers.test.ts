@@ -13,7 +13,7 @@ const builtIn = { ...succeeded('a'), type: 'landscaper.gardener.cloud/mock' }
 const foreign = { ...succeeded('b'), type: 'example.com/theirs' }
 const released = [expect.objectContaining({ type: 'DeployItemsFinished', status: 'True', reason: 'JobFinished' })]
 
-describe('at the beginning of the phase, the condition that names deployers', () => {
+describe('the condition DeployItemsFinished at the beginning of the phase', () => {
   const target = { phase: 'Init' }
   const named = (pass: ReturnType<typeof executionPass>['pass']) => {
     nameDeployers(pass)
@@ -22,13 +22,13 @@ describe('at the beginning of the phase, the condition that names deployers', ()
   const theirs = { ...pending('b'), type: 'example.com/theirs' }
   const ours = slow(pending('c'))
 
-  it('names programs of others, and not what is deployed here', () => {
+  it('names items with external deployers, and no items that Pawl deploys', () => {
     expect(named(executionPass([builtIn, ours, theirs], { target }).pass)).toEqual([
       'items whose deployers are not part of Pawl: b (example.com/theirs); each waits for a deployer of its type',
     ])
   })
 
-  it('names workers that serve other types, which may be missing as well', () => {
+  it('names items for workers that serve other types', () => {
     const serves = [builtIn.type]
     const elsewhere = `items for workers that serve their types (--deployers): c (${ours.type})`
     expect(named(executionPass([builtIn, ours], { target, serves }).pass)).toEqual([
@@ -40,20 +40,20 @@ describe('at the beginning of the phase, the condition that names deployers', ()
   })
 })
 
-describe('at the end of the phase, the condition that names deployers', () => {
-  it('is released while their items are there', () => {
+describe('the condition DeployItemsFinished at the end of the phase', () => {
+  it('is True if items with external deployers exist', () => {
     const { pass } = executionPass([builtIn, foreign])
     resetDeployersCondition(pass)
     expect(pass.draft.conditions).toEqual(released)
   })
 
-  it('is released when the item that it named is gone', () => {
+  it('is True if the item that it named is gone', () => {
     const { pass } = executionPass([builtIn], { target: { namesDeployers: true } })
     resetDeployersCondition(pass)
     expect(pass.draft.conditions).toEqual(released)
   })
 
-  it('is not made where nobody was waited for', () => {
+  it('is not written if the execution waited for no deployer', () => {
     const { pass } = executionPass([builtIn], { target: { namesDeployers: false } })
     resetDeployersCondition(pass)
     expect(pass.draft.conditions).toEqual([])
@@ -64,7 +64,7 @@ describe('the view of an Execution', () => {
   it.each([
     ['False', true],
     ['True', false],
-  ])('knows of the condition with status %s', async (status, namesDeployers) => {
+  ])('contains the information from a condition with status %s', async (status, namesDeployers) => {
     const conditions = [{ type: 'DeployItemsFinished', status }]
     const object = {
       apiVersion: 'landscaper.gardener.cloud/v1alpha1',

@@ -1,4 +1,4 @@
-// Which events an Execution and its Installation hear of. Source: docs/architecture.md "Subjects and routes".
+// The events that route to an Execution and its Installation. Source: docs/architecture.md "Subjects and routes".
 
 import { describe, expect, it } from 'vitest'
 
@@ -35,24 +35,24 @@ describe('an interrupt', () => {
     status,
   })
 
-  it('wakes the run of the object that it is on', () => {
+  it('wakes the run of the annotated object', () => {
     const routed = ['Installation', 'Execution'].map((kind) =>
       asked(event(kind, annotated(running), { status: running })),
     )
     expect(routed).toEqual([['installation: unfinished job'], ['execution: job ID in its status']])
   })
 
-  it('starts nothing on an idle one', () => {
+  it('starts no run of an idle object', () => {
     const routed = ['Installation', 'Execution'].map((kind) => asked(event(kind, annotated(idle), { status: idle })))
     expect(routed[0]).toContain('installation is idle and not triggered')
     expect(routed[1]).toContain('execution is idle')
   })
 })
 
-describe('a job that somebody takes away from a child', () => {
+describe('a change of the job ID of a child', () => {
   const child = (kind: string, status: object) => ({ metadata: owner(kind), status })
 
-  it.each([['other'], ['no job ID'], [undefined]])('wakes the parent, when the child has %j then', (jobID) => {
+  it.each([['other'], ['no job ID'], [undefined]])('wakes the parent if a running child gets job ID %j', (jobID) => {
     const taken = { ...running, jobID }
     const execution = asked(event('Execution', child('Installation', taken), child('Installation', running)))
     expect(execution).toContain('installation: execution has another job')
@@ -60,7 +60,7 @@ describe('a job that somebody takes away from a child', () => {
     expect(item).toEqual(['execution: deploy item name has another job'])
   })
 
-  it('is not what a parent does that hands out the next job', () => {
+  it('does not wake the parent if the child had finished its job', () => {
     const next = { ...idle, jobID: 'next' }
     const execution = asked(event('Execution', child('Installation', next), child('Installation', idle)))
     expect(execution).toEqual(['execution: job ID in its status'])
@@ -69,21 +69,21 @@ describe('a job that somebody takes away from a child', () => {
   })
 })
 
-describe('an Execution that has the job of its Installation', () => {
+describe('the run of an Execution', () => {
   const other = { jobID: 'other', jobIDFinished: 'before', phase: 'Progressing' }
   const begun = { jobID: 'job', cause: 'job ID in its status' }
 
-  it('is hosted there: it asks for no run', () => {
+  it('is not requested while its Installation has the same job, because the Installation hosts the Execution', () => {
     expect(executionRun({ status: running }, false, 'job')).toEqual({ none: 'its installation hosts it' })
   })
 
-  it('asks for one of its own when its job is another, or when its owner runs none or is gone', () => {
+  it('is requested if the Execution has another job, or if its Installation has no job or is gone', () => {
     expect(executionRun({ status: other }, false, 'job')).toEqual({ ...begun, jobID: 'other' })
     expect(executionRun({ status: running }, false)).toEqual(begun)
     expect(executionRun({ status: running }, true)).toEqual(begun)
   })
 
-  it('asks for none once it has finished, and for its deletion only when its owner is gone', () => {
+  it('is not requested after the end of the job, and for a deletion only if the Installation is gone', () => {
     const child = { metadata: owner('Installation'), status: idle }
     expect(executionRun(child, false, 'job')).toEqual({ none: 'execution is idle' })
     const deleted = { metadata: { deletionTimestamp: '2030-01-01T00:00:00Z' }, status: idle }
@@ -93,7 +93,7 @@ describe('an Execution that has the job of its Installation', () => {
     expect(executionRun(left, true)).toEqual({ jobID: undefined, cause: 'deletion without owner' })
   })
 
-  it('is deleted without one when it is an orphan: its Installation was deleted with --cascade=orphan', () => {
+  it('is requested for the deletion of an orphan, whose Installation was deleted with --cascade=orphan', () => {
     const annotations = { 'landscaper.gardener.cloud/pawl-rendered-from': '1' }
     const metadata = { finalizers: [FINALIZER], deletionTimestamp: '2030-01-01T00:00:00Z', annotations }
     const wanted = { jobID: undefined, cause: 'deletion of an orphan' }
@@ -101,7 +101,7 @@ describe('an Execution that has the job of its Installation', () => {
     expect(executionRun({ metadata, status: { ...idle, phase: 'DeleteFailed' } }, true)).toHaveProperty('none')
   })
 
-  it('waits for a job ID when it never had an owner, unless no job has touched it', () => {
+  it('waits for a job ID in a deletion without an owner, unless no job has touched the Execution', () => {
     const metadata = { finalizers: [FINALIZER], deletionTimestamp: '2030-01-01T00:00:00Z' }
     expect(executionRun({ metadata, status: idle }, true)).toMatchObject({ none: 'deletion waits for a job ID' })
     expect(executionRun({ metadata, status: { ...idle, jobID: 'next' } }, true)).toMatchObject({ jobID: 'next' })
@@ -112,7 +112,7 @@ describe('an Execution that has the job of its Installation', () => {
 describe('an Execution that is seen for the first time', () => {
   const seen = { jobID: undefined, cause: 'first seen' }
 
-  it('asks for a run that puts the finalizer on, with or without a job before', () => {
+  it('requests a run that adds the finalizer, with or without a previous job', () => {
     expect(asked(event('Execution', {}))).toEqual(['execution: first seen'])
     expect(executionRun({}, true)).toEqual(seen)
     expect(executionRun({ metadata: { finalizers: ['theirs'] }, status: idle }, true)).toEqual(seen)
@@ -121,18 +121,18 @@ describe('an Execution that is seen for the first time', () => {
   it.each([
     ['it has the finalizer', { finalizers: ['theirs', FINALIZER] }],
     ['it has an Installation', { ...owner('Installation'), finalizers: [] }],
-    ['it can get none any more', { deletionTimestamp: '2030-01-01T00:00:00Z' }],
-  ])('asks for none when %s', (_, metadata) => {
+    ['it is being deleted', { deletionTimestamp: '2030-01-01T00:00:00Z' }],
+  ])('requests no run if %s', (_, metadata) => {
     expect(executionRun({ metadata }, false)).toHaveProperty('none')
     expect(asked(event('Execution', { metadata }))).not.toContain('execution: first seen')
   })
 })
 
-describe('a text in status.jobID that is no job ID', () => {
+describe('an invalid status.jobID', () => {
   const junk = { jobID: 'no/job ID', jobIDFinished: 'job', phase: 'Progressing' }
   const reason = 'status.jobID is not a job ID'
 
-  it('starts nothing, and wakes those who tell its author once', () => {
+  it('starts no job, and wakes the object once', () => {
     const guarded = { metadata: { finalizers: [FINALIZER] }, status: junk }
     expect(executionRun(guarded, true)).toEqual({ none: 'execution is idle' })
     expect(installationRun(guarded)).toEqual({ none: 'installation is idle and not triggered' })
@@ -143,7 +143,7 @@ describe('a text in status.jobID that is no job ID', () => {
     }
   })
 
-  it('does not keep a request or a deletion from starting a job', () => {
+  it('does not prevent a reconcile annotation or a deletion from starting a job', () => {
     const request = { metadata: { annotations: { [OPERATION]: 'reconcile' } }, status: junk }
     expect(installationRun(request)).toEqual({ jobID: undefined, cause: 'reconcile annotation' })
     const deletion = { metadata: { ...owner('Installation'), deletionTimestamp: '2030-01-01T00:00:00Z' }, status: junk }

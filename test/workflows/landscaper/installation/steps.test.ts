@@ -70,10 +70,10 @@ describe('an installation in phase Init', () => {
 
   it.each([
     ['ends its job when it is deleted before anything began', { deleting: true }, IDLE, 'InterruptOperation'],
-    ['goes on when its parent waits for it', { deleting: true, hasParent: true }, IDLE, undefined],
-    ['ends its job when its parent waits for it and something cannot be read', UNREADABLE, IDLE, 'InterruptOperation'],
-    ['goes on when an item has begun', { deleting: true }, EXECUTION, undefined],
-    ['goes on when it is not deleted', {}, IDLE, undefined],
+    ['continues when its parent waits for it', { deleting: true, hasParent: true }, IDLE, undefined],
+    ['ends its job when its parent waits for it and an object cannot be read', UNREADABLE, IDLE, 'InterruptOperation'],
+    ['continues when an item has begun', { deleting: true }, EXECUTION, undefined],
+    ['continues when it is not deleted', {}, IDLE, undefined],
   ])('%s', (_, target, execution, code) => {
     const { faults } = yieldToDeletion(installationPass({ target, execution }).pass)
     expect(faults.map((fault) => fault.code)).toEqual(code === undefined ? [] : [code])
@@ -137,7 +137,7 @@ describe('an installation in phase Completing', () => {
     [true, { ...EXECUTION, hasExports: true }],
     [false, EXECUTION],
     [false, undefined],
-  ])('tells whether its execution exports anything: %j', async (expected, execution) => {
+  ])('tells the activity whether its execution has exports: %j', async (expected, execution) => {
     const told: boolean[] = []
     const act: Partial<InstallationActivities> = {
       writeExports: ({ hasItemExports }) => {
@@ -149,7 +149,7 @@ describe('an installation in phase Completing', () => {
     expect(told).toEqual([expected])
   })
 
-  it('checks its imports, those of the same pass before those of the status', async () => {
+  it('checks its imports against the hash of the same pass, or else against the hash in the status', async () => {
     const hashes: (string | undefined)[] = []
     const act: Partial<InstallationActivities> = {
       writeExports: ({ importsHash }) => {

@@ -57,7 +57,7 @@ describe('the index keys of an object', () => {
     expect(has('DELETED', kept({ app: 'a' }), kept({ app: 'a' }))).toEqual(['app=a', 'app'])
   })
 
-  it('match any value of a field that one release stores and another one does not, or that is not a text', () => {
+  it('match any value of a field that only one of two releases stores, or whose value is not a string', () => {
     const about = (name: unknown, fields = ['about.name']) =>
       withIndexKeys({}, { fields }, labelled({}, { about: { name } }))
     const may = (value: string, ...[now, before]: readonly object[]) =>

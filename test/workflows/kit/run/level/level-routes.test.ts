@@ -167,7 +167,7 @@ describe('the subscriptions of a query', () => {
 })
 
 describe('the kinds that the bridge watches for a controller in level mode', () => {
-  it('are its own and those of its states, each once, with a hash of their content', () => {
+  it('are its target kind and the kinds of its queries, each once, with a hash of the content', () => {
     expect(levelKinds(shop)).toEqual([
       {
         apiVersion: 'example.com/v1',

@@ -23,7 +23,7 @@ const CHILD = { kind: 'Part', uid: 'child', namespace: 'n', name: 'w' }
 const BY = { workflowID: 'widget/n/w/job', runID: 'run', pass: 3, tree: ['root'], serves: ['these'] }
 
 describe('the pass over a hosted child without the job', () => {
-  it('starts with the first phase and the time, whatever phase the child has', async () => {
+  it('starts with the first phase and the start times, also if the child has another phase', async () => {
     const given = host({ Init: done, Working: stop('waiting') })
     const state = childState({ jobID: 'before', jobIDFinished: 'before', phase: 'Working', generation: 4 })
     const { outcome, result, draft } = await given.pass(state)
