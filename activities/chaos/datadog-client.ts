@@ -1,6 +1,7 @@
 // Sends metrics and events to a Datadog agent, by DogStatsD over UDP.
 //
-// D1. No caller waits for the agent, and a lost agent fails nothing. The first failure to send is logged once;
+// D1. No caller waits for the agent with metrics, and a lost agent fails none of them. Only `event` waits until its
+//   datagram is sent, and rejects if that fails. The first failure to send is logged once;
 //   datagrams without a receiver are lost silently, as always with UDP.
 // D2. The library is loaded when a client is created.
 

@@ -168,12 +168,22 @@ function declaredBy(node: Node): readonly string[] {
   return DECLARING.flatMap((field) => [node[field]].flat().filter(isNode)).flatMap(namesIn)
 }
 
-/** The names that a pattern binds. Names in its default values are included, which is harmless. */
+/** The names that a pattern binds. Keys and default values bind nothing. */
 function namesIn(pattern: Node): readonly string[] {
-  if (pattern.type === 'Identifier') return [String(pattern['name'])]
-  return pattern.type.endsWith('Pattern') || pattern.type.endsWith('Element') || pattern.type === 'Property'
-    ? childrenOf(pattern).flatMap(namesIn)
-    : []
+  switch (pattern.type) {
+    case 'Identifier':
+      return [String(pattern['name'])]
+    case 'AssignmentPattern':
+      return [pattern['left']].filter(isNode).flatMap(namesIn)
+    case 'Property':
+      return [pattern['value']].filter(isNode).flatMap(namesIn)
+    case 'ArrayPattern':
+    case 'ObjectPattern':
+    case 'RestElement':
+      return childrenOf(pattern).flatMap(namesIn)
+    default:
+      return []
+  }
 }
 
 // Fields in which an identifier is a name and not a value.

@@ -2,9 +2,11 @@
 // sign. Pure except for random numbers; the clock is a parameter.
 //
 //   C1. A client that trusts all `authorities` trusts every serving certificate that may be in use.
-//   C2. A new authority signs nothing for `settleMs`, so that API servers can load it first.
+//   C2. A new authority signs nothing for `settleMs`, so that API servers can load it first. Only when no authority is
+//       that old, as at the first start, the oldest one signs.
 //   C3. A serving certificate expires no later than the authority that signed it.
-//   C4. A certificate is renewed only when less than a third of its lifetime is left.
+//   C4. A certificate is renewed when less than a third of its lifetime is left. A serving certificate is also replaced
+//       when the configured names change or its authority is gone.
 
 import 'reflect-metadata'
 import { X509Certificate as Parsed, randomBytes, webcrypto } from 'node:crypto'
@@ -70,7 +72,7 @@ export async function renewCertificates(
   return { authorities, serving: await issueServing(signer, options, now) }
 }
 
-/** True if all certificates and keys can be parsed. */
+/** True if all certificates can be parsed and all keys look like private keys in PEM. */
 export function isComplete({ authorities, serving }: Certificates): boolean {
   return [...authorities, serving].every(
     ({ certificate, key }) => isReadable(certificate) && key.includes('PRIVATE KEY'),

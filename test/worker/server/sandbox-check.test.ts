@@ -49,5 +49,7 @@ describe('a name that the sandbox lacks', () => {
 
   it('is reported in a shorthand property', () => {
     expect(missing('export const a = { fetch }', false)).toEqual(['1:20 global fetch'])
+    // A default value declares nothing.
+    expect(missing('export const a = (get = fetch) => get(fetch)', false)).toContain('1:25 global fetch')
   })
 })

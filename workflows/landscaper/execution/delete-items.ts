@@ -34,7 +34,7 @@ export async function deleteDeployItems(pass: ExecutionPass): Promise<Outcome> {
 //   X2. If items are blocked while none runs and none is ready, the phase fails, and the message has the cycle and the way out.
 //   X3. An item that no deployer ever picked up has nothing to uninstall: it is released at once and orders no other item. So a graph that was cyclic
 //       from the start is deleted at once.
-//   X4. An item whose cluster was removed is released too, if the item allows it (releaseOfRemoved).
+//   X4. An item whose cluster was removed is released too, if the item allows it (releaseItemsOfRemoved).
 //   X5. During a pause (pause.ts) running items finish, and nothing else starts.
 
 export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
@@ -103,13 +103,12 @@ function classesOf({ state, jobID, background }: ExecutionPass) {
 
 function stuckItems(blocked: readonly DeployItemView[]): Outcome {
   const cycle = findCycle(blocked.map(({ item, dependsOn }) => ({ name: item, dependsOn })))
-  const found = cycle === undefined ? names(blocked) : cycle.join(' -> ')
+  const cause =
+    cycle === undefined ? `: ${names(blocked)}` : ` because they depend on each other: ${cycle.join(' -> ')}`
   const wayOut =
     'annotate what was deleted, the root or this execution alone, with landscaper.gardener.cloud/delete-without-uninstall: "true" and reconcile the root to let them go'
-  return fail(
-    'CyclicDependencies',
-    `deploy items could not be uninstalled because they depend on each other: ${found}; ${wayOut}`,
-  )
+  const reason = cycle === undefined ? 'StuckDependencies' : 'CyclicDependencies'
+  return fail(reason, `deploy items could not be uninstalled${cause}; ${wayOut}`)
 }
 
 // Releases items whose cluster was removed, in deletions and for orphans: they have nothing to uninstall. Source: spec/landscaper.md 2.8.
