@@ -4,7 +4,10 @@ import { prose } from './eslint/prose.js'
 
 const PURE = ['workflows/**/*.ts']
 
-/** Modules through which user data passes: JSON.parse and JSON.stringify lose digits of integers beyond 2^53, or throw (ADR 62). */
+/**
+ * Modules that read or write user data. They must not use JSON.parse and JSON.stringify, which lose digits of integers
+ * beyond 2^53, or throw (ADR 62).
+ */
 const USER_DATA = [
   'activities/journal/clean-text.ts',
   'activities/journal/database.ts',
@@ -87,7 +90,7 @@ export default tseslint.config(
     },
   },
   {
-    // Pure code: whatever differs between two replays of one history is banned (conventions of the Temporal sandbox).
+    // Workflow code must be deterministic, so globals that differ between two replays are forbidden.
     files: PURE,
     rules: {
       'no-restricted-globals': ['error', 'Date', 'process', 'console', 'setTimeout', 'setInterval', 'fetch', 'require'],
@@ -95,9 +98,10 @@ export default tseslint.config(
     },
   },
   {
-    // Controllers of users run in the same sandbox, which has a clock and chance of its own that are the same in every replay.
+    // Users' controllers run in Temporal's workflow sandbox, whose clock and random numbers are the same in every
+    // replay.
     files: ['examples/**/*.ts'],
-    // Activities of their own are run by the worker, outside of it.
+    // The worker runs users' activities outside of the sandbox.
     ignores: ['examples/**/*.activities.ts'],
     rules: {
       'no-restricted-globals': ['error', 'process', 'console', 'setTimeout', 'setInterval', 'fetch', 'require'],

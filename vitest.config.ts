@@ -1,28 +1,33 @@
-// Which tests run how. Projects that need servers share one set of them (test/support/servers/servers.ts).
+// Test projects and their settings. Projects that need servers share one set of servers
+// (test/support/servers/servers.ts).
 
 import { defineConfig } from 'vitest/config'
 
 import { readSeed } from './test/support/matrix/seed.ts'
 
-// Test processes inherit the seed: all of them choose from the test matrices by the same one.
+// Test processes inherit the seed, so that all choose from the test matrices with the same seed.
 process.env['PAWL_SEED'] = String(readSeed())
 
 const servers = { globalSetup: ['test/support/servers/servers.ts'] }
 
-/** Measures what each test file costs. */
+/** Measures the cost of each test file. */
 const costs = { setupFiles: ['test/support/costs/measure-file.ts'] }
 
-/** Each file in what the one before has loaded: to load everything anew is much of what a file costs. What a file fakes or sets it takes back. */
+/**
+ * Test files of one process share loaded modules, because loading modules takes much of a file's time. Each file must
+ * restore the fakes and settings that it changes.
+ */
 const loaded = { isolate: false }
 
 // eslint-disable-next-line no-restricted-syntax -- vitest reads the default export
 export default defineConfig({
   test: {
-    // Two cores are usual; the servers want their share. Three files at a time were tried: nothing is won, both cores are busy with two.
+    // Most machines have two cores, which two files and the servers keep busy. Three files at a time are not faster.
     maxWorkers: 2,
-    // What is awaited may take long on a machine that others share; only a failure takes all of it.
+    // Long, because conditions may become true late on a shared machine. Only a failing poll takes the whole timeout.
     expect: { poll: { timeout: 30_000 } },
-    // At the end the audit log of the whole run is read (test/support/rights/rights-audit.ts); a process that is ended meanwhile would end well.
+    // The teardown reads the audit log of the whole run (test/support/rights/rights-audit.ts). If vitest ended the
+    // process before, the run would succeed without the audit.
     teardownTimeout: 180_000,
     projects: [
       {
@@ -46,7 +51,7 @@ export default defineConfig({
           ...costs,
         },
       },
-      // The npm package, made and installed; no servers.
+      // Builds and installs the npm package; needs no servers.
       { test: { name: 'package', include: ['test/package/**/*.test.ts'], testTimeout: 60_000, ...costs } },
       {
         test: {
@@ -73,7 +78,8 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
-          // Any process may stand still for a while, and what a dead one had in hand is free again only when its lease is over.
+          // Long, because any process may pause, and the wakes of a stopped process stay leased until its lease
+          // expires.
           expect: { poll: { timeout: 60_000 } },
           testTimeout: 240_000,
           hookTimeout: 240_000,

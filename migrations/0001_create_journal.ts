@@ -1,4 +1,4 @@
-// The journal: what was seen, what it led to, what was written. Source: docs/architecture.md "Journal".
+// The journal: events, objects, wakes, jobs and writes. Source: docs/architecture.md "Journal".
 
 import { type Kysely, sql } from 'kysely'
 
@@ -7,8 +7,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const STATEMENTS: readonly string[] = [
-  // Partitioned by time so that retention drops whole days. A unique index of a partitioned table must hold the partition key.
-  // seq is drawn by the writer, before the object rows that refer to it are written. A stale or unchanged event has the projection {}.
+  // Partitioned by time so that retention drops whole days. A unique index of a partitioned table must contain the
+  // partition key. The writer draws seq before it writes the object rows that refer to seq. A stale or unchanged event
+  // has the projection {}.
   `create sequence watch_event_seq`,
   `create table watch_event (
     seq bigint not null default nextval('watch_event_seq'),
@@ -30,8 +31,9 @@ const STATEMENTS: readonly string[] = [
   `create table watch_event_default partition of watch_event default`,
   `create index watch_event_by_object on watch_event (uid, resource_version)`,
 
-  // hash: HMAC of the declared content paths; null when the kind declares none. deleted: the last known state is kept, the object is gone.
-  // presumed_deleted: nobody saw the deletion, a list lacked the object; an event of the same version revives it.
+  // hash: HMAC of the declared content paths; null if the kind declares no content paths. deleted: the object no longer
+  // exists; the row contains its last known state. presumed_deleted: a list did not contain the object and no DELETED
+  // event was received; an event with the same resource version clears both columns.
   `create table object (
     cluster text not null,
     kind text not null,
@@ -52,11 +54,11 @@ const STATEMENTS: readonly string[] = [
   `create index object_by_uid on object (uid)`,
   `create index object_by_name on object (cluster, kind, namespace, name)`,
   `create index object_by_owner on object (owner_uid) where owner_uid is not null`,
-  // The sweep's question: which jobs are unfinished?
+  // For the resync, which queries unfinished jobs.
   `create index object_unfinished on object (kind, uid) where not deleted
     and (projection #>> '{status,jobID}') is distinct from (projection #>> '{status,jobIDFinished}')`,
 
-  // epoch counts the relists; lease_*: which reflector follows the kind.
+  // epoch counts the relists. lease_*: the bridge process that watches the kind.
   `create table watch_checkpoint (
     cluster text not null,
     kind text not null,
@@ -69,10 +71,11 @@ const STATEMENTS: readonly string[] = [
   )`,
 
   `create sequence wake_version`,
-  // job_id: '' when the subject's own state says which job is meant. foreign_event: some event in it came from another writer than
-  // the subject's own run. may_start: some event in it may start a run; otherwise it only wakes an open one.
-  // next_*: what came while the row was leased. The taken version is answered by the pass that its dispatcher causes, so its due time and
-  // marks must not stick to what came later; they count again when the lease runs out.
+  // The work queue: one row per controller and subject. job_id: always ''. foreign_event: at least one event has
+  // another writer than the subject's run. may_start: at least one event may start a run; otherwise the wake only wakes
+  // an open run. next_*: values of wakes that arrive during a lease. The dispatcher's pass handles the leased version,
+  // so the leased version's due time and flags must not apply to later wakes. When the lease expires, both versions
+  // count.
   `create table wake (
     controller text not null,
     uid text not null,
@@ -96,7 +99,7 @@ const STATEMENTS: readonly string[] = [
   )`,
   `create index wake_by_due on wake (due)`,
 
-  // A subject waits for an object (by name) or a key; rows are written with settle and removed with the job.
+  // An event of the object wakes the subscribed subject.
   `create table subscription (
     controller text not null,
     uid text not null,
@@ -110,7 +113,7 @@ const STATEMENTS: readonly string[] = [
   )`,
   `create index subscription_by_object on subscription (cluster, kind, namespace, name)`,
 
-  // outcome null = open. phases: [{phase, at}]. attempt counts retryable faults in a row.
+  // outcome null: open. phases: [{phase, at}]. attempt counts consecutive retryable faults.
   `create table job (
     workflow_id text primary key,
     run_id text,
@@ -136,8 +139,9 @@ const STATEMENTS: readonly string[] = [
   `create index job_open on job (controller, uid) where outcome is null`,
   `create index job_by_object on job (uid, started_at desc)`,
 
-  // run_id: passes are counted from 1 in every run, and a workflow ID may have several.
-  // One effect. Inserted before the call (finished_at null) and completed with its answer; object = kind/namespace/name.
+  // One write. A run inserts the row before the request (finished_at null) and completes it with the answer. object:
+  // kind/namespace/name. run_id is part of the key because a workflow ID may have several runs, and each run counts its
+  // passes from 1.
   `create table action (
     seq bigint generated always as identity primary key,
     workflow_id text not null,
@@ -155,7 +159,7 @@ const STATEMENTS: readonly string[] = [
   )`,
   `create index action_pending on action (object) where finished_at is null`,
 
-  // One row: the overall token bucket of retries (seeds/chaos-mesh-controller-rules.txt: 10 per second, burst 100).
+  // One row: the token bucket of all retries (seeds/chaos-mesh-controller-rules.txt: 10 per second, burst 100).
   `create table retry_bucket (
     id integer primary key check (id = 1),
     tokens double precision not null,

@@ -1,19 +1,19 @@
-// Kinds are keyed by API group and name, so that two groups may each have a kind of one name. What the journal holds goes on:
+// Adds the API group to the keys of kinds, so that two groups may each have a kind with the same name. Existing rows:
 //
-//   - Rows of Landscaper's kinds get its group. Until now no other group's kind of these names could be followed beside them, so it is theirs.
-//     Target and Context alone were followed for users' controllers only, perhaps in another group: of these the group is known of writes
-//     and events, which are Pawl's own, and not of states.
-//   - Of any other kind the group is not known. Its states, checkpoint and subscriptions go, lest a row under a wrong group lives on as a
-//     ghost that nothing deletes: the bridge lists the kind anew, every object is news, and the passes that follow subscribe anew. A run in
-//     level mode that is open may have lost the news of a deletion by that, so it is woken, and looks.
-//   - What happened (events, actions) stays as it is, with the group '?': no lookup asks for it.
-//   - Open rows of runs, pending wakes and retries have no kind and are left alone.
+//   - Rows of Landscaper's kinds get Landscaper's group, because the bridge could not watch kinds with the same names
+//     in other groups. Exception: users' controllers may have watched Target or Context in another group. Pawl wrote
+//     their events and actions, so the group of these rows is known; the group of their object rows is unknown.
+//   - The group of all other kinds is unknown. The migration deletes their objects, checkpoints and subscriptions,
+//     because no process would ever delete a row with a wrong group. The bridge relists these kinds, and the next
+//     passes subscribe again. An open run in level mode may miss a deletion this way, so the migration wakes it.
+//   - Events and actions of other kinds stay, with the group '?'. No query reads the group '?'.
+//   - Jobs, pending wakes and retries have no kind and stay unchanged.
 //
-// Cost: PostgreSQL keeps the default of a new column apart from the rows, so adding it to watch_event is the same for any number of events, and
-// only those of other kinds are updated. `action` is rewritten once. All in one transaction, or nothing.
+// Cost: PostgreSQL stores the default of a new column in the catalog, so the time to add the column does not depend on
+// the number of events. Only events of other kinds are updated. `action` is rewritten once.
 //
-// A process of the former version cannot write beside this: its statements name keys that are gone, so they are refused, nothing is half
-// written, and it tries again until it is replaced. Its leases end here, so that a new bridge need not wait for it.
+// PostgreSQL rejects the statements of processes of the previous build, because the old keys no longer exist. These
+// processes retry until they are replaced. The migration releases their leases, so that a new bridge need not wait.
 
 import { type Kysely, sql } from 'kysely'
 
@@ -37,7 +37,7 @@ const STATEMENTS: readonly string[] = [
   `drop index object_newest_version, object_by_name, object_unfinished`,
   `create index object_newest_version on object (cluster, api_group, kind, namespace, resource_version desc)`,
   `create index object_by_name on object (cluster, api_group, kind, namespace, name)`,
-  // The sweep's question: which jobs are unfinished?
+  // For the resync, which queries unfinished jobs.
   `create index object_unfinished on object (api_group, kind, uid) where not deleted
     and (projection #>> '{status,jobID}') is distinct from (projection #>> '{status,jobIDFinished}')`,
 
@@ -62,7 +62,8 @@ const STATEMENTS: readonly string[] = [
    on conflict (controller, uid, job_id) do update set
      version = excluded.version, due = least(wake.due, excluded.due), foreign_event = true, may_start = true`,
 
-  // object is the key: what is written, and what the bridge holds events of. The four columns are its parts, for people and consoles.
+  // object is the key by which runs write actions and the bridge holds watch events. The four columns contain its
+  // parts, for users and consoles.
   `alter table action
     alter column object type text using split_part(object, '/', 1)
       || case when split_part(object, '/', 1) in ${WRITTEN} then '.' || ${GROUP} else '.?' end

@@ -1,5 +1,6 @@
-// Jobs of children run inside those of their roots, so a row of `job` tells the root's only. What a person asks of an object's jobs is answered as
-// before by the view `object_job`. Rows of former runs, one for each object, stay as they are.
+// A root's run hosts the jobs of its children, so `job` contains only jobs of roots and `hosted_job` the jobs of
+// children. The view `object_job` contains the jobs of all objects. Rows of runs of previous builds, one per object,
+// stay unchanged.
 
 import { type Kysely, sql } from 'kysely'
 
@@ -8,7 +9,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const STATEMENTS: readonly string[] = [
-  // workflow_id: of the run that hosts the object. outcome null = the job goes on. phases: [{phase, at}].
+  // workflow_id: the hosting run. outcome null: open. phases: [{phase, at}].
   `create table hosted_job (
     workflow_id text not null,
     controller text not null,

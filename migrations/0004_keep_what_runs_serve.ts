@@ -1,8 +1,9 @@
-// Workers may share out what a controller's runs host (docs/adr/0027). What a run serves stands in its row, so that whoever resolves a wake knows
-// whether it hosts the subject.
+// Workers may handle different partitions of the subjects that a controller's runs host (docs/adr/0027). The job's row
+// lists the partitions that the run handles, so that a dispatcher can tell whether the run hosts a subject.
 //
-// No former process is refused: its statements name the columns that they know, and its rows say null, all, which is so. Only where workers share
-// lanes out may a former one bring the wake of a subject to a run that does not serve it; the sweep finds that subject, and wakes it anew.
+// Processes of the previous build continue to work: they write null, which means all partitions and is correct for
+// their runs. If workers have partitions, a dispatcher of the previous build may deliver a wake to a run that does not
+// handle the subject's partition; the resync then wakes the subject again.
 
 import { type Kysely, sql } from 'kysely'
 
@@ -11,8 +12,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const STATEMENTS: readonly string[] = [
-  // The lanes that the run serves of what it may host; null = all.
+  // The partitions of hosted subjects that the run handles; null: all.
   `alter table job add column serves text[]`,
-  // Asked for with every subject; empty where no lanes are shared out.
+  // Dispatchers query it for every subject. The index is empty if workers have no partitions.
   `create index job_serving on job (uid) where outcome is null and serves is not null`,
 ]

@@ -1,5 +1,5 @@
-// Namespaces take turns: wakes are claimed by namespace, those that begin nothing first, and retries are counted by controller and namespace.
-// `retry_bucket` stays for workers of the build before, which count all retries together; nothing else reads it.
+// Fairness between namespaces: dispatchers claim wakes by namespace, first the wakes that cannot start a run, and each
+// controller has a token bucket of retries per namespace. `retry_bucket` stays for workers of the previous build.
 
 import { type Kysely, sql } from 'kysely'
 
@@ -10,7 +10,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 const STATEMENTS: readonly string[] = [
   `create index wake_by_turn on wake (cluster, namespace, may_start, due)`,
   `drop index wake_by_due`,
-  // tokens below 0 are owed: whoever took them waits.
+  // tokens is negative while retries wait for their tokens.
   `create table retry_turn (
     cluster text not null,
     controller text not null,

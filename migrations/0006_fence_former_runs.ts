@@ -1,10 +1,12 @@
-// Jobs of children run inside those of their roots now (docs/adr/0023), so a worker of the build before is a hindrance while it lives: its dispatcher
-// would start runs for children that are hosted here, and its open runs wait for such runs of children.
+// Fences workers of the previous build. Since this build, a root's run hosts the jobs of its children (docs/adr/0023).
+// A dispatcher of the previous build would start runs for hosted children, and its open runs wait for such runs.
 //
-//   - Whoever claims wakes says so in front of its name (activities/journal/write/wakes.ts): the dispatchers of former builds do not, and claim
-//     nothing any more. They try again, ever more rarely, until they are replaced. What they hold is free.
-//   - The open rows are former ones. The next sweep ends their runs, and their subjects are woken: jobs go on from what their objects show.
-//   - Wakes of groups of items are nobody's any more.
+//   - The lease owner of a wake must have the prefix of this build (activities/journal/write/wakes.ts). Dispatchers of
+//     the previous build lack it, so they claim no wakes and retry with back-off until they are replaced. The migration
+//     releases their leases.
+//   - All open jobs belong to runs of the previous build. Workers of this build end these runs and wake the subjects;
+//     the jobs continue from the state of their objects.
+//   - The migration deletes wakes of groups of items, because no dispatcher handles them any more.
 
 import { type Kysely, sql } from 'kysely'
 
@@ -19,7 +21,7 @@ const STATEMENTS: readonly string[] = [
      next_due = null, next_foreign_event = null, next_may_start = null
    where lease_owner is not null`,
   `alter table wake add constraint wake_of_present_runs check (lease_owner like 'runs 2 %')`,
-  // started_at: as the row of the job had it. One that was opened again since is no former one.
+  // started_at: copied from the job. A job with another started_at was reopened by this build.
   `create table former_run (workflow_id text primary key, started_at timestamptz not null)`,
   `insert into former_run select workflow_id, started_at from job where outcome is null`,
 ]

@@ -1,5 +1,6 @@
-// Runs whose workflow task fails, as the worker in which it failed has noted them: those that were made by other code than the present one, and
-// those that met a bug. Workers read it to start them anew (worker/reconciler/stuck-runs.ts).
+// Records runs whose workflow task fails: non-replayable runs ('misfit'), which other code started, and runs whose code
+// throws ('bug'). The worker that observes the failure writes the record; workers read it to restart the runs
+// (worker/reconciler/stuck-runs.ts).
 
 import { type Kysely, sql } from 'kysely'
 
@@ -8,7 +9,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const STATEMENTS: readonly string[] = [
-  // build: of the workflows of that worker. at: when the run was first seen to fail so.
+  // build: the build of that worker's workflows. at: time of the run's first such failure.
   `create table stuck_run (
     workflow_id text primary key,
     run_id text not null,
@@ -17,7 +18,7 @@ const STATEMENTS: readonly string[] = [
     message text not null,
     at timestamptz not null
   )`,
-  // How often the job's run was ended because code had changed, and when it was for the last time.
+  // restarts: number of the job's restarts because of changed code. restarted_at: time of the last restart.
   `alter table job add column restarts integer not null default 0`,
   `alter table job add column restarted_at timestamptz`,
 ]

@@ -1,4 +1,5 @@
-// What retention looks for is found without reading whole tables. Rows of `action` lie in the order of their time, so blocks tell enough.
+// Indexes for retention, so that it need not scan whole tables. Rows of `action` are stored in the order of their time,
+// so a BRIN index suffices.
 
 import { type Kysely, sql } from 'kysely'
 

@@ -1,5 +1,6 @@
-// Which builds may work on this journal. A build that does not know the newest migrations may, as long as it knows the one that is named here: so a
-// release and the one before it work side by side while one takes the other's place, and an older one stops at its start.
+// Stores which builds may use this journal: builds that know the migration named here, even if they do not know newer
+// migrations. So a release and the previous release can run at the same time during a roll-out. Older builds stop at
+// start.
 
 import { type Kysely, sql } from 'kysely'
 
@@ -8,7 +9,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const STATEMENTS: readonly string[] = [
-  // One row. needs: name of the newest migration that a process has to know. A migration that former processes could not work with sets it to itself.
+  // One row. needs: name of the newest migration that a process must know. A migration that is incompatible with
+  // processes of the previous build sets it to its own name.
   `create table journal_schema (
     id integer primary key check (id = 1),
     needs text not null

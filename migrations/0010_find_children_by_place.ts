@@ -1,8 +1,8 @@
-// Children are looked for by owner and namespace: an owner reference is anybody's to write, so the index by owner alone would let whoever makes many
-// objects that name one uid slow every look of that owner down.
+// Pawl queries children by owner and namespace. Any user can write owner references, so with an index by owner alone a
+// user who creates many objects with the same owner uid would slow down all queries of that owner's children.
 //
-// The index that is dropped is the first column of the new one, so that processes of the former version go on beside this. Building it holds writes of
-// `object` up, some seconds for a million rows.
+// The dropped index is a prefix of the new one, so processes of the previous build continue to work. Building the new
+// index blocks writes to `object` for some seconds per million rows.
 
 import { type Kysely, sql } from 'kysely'
 

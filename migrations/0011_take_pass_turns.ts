@@ -1,5 +1,5 @@
-// Controllers that bound how many of their passes are under way at once: each such pass has a row here, from its turn to its settle, in whichever
-// worker it is.
+// Permits of passes, for controllers that limit their concurrent passes over all workers
+// (activities/journal/write/pass-permits.ts). A row exists from the start of the pass until after its settle.
 
 import { type Kysely, sql } from 'kysely'
 
@@ -8,7 +8,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const STATEMENTS: readonly string[] = [
-  // since: when the pass got its turn.
+  // since: when the run acquired the permit.
   `create table pass_turn (
     cluster text not null,
     controller text not null,

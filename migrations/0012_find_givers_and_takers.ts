@@ -1,7 +1,9 @@
-// Objects that hand something to others of their kind are found by what they give and take, not by reading all of a namespace.
+// Indexes producers and consumers of named values among the objects of one kind (activities/journal/flow.ts), so that a
+// query need not read all objects of a namespace.
 //
-// Without `fastupdate`: what is looked for is looked for at once, and a list of what is still to be indexed would be read by every look. Only objects
-// that give or take anything are in the indexes, so that building them takes no time where there is none.
+// Without `fastupdate`, because runs query rows soon after they are written, and each query would scan the pending
+// list. The indexes contain only objects that produce or consume values, so without such objects building them takes no
+// time.
 
 import { type Kysely, sql } from 'kysely'
 
@@ -10,7 +12,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const STATEMENTS: readonly string[] = [
-  // The operators that the queries need, on arrays of texts: `?|`.
+  // The queries use the operator `?|` on arrays of texts.
   `create index object_by_given on object using gin ((projection #> '{flow,gives}')) with (fastupdate = off) where projection ? 'flow'`,
   `create index object_by_taken on object using gin ((projection #> '{flow,takes}')) with (fastupdate = off) where projection ? 'flow'`,
 ]

@@ -1,5 +1,6 @@
-// Which processes of the engine are alive, and what each says is wrong with it: from this the object is written that tells the engine's health.
-// One row for each start of a process that was given such an object; it says so again and again, and takes it away when it ends.
+// Heartbeats of bridge and worker processes, from which the processes with a health check write the engine's health
+// into an object. One row per start of such a process. The process updates its row periodically and deletes it when it
+// shuts down.
 
 import { type Kysely, sql } from 'kysely'
 
@@ -8,8 +9,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const STATEMENTS: readonly string[] = [
-  // place: the machine or pod. serves: the controllers that a worker runs. wrong: names of parts, no texts of errors.
-  // at: when it last said so, every every_ms; by the database's clock.
+  // place: the machine or pod. serves: the controllers that a worker runs, or whose objects a bridge watches. wrong:
+  // names of unhealthy parts, without error texts. at: the last heartbeat, by the database's clock. every_ms: the
+  // interval.
   `create table heartbeat (
     cluster text not null,
     owner text not null,

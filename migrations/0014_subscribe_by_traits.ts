@@ -1,6 +1,8 @@
-// Who selects objects by labels or fields subscribes to those that have what the selection demands, not to all of a namespace.
+// Adds the index keys of a selector to subscriptions. A subscription with a label or field selector then matches only
+// objects that have all of its index keys, instead of all objects of a namespace.
 //
-// Processes of the former version go on beside this: their rows demand nothing, and the rows of others they read as if these demanded nothing, too.
+// Processes of the previous build continue to work: they write subscriptions without index keys, and treat
+// subscriptions with index keys as if they had none.
 
 import { type Kysely, sql } from 'kysely'
 
@@ -9,7 +11,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const STATEMENTS: readonly string[] = [
-  // A constant default is no rewrite of the table.
+  // The default is constant, so PostgreSQL does not rewrite the table.
   `alter table subscription add column traits text[] not null default '{}'`,
   `alter table subscription drop constraint subscription_pkey,
      add primary key (controller, uid, job_id, api_group, kind, namespace, name, traits)`,

@@ -1,7 +1,8 @@
-// The timeline of PostgreSQL's log on which a kind was listed: on another one, which may lack the last commits, a row that is missing says nothing
-// (activities/journal/listed-kinds.ts).
+// Stores the timeline of PostgreSQL's log on which the bridge listed a kind. Another timeline may lack the last
+// commits, so there a missing row does not prove that the object is missing (activities/journal/conditions.ts, L1).
 //
-// Processes of the former version go on beside this: they leave the column as it is, and rows without it count as before.
+// Processes of the previous build continue to work: they do not change the column, and kinds without a timeline count
+// as listed.
 
 import { type Kysely, sql } from 'kysely'
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// The command `pawl-injector`: `pawl injector` by a name of its own, as the entry point of an image.
+// The command `pawl-injector`: runs `pawl injector`, as the entry point of an image.
 //
-// In this process, where its Node can: the injector of a target tells the first process of a container that waits (SIGUSR1), and the memory of an
-// init container is small. JavaScript, as pawl.js is.
+// Runs the CLI in this process if its Node is new enough, for two reasons: the injector sends SIGUSR1 to PID 1 of a
+// waiting init container, and init containers have little memory. JavaScript for the same reason as pawl.js.
 
 import { existsSync } from 'node:fs'
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command `pawl`: runs worker/cli.ts with the Node that the project pins, whatever Node started it.
+// The command `pawl`: runs worker/cli.ts with the project's pinned Node, independent of the Node that runs this file.
 //
 // JavaScript, because Node 20 must be able to read it.
 
@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const here = dirname(fileURLToPath(import.meta.url))
-// The published package has JavaScript where the checkout has TypeScript: Node strips no types in node_modules.
+// The published package contains JavaScript instead of TypeScript, because Node does not strip types in node_modules.
 const cli = join(here, existsSync(join(here, 'cli.ts')) ? 'cli.ts' : 'cli.js')
 const node = findNode(here)
 
@@ -24,7 +24,7 @@ if (node === undefined) {
 const child = spawn(node, ['--disable-warning=ExperimentalWarning', cli, ...process.argv.slice(2)], {
   stdio: 'inherit',
 })
-// SIGUSR1 is what a waiting init container is told (`pawl injector chaos-handler`).
+// An injector sends SIGUSR1 to a waiting init container (`pawl injector chaos-handler`).
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1']) process.on(name, () => child.kill(name))
 child.once('error', (error) => {
   process.stderr.write(`pawl: ${node} could not be started: ${error.message}\n`)

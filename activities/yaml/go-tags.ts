@@ -1,15 +1,15 @@
-// Values of YAML words in Go's reader (sigs.k8s.io/yaml, which is go-yaml v2), where the npm library's YAML 1.1
-// differs.
+// YAML tags that resolve scalars like Go's decoder (sigs.k8s.io/yaml, which is go-yaml v2) where the YAML 1.1 schema of
+// the npm library differs.
 
 import { isUtf8 } from 'node:buffer'
 import { isScalar, type ScalarTag, type Tags } from 'yaml'
 
 import { exactInteger } from '../../workflows/kit/kind/exact-json.ts'
 
-// Types that Go's decoder leaves as text, and that JSON does not have.
+// Types that do not exist in JSON and that Go's decoder reads as text.
 const FOREIGN_TAGS = ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`)
 
-// 1:30 is text for Go, not ninety; so is what looks like a number and has no digit, as a dot does.
+// Go's decoder reads 1:30 as text, not as 90, and also numbers without a digit, for example a dot.
 export function onlyJson(tags: Tags): Tags {
   const kept = tags
     .filter((tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !FOREIGN_TAGS.includes(tag.tag)))
@@ -17,7 +17,7 @@ export function onlyJson(tags: Tags): Tags {
   return [binary, ...GO_INTEGERS.map(asGoCounts), ...kept]
 }
 
-// Forms that Go's strconv.ParseInt reads, and YAML 1.1 does not know.
+// Integer formats of Go's strconv.ParseInt that YAML 1.1 does not have.
 export const GO_INTEGERS: readonly ScalarTag[] = [
   integer(/^[-+]?0[oO][0-7_]+$/, 8),
   integer(/^[-+]?0X[0-9a-fA-F_]+$/, 16),
@@ -39,10 +39,10 @@ function integer(test: RegExp, radix: 8 | 16 | 2): ScalarTag {
 const PREFIXES = { 8: '0o', 16: '0x', 2: '0b' }
 /** A prefix without a digit. */
 const NO_DIGIT = /^[-+]?0(?:[xXbBoO]_*|_+)$/
-/** A double holds 309 digits of an integer. */
+/** The largest double has 309 digits. */
 const MOST_DIGITS = 309
 
-// The one place where YAML numbers become values: an integer keeps every digit (exact-json.ts).
+// Converts all YAML numbers to values. Integers keep all digits (exact-json.ts).
 function asGoCounts(tag: ScalarTag): ScalarTag {
   return {
     ...tag,
@@ -60,16 +60,16 @@ function asGoCounts(tag: ScalarTag): ScalarTag {
 }
 
 function valueOfInteger(text: string, value: bigint): unknown {
-  // As JSON.parse reads it: both readers give the same value.
+  // JSON.parse returns -0 for the text -0; the YAML reader must return the same value.
   if (value === 0n && text.startsWith('-')) return -0
   const isOutOfRange = /^[-+]?0\w/.test(text) && (value < LEAST || value > MOST)
   return isOutOfRange ? withoutBase(text) : exactInteger(value)
 }
 
-// Of integers with a base, those that have no room in 64 bits are not integers for Go.
+// Go's decoder reads an integer with a base prefix as an integer only if it fits into 64 bits.
 const [LEAST, MOST] = [-(2n ** 63n), 2n ** 64n - 1n]
 
-// A text with digits only is then read as a decimal number.
+// The value of an out-of-range integer: a decimal number if the text contains only digits, otherwise the text.
 function withoutBase(text: string): unknown {
   const digits = text.replaceAll('_', '')
   return /^[-+]?\d+$/.test(digits) ? exactInteger(BigInt(digits.replace('+', ''))) : text
@@ -86,7 +86,7 @@ const binary: ScalarTag = {
   },
 }
 
-/** As Go writes bytes into JSON: each that is no part of a character is a U+FFFD of its own. */
+/** Decodes bytes like Go's JSON encoder: replaces each invalid byte with its own U+FFFD. */
 function textOf(bytes: Buffer): string {
   const text = bytes.toString('utf8')
   return text.includes('\uFFFD') ? [...charactersOf(bytes)].join('') : text

@@ -1,15 +1,15 @@
-// Estimates the cost of a YAML text from its tokens before it is parsed. Parsing takes some microseconds per token.
+// Estimates the cost of parsing a YAML text from its tokens. Parsing takes some microseconds per token.
 
 import { Lexer } from 'yaml'
 
 export interface YamlEffort {
   readonly maxTokens: number
   readonly maxOpenBrackets: number
-  /** Each may double what the text is expanded to. */
+  /** Each alias may double the size of the expanded document. */
   readonly maxAliases?: number
 }
 
-/** Which of the limits a text exceeds, if any. It stops at the first that is exceeded. */
+/** The first limit that the text exceeds; undefined if it exceeds no limit. */
 export function excessOf(
   text: string,
   { maxTokens, maxOpenBrackets, maxAliases = Infinity }: YamlEffort,

@@ -1,6 +1,7 @@
-// Builds the template engine from Go to WebAssembly with limited memory: engine.wasm.br, engine.sha256, and LICENSES.txt of its modules.
-// Run it after a change of the Go files: `node deploy/templates/build.ts`. test/env/template-engine-build.test.ts
-// rebuilds and compares. engine.sha256 is the checksum of the uncompressed module, so that it does not depend on brotli.
+// Compiles the template engine from Go to WebAssembly with limited memory. Writes engine.wasm.br, engine.sha256 and
+// LICENSES.txt, the licences of the engine's modules. Run it after each change of the Go files:
+// `node deploy/templates/build.ts`. test/env/template-engine-build.test.ts rebuilds the engine and compares the files.
+// engine.sha256 is the checksum of the uncompressed module, so that it does not depend on brotli.
 
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -14,7 +15,10 @@ const MEMORY_SECTION = 5
 const WASM_HEADER_BYTES = 8
 const MAX_MEMORY_BYTES = 128 * 1024 * 1024
 
-/** Compiles the engine with the toolchain that go.mod pins and bounds its memory. Same source, same bytes. */
+/**
+ * Compiles the engine with the toolchain that go.mod pins, and limits its memory. The same source results in the same
+ * bytes.
+ */
 export function buildEngine(): Buffer {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-engine-'))
   try {
@@ -27,7 +31,7 @@ export function buildEngine(): Buffer {
       '-ldflags',
       '-s -w -buildid=',
     ]
-    // `env` adds to the caller's environment, from which Go takes its caches and its proxy.
+    // `env` keeps the caller's environment, from which Go reads the paths of its caches and its proxy.
     const target = ['GOOS=wasip1', 'GOARCH=wasm', 'GOWASM=', 'GOFLAGS=', `GOTOOLCHAIN=${pinnedToolchain()}`]
     execFileSync('env', [...target, 'go', 'build', ...flags, '-o', output, '.'], {
       cwd: import.meta.dirname,
@@ -42,9 +46,9 @@ export function buildEngine(): Buffer {
 const LICENCE = /^(?:licen[cs]e|copying|notice)/i
 
 /**
- * The licence texts of Go and of every module that the engine contains, each under a heading.
+ * The licence texts of Go and of all modules that the engine contains, each with a heading.
  *
- * @throws Error for a module without one.
+ * @throws Error for a module without a licence.
  */
 export function licenceTexts(): string {
   const target = ['GOOS=wasip1', 'GOARCH=wasm', 'GOFLAGS=', `GOTOOLCHAIN=${pinnedToolchain()}`]
@@ -64,9 +68,10 @@ function licenceOf(name: string, version: string, folder: string): string {
 }
 
 /**
- * Sets the maximum of the module's one memory. Nothing else bounds it: a worker thread's `resourceLimits` do not count WebAssembly memory.
+ * Sets the maximum size of the module's memory. No other limit applies: the `resourceLimits` of a worker thread do not
+ * include WebAssembly memory.
  *
- * @throws Error when the module has no memory section, or one that holds anything but one memory.
+ * @throws Error if the module has no memory section, or not exactly one memory.
  */
 export function boundMemory(wasm: Buffer, maxBytes: number): Buffer {
   for (let at = WASM_HEADER_BYTES; at < wasm.length;) {
@@ -91,7 +96,7 @@ function boundedMemorySection(body: Buffer, maxPages: number): Buffer {
   return Buffer.concat([Buffer.from([MEMORY_SECTION, ...leb(bounded.length)]), bounded])
 }
 
-// LEB128: seven bits a byte, lowest first, the top bit says that more follow.
+// LEB128: seven bits per byte, lowest bits first; the top bit is set if another byte follows.
 function readLeb(bytes: Buffer, start: number): { value: number; next: number } {
   let value = 0
   for (let at = start, weight = 1; ; at++, weight *= 128) {
@@ -111,7 +116,7 @@ function pinnedToolchain(): string {
   return found
 }
 
-/** SHA-256 in hexadecimal, as engine.sha256 holds it. */
+/** The SHA-256 checksum in hexadecimal, the format of engine.sha256. */
 export function checksum(wasm: Buffer): string {
   return createHash('sha256').update(wasm).digest('hex')
 }

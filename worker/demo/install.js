@@ -1,6 +1,7 @@
-// What `npm test` and `npm run demo` share: a checkout without node_modules, on a Node as old as 20, becomes one that runs.
+// Shared by `npm test` and `npm run demo`: installs the packages of a checkout without node_modules. Works with Node 20
+// or newer.
 //
-// JavaScript on built-in modules only, because nothing else is there yet.
+// JavaScript with built-in modules only, because no package is installed yet.
 
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -11,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 export const node = join(root, 'node_modules', 'node', 'bin', 'node')
 
-/** Installs the packages that package-lock.json names, unless they are there. */
+/** Installs the packages of package-lock.json unless they are installed already. */
 export async function install() {
   if (isInstalled()) return
   process.stdout.write('installing packages (npm ci)\n')
@@ -19,7 +20,10 @@ export async function install() {
   if (code !== 0 || !existsSync(node)) throw new Error(`npm ci ended with exit code ${code}, expected 0 and ${node}`)
 }
 
-/** Runs a program in the checkout with our input and output; resolves with its exit code. Our signals reach it. */
+/**
+ * Runs a program in the checkout with this process's input and output and forwards this process's signals to it.
+ * Resolves with the program's exit code.
+ */
 export function run(command, args) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: root, stdio: 'inherit' })
@@ -34,7 +38,7 @@ export function run(command, args) {
   })
 }
 
-/** True when every package of the lock file that is not optional is there in its version. */
+/** Whether all packages of the lock file except optional ones are installed in the locked version. */
 function isInstalled() {
   if (!existsSync(node)) return false
   try {
