@@ -16,7 +16,7 @@ const ROOT = join(import.meta.dirname, '..')
 const sources = await readModules(ROOT, ['workflows', 'activities', 'worker', 'migrations', 'examples'])
 const tests = await readModules(ROOT, ['test'])
 
-/** A module under each row; none may import what is nowhere. */
+/** A module for each row of the import table. Each row forbids it to import a module outside the known folders. */
 const BROKEN: ReadonlyMap<string, string> = new Map(
   [
     ...['workflows/kit/dsl/parser.ts', 'workflows/kit/run/loop/temporal.ts', 'workflows/kit/run/loop/run-job.ts'],
@@ -107,7 +107,7 @@ describe('the modules', () => {
   })
 
   it('read the environment in worker/server/config.ts only', () => {
-    // Activities of an example are a user's, whose platform configures them so.
+    // Users write the activities of examples, and configure them with environment variables.
     const isUsersActivity = (path: string) => /^examples\/.*\.activities\.ts$/.test(path)
     expect(
       doing('reads process.env').filter((path) => path !== 'worker/server/config.ts' && !isUsersActivity(path)),
@@ -115,14 +115,14 @@ describe('the modules', () => {
   })
 
   it('are programs in worker/ only', () => {
-    // The inside of a process that the worker starts, beside the insides of its threads.
+    // The main module of a process that the worker starts. It is in the folder of the main modules of its threads.
     const isInside = (path: string) => path === 'activities/landscaper/bounded/sealed-process.ts'
     expect(doing('has a main').filter((path) => !path.startsWith('worker/') && !isInside(path))).toEqual([])
   })
 })
 
 describe('workflows', () => {
-  // docs/adr/0058: runs of a thread share their modules. What is weak is kept for an object, and so for a run.
+  // docs/adr/0058: runs in the same thread share modules. WeakMaps are permitted: their keys are objects of one run.
   const kept = /^(?:export )?(?:let|var) |^(?:export )?const \w+ = new (?:Map|Set)\b(?!\(\[)/m
   const inBundles = sources.filter(({ path }) => /^workflows\/(?!kit\/(?:testing|dsl)\/)/.test(path))
 

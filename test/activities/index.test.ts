@@ -13,7 +13,7 @@ const SUBJECT = { kind: 'Execution', uid: 'u', namespace: 'n', name: 'a' }
 const BY = { workflowID: 'execution/n/a/u/job', runID: 'r', pass: 1 }
 const deps = () => listingDeps([], [executionKind], [executionController])
 
-/** The engine's activities beside one that fails with this. */
+/** Calls an activity of a wing that fails with this error, through the wrapper of createActivities. */
 function failingWith(error: Error) {
   const work = async (): Promise<void> => await Promise.reject(error)
   return createActivities(deps(), [{ work }]).work()
@@ -47,7 +47,7 @@ describe('an activity of a wing', () => {
 })
 
 describe('the activities of the engine and of the wing', () => {
-  // What they do with their input before they ask the server differs, so each gets what all of them read.
+  // Each activity reads other fields of its input before its first request, so the input has the fields of all.
   const INPUT = {
     by: BY,
     subject: SUBJECT,

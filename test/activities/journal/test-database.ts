@@ -1,4 +1,4 @@
-// A journal of its own for one test file, in the PostgreSQL that all tests share.
+// Creates a separate journal database for a test file, on the PostgreSQL server that all tests share.
 
 import { randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
@@ -30,7 +30,7 @@ export async function createTestDatabase(adminUrl: string, { migrated = true } =
   }
 }
 
-/** Runs one statement with the rights of the administrator. */
+/** Runs one statement as the database administrator. */
 export async function asAdmin(adminUrl: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl })
   await client.connect()

@@ -1,10 +1,11 @@
-// A journal as a former release left it: the newest migrations undone, newest first. Only tests go back; the product never does.
+// Reverts the newest migrations, newest first, so that a journal has the schema of a previous release. Only tests do
+// this.
 
 import { type Kysely, sql } from 'kysely'
 import { readdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
-/** What undoes each migration that tests go back over. */
+/** The SQL statements that revert each migration. */
 const UNDONE: Readonly<Record<string, readonly string[]>> = {
   '0006_fence_former_runs': [`alter table wake drop constraint wake_of_present_runs`, `drop table former_run`],
   '0007_note_stuck_runs': [`drop table stuck_run`, `alter table job drop column restarts, drop column restarted_at`],
@@ -26,17 +27,17 @@ const UNDONE: Readonly<Record<string, readonly string[]>> = {
   '0015_list_on_a_timeline': [`alter table watch_checkpoint drop column timeline`],
 }
 
-/** All migrations in their order, by the names of their files. */
+/** The names of all migrations in order; a name is the file name without `.ts`. */
 export async function migrationNames(): Promise<string[]> {
   const files = await readdir(fileURLToPath(new URL('../../../migrations', import.meta.url)))
   return files.map((file) => file.replace(/\.ts$/, '')).sort()
 }
 
 /**
- * Undoes this migration and all after it.
+ * Reverts this migration and all later ones.
  *
  * @returns their names, in the order in which they can be applied again.
- * @throws Error when one of them is not in the table above: whoever adds a migration says there how to go back over it.
+ * @throws Error if UNDONE has no statements for one of them. Add the statements with each new migration.
  */
 export async function undoMigrations<DB>(db: Kysely<DB>, from: string): Promise<string[]> {
   const all = await migrationNames()

@@ -1,4 +1,4 @@
-/** For what a test does not expect to be reported: nobody catches it, so the test run fails. */
+/** Reports errors in tests that expect none: it throws, no caller catches the error, and the test run fails. */
 export function unexpected(error: unknown): never {
   throw error
 }

@@ -12,7 +12,7 @@ const item = (name: string, more: object = {}) => ({
   ...more,
 })
 
-/** A server with one item, which answers writes and notes what it was sent. */
+/** A server with one item that answers all requests and records the writes. */
 function server() {
   const sent: { readonly method: Method; readonly path: string; readonly options: RequestOptions }[] = []
   const request = (method: Method, path: string, options: RequestOptions = {}): Promise<unknown> => {
@@ -44,7 +44,7 @@ describe('a dry-run client', () => {
     expect(sent.map(({ method, options }) => `${method} ${options.query?.['dryRun'] ?? 'written'}`)).toEqual([
       ...['POST All', 'POST All', 'PATCH All', 'DELETE All'],
     ])
-    // The server looks at no query where there is a body.
+    // The API server ignores the query of a DELETE request that has a body.
     expect(sent.at(-1)?.options.body).toMatchObject({ dryRun: ['All'], preconditions: { uid: 'uid-a' } })
   })
 

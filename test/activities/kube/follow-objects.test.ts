@@ -10,7 +10,7 @@ const pod = (name: string, version: number) => ({ metadata: { name, resourceVers
 const event = (type: string, name: string, version: number) => ({ type, object: pod(name, version) })
 const EXPIRED = { type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' } }
 
-/** A server with scripted answers; what it was asked for. When it has no more the follower is told to end. */
+/** A server with scripted responses that records its requests. After the last response it aborts the follower. */
 function scripted(lists: readonly (object | Error)[], watches: readonly Watch[]) {
   const asked: string[] = []
   const end = new AbortController()

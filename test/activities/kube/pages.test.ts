@@ -1,4 +1,4 @@
-// Lists whose pages do not fit, from a server that answers as it likes.
+// Tests lists whose pages are too large or too slow, against a server with scripted responses.
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,18 +9,18 @@ import { createKubeClient, type KubeClient } from '../../../activities/kube/clie
 import { type PagesOptions, readPages } from '../../../activities/kube/pages.ts'
 
 const KIB = 1024
-/** What the server sends at the most. */
+/** Pages of more bytes are too large for the client, and the server answers them with `refusal`. */
 const MOST = 64 * KIB
 const PATH = '/api/v1/namespaces/n/configmaps'
 
 let server: Server
 let kube: KubeClient
-/** Limit and continue token of each request. */
+/** The limit and the offset of each request. */
 let asked: string[]
 let sizes: readonly number[]
-/** How the server says that a page is too large; undefined: it sends it. */
+/** The server's response instead of a page that is too large. If undefined, the server sends the page. */
 let refusal: { readonly status: number; readonly message?: string; readonly retryAfter?: string } | undefined
-/** What the server answers to whoever asks for metadata only; undefined: what it has. */
+/** The server's response to requests for metadata only. If undefined, the server sends the objects' metadata. */
 let bare: unknown
 
 beforeEach(async () => {
@@ -115,7 +115,7 @@ describe('a page that is too large', () => {
     asked = []
     expect(await namesOf({ limit: undefined })).toHaveLength(600)
     expect(asked.slice(0, 2)).toEqual(['125 from 0', '125 from 125'])
-    // Other selectors, other objects.
+    // The client remembers page sizes per selector.
     ;[asked, sizes] = [[], [1, 1]]
     await namesOf({ limit: undefined, query: { labelSelector: 'c=d' } })
     await namesOf({ limit: undefined })

@@ -1,4 +1,5 @@
-// The API server's reason for a refused field reaches the user; no value does. The sentences are those of Kubernetes 1.34.
+// Tests that Pawl shows the API server's reason for a rejected field, without any value. The messages are from
+// Kubernetes 1.34.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -1,5 +1,6 @@
-// An API server as small as the engine's writes need it: objects by path, versions, merge patches, preconditions.
-// A test can change the world just before a request is served: what races do.
+// A minimal Kubernetes API server for tests of the engine's writes: it stores objects by path, and supports
+// resourceVersions, merge patches and preconditions. A test can change objects just before the server handles a
+// request, to create a race.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -22,7 +23,9 @@ interface Answer {
 export class TinyApi {
   readonly objects = new Map<string, KubeObject>()
   readonly requests: string[] = []
-  /** Called before each request is served; what it returns is answered instead, or nothing ever. */
+  /**
+   * Called before each request is handled. Its result replaces the response; on 'silence' the server never responds.
+   */
   intercept: (request: Request) => Answer | 'silence' | undefined = () => undefined
   readonly #server: Server
   #version = 100
@@ -51,7 +54,7 @@ export class TinyApi {
     })
   }
 
-  /** Stores the object with a new version, as somebody else's write. */
+  /** Stores the object with a new resourceVersion, as a write of another client does. */
   put(path: string, object: KubeObject): KubeObject {
     const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#version) } }
     this.objects.set(path, stored)
@@ -93,7 +96,7 @@ export class TinyApi {
     return this.#remove(key, found, body)
   }
 
-  /** Selectors are not looked at. */
+  /** Ignores selectors. */
   #list(collection: string): Answer {
     const items = [...this.objects].flatMap(([path, object]) => (path.startsWith(`${collection}/`) ? [object] : []))
     const newest = Math.max(0, ...items.map(({ metadata }) => Number(metadata.resourceVersion)))
@@ -103,7 +106,7 @@ export class TinyApi {
   #create(collection: string, object: KubeObject): Answer {
     const path = `${collection}/${object.metadata.name}`
     if (this.objects.has(path)) return refusal(409, 'AlreadyExists')
-    // Its name tells an object's uid, as long as no other kind has the name.
+    // The uid contains the name, or the whole path if an object of another kind has the same name.
     const isTaken = [...this.objects.values()].some(({ metadata }) => metadata.uid === `uid-${object.metadata.name}`)
     const uid = isTaken ? `uid-${path}` : `uid-${object.metadata.name}`
     return { status: 201, body: this.put(path, { ...object, metadata: { ...object.metadata, uid } }) }
@@ -133,7 +136,7 @@ export class TinyApi {
   }
 }
 
-/** As a server says it of an object of a kind that it serves. */
+/** The 404 response of a server that serves the kind but does not have the object. */
 function missing(path: string): Answer {
   const [name = '', kind = ''] = path.split('/').reverse()
   const { status, body } = refusal(404, 'NotFound')
@@ -144,7 +147,7 @@ export function refusal(code: number, reason: string): Answer {
   return { status: code, body: { kind: 'Status', status: 'Failure', code, reason, message: reason } }
 }
 
-/** RFC 7386. */
+/** Applies a merge patch (RFC 7386). */
 function merged(target: unknown, patch: unknown): unknown {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch
   const result: Record<string, unknown> = typeof target === 'object' && !Array.isArray(target) ? { ...target } : {}
@@ -155,7 +158,7 @@ function merged(target: unknown, patch: unknown): unknown {
   return result
 }
 
-/** Of a namespace: `/namespaces/<name>/<plural>`. */
+/** Whether the path is a collection in a namespace: `/namespaces/<name>/<plural>`. */
 function isCollection(path: string): boolean {
   return /\/namespaces\/[^/]+\/[^/]+$/.test(path)
 }

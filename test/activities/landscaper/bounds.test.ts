@@ -1,4 +1,4 @@
-// How much one object may ask for: what is more is refused with its place, before anything is done for it.
+// Tests the size limits of blueprints, Installations and deploy items, and the errors of objects that exceed them.
 
 import { describe, expect, it } from 'vitest'
 import { readManifestConfig } from '../../../activities/landscaper/deploy/manifest/config.ts'
@@ -71,7 +71,7 @@ describe('a blueprint', () => {
 describe('an Installation', () => {
   it('has no more mappings', async () => {
     const mappings = Object.fromEntries(many(MAX_MAPPINGS + 1, (index) => [`m${index}`, 1]))
-    // Not one is rendered.
+    // The mappings are rejected before the first one is rendered, so no engine is needed.
     const engine = undefined as unknown as TemplateEngine
     await expect(renderMappings(engine, 'importDataMappings', mappings, {})).rejects.toMatchObject({
       code: 'ERR_CONFIGURATION_PROBLEM',

@@ -1,4 +1,4 @@
-// A YAML text with a second document is reported: which texts, and that the value is that of the first.
+// Tests that Pawl reports a YAML text with a second document, and uses the first document.
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { createDataReader } from '../../../activities/landscaper/bounded/tenant-data.ts'

@@ -1,4 +1,5 @@
-// The wing's part of the dependencies, for tests: and nobody waits for a deployer, unless the test says otherwise.
+// Creates the dependencies of the landscaper wing for tests. By default no pickup timeout applies to items without a
+// deployer.
 
 import type { Deps } from '../../../activities/deps.ts'
 import { type Activities, createActivities } from '../../../activities/index.ts'
@@ -11,7 +12,7 @@ import { KubeconfigCache } from '../../../activities/landscaper/kubeconfigs/kube
 import { createTemplateEngine } from '../../../activities/landscaper/render/engine/template-engine.ts'
 import { landscaperActivities, landscaperEnds, landscaperReleases } from '../../../activities/landscaper/wing.ts'
 
-/** Its threads start with the first work that needs them. */
+/** The threads start when the first work needs them. */
 const templates = createTemplateEngine({ threads: 1 })
 
 export function landscaperDeps(deps: Deps, parts: Partial<LandscaperParts> = {}): LandscaperDeps {

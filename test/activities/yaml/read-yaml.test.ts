@@ -1,4 +1,5 @@
-// The reader of YAML that everything shares. That it reads values as Go does is tested beside Go's own reader: test/activities/landscaper/render/yaml.test.ts.
+// Tests the YAML reader that all modules use. test/activities/landscaper/render/yaml.test.ts compares its values with
+// those of Go's reader.
 
 import { describe, expect, it } from 'vitest'
 import { hasFurtherDocuments } from '../../../activities/yaml/further-documents.ts'

@@ -26,7 +26,7 @@ const told = (uid: string, resourceVersion: number, type: 'MODIFIED' | 'DELETED'
   finished: [],
 })
 
-/** What was journaled, by the names of the objects; `refuse` makes the next writes fail. */
+/** A write buffer. `written` has the journaled events as `uid@resourceVersion`; the next `refuse` writes fail. */
 function journal() {
   const written: string[][] = []
   const reported: unknown[] = []

@@ -20,7 +20,7 @@ beforeEach(() => {
   holds = new WriteIntents()
 })
 
-/** Begins the write; the journal is told of what it has to be. @returns whether it had to be. */
+/** Begins the write, and marks its intent row as stored if it needs one. @returns whether it needs a row. */
 function begin(row: NewAction, ms = 0): boolean {
   const needed = holds.begin([row], later(ms))
   holds.markStored(needed)

@@ -1,4 +1,4 @@
-// What is measured of work elsewhere is what it used, not how long it took.
+// Tests that the limit counts the CPU time of the work, not wall-clock time.
 
 import { describe, expect, it } from 'vitest'
 import { whenCpuTimeUsed } from '../../../../activities/landscaper/bounded/cpu-time.ts'

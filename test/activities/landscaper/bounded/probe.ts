@@ -1,5 +1,5 @@
-// Stands where schemas are checked, and tries what code there should not be able to do: in a sealed process, or, to show that the tries are good
-// ones, in a thread.
+// Runs in place of the schema validator, and attempts operations that code in the validator must not be able to do: in
+// the sealed process, or in a thread, to show that the attempts succeed without the protection.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
@@ -9,10 +9,10 @@ import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 import { serveSealed } from '../../../../activities/landscaper/bounded/sealed-process.ts'
 
 export type ProbeRequest =
-  /** Runs it as the validator runs what it makes: an expression, whose outcome is asked for later. */
+  /** Runs the code as the validator runs generated code: as an expression. `outcome` returns the result later. */
   | { readonly ask: 'run'; readonly code: string }
   | { readonly ask: 'outcome' }
-  /** What code could do that had got hold of Node's modules before the process was sealed. */
+  /** Attempts an operation that code can do if it loaded Node's modules before the process was sealed. */
   | { readonly ask: 'kept'; readonly power: string; readonly path: string }
 
 export type Outcome = { readonly reached: unknown } | { readonly refused: string }

@@ -1,4 +1,5 @@
-// Packed archives in the operator's folder: Pawl reads files from them, and refuses malicious archives. Source: packed-archive.ts, tar-entries.ts.
+// Tests packed archives in the operator's folder: Pawl reads files from them, and refuses malicious archives. Source:
+// packed-archive.ts, tar-entries.ts.
 
 import { randomBytes } from 'node:crypto'
 import { rmSync, utimesSync } from 'node:fs'
@@ -21,7 +22,7 @@ const MIB = 1024 * 1024
 
 type Entry = Partial<Header> & { readonly name: string; readonly content?: string | Buffer }
 
-/** A tar archive with entries that no command would make. */
+/** Creates a tar archive with any entries, including malicious ones. */
 async function archiveOf(...entries: readonly Entry[]): Promise<Buffer> {
   const packing = pack()
   for (const { content = '', ...header } of entries) packing.entry(header, content)
@@ -59,7 +60,7 @@ describe.each([
     stage.write({ [name]: packed(tarOf({ file: 'one' })) })
     const read = reader()
     expect(await Promise.all(Array.from({ length: 20 }, () => read(name, 'file')))).toEqual(Array(20).fill('one'))
-    // Kept under its version, whatever is there now.
+    // The cache returns files of a version even after the archive has been removed or replaced.
     const folder = await RegistryFolder.open(stage.folder)
     const version = await folder.version(name)
     const archives = new PackedArchives()
@@ -123,7 +124,7 @@ describe('a packed archive', () => {
 
   it('is refused when a size in it is negative, and is read when a GNU name in it has 250 characters', async () => {
     const archive = await archiveOf({ name: 'file', content: 'x' })
-    // GNU's binary sizes: a negative one.
+    // A negative size in GNU's binary encoding.
     archive.fill(0xff, 124, 136)
     const sum = archive.subarray(0, 512).reduce((all, byte, at) => all + (at >= 148 && at < 156 ? 0x20 : byte), 0)
     archive.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1')

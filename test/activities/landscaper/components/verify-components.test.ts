@@ -1,4 +1,4 @@
-// Which signed components Pawl accepts, and the errors for other components. Source: spec/landscaper.md 3.13.
+// Tests which signed components Pawl accepts, and the errors for other components. Source: spec/landscaper.md 3.13.
 
 import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -166,7 +166,7 @@ describe('a component that a signed component refers to', () => {
     const label = { name: 'landscaper.gardener.cloud/component-descriptor', value: other }
     const key = ACME.privateKey
     expect(await refusal({ shop: signed(shop(database(), { labels: [label] }), { key }) })).toContain(place)
-    // Signed by itself it is still another one.
+    // A valid signature of its own does not replace the signed digest.
     expect(await refusal({ db: signed(other, { key }) })).toContain(place)
   })
 
@@ -177,7 +177,7 @@ describe('a component that a signed component refers to', () => {
       version: '2.0.0',
       resourceDigests: [{ name: 'size', version: 'v1.0.0', digest: blobDigest('size') }],
     }
-    // What is signed has the digests in it; what is stored has them in nestedDigests alone.
+    // The signed descriptor has the digest in its reference; the stored descriptor has digests only in nestedDigests.
     const { signatures } = signed(shop(), { key: ACME.privateKey }) as { signatures: object[] }
     const stored = { ...shop(database(), { digest: undefined }), nestedDigests: [nested], signatures }
     const scope = await verified({ shop: stored, db: bare })

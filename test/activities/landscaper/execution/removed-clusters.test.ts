@@ -1,5 +1,6 @@
-// Which items say where they are deployed to, and what becomes of them when that cluster was removed: two small servers, the engine's own and one that
-// stands in for a Gardener, and a journal that keeps nothing. Source: spec/landscaper.md 1.13, 2.8.
+// Tests the annotation with the name of a deploy item's cluster, and the release of items whose cluster was removed.
+// Two small API servers represent the engine's cluster and a Gardener; the journal stores nothing. Source:
+// spec/landscaper.md 1.13, 2.8.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Deps } from '../../../../activities/deps.ts'
@@ -59,7 +60,7 @@ function put(api: TinyApi, path: string, object: object, metadata: object = {}):
 const CONFIG = { apiVersion: 'example.com/v1', kind: 'Any' }
 const SKIPS = { onDelete: { skipUninstallIfClusterRemoved: true } }
 
-/** As the activity is handed it. */
+/** Stores a DeployItem that is being deleted. @returns it as in the input of the activity. */
 function item(name: string, shoot: string, target = `${shoot}.kubeconfig`) {
   const spec = { type: 'example.com/any', target: { name: target }, ...SKIPS }
   const metadata = {

@@ -1,4 +1,4 @@
-// What spec.imports may say, and what it is told when it says something else.
+// Tests the validation of spec.imports of an Installation: the accepted sources, and the errors for the others.
 
 import { describe, expect, it } from 'vitest'
 import { importSources } from '../../../../activities/landscaper/installation/import-sources.ts'

@@ -1,4 +1,5 @@
-// What is read of component descriptors in both schemas, what is said of those that cannot be, and how one schema becomes the other.
+// Tests the parser of component descriptors in the schemas v2 and v3alpha1, its errors, and the conversion between the
+// schemas.
 
 import { describe, expect, it } from 'vitest'
 import { readComponent } from '../../../../activities/landscaper/render/blueprint/component-descriptor.ts'

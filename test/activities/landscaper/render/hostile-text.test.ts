@@ -7,7 +7,7 @@ import { redactMessage, redactOutput } from '../../../../activities/landscaper/r
 import { parseYaml, YamlError } from '../../../../activities/yaml/read-yaml.ts'
 import { expectCpuBelow } from '../../../support/costs/cpu-limit.ts'
 
-/** Of processor time; generous: what is tested against takes minutes. */
+/** CPU time. The limit is generous: code without protection takes minutes. */
 const SOON_MS = 15_000
 const MANY = 1_000_000
 
@@ -67,7 +67,7 @@ describe('lists with very many names', () => {
   })
 })
 
-/** Fails when the work cost much. */
+/** Fails if the work uses more than SOON_MS of CPU time. */
 function timed<T>(work: () => T): T {
   return expectCpuBelow(SOON_MS, work)
 }

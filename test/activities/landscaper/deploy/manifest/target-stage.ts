@@ -1,4 +1,5 @@
-// A deploy item and its deployer on a real cluster, without the runner: the test plays the runner and keeps the item's status.
+// Runs the manifest deployer for a deploy item on a real cluster. The test replaces the runner: it stores the item's
+// provider status between calls.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
@@ -20,12 +21,12 @@ type Fields = Readonly<Record<string, unknown>>
 const WAIT_MS = 50_000
 const PAUSE_MS = 50
 
-/** A client that remembers its requests, and fails those that a test wants to fail. */
+/** A client that records its requests, and fails the requests that a test selects. */
 export class RecordingKube implements KubeClient {
   readonly #kube: KubeClient
   requests: { readonly method: string; readonly path: string; readonly query: Fields }[] = []
   refuse: (method: string, path: string) => KubeError | undefined = () => undefined
-  /** What happens between a request and its way to the server. */
+  /** Called before a request is sent. */
   before: (method: string, path: string) => Promise<unknown> = () => Promise.resolve()
 
   constructor(kubeconfigPath: string) {
@@ -61,7 +62,7 @@ export class RecordingKube implements KubeClient {
   }
 }
 
-/** A 403 as a server without a role for the request gives it. */
+/** The 403 of an API server when no role permits the request. */
 export const forbidden = () => new KubeError('no role allows it', { status: 403, reason: 'Forbidden' })
 
 export class TargetStage {
@@ -73,7 +74,7 @@ export class TargetStage {
     this.namespace = namespace
   }
 
-  /** A cluster that was just opened: it remembers no kinds. */
+  /** A new cluster with an empty discovery cache. */
   cluster(): TargetCluster {
     return createTargetCluster(this.kube, () => new Date())
   }
@@ -116,7 +117,7 @@ export class TargetStage {
   }
 }
 
-/** One DeployItem over its jobs. */
+/** A DeployItem that keeps its provider status over several jobs. */
 export class TestItem {
   readonly #stage: TargetStage
   readonly #name: string
@@ -124,7 +125,7 @@ export class TestItem {
   readonly #others: Readonly<Record<string, TargetCluster>>
   #config: Fields = config({})
   providerStatus: Fields | undefined
-  /** `reconcile` begins another one. */
+  /** `reconcile` starts a new job. */
   jobID = 'job-0'
   #jobs = 0
 
@@ -135,7 +136,7 @@ export class TestItem {
     this.#others = others
   }
 
-  /** The names of what the status remembers. */
+  /** The names of the managed resources in the provider status. */
   get managed(): readonly string[] {
     const { managedResources = [] } = (this.providerStatus ?? {}) as { managedResources?: readonly ManagedResource[] }
     return managedResources.map(({ resource }) => resource.name).sort()
@@ -147,14 +148,14 @@ export class TestItem {
     return this
   }
 
-  /** One call of the deployer; its provider status is remembered as the runner does. Thrown errors are failures. */
+  /** Calls the deployer once and stores its provider status, as the runner does. Thrown errors become failures. */
   async step(act: 'install' | 'check' | 'uninstall'): Promise<DeployStep> {
     const step = await takeStep(deployer, act, this.#work())
     if (step.providerStatus !== undefined) this.providerStatus = step.providerStatus
     return step
   }
 
-  /** A whole job: install, then looks until nothing is missing. @throws when it fails or takes too long */
+  /** Runs a whole job: installs, then checks until the item is ready. @throws when it fails or takes too long */
   async reconcile(): Promise<DeployStep & { result: 'done' }> {
     this.jobID = `job-${++this.#jobs}`
     return await this.#until((index) => this.step(index === 0 ? 'install' : 'check'))
@@ -195,7 +196,7 @@ export class TestItem {
   }
 }
 
-/** A namespace of the test file's own, with a client that forgets before each test what it was asked. */
+/** Creates a namespace for the test file, and a client that resets its records before each test. */
 export function useTargetStage(kubeconfigPath: string, namespace: string): TargetStage {
   const stage = new TargetStage(kubeconfigPath, namespace)
   beforeAll(async () => {

@@ -1,4 +1,5 @@
-// What is sent to servers that change what they are sent, or that refuse it. Real servers that do so: test/env/manifest-drift.test.ts.
+// Tests the requests of applyObject to servers that change or reject the manifest. test/env/manifest-drift.test.ts does
+// the same with real servers.
 
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../../../activities/kube/client.ts'
@@ -18,7 +19,7 @@ interface Sent {
   readonly body: KubeObject
 }
 
-/** Applies the manifest to an object that was sent before, and that the server has as `data`. @returns what it was sent. */
+/** Applies `sent` to an object that was created from it and now has `data` on the server. @returns the writes. */
 async function applied(
   { sent, data, others = {} }: { sent: object; data: object; others?: object },
   answer: (sent: Sent) => object,

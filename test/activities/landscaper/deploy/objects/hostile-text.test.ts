@@ -1,4 +1,4 @@
-// Text of users and of servers that is read on the main thread: however it is made, it is read, or refused, at once.
+// Tests that the main thread parses or refuses hostile text of users and servers within a limited CPU time.
 
 import { describe, expect, it } from 'vitest'
 import { toDeployError } from '../../../../../activities/landscaper/deploy/run/deploy-errors.ts'
@@ -10,7 +10,7 @@ import { readYamlDocument } from '../../../../../activities/landscaper/deploy/ta
 import { KubeError } from '../../../../../activities/kube/errors.ts'
 import { expectCpuBelow } from '../../../../support/costs/cpu-limit.ts'
 
-/** Of processor time, so that a busy machine changes little; what is tested against takes seconds to minutes. */
+/** CPU time, so that other load changes the result little. Code without protection takes seconds to minutes. */
 const SOON_MS = 500
 const MANY = 1_000_000
 
@@ -98,7 +98,7 @@ describe('an answer of hostile text', () => {
   })
 })
 
-/** Fails when the work cost much. */
+/** Fails if the work uses more than SOON_MS of CPU time. */
 function timed<T>(work: () => T): T {
   return expectCpuBelow(SOON_MS, work)
 }

@@ -1,4 +1,4 @@
-// Objects that run once: which these are, and what a job does with one that is gone.
+// Tests which objects run once, and whether a job recreates one that no longer exists.
 
 import { describe, expect, it } from 'vitest'
 

@@ -1,9 +1,9 @@
-// The tries of items that go on in this process: whoever joins one may end it.
+// Tests first attempts of items that continue in this process: the activity that joins an attempt can abort it.
 
 import { describe, expect, it } from 'vitest'
 import { resultOf, FirstAttempts } from '../../../../../activities/landscaper/deploy/run/item-activities.ts'
 
-/** A try that ends when it is aborted. */
+/** An attempt that fails when it is aborted, and never ends otherwise. */
 const untilAborted = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))))
 

@@ -83,7 +83,7 @@ describe('an address that a Target leads to', () => {
     ['169.254.169.254', 'kube.example', true],
     ['127.0.0.1', 'kube.example:6443', false],
     ['127.0.0.1', 'example', false],
-    // A listed server is a name, whoever else is at its address.
+    // An entry without a prefix length permits this host in the URL, not every host that resolves to the address.
     ['127.0.0.1', '127.0.0.1', false],
   ])('%s, where %s is listed: %s', (address, listed, isLetThrough) => {
     expect(refusal(address, ['other.example', listed]) === undefined).toBe(isLetThrough)

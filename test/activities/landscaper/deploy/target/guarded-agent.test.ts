@@ -1,4 +1,5 @@
-// The agent checks the address of each connection. 127.0.0.2 is in the allow list and represents a public address; on Linux it is a loopback address too.
+// Tests that the agent checks the address of each connection. 127.0.0.2 is in the allow list and represents a public
+// address; on Linux it is a loopback address too.
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo, LookupFunction } from 'node:net'
@@ -14,7 +15,7 @@ const LOOPBACK = '127.0.0.1'
 
 let server: Server
 let port: number
-/** The addresses on which somebody has come. */
+/** The local addresses of the connections that the server has accepted. */
 let met: (string | undefined)[]
 beforeEach(async () => {
   met = []
@@ -28,7 +29,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve))
 })
 
-/** Answers each lookup with the next of these lists, then with the last one for ever. */
+/** Answers each lookup with the next list of addresses, and further lookups with the last list. */
 function answering(...answers: readonly (readonly string[])[]): LookupFunction & { readonly asked: string[] } {
   const asked: string[] = []
   const lookup: LookupFunction = (host, { all }, answer) => {

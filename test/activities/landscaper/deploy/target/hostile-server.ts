@@ -1,4 +1,4 @@
-// A server that answers as a test wants, and the Target that leads to it. The engine's own cluster has that Target and nothing else.
+// A server with scripted responses, and a Target that leads to it. The engine's own cluster has only this Target.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,7 +19,9 @@ interface Answer {
 export class HostileServer {
   readonly #server = createServer((request, response) => this.#serve(request, response))
   readonly requests: string[] = []
-  /** What is answered to `GET /path`, without the query; undefined: nothing, ever. */
+  /**
+   * Returns the response to a request such as `GET /path`, without the query. If undefined, the server never responds.
+   */
   answer: (request: string) => Answer | undefined = () => ({ body: {} })
   nowMs = 0
   #access: TargetAccess | undefined
@@ -46,7 +48,7 @@ export class HostileServer {
     })
   }
 
-  /** Answers discovery of `v1` with ConfigMaps, all else as the test wants. */
+  /** Answers discovery of `v1` with ConfigMaps, and all other requests with `answer`. */
   serve(answer: (request: string) => Answer | undefined): void {
     const resources = [{ name: 'configmaps', kind: 'ConfigMap', namespaced: true }]
     this.answer = (request) => (request === 'GET /api/v1' ? { body: { resources } } : answer(request))
@@ -57,12 +59,12 @@ export class HostileServer {
     return await this.#access.open('n', 'hostile')
   }
 
-  /** After goDown. */
+  /** Accepts connections again after goDown. */
   async comeBack(): Promise<void> {
     await new Promise<void>((resolve) => this.#server.listen(this.#port, '127.0.0.1', resolve))
   }
 
-  /** Connections are refused from now on. */
+  /** Closes all connections and refuses new ones. */
   async goDown(): Promise<void> {
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))

@@ -1,4 +1,5 @@
-// Which silence of a Target's server keeps others from asking it: its own, not that of one page that is too much for it.
+// Tests after which timeouts the client stops requests to a Target's server: if the server answers nothing, not if only
+// a large page takes too long.
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,7 +15,7 @@ let server: Server
 let client: TargetClient
 /** The limit of each request. */
 let asked: number[]
-/** Longer pages never come. */
+/** The server does not answer requests with a higher limit. */
 let most: number
 
 beforeEach(async () => {
@@ -30,7 +31,7 @@ beforeEach(async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   client = new TargetClient({
     access: { server: url, isInsecure: false, credentials: { token: 't' } },
-    // Time stands still, so a silence lasts.
+    // The clock stands still, so that the silence does not expire.
     now: () => new Date(0),
     refused: (error) => error,
     longestReadMs: 300,
