@@ -115,7 +115,7 @@ describe('the modules', () => {
   })
 
   it('are programs in worker/ only', () => {
-    // The main module of a process that the worker starts. It is in the folder of the main modules of its threads.
+    // Runs in a child process of the worker. The code of the worker's threads is in the same folder.
     const isInside = (path: string) => path === 'activities/landscaper/bounded/sealed-process.ts'
     expect(doing('has a main').filter((path) => !path.startsWith('worker/') && !isInside(path))).toEqual([])
   })

@@ -1,26 +1,29 @@
-// The import table of docs/adr/0002 and the design, as data: each row is a sentence and what it lets pass.
-// The first row that a module matches is its row; a module without a row is itself a violation.
+// The import table of docs/adr/0002 and the design, as data: each row has a rule as a sentence, and the imports that it
+// permits. The first row that matches a module applies. A module without a row is a violation.
 
 import type { ModuleImport, SourceModule } from './source-module.ts'
 
 export interface Row {
-  /** Reads on from "a module of ...". */
+  /** The rule. It is the title of the row's test. */
   readonly sentence: string
   readonly of: RegExp
-  /** Paths that may be imported; `$1` and `$2` stand for the groups of `of`, `$hosted` for the kinds' folders that the one of `$2` hosts. */
+  /**
+   * Paths that may be imported. `$1` and `$2` are the groups of `of`; `$hosted` are the folders of the kinds that the
+   * kind `$2` hosts.
+   */
   readonly may: readonly string[]
-  /** Paths of which types may be imported in addition. */
+  /** Further paths, from which types may be imported. */
   readonly mayType?: readonly string[]
-  /** Paths that may be named by a call of `import`, which only the worker makes, in addition. */
+  /** Further paths, which may be imported by `import()` calls. Bundles do not contain modules that are imported so. */
   readonly mayCall?: readonly string[]
-  /** Packages and Node's built-ins of which values may be imported; types of packages may be by anyone. */
+  /** Packages and Node.js built-ins from which values may be imported. Types may be imported from any package. */
   readonly packages: RegExp
 }
 
 const NONE = /^$/
 const ANY = /./
 const KIT = '^workflows/kit/index\\.ts$'
-/** Runs also in processes that may read no other module of the kit. */
+/** Processes that may read no other module of the kit load this module, too. */
 const EXACT_JSON = '^workflows/kit/kind/exact-json\\.ts$'
 /** Modules of the kit that do not import Temporal and run in the sandbox. */
 const PURE_KIT = '^workflows/kit/(?!dsl/|run/loop/|testing/)'
@@ -30,14 +33,14 @@ const DEPS = '^activities/deps\\.ts$'
 const WING =
   '^workflows/$1/(?:[^/]+\\.ts|[^/]+/(?:kind|(?:schema|rules)/[^/]+)\\.ts|deploy-item/(?:deployers\\.gen|handled-types)\\.ts)$'
 
-/** Which folder of a kind runs the passes of whose objects inside those of its own. The controllers say the same (architecture.test.ts). */
+/** The kinds whose jobs a kind hosts, by their folders. architecture.test.ts compares them with the controllers. */
 export const HOSTED: Readonly<Record<string, readonly string[]>> = {
   installation: ['execution'],
   execution: ['deploy-item'],
 }
 /** The pure modules of the kinds that a kind hosts. */
 const HOSTED_KINDS = '^workflows/$1/$hosted/(?!(?:workflow|jobs|controller)\\.ts$)[^/]+\\.ts$'
-/** How their jobs run. */
+/** The modules that run the jobs of these kinds. */
 const HOSTED_JOBS = '^workflows/$1/$hosted/jobs\\.ts$'
 
 export const TABLE: readonly Row[] = [
@@ -381,7 +384,7 @@ export const TABLE: readonly Row[] = [
   },
 ]
 
-/** The violations of a module's row in the table, one sentence each. */
+/** Returns a sentence for each import that the module's row does not permit, or for a missing row. */
 export function importViolations(module: SourceModule, table: readonly Row[] = TABLE): string[] {
   const row = rowOf(module, table)
   if (row === undefined) return [`${module.path} has no row in the import table`]
@@ -391,7 +394,7 @@ export function importViolations(module: SourceModule, table: readonly Row[] = T
     .map(({ specifier, typeOnly }) => `${module.path} imports ${typeOnly ? 'types of ' : ''}${specifier}`)
 }
 
-/** The row that a module has to obey. */
+/** Returns the row that applies to the module: the first one that matches its path. */
 export function rowOf(module: SourceModule, table: readonly Row[] = TABLE): Row | undefined {
   return table.find(({ of }) => of.test(module.path))
 }

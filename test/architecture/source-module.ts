@@ -1,5 +1,5 @@
-// Reads what the architecture test looks at: imports, exports and a few words of a module. By TypeScript's own parser, so
-// that comments and texts are never taken for code.
+// Parses modules for the architecture test: their imports, their exports and a few expressions. It uses TypeScript's
+// parser, so that it takes no comment or string for code.
 
 import { readdir, readFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
@@ -7,13 +7,13 @@ import { join, posix } from 'node:path'
 import ts from 'typescript'
 
 export interface ModuleImport {
-  /** As written. */
+  /** The specifier as written. */
   readonly specifier: string
   /** Path from the root for a relative import; undefined for a package. */
   readonly target: string | undefined
   /** Erased before the code runs: `import type`, `export type`, `typeof import()`. */
   readonly typeOnly: boolean
-  /** By a call of `import`: no part of what the module is bundled with. */
+  /** An `import()` call. A bundle of the module does not contain the imported module. */
   readonly called?: true
 }
 
@@ -22,7 +22,7 @@ export type Deed = 'reads process.env' | 'has a main' | 'exports default' | 'exp
 
 export interface SourceModule {
   readonly path: string
-  /** As it is written, comments included. */
+  /** The whole source text, including comments. */
   readonly text: string
   readonly imports: readonly ModuleImport[]
   readonly deeds: ReadonlySet<Deed>
@@ -70,7 +70,7 @@ function importOf(node: ts.Node): Omit<ModuleImport, 'target'> | undefined {
   return undefined
 }
 
-// A computed specifier cannot be followed; the generator's own is the only one (worker/server/kind-folders.ts).
+// Imports with a computed specifier are not checked. Only modules in worker/ have such imports.
 function named(specifier: ts.Node | undefined, typeOnly: boolean) {
   return specifier !== undefined && ts.isStringLiteral(specifier) ? { specifier: specifier.text, typeOnly } : undefined
 }

@@ -1,4 +1,4 @@
-// Whether CPU and memory of real processes are found, with those of their children.
+// Tests that ProcessMeter measures the CPU time of real processes and their children, and the memory.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 
 import { parseStat, ProcessMeter } from './processes.ts'
 
-// A parent that has one child burn 0.3 s of CPU and end, then waits; its own CPU is little.
+// The parent starts a child that uses 0.3 s of CPU time and ends, then waits. The parent itself uses little CPU time.
 const BURN = 'while (process.cpuUsage().user < 300_000);'
 const PARENT = `require('node:child_process').spawnSync(process.execPath, ['-e', ${JSON.stringify(BURN)}]); console.log('burnt'); setInterval(() => undefined, 1000)`
 

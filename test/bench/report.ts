@@ -1,4 +1,5 @@
-// The report of the bench, in Markdown: the machine, failures, and the sections of the scenario. Tables and numbers of all scenarios are formatted here.
+// Formats the report of the bench in Markdown: the machine, the failures, and the sections of the scenario. All
+// scenarios use its formats of tables and numbers.
 
 import { cpus, totalmem } from 'node:os'
 
@@ -7,7 +8,7 @@ export interface Report {
   readonly startedAt: Date
   /** The load of the machine over one minute, at the start and at the end. */
   readonly loads: readonly [before: number, after: number]
-  /** Operations that did not complete and claims that are false. The exit code is 0 only if there are none. */
+  /** Operations that did not complete, and false claims. The exit code is 0 only if the list is empty. */
   readonly failures: readonly string[]
   readonly sections: readonly string[]
 }

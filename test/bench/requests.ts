@@ -1,4 +1,4 @@
-// The requests to the API server, from its counters (`apiserver_request_total`).
+// Counts the requests to the API server, from its metric `apiserver_request_total`.
 //
 //   Q1. Leases and requests without a resource do not count.
 //   Q2. Successful requests of the bench do not count.
@@ -9,7 +9,7 @@ import type { KubeClient } from '../../activities/kube/client.ts'
 export type Counters = ReadonlyMap<string, number>
 
 export interface Requests {
-  /** Without those of Kubernetes Events. */
+  /** Without writes of Kubernetes Events. */
   readonly writes: number
   readonly events: number
   /** Without watches. */

@@ -1,5 +1,6 @@
-// The servers that the bench measures: those of `pawl dev` on durable storage, with bridge and worker. The bench starts its own set in a new folder and removes
-// it at the end, or measures a running `pawl dev`, which it does not stop.
+// Starts or opens the servers that the bench measures: the servers of `pawl dev` on durable storage, with bridge and
+// worker. The bench starts its own set in a new folder and removes it at the end, or measures a running `pawl dev`,
+// which it does not stop.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,7 +16,7 @@ import type { ProcessTree } from './processes.ts'
 import type { Context, ScenarioResult } from './scenario.ts'
 import { measureYardsticks, yardstickSection } from './yardsticks.ts'
 
-/** Finished Disruptions are deleted at once, and do not stay for their metrics. */
+/** Makes Pawl delete finished Disruptions at once, instead of keeping them for their metrics. */
 const CHAOS_CONFIG = fileURLToPath(new URL('../../examples/chaos/config.yaml', import.meta.url))
 
 export interface BenchSet {
@@ -23,7 +24,7 @@ export interface BenchSet {
   readonly isOwn: boolean
   readonly kubeconfigPath: string
   readonly temporalAddress: string
-  /** With the password. */
+  /** Includes the password. */
   readonly databaseUrl: string
   readonly processes: readonly ProcessTree[]
   readonly logFile: (part: string) => string
@@ -39,9 +40,9 @@ export interface Stage extends Context {
 }
 
 export interface SetNeeds {
-  /** The API groups to serve, like the flag --wings. Undefined: the default of `pawl dev`. */
+  /** The names of the wings to serve, as in the flag --wings. Undefined: the default of `pawl dev`. */
   readonly wings?: string | undefined
-  /** Changes the started servers before the measurement. Needs a set of the bench's own. */
+  /** Changes the started servers before the measurement. Requires servers that the bench starts itself. */
   readonly prepare?: (servers: Servers) => Promise<void>
 }
 
@@ -110,7 +111,7 @@ async function startSet({ options, signal, log }: Context, { wings, prepare }: S
   }
 }
 
-/** All folders with data of the set. PostgreSQL's may be elsewhere. */
+/** All folders with data of the set. PostgreSQL's data may be in another folder. */
 function dataFolders({ servers }: Dev, dataDir: string): readonly string[] {
   const args = servers.parts.find(({ spec }) => spec.name === 'postgresql')?.spec.args ?? []
   const data = args[args.indexOf('-D') + 1] ?? dataDir

@@ -11,7 +11,7 @@ import { section } from './markdown.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const page = await readFile(join(ROOT, 'docs/architecture.md'), 'utf8')
 const sources = await readModules(ROOT, ['workflows', 'activities', 'worker', 'migrations', 'examples'])
-// This file has examples of its own.
+// This file is excluded, because it contains example citations.
 const tests = (await readModules(ROOT, ['test'])).filter(({ path }) => !path.endsWith('docs/architecture.test.ts'))
 const everything = [...sources, ...tests]
 
@@ -27,7 +27,7 @@ const WINGS = new Set(
 )
 const FILE = '[^/]+$'
 
-/** Whether a file is in a room: in its folder or, unless a narrower room says otherwise, anywhere below. */
+/** The narrowest room with the file. A room has all files below its folder, unless the folder has further rooms. */
 function roomOf(path: string): string | undefined {
   const fitting = rooms.filter((room) => patternOf(room).test(path))
   return fitting.toSorted((left, right) => right.length - left.length)[0]
@@ -36,7 +36,7 @@ function roomOf(path: string): string | undefined {
 function patternOf(room: string): RegExp {
   const wings = `(?:${[...WINGS].join('|')})`
   const folder = room.replaceAll('<wing>', wings).replaceAll('<kind>', '[^/]+')
-  // The rest of a folder that is divided into rooms is the files beside them.
+  // A room whose folder contains further rooms has only the files directly in the folder.
   const isDivided = rooms.some((other) => other !== room && other.startsWith(room))
   return new RegExp(`^${folder}${isDivided ? FILE : ''}`)
 }

@@ -1,4 +1,4 @@
-// The code on the page of the App is quoted from the files that it names beside it.
+// Tests that docs/example-app.md quotes its code from the files to which the same section links.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// docs/faults.md has a row for each pattern, and names no test that is not there.
+// Tests that docs/faults.md has a row for each fault pattern, and names only tests that exist.
 
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -21,7 +21,7 @@ describe('docs/faults.md', () => {
     expect(more).toEqual([])
     const tests = namedTests(row ?? '').map(({ name }) => name)
     expect(tests.filter((name) => !new RegExp(`^[^:]*\\b${id}\\b[^:]*:`).test(name))).toEqual([])
-    // Or it says why there is none.
+    // A row without a test must give the reason.
     if (tests.length === 0) expect(row).toMatch(/no test|see the note|the same tests/)
   })
 })

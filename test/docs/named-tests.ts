@@ -1,4 +1,4 @@
-// The tests that a page names: `path of the file`: "name of a test", "name of another".
+// Parses the tests that a page names. The form is: `path of the file`: "name of a test", "name of another test".
 
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -17,7 +17,7 @@ export function namedTests(page: string): readonly NamedTest[] {
   )
 }
 
-/** How often a page names a file with tests in it. */
+/** Counts how often a page names tests of a file. */
 export function namedFiles(page: string): number {
   return groupsOf(page).length
 }
@@ -30,7 +30,7 @@ export function entriesOf(page: string): readonly string[] {
   return [...bullets, ...tables.flatMap((table) => table.trim().split('\n').slice(2))]
 }
 
-/** Those entries that neither name a test nor say why there is none. */
+/** Returns the entries that neither name a test nor give a reason for the missing test. */
 export function unproven(page: string): readonly string[] {
   return entriesOf(page).filter((entry) => namedFiles(entry) === 0 && !/\(untested: [^)]{10,}\)/.test(entry))
 }
@@ -39,7 +39,7 @@ function groupsOf(page: string) {
   return [...page.replaceAll(/\s+/g, ' ').matchAll(NAMED)]
 }
 
-/** As the whole name of a test, or of a row of a table of tests. */
+/** Whether the file contains the name as a whole string: as the title of a test, or in a table of tests. */
 export async function isThere({ file, name }: NamedTest): Promise<boolean> {
   const text = await readFile(fileURLToPath(new URL(file, ROOT)), 'utf8').catch(() => '')
   return [`'${name}'`, `"${name}"`, `\`${name}\``].some((quoted) => text.includes(quoted))

@@ -1,6 +1,7 @@
-// The App example while its code is changed in each way, under open runs: all go on within a minute, and what was made of them stays.
-// `npm run test:long` makes all changes, one on top of the other: 2 minutes, most of which are the 20 s between two restarts of a run. Without it one of
-// them; test/e2e/cronjob.test.ts and test/e2e/code-change.test.ts have others.
+// Tests that open runs of the App example continue within a minute after each kind of change of its code, and that
+// their objects stay. `npm run test:long` applies all changes, each in addition to the previous ones. This takes 2
+// minutes, because 20 s must pass between two restarts of a run. `npm test` applies one change;
+// test/e2e/cronjob.test.ts and test/e2e/code-change.test.ts have other changes.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -46,7 +47,7 @@ beforeAll(async () => {
     contentType: 'application/apply-patch+yaml',
   })
   await vi.waitFor(async () => await kube.request('GET', resourcePath(appKind, 'app-changes')), A_MINUTE)
-  // From the first minute of this year on until the last one: the run stays open.
+  // The pause lasts from the first to the last minute of this year, so that the run stays open.
   const spec = { image: 'shop:1', pause: { from: '0 0 1 1 *', until: '59 23 31 12 *' } }
   for (const name of NAMES) {
     const body = { apiVersion: `${appKind.group}/v1`, kind: 'App', metadata: { name }, spec }
@@ -73,14 +74,14 @@ describe('twenty paused Apps', () => {
     await vi.waitFor(async () => expect(await conditions(CODE)).toEqual(NAMES.map(() => change)), A_MINUTE)
     await vi.waitFor(async () => {
       const found = await rows()
-      // The old worker may take a run from the new one while both are there.
+      // The old worker may take a run from the new one while both are running.
       const again = found.map(({ restarts }, index) => restarts - (before[index]?.restarts ?? 0))
       expect(again.every((count) => (MISFITS.includes(change) ? count === 1 || count === 2 : count === 0))).toBe(true)
       expect(found).toMatchObject(NAMES.map(() => ({ outcome: null, last_error: null })))
     }, A_MINUTE)
     expect(Date.now() - begun).toBeLessThan(60_000)
     expect(await conditions('Ready')).toEqual(NAMES.map(() => 'Paused'))
-    // Nothing was made anew.
+    // The worker recreated no object.
     expect(await uids()).toEqual(made)
   })
 
@@ -97,7 +98,7 @@ describe('twenty paused Apps', () => {
   }
 })
 
-/** The reasons of this condition, by the names of the Apps. */
+/** The reasons of this condition, in the order of NAMES. */
 async function conditions(type: string): Promise<readonly (string | undefined)[]> {
   const { items } = await stage.cluster.kube.request<{ items: App[] }>('GET', resourcePath(appKind, 'app-changes'))
   return NAMES.map((name) => {

@@ -1,5 +1,7 @@
-// Tests that a new user understands a cluster of 50 Installations with the commands in README and their help: which are not ready and why, which edit
-// broke one, and which finalizer blocks a deletion. docs/ask-cluster.md shows the output of the commands. Source: issue "Ask Pawl", "Shown by".
+// Tests that a new user understands a cluster of 50 Installations with the commands in README and their help: which are
+// not ready and why, which edit broke an Installation, and which finalizer blocks a deletion. docs/ask-cluster.md shows
+// the output of the commands.
+// Source: issue "Ask Pawl", "Shown by".
 
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
@@ -15,7 +17,7 @@ const NAMESPACE = 'ask-cluster'
 const WELL = 45
 const IMPORTED = [{ name: 'size', type: 'data', schema: { type: 'number' } }]
 const stage = useStage(NAMESPACE)
-/** What was asked and answered, for the page. */
+/** The commands and their output, for docs/ask-cluster.md. */
 const transcript: string[] = []
 
 beforeAll(async () => {
@@ -34,7 +36,7 @@ beforeAll(async () => {
   })
   for (const { metadata } of fifty) if (metadata.name !== 'search') await cluster.waitUntilFinished(metadata.name)
   await cluster.waitUntil('installations', 'search', (object) => object?.status?.phase === 'Progressing')
-  // Last night.
+  // This edit breaks an Installation that had succeeded.
   const { spec } = installation('mail', [failingItem('queue')])
   const path = resourcePath({ apiVersion: API, plural: 'installations' }, NAMESPACE, 'mail')
   await cluster.kube.request('PATCH', path, {

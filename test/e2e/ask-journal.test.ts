@@ -1,4 +1,5 @@
-// Tests the commands of pawl on real jobs: queries of failed and waiting jobs, the commands with which a user controls jobs, and `pawl doctor`.
+// Tests the commands of pawl on real jobs: queries of failed and waiting jobs, the commands with which a user controls
+// jobs, and `pawl doctor`.
 
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -31,7 +32,7 @@ it('pawl trace, why, graph and get show why jobs failed, why they started, and w
   await cluster.delete('installations', 'held')
   await cluster.waitUntilFinished('shop')
   const slow = await cluster.waitUntilItems('slow', ['one'], (item) => item?.status?.phase === 'Progressing')
-  // The journal may be a moment behind the API server.
+  // Changes reach the journal later than the API server.
   const told = { timeout: 60_000, interval: 500 }
 
   await expect
@@ -92,7 +93,7 @@ it('a user interrupts, pauses and requests jobs and forces a blocked deletion, w
     await expect
       .poll(async () => await pawl(...words), { timeout: 60_000, interval: 500 })
       .toMatch(/paused by (?!somebody|field)\S+ \(not verified\) since \S+: a freeze/)
-  // Not the run that has said so.
+  // The command shows the ID of the failed job, not of the run that has reported the pause.
   expect(await pawl('get', 'inst')).toContain(failed.status?.jobID)
   expect((await person('pause', 'di', 'x')).code).not.toBe(0)
   expect((await person('resume', 'inst/foreign')).stdout).toContain('foreign goes on, by ')
@@ -126,7 +127,7 @@ it('pawl doctor reports that all dependencies are healthy, and names each unavai
     ['--database-url', own.databaseUrl],
     ['--temporal-address', servers.temporalAddress],
   ]
-  // The leases of this bridge are short: where it stood still for a moment, nobody followed anything.
+  // The bridge's leases are short. After a short stall of the bridge they expire, and doctor reports it.
   const isWell = async () => {
     const said = await person('doctor', ...database, ...temporal)
     expect(said).toMatchObject({ code: 0, stderr: '' })

@@ -1,4 +1,6 @@
-// Automatic reconciles of Installations: retries after a failure, and jobs at an interval. With a restart of the worker: restarts.test.ts. Source: spec/landscaper.md 2.12.
+// Tests automatic reconciles of Installations: retries after a failure, and jobs at an interval. restarts.test.ts tests
+// them with a restart of the worker.
+// Source: spec/landscaper.md 2.12.
 
 import { describe, expect, it } from 'vitest'
 import { failingItem, installation, type LsObject } from '../support/cluster/cluster.ts'
@@ -10,7 +12,7 @@ async function create(name: string, items: Parameters<typeof installation>[1], a
   await stage.cluster.create(installation(name, items, { spec: { automaticReconcile } }), 'installations')
 }
 
-/** The automatic jobs of an installation, with how they ended. */
+/** The automatic jobs of an Installation, with their outcomes. */
 async function automaticJobs(object: LsObject): Promise<string[]> {
   const rows = await stage.pawl.db
     .selectFrom('job')
@@ -22,7 +24,7 @@ async function automaticJobs(object: LsObject): Promise<string[]> {
   return rows.map(({ cause, outcome }) => `${cause}: ${outcome ?? 'open'}`)
 }
 
-/** Waits until so many have been counted, and the last of them has ended. */
+/** Waits until the status counts this number of automatic jobs, and the last job has ended. */
 async function counted(name: string, numberOfReconciles: number): Promise<LsObject> {
   return await stage.cluster.waitUntil('installations', name, (it) => {
     const { jobID, jobIDFinished, automaticReconcileStatus } = it?.status ?? {}
@@ -31,7 +33,7 @@ async function counted(name: string, numberOfReconciles: number): Promise<LsObje
   })
 }
 
-/** When its next job is due, by its wake in the journal; undefined when none is to come. */
+/** The time of the next job, from its wake in the journal; undefined if no job is scheduled. */
 async function dueOf(object: LsObject): Promise<Date | undefined> {
   const row = await stage.pawl.db
     .selectFrom('wake')
@@ -56,7 +58,7 @@ describe.concurrent('an installation with automaticReconcile', () => {
     expect(await automaticJobs(twice)).toEqual([retry, retry])
     expect(await dueOf(twice)).toBeUndefined()
 
-    // What was asked for counts anew; once more it is tried twice.
+    // A requested job resets the count, so two retries follow again.
     await cluster.trigger('retried')
     await cluster.waitUntilFinished('retried', twice.status?.jobID)
     await pawl.waitUntilSettled(await counted('retried', 2))
@@ -81,7 +83,7 @@ describe.concurrent('an installation with automaticReconcile', () => {
       .selectAll()
     await expectHere.poll(async () => await open.execute()).toEqual([])
 
-    // An edit is a job that somebody has to ask for; what it says of its own jobs counts from its end.
+    // An edit starts no job, so the test requests one. The new interval starts at the end of that job.
     const spec = { automaticReconcile: { succeededReconcile: { cronSpec: null, interval: '2h' } } }
     await cluster.patch('installations', 'patient', { spec })
     await cluster.trigger('patient')

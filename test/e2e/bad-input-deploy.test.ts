@@ -1,5 +1,6 @@
-// Mistakes of users below Installations: in Executions, in configurations of deployers, in Targets, and in exports of external deployers.
-// Source: spec/landscaper.md 1.3, 1.5, 2.7-2.9, 4.2, 4.6. A sample of each table runs in CI (docs/test-matrices.md).
+// Tests mistakes of users below Installations: in Executions, in configurations of deployers, in Targets, and in
+// exports of external deployers. `npm test` runs a sample of each table (docs/test-matrices.md).
+// Source: spec/landscaper.md 1.3, 1.5, 2.7-2.9, 4.2, 4.6.
 
 import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
@@ -27,7 +28,7 @@ beforeAll(async () => {
   neighbour = await Neighbour.start(stage.cluster)
 })
 
-/** Creates an Execution with this spec and gives it a job; returns it when that has ended. */
+/** Creates an Execution with this spec and starts a job. @returns the Execution after the end of the job. */
 async function run(name: string, spec: object): Promise<LsObject> {
   const { cluster } = stage
   await cluster.create({ apiVersion: API, kind: 'Execution', metadata: { name }, spec }, 'executions')
@@ -36,7 +37,7 @@ async function run(name: string, spec: object): Promise<LsObject> {
   return done
 }
 
-/** Gives an Execution these items and another job; returns it when that has ended. */
+/** Replaces the items of an Execution and starts another job. @returns the Execution after the end of the job. */
 async function again(name: string, deployItems: readonly object[]): Promise<LsObject> {
   await stage.cluster.patch('executions', name, { spec: { deployItems, deployItemsCompressed: null } })
   await trigger(stage.cluster, name, `${name}-2`)
@@ -316,7 +317,7 @@ describe.concurrent("an export of somebody else's deployer", () => {
         typeof given === 'object' ? given : given === undefined ? { name } : await secretOf(name, given),
       )
       const failed = await cluster.waitUntilFinished(name, undefined, 'executions')
-      // A tag that nobody knows is a warning of the parser, which would quote the value.
+      // The parser warns of an unknown tag, and its warning would quote the value.
       await finish('second', { ...(await secretOf(`${name}-good`, 'a: !unknown canary')), namespace: NAMESPACE })
       const mended = await cluster.waitUntilFinished(name, 'first', 'executions')
       expect(mended.status).toMatchObject({ phase: 'Succeeded' })

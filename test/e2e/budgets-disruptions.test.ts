@@ -1,5 +1,5 @@
-// The cost of a Disruption of one pod: writes in the API server's audit log and in the journal, and list requests.
-// docs/performance.md has the limits.
+// Tests the cost of a Disruption of one pod: writes in the API server's audit log and in the journal, and list
+// requests. docs/performance.md has the limits.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
@@ -10,7 +10,7 @@ import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 import { CHAOS_NAMESPACE } from '../../workflows/chaos/config.ts'
 
 const MOST_OF_DISRUPTION = 6
-/** Create, finalizer, delete. */
+/** The creation, the removal of the finalizer, and the deletion. */
 const MOST_OF_CHAOS_POD = 3
 /**
  * The local activities of its four passes; with dynamic targeting, each pass that may inject reads the selected pods.
@@ -56,7 +56,7 @@ describe.each([
     expect(disruptions.filter(({ writes }) => writes.length > MOST_OF_DISRUPTION)).toEqual([])
     expect(pods).toHaveLength(COUNT)
     expect(pods.filter(({ writes }) => writes.length > MOST_OF_CHAOS_POD)).toEqual([])
-    // The journal contains all writes, the last ones after the end of the pass.
+    // The journal contains all writes. It stores the last ones after the end of the pass.
     for (const { object, writes } of [...disruptions, ...pods])
       await vi.waitFor(async () => expect(await journaledWrites(object)).toBe(writes.length), PATIENT)
     for (const name of names) {
@@ -99,7 +99,7 @@ describe('a Disruption whose chaos pod changes step by step', () => {
   })
 })
 
-/** Waits for the pass after the one that has released the chaos pod. */
+/** Waits until a further pass has followed the pass that released the chaos pod. */
 async function anotherPassAfterRelease(chaosPod: string): Promise<void> {
   await vi.waitFor(async () => {
     const releases = await chaos.tenants.pawl.db
@@ -116,7 +116,7 @@ async function anotherPassAfterRelease(chaosPod: string): Promise<void> {
   }, PATIENT)
 }
 
-/** The run of the Disruption after its end. */
+/** Waits until the Disruption's run has ended. @returns the numbers of its local activities and passes. */
 async function runOf(name: string): Promise<{ readonly calls: number; readonly passes: number }> {
   const run = { workflow_id: '', passes: 0 }
   await vi.waitFor(async () => {
@@ -157,7 +157,7 @@ function byObject(writes: readonly AuditedWrite[]): readonly WritesOfObject[] {
   return names.map((object) => ({ object, writes: writes.filter((write) => nameOf(write) === object) }))
 }
 
-/** The number of writes to the object in the journal, by name. */
+/** The number of successful writes to the object in the journal, by the object's name. */
 async function journaledWrites(name: string): Promise<number> {
   const { count } = await chaos.tenants.pawl.db
     .selectFrom('action')

@@ -1,5 +1,5 @@
-// How many SQL statements bridge and worker need for a job, counted by PostgreSQL itself (pg_stat_statements). The other budgets are in
-// budgets.test.ts.
+// Tests how many SQL statements bridge and worker need for a job, from PostgreSQL's pg_stat_statements. budgets.test.ts
+// tests the other budgets.
 
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { useStage } from '../support/pawl/stage.ts'
 const stage = useStage('statements')
 const FIVE: readonly Item[] = Array.from({ length: 5 }, (_, index) => ({ name: `item-${index}` }))
 const BUDGET = 40
-/** What takes long on a busy machine is flushed and asked for more often. */
+/** On a busy machine, a slow job causes more flushes and polls. So the test repeats the job and takes the fewest. */
 const TRIES = 20
 
 interface Counted {
@@ -17,7 +17,7 @@ interface Counted {
   readonly calls: number
 }
 
-/** What comes by time, whatever is done: leases and sweeps. And what this test asks. */
+/** Statements that run at intervals, independently of jobs (leases and sweeps), and the statements of this test. */
 const NOT_OF_A_JOB = [
   '%pg_stat_statements%',
   'update watch_checkpoint set lease_until%',
@@ -27,7 +27,7 @@ const NOT_OF_A_JOB = [
   '%row_number() over (partition by j.namespace%',
 ]
 
-/** Statements of bridge and worker while the job ran and until its run was recorded, by their texts. */
+/** The statements of bridge and worker until the job's run is recorded, by query text. */
 async function statementsOf(name: string): Promise<readonly Counted[]> {
   const { db } = stage.pawl
   await sql`select pg_stat_statements_reset()`.execute(db)
@@ -53,7 +53,7 @@ describe('a job of an installation of five items', () => {
       if (sum(found) < sum(fewest)) fewest = found
     }
     expect(sum(fewest), JSON.stringify(fewest, undefined, 1)).toBeLessThanOrEqual(BUDGET)
-    // It has counted.
+    // pg_stat_statements has counted statements of the job.
     expect(sum(fewest)).toBeGreaterThan(15)
   })
 })

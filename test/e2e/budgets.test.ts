@@ -1,4 +1,5 @@
-// Tests the budgets of docs/performance.md on real servers: writes from the API server's audit log, events from Temporal's histories.
+// Tests the budgets of docs/performance.md on real servers: writes from the API server's audit log, events from
+// Temporal's histories.
 
 import { temporal } from '@temporalio/proto'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
@@ -40,8 +41,8 @@ const START_LIMIT_MS = 240_000
 
 beforeAll(async () => {
   await cluster.createNamespace()
-  // With the short time-outs of other tests a slow first rendering would split a task in two, a slow task would be given to another queue, and
-  // a slow wake would come twice: all of it costs events.
+  // The short time-outs of other tests would cause more history events on a slow machine: a slow first rendering splits
+  // a workflow task in two, a slow task moves to another queue, and a slow wake is delivered twice.
   const timeouts = ['--workflow-task-timeout-ms', '60000', '--sticky-timeout-ms', '10000', '--wake-lease-ms', '10000']
   pawl = await Pawl.start({ name: namespace, servers, namespace, workerFlags: ['--sweep-ms', '200', ...timeouts] })
 }, START_LIMIT_MS)
@@ -52,11 +53,11 @@ afterAll(async () => {
 
 const written = (mark: number) => auditedWrites(servers.auditLogPath, mark, namespace)
 
-// One after the other, so that all writes since a mark belong to the shape.
+// These tests run one after the other, so that all writes since a mark belong to one shape.
 describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting }) => {
   const count = items.length
   const exportObjects = exporting ? 1 : 0
-  // A name of its own: exports of a deleted one stay until the cluster collects them.
+  // Each shape has another name: exports of a deleted Installation stay until the garbage collector deletes them.
   const root = `root-${count}-${exporting ? 'exporting' : 'plain'}`
 
   it('T14: keeps within the budget of writes, runs and history events in its first job', async () => {
@@ -69,7 +70,7 @@ describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting
     expect(done.status).toMatchObject({ phase: 'Succeeded' })
     expect(
       excess(written(mark), {
-        // The Execution's creation among them.
+        // Includes the creation of the Execution.
         installation: 4 + exportObjects,
         execution: count + 1 + exportObjects,
         deploy: count * (1 + exportObjects),
@@ -112,12 +113,12 @@ describe.each(SHAPES)('an installation with $title', ({ items, levels, exporting
 describe('a chain', () => {
   it('has histories that grow with its levels, not with the square of its levels', async () => {
     const [short, long] = [await chainBytes(10), await chainBytes(30)]
-    // Looks that told every item made it more than six times as much.
+    // When each observation contained all items, the quotient was above 6.
     expect(long / short).toBeLessThan(4)
   })
 })
 
-/** What the run of a chain's job has recorded of its activities, in bytes. */
+/** The size of the results of local activities in the history of a chain's job, in bytes. */
 async function chainBytes(levels: number): Promise<number> {
   const items = flat(levels).map((item, index) => (index === 0 ? item : { ...item, dependsOn: [`item-${index - 1}`] }))
   await cluster.create(installation(`chain-${levels}`, items), 'installations')
@@ -152,7 +153,7 @@ function exportOptions(exporting: boolean, [first, ...others]: readonly Item[]) 
   }
 }
 
-/** The writes that exceed a budget, with all the writes of that writer, or nothing when all are within it. */
+/** The writers that exceed their budgets, with all their writes. */
 function excess(writes: readonly AuditedWrite[], budgets: Readonly<Record<string, number>>) {
   const writers = [...new Set(writes.map(({ writer }) => writer))]
   expect(writers.toSorted()).toEqual(Object.keys(budgets).toSorted())
@@ -164,8 +165,9 @@ function excess(writes: readonly AuditedWrite[], budgets: Readonly<Record<string
 }
 
 /**
- * What of a job's history exceeds its budget: one run, one task. Its start, the task, its outcome and its end are six events; the first look, rendering,
- * items, settle are markers, with one for each level and two for exports.
+ * Returns the event types of each history that exceeds the budget of a job: one run with one workflow task. The start,
+ * the task, the outcome and the end are six events. The first observation, the rendering, the items and the settle are
+ * markers, as are one for each level, and two for exports.
  */
 async function historyExcess(jobID: string, { levels, exporting }: Pick<Shape, 'levels' | 'exporting'>) {
   const most = 10 + levels + (exporting ? 2 : 0)
@@ -186,7 +188,10 @@ async function finishedRuns(jobID: string) {
   return runs
 }
 
-/** Returns after so many sweeps: each finds a planted job that no server knows, and closes it. `shape` tells it from those of other calls. */
+/**
+ * Waits for SWEEPS sweeps: each closes a job in the journal that this function added and no server knows. `shape` keeps
+ * the workflow IDs of several calls apart.
+ */
 async function sweeps(shape: string): Promise<void> {
   const longAgo = new Date(Date.now() - 3_600_000)
   for (let sweep = 1; sweep <= SWEEPS; sweep++) {

@@ -1,4 +1,5 @@
-// `kubectl delete` with each `--cascade`, with Kubernetes' garbage collector at work. Source: docs/operations.md "Ways of deleting".
+// Tests `kubectl delete` with each `--cascade`, while Kubernetes' garbage collector runs.
+// Source: docs/operations.md "Ways of deleting".
 
 import { describe, expect, it, vi } from 'vitest'
 import { createTarget, manifestItem, configMap } from '../support/landscaper/manifests.ts'
@@ -9,7 +10,7 @@ import { deploying, sub, subsOf } from '../support/landscaper/sub-installations.
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 
 const NAMESPACE = 'cascade'
-// A registry at which nothing listens.
+// Permits the registry address of a test, at which no server listens.
 const stage = useStage(NAMESPACE, () => Promise.resolve({ workerFlags: ['--target-allow', '127.0.0.1,localhost'] }))
 
 type Cascade = 'Foreground' | 'Orphan'
@@ -31,7 +32,7 @@ const TREE = {
   ],
 }
 
-/** The uids of an Installation's Execution and items, and those of the Installations below it. */
+/** The uids of an Installation's Execution and items, and of its sub-installations with their own objects. */
 async function uidsOf(cluster: Cluster, name: string): Promise<Uids> {
   const [execution, items, subs] = await Promise.all([
     cluster.get('executions', name),

@@ -1,7 +1,8 @@
-// Crash tests: a process is killed or stopped at a write of a job or of a deletion, and started again. The results must equal those of an undisturbed
-// course, object by object, and no creation, deletion or trigger happens twice.
+// Crash tests: a process is killed or stopped at a write of a job or of a deletion, and started again. All objects must
+// be the same as after an undisturbed run, and no creation, deletion or trigger happens twice.
 //
-// test/support/faults/crashes/ has the tables of cases. `npm test` runs a sample of each, the long form runs all (docs/test-matrices.md).
+// test/support/faults/crashes/ has the tables of cases. `npm test` runs a sample of each, the long form runs all
+// (docs/test-matrices.md).
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type CrashCase } from '../support/faults/crash.ts'
@@ -31,7 +32,7 @@ const lanes = new LanePool(() => openLane('crash', servers))
 let expected: { readonly installation: Undisturbed; readonly manifests: UndisturbedManifests }
 
 beforeAll(async () => {
-  // This lane has long time-outs: a workflow task that times out would add a refused write.
+  // This lane has long time-outs: a workflow task that times out would add a rejected write.
   expected = await runUndisturbed('undisturbed', servers, async (lane) => ({
     installation: await undisturbedInstallation(lane),
     manifests: await undisturbedManifests(lane),

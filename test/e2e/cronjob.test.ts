@@ -1,4 +1,5 @@
-// Tests examples/cronjob with kubectl on real servers. The schedules are on past days, so that no test waits for the clock.
+// Tests examples/cronjob with kubectl on real servers. The schedules are on past days, so that no test waits for a
+// schedule time.
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -12,7 +13,7 @@ const FOLDER = new URL('../../examples/cronjob/', import.meta.url).pathname
 const KIND = 'cronjobs.batch.example.pawl.dev'
 const run = promisify(execFile)
 const DAY_MS = 86_400_000
-/** For all tests the same: a midnight that passes meanwhile changes no day. */
+/** The same for all tests, so that a midnight during the test run changes no day. */
 const BEGUN_MS = Date.now()
 
 const stage = useStage('cronjob', async () => {
@@ -21,7 +22,6 @@ const stage = useStage('cronjob', async () => {
   return { controllers: `${FOLDER}controllers.ts` }
 })
 
-// Each test waits for several things in a row, and every look is a start of kubectl.
 describe('the CronJob example', () => {
   it('starts a Job, sees it succeed, and waits for the next time', async () => {
     await kubectl('apply', '-f', `${FOLDER}hello.yaml`)
@@ -91,11 +91,11 @@ describe('twenty waiting CronJobs whose controller code changes', { timeout: 240
     await stage.pawl.kill('worker', 'SIGTERM')
     await vi.waitFor(async () => {
       const found = (await rows()).map(({ outcome, restarts, last_error, passes }) => ({
-        // The passes of the new run are counted anew.
+        // `passes` starts at 0 again after a restart.
         outcome,
         last_error,
         isAtWork: passes > 0,
-        // The old worker may take a run from the new one while both are there.
+        // The old worker may take a run from the new one while both are running.
         isAnew: restarts === 1 || restarts === 2,
       }))
       expect(found).toEqual(names.map(() => ({ outcome: null, last_error: null, isAtWork: true, isAnew: true })))
@@ -133,13 +133,13 @@ async function create(name: string, spec: Partial<CronJob['spec']>): Promise<voi
   })
 }
 
-/** As if the start of a past day had been the last. */
+/** Sets the last schedule time to a past day. */
 async function lastServed(name: string, daysAgo: number): Promise<void> {
   const lastScheduleTime = new Date(BEGUN_MS - daysAgo * DAY_MS).toISOString().replace(/\.\d+Z/, 'Z')
   await patch(name, { status: { lastScheduleTime } }, '--subresource=status')
 }
 
-/** A schedule that has one time in a year: the midnight with which the day began that was so many days ago. */
+/** A schedule with one time in a year: midnight UTC at the start of the day `daysAgo` days ago. */
 function midnight(daysAgo: number): string {
   const day = new Date(BEGUN_MS - daysAgo * DAY_MS)
   return `0 0 ${day.getUTCDate()} ${day.getUTCMonth() + 1} *`
@@ -170,7 +170,7 @@ async function jobsOf(name: string): Promise<readonly Named[]> {
   return list.items
 }
 
-/** Whether the object's run waits for its next time. */
+/** Whether the CronJob has an open run, which waits for the next schedule time. */
 async function openRun(name: string): Promise<boolean> {
   const { outcome } = await stage.pawl.db
     .selectFrom('job')

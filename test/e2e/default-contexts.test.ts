@@ -1,4 +1,5 @@
-// The Context `default` of a namespace: who waits for it, what becomes of one that a hand has made, and that it comes again.
+// Tests the Context `default` of a namespace: which jobs wait for it, how Pawl completes a Context that a user created,
+// and that Pawl recreates a deleted one.
 // Source: spec/landscaper.md 1.7.
 
 import { join } from 'node:path'
@@ -18,7 +19,7 @@ const registry = newRegistry({
 })
 afterAll(() => registry.remove())
 
-// Nobody makes Contexts at first.
+// The first worker does not run the controller that creates Contexts.
 const stage = useStage('default-contexts', () => {
   const ofBoth = ['--default-contexts', 'yes', '--content-key', join(registry.folder, 'content.key')]
   const repository = ['--registry-local', registry.folder, '--default-context-repository', JSON.stringify(REPOSITORY)]

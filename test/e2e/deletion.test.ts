@@ -1,4 +1,5 @@
-// Deletions: the reverse order, items that cannot be uninstalled, orphans, and objects whose finalizers a user removed.
+// Tests deletions: the reverse order, items that cannot be uninstalled, orphans, and objects whose finalizers a user
+// removed.
 // Source: seeds/landscaper-execution-controller.txt "Deleting an Execution", spec/landscaper.md 2.4, 2.8.
 
 import { describe, expect, it } from 'vitest'
@@ -7,7 +8,8 @@ import { Deployer } from '../support/landscaper/deployer.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('deletion')
-// Kubernetes' garbage collector deletes what is left without its owner; while CRDs come and go, as other tests make them, it looks at nothing for a while.
+// Kubernetes' garbage collector deletes objects whose owner does not exist. It pauses while other tests create or
+// delete CRDs.
 const COLLECTED_MS = 120_000
 const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
 
@@ -33,7 +35,8 @@ describe.concurrent('an installation that is deleted', () => {
     await cluster.waitUntilGone('chain')
     expect(await left('chain')).toEqual([])
     const names = new Map([...items].map(([name, { metadata }]) => [metadata.uid ?? '', name]))
-    // The answers to the ends of their finalizers: what the watch tells of them afterwards is known.
+    // The journal has the deletions from the responses to the removals of the finalizers; later watch events are
+    // duplicates.
     const gone = async () => {
       const rows = await pawl.db
         .selectFrom('watch_event')
@@ -77,7 +80,7 @@ describe.concurrent('an installation that is deleted', () => {
     const old = await cluster.get('executions', 'again')
     await cluster.delete('installations', 'again')
     await cluster.waitUntil('executions', 'again', (it) => it?.status?.phase === 'Deleting')
-    // Only force makes room for the name while the old tree is still there.
+    // The name is free only after a user removes the finalizer, because the old objects still exist.
     await cluster.patch('installations', 'again', { metadata: { finalizers: null } })
     await cluster.waitUntilGone('again')
     await cluster.create(installation('again', [{ name: 'only' }]), 'installations')
@@ -100,7 +103,7 @@ const CYCLE: readonly Item[] = [
 describe.concurrent('a deletion that is stuck', () => {
   it('ends in DeleteFailed with the path, and continues without uninstalling by the annotation', async () => {
     const { cluster } = stage
-    // Both have run when an edit makes a cycle of them.
+    // Both items have run before an edit makes their dependencies a cycle.
     await run('stuck', [{ name: 'a' }, { name: 'b', dependsOn: ['a'] }])
     const { spec } = installation('stuck', CYCLE)
     const before = await cluster.patch('installations', 'stuck', { spec })
@@ -219,7 +222,8 @@ describe.concurrent('a finalizer that a user removed', () => {
     const { cluster } = stage
     await cluster.create(installation('forced-both', [waitingItem('slow'), { name: 'quick' }]), 'installations')
     await cluster.waitUntilItems('forced-both', ['slow'], (item) => item?.status?.phase === 'Progressing')
-    // The pass is over: one that finds its Execution gone, and the Installation still there, makes another, whose items run until they time out.
+    // Waits until the pass is over. A pass that finds the Installation without its Execution creates another Execution,
+    // whose items run until they time out.
     await cluster.waitUntil('installations', 'forced-both', (root) => root?.status?.phase === 'Progressing')
     for (const plural of ['executions', 'installations']) {
       await cluster.patch(plural, 'forced-both', { metadata: { finalizers: null } })

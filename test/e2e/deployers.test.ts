@@ -1,5 +1,5 @@
-// Deployers that are not part of Pawl, together with those of Pawl, and the fields that deployers and other programs read.
-// Source: spec/landscaper.md 4.9, 1.3. These fields cost no additional write: test/e2e/budgets.test.ts.
+// Tests external deployers together with Pawl's own deployers, and the fields that deployers and other programs read.
+// Source: spec/landscaper.md 4.9, 1.3. These fields cost no additional write (test/e2e/budgets.test.ts).
 
 import { describe, expect, it } from 'vitest'
 import { installation, type Item, type LsObject } from '../support/cluster/cluster.ts'

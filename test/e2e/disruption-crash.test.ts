@@ -1,11 +1,13 @@
-// Tests that a Disruption ends in the same state, with the same number of chaos pods, whatever fault interrupts its injection or its clean-up: X1, X2, X3, X5 of
-// spec/chaos.md 8.5.
+// Tests that a Disruption ends in the same state, with the same number of chaos pods, whatever fault interrupts its
+// injection or its clean-up: X1, X2, X3, X5 of spec/chaos.md 8.5.
 //
-//   D1. Several Disruptions stop at different writes; one killed process then dies at all of these writes (test/support/chaos/frozen-runs.ts).
-//   D2. An Event that was being sent when its worker died may be lost: Events repeat what the status says (activities/kube/events.ts).
+//   D1. Several Disruptions stop at different writes. Then one kill of the process interrupts all of them
+//       (test/support/chaos/frozen-runs.ts).
+//   D2. An Event may be lost if the worker dies while it sends the Event. Events only repeat facts of the status
+//       (activities/kube/events.ts).
 //
-// `npm test` kills the worker at a sample of the writes (docs/test-matrices.md). The long form kills worker and bridge at all writes, and the API server is
-// away for a minute.
+// `npm test` kills the worker at a sample of the writes (docs/test-matrices.md). The long form kills worker and bridge
+// at all writes, and makes the API server unavailable for a minute.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
@@ -27,7 +29,7 @@ import { RESTART_MS } from '../support/faults/lane.ts'
 import { refused } from '../support/faults/read-faults.ts'
 import { byForm, sampleOf } from '../support/matrix/form.ts'
 
-// A run takes seconds; on a busy machine a process takes many to start.
+// A Disruption takes seconds, but a process starts slowly on a busy machine.
 const LIMIT_MS = 400_000
 const AWAY_MS = byForm(3000, 60_000)
 
@@ -158,7 +160,7 @@ describe('a Disruption ends like any other', () => {
       const disturb = () => {
         const seen = new Set<string>()
         return (label: string, _nth: number, path: string) => {
-          // A conflict of a create would have another meaning.
+          // For a create, 409 has another meaning: the object exists.
           if (label.startsWith('POST ') || seen.has(`${label} ${path}`)) return undefined
           seen.add(`${label} ${path}`)
           refusals++
@@ -166,7 +168,7 @@ describe('a Disruption ends like any other', () => {
         }
       }
       expect(await whole('conflicts', disturb)).toEqual(expected)
-      // Finalizer and status; two deletions, two releases of chaos pods, status and finalizer.
+      // Finalizer and status; two deletions and two releases of chaos pods, status and finalizer.
       expect(refusals).toBeGreaterThanOrEqual(8)
     },
     LIMIT_MS,

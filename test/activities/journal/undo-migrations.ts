@@ -1,5 +1,4 @@
-// Reverts the newest migrations, newest first, so that a journal has the schema of a previous release. Only tests do
-// this.
+// Reverts the newest migrations, newest first, to the journal schema of a previous release. Only tests do this.
 
 import { type Kysely, sql } from 'kysely'
 import { readdir } from 'node:fs/promises'

@@ -1,5 +1,4 @@
-// Creates the dependencies of the landscaper wing for tests. By default no pickup timeout applies to items without a
-// deployer.
+// Creates the landscaper wing's dependencies for tests. By default, items without a deployer have no pickup timeout.
 
 import type { Deps } from '../../../activities/deps.ts'
 import { type Activities, createActivities } from '../../../activities/index.ts'

@@ -1,5 +1,5 @@
 // Tests the YAML reader that all modules use. test/activities/landscaper/render/yaml.test.ts compares its values with
-// those of Go's reader.
+// the values of Go's parser.
 
 import { describe, expect, it } from 'vitest'
 import { hasFurtherDocuments } from '../../../activities/yaml/further-documents.ts'

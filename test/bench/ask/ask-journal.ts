@@ -33,7 +33,7 @@ const LIVE_ITEMS = [1, 200]
 const CLUSTER = 'local'
 const GROUP = 'landscaper.gardener.cloud'
 
-/** Kind, controller, prefix of its uid, and that of its owner's. */
+/** The kind, its controller, the prefix of its uids, and the prefix of its owner's uids. */
 const KINDS = [
   ['Installation', 'installation', 'i', undefined],
   ['Execution', 'execution', 'e', 'i'],
@@ -107,7 +107,7 @@ function hostedJobs(): string {
     .join('')
 }
 
-/** Two a job and object: what asked for it, and how it ended. */
+/** Two events for each job and object: the request and the outcome. */
 function events(): string {
   return KINDS.map(
     ([kind, , prefix]) => `
@@ -133,7 +133,7 @@ function liveJob(items: number): LiveJob {
   return { namespace, name, workflowID, phase: 'Progressing', items, itemUid: `d-${name}-1` }
 }
 
-/** Its objects, its job, and the jobs that its run hosts. */
+/** The rows of a running job: its objects, the job, and the jobs that its run hosts. */
 function liveRows({ namespace, name, workflowID, phase, items }: LiveJob): readonly string[] {
   const one = `(values ('${name}', '${name}')) as its(name, id)`
   const many = `(select '${name}-' || n as name, '${name}-' || n as id from generate_series(1, ${items}) as n) as its`

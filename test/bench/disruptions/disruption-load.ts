@@ -1,4 +1,5 @@
-// A load of Disruptions, each of one pod. The load creates all of them at once, deletes each as soon as it is injected, and waits until none exists.
+// Creates a load of Disruptions, each of one pod. The load creates all of them at once, deletes each as soon as it is
+// injected, and waits until none exists.
 //
 //   L1. The result names each Disruption that was not injected or not deleted in time.
 
@@ -22,18 +23,18 @@ export interface DisruptionPlan {
 export interface DisruptionResult {
   /** Until the last deletion has finished. */
   readonly wallMs: number
-  /** From creation to Injected, and from the request to the end of the deletion. */
+  /** `injectedMs`: from the creation to Injected. `goneMs`: from the delete request to the end of the deletion. */
   readonly injectedMs: readonly number[]
   readonly goneMs: readonly number[]
   /** The ends of all deletions. */
   readonly endsMs: readonly number[]
-  /** L1 */
+  /** The Disruptions of L1. */
   readonly missing: readonly string[]
 }
 
 export const DISRUPTIONS = { apiVersion: 'chaos.datadoghq.com/v1beta1', plural: 'disruptions' } as const
 const PODS = { apiVersion: 'v1', plural: 'pods' } as const
-/** Parallel requests. */
+/** The number of parallel requests. */
 const PARALLEL = 16
 const NODES = ['node-1', 'node-2', 'node-3']
 const SETTLE_MS = 2000
@@ -113,7 +114,7 @@ export async function runDisruptions(
       life.sent = performance.now()
       await kube.request('POST', path(), { body: disruptionBody(name, index, isStatic) })
     })
-    // Rejects as soon as the last deletion has finished.
+    // Rejects as soon as the last deletion has finished or a deletion has failed.
     await sleep(timeoutMs, undefined, { signal: all.signal }).catch(() => undefined)
     await Promise.all(deletions)
     if (failure !== undefined) throw failure

@@ -1,9 +1,11 @@
-// Scenario: the latency of the commands that query the journal, with 10,000 Installations and 100,000 jobs, and the delay until `pawl trace -w` prints a change.
-// The scenario starts only PostgreSQL, because the commands need no other server.
+// Scenario: the latency of the commands that query the journal, with 10,000 Installations and 100,000 jobs, and the
+// delay until `pawl trace -w` prints a change. The scenario starts only PostgreSQL, because the commands need no other
+// server.
 //
-//   A1. The latency of a command is its wall time minus that of `pawl --version`.
+//   A1. The latency of a command is its wall time minus the wall time of `pawl --version`.
 //   A2. The first run of each command does not count, because it fills caches.
-//   A3. The report also shows CPU time minus that of `pawl --version`, which depends little on other work of the machine.
+//   A3. The report also shows the CPU time minus the CPU time of `pawl --version`. Other load on the machine changes it
+//       little.
 //   A4. The slowest change counts, because a user sees each change.
 
 import { execFile } from 'node:child_process'
@@ -101,13 +103,13 @@ function claimOf(sentence: string, ms: number): Claim {
   return { sentence, measured: `${figure(ms)} ms`, isTrue: ms <= LONGEST_MS }
 }
 
-/** The word to complete must stay the last one. */
+/** Adds `--database-url`. The word to complete must stay the last one. */
 function wordsOf(command: string, url: string): readonly string[] {
   const words = command.split(' ')
   return words.toSpliced(command.startsWith('__complete') ? -1 : words.length, 0, '--database-url', url)
 }
 
-/** A1, A2. */
+/** Measures a command (A1, A2, A3). */
 async function timesOf(words: readonly string[]): Promise<Times> {
   await timeCommand(words)
   const [starts, ms, cpuMs]: [number[], number[], number[]] = [[], [], []]
@@ -139,7 +141,10 @@ async function timeCommand(words: readonly string[]): Promise<{ readonly ms: num
   return { ms: performance.now() - startedAt, cpuMs: childrenCpuMs(output) }
 }
 
-/** User and system time of the children, from the second line of `times`: `0m0.210000s 0m0.050000s`. Source: POSIX, "times". */
+/**
+ * Returns the user and system time of the children, from the second line of `times`: `0m0.210000s 0m0.050000s`.
+ * Source: POSIX, "times".
+ */
 function childrenCpuMs(output: string): number {
   const parts = [...(output.trim().split('\n')[1] ?? '').matchAll(/(\d+)m([\d.]+)s/g)]
   if (parts.length !== 2) throw new Error(`times: found '${output.trim()}', expected two lines of two times each`)

@@ -46,7 +46,7 @@ function answer(text: string): unknown {
   switch (request.ask) {
     case 'run': {
       outcome = undefined
-      // eslint-disable-next-line @typescript-eslint/no-implied-eval, @typescript-eslint/no-unsafe-call -- the validator makes its code so, and this tries what such code can reach
+      // eslint-disable-next-line @typescript-eslint/no-implied-eval, @typescript-eslint/no-unsafe-call -- the validator generates code in this way, and the probe tests what such code can reach
       const work = new Function(`return (async () => (${request.code}))()`)() as Promise<unknown>
       work.then(
         (reached) => (outcome = { reached: typeof reached === 'string' ? reached : typeof reached }),

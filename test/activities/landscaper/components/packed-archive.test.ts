@@ -1,5 +1,5 @@
-// Tests packed archives in the operator's folder: Pawl reads files from them, and refuses malicious archives. Source:
-// packed-archive.ts, tar-entries.ts.
+// Tests packed archives in the operator's folder: Pawl reads files from them, and refuses malicious archives.
+// Source: packed-archive.ts, tar-entries.ts.
 
 import { randomBytes } from 'node:crypto'
 import { rmSync, utimesSync } from 'node:fs'

@@ -166,7 +166,7 @@ describe('a component that a signed component refers to', () => {
     const label = { name: 'landscaper.gardener.cloud/component-descriptor', value: other }
     const key = ACME.privateKey
     expect(await refusal({ shop: signed(shop(database(), { labels: [label] }), { key }) })).toContain(place)
-    // A valid signature of its own does not replace the signed digest.
+    // The component's own valid signature does not replace the digest that the other component signs.
     expect(await refusal({ db: signed(other, { key }) })).toContain(place)
   })
 

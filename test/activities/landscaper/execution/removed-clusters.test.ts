@@ -1,6 +1,6 @@
 // Tests the annotation with the name of a deploy item's cluster, and the release of items whose cluster was removed.
-// Two small API servers represent the engine's cluster and a Gardener; the journal stores nothing. Source:
-// spec/landscaper.md 1.13, 2.8.
+// Two small API servers represent the engine's cluster and a Gardener; the journal stores nothing.
+// Source: spec/landscaper.md 1.13, 2.8.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Deps } from '../../../../activities/deps.ts'

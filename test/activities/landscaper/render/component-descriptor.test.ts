@@ -1,5 +1,4 @@
-// Tests the parser of component descriptors in the schemas v2 and v3alpha1, its errors, and the conversion between the
-// schemas.
+// Tests the parser of component descriptors (schemas v2 and v3alpha1), its errors, and the conversion of schemas.
 
 import { describe, expect, it } from 'vitest'
 import { readComponent } from '../../../../activities/landscaper/render/blueprint/component-descriptor.ts'

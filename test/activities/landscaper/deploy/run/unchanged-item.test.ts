@@ -1,5 +1,5 @@
-// Tests which items a job skips because their spec is unchanged since their last success. Source: spec/landscaper.md
-// 2.9 "updateOnChangeOnly".
+// Tests which items a job skips because their spec is unchanged since their last success.
+// Source: spec/landscaper.md 2.9 "updateOnChangeOnly".
 
 import { describe, expect, it } from 'vitest'
 import { isUnchanged } from '../../../../../activities/landscaper/deploy/run/item-status.ts'
