@@ -140,7 +140,7 @@ describe('a job with three runs of a previous build whose worker is still runnin
     const { taskQueue } = await pawl.client.workflow.getHandle(ids[0] ?? '').describe()
     expect(taskQueue).toBe(`${pawl.taskQueue}-2`)
     expect(former.getState()).toBe('RUNNING')
-    // No run is left to terminate.
+    // The journal lists no previous run that is still to be terminated.
     const noted = async () => (await sql`select * from former_run`.execute(pawl.db)).rows
     await expect.poll(noted).toEqual([])
   })

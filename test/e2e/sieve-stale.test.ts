@@ -135,7 +135,7 @@ describe('S6: a restarted bridge that lists an older state', { timeout: LIMIT_MS
   })
 })
 
-/** The pending work of an object's run: wakes, activity results, and a workflow task. */
+/** All due wakes, and the pending activities and workflow task of an object's run. */
 async function underWay(uid: string): Promise<readonly string[]> {
   const { db, client } = lane.pawl
   const wakes = await db.selectFrom('wake').select('controller').where('due', '<=', new Date()).execute()

@@ -179,7 +179,7 @@ async function exitOf(child: ChildProcess): Promise<Exit> {
   return { code, signal }
 }
 
-/** A group can be removed after the last of its processes has ended. */
+/** Kills the processes of a control group, and removes the group. @returns false while a process still exists. */
 function removed(folder: string): boolean {
   for (const pid of readFileSync(join(folder, 'cgroup.procs'), 'utf8')
     .trim()

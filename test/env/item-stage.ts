@@ -47,7 +47,7 @@ class ItemStage {
   answers: Answer[] = []
   /** The names of the called deployer functions, in order. */
   calls: string[] = []
-  /** The deployer's function `intend`. */
+  /** Returns a status that lists the objects which the deployer will create. */
   intend: NonNullable<LongDeployer['intend']> = () => undefined
   /** The server of all Targets. Undefined: the Targets use a ServiceAccount of the namespace. */
   server: string | undefined = 'https://server'
