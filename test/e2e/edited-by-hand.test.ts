@@ -1,4 +1,5 @@
-// Executions and statuses that a user edits while jobs run. Each job either ends with an error that names the edit, or ignores the edit. Source: spec/landscaper.md 2.2, 2.8, docs/architecture.md "Writes, fields, errors".
+// Tests Executions and statuses that a user edits while jobs run: each job either ends with an error that names the
+// edit, or ignores the edit. Source: spec/landscaper.md 2.2, 2.8, docs/architecture.md "Writes, fields, errors".
 
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
@@ -10,7 +11,7 @@ const stage = useStage('edited-by-hand')
 /** Starts a job and waits until its item `slow` runs. */
 async function start(name: string, items: readonly Item[] = [waitingItem('slow')]): Promise<LsObject> {
   await stage.cluster.create(installation(name, items), 'installations')
-  // Its host says last that it waits.
+  // The host writes its own phase last.
   await stage.cluster.waitUntil('installations', name, (root) => root?.status?.phase === 'Progressing')
   return await slow(name)
 }
@@ -105,14 +106,14 @@ describe.concurrent('a job ID that a user removes or replaces while the job runs
 describe.concurrent('an unknown phase', () => {
   it.each([
     ['installations', 'Sleeping'],
-    // What every object of the language has.
+    // A property of every JavaScript object.
     ['executions', 'constructor'],
   ])('ends the job of one of the %s with the expected phases: %s', async (plural, phase) => {
     const { cluster } = stage
     const name = `phase-${plural}`
     await start(name)
     await status(plural, name, { phase })
-    // Its own event wakes the execution; the installation looks when its execution ends.
+    // A patch of the Execution wakes its controller. The Installation is read only when its Execution ends.
     if (plural === 'installations') await cluster.finishItem(await slow(name), 'Succeeded')
     const failed = await cluster.waitUntilFinished(name)
     expect(failed.status).toMatchObject({ phase: 'Failed' })
@@ -133,7 +134,7 @@ describe.concurrent('an execution whose job a user has ended', () => {
       phase: 'Failed',
       lastError: { message: 'execution ended is Progressing; expected Succeeded' },
     })
-    // What has begun ends first.
+    // The running item ends before the next job starts.
     await cluster.finishItem(running, 'Succeeded')
     await cluster.patch('installations', 'ended', installation('ended', [{ name: 'slow' }, { name: 'new' }]))
     const next = await cluster.waitUntilFinished('ended', failed.status?.jobID)

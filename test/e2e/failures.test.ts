@@ -1,4 +1,4 @@
-// Jobs that fail: what still runs to its end, what is never started, and what the user is told.
+// Tests jobs that fail: running items still end, later items never start, and the status reports the cause.
 // Source: seeds/landscaper-execution-controller.txt "Progressing", spec/landscaper.md 2.8, 1.16.
 
 import { describe, expect, it } from 'vitest'
@@ -23,7 +23,7 @@ async function run(name: string, items: readonly Item[], options = {}) {
   return await stage.cluster.waitUntilFinished(name)
 }
 
-/** How the Execution of a finished installation ended. */
+/** The status of the Execution of an installation. */
 async function endOf(name: string): Promise<LsObject['status']> {
   return (await stage.cluster.get('executions', name))?.status
 }

@@ -1,5 +1,6 @@
-// A server that Pawl uses fails while a job and a deletion run: the API server, or the connections to the journal. The results must equal those of an
-// undisturbed course, object by object, and no creation, deletion or trigger happens twice. Source: spec/engine.md 4.4; docs/faults.md.
+// Tests a job and a deletion during which a server fails: the API server, or the connections to the journal. The
+// results equal those of an undisturbed job and deletion, object by object, and no creation, deletion or trigger
+// happens twice. Source: spec/engine.md 4.4; docs/faults.md.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { API_FAULTS } from '../support/faults/api-faults.ts'
@@ -12,7 +13,7 @@ import { PRODUCTION_TASK_TIMEOUTS } from '../support/pawl/stage.ts'
 
 const servers = inject('servers')
 
-// On a busy machine a process takes many seconds to start.
+// A process may take many seconds to start on a busy machine.
 const LIMIT_MS = 240_000
 
 let lane: Lane
@@ -29,7 +30,7 @@ function titled(matrix: string, faults: readonly Fault[], count: number) {
   return sampleOf(matrix, faults, count).map((fault) => [fault.title, fault] as const)
 }
 
-/** Names of the Installations: each case has its own. */
+/** Each case has its own Installation, whose name contains this number. */
 let cases = 0
 async function run(_title: string, fault: Fault): Promise<void> {
   await expectSameCourse(lane, fault, `fault-${++cases}`, expected)

@@ -1,5 +1,6 @@
-// One controller per field, looked at in a live cluster (test/support/cluster/field-audit.ts). Source: seeds/chaos-mesh-controller-rules.txt "One controller
-// per field". The kinds of the wing `chaos` are looked at where they have their tests. The declarations among each other: test/workflows/fields.test.ts.
+// Tests in a live cluster that each field has one controller, with test/support/cluster/field-audit.ts. The tests of
+// the wing `chaos` audit the kinds of that wing; test/workflows/fields.test.ts compares the declarations with each
+// other. Source: seeds/chaos-mesh-controller-rules.txt "One controller per field".
 
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
@@ -32,7 +33,7 @@ const PAUSED = 'landscaper.gardener.cloud/pawl-paused'
 const SKIP = 'landscaper.gardener.cloud/pawl-skip'
 const WHOLE = { apiVersion: 'v1', kind: 'ConfigMap', name: 'whole', namespace: 'fields' }
 const KINDS = ['installations', 'executions', 'deployitems', 'dataobjects', 'targets']
-// Those that are off unless a flag asks for them have tests of their own: default-contexts, target-sync, and the wings that have to be named.
+// Controllers that need a flag have their own tests: default-contexts, target-sync, and the wings outside the default.
 const off = disabledControllers({})
 const wings = enabledWings(undefined)
 const owners = [...(await declarations())].flatMap(([folder, owner]) =>
@@ -66,7 +67,7 @@ async function createSecuredTarget(): Promise<void> {
   await cluster.create({ apiVersion: API, kind: 'Target', metadata: { name: 'secured' }, spec }, 'targets')
 }
 
-/** Imports, exports and a state; a second job on another spec; deletion. */
+/** Runs a job with imports, exports and a state, a second job with another spec, and a deletion. */
 async function jobs(): Promise<void> {
   const { cluster } = stage
   await cluster.create(dataObject('size', 3), 'dataobjects')
@@ -108,7 +109,7 @@ async function jobs(): Promise<void> {
   const spec = { exports, context: undefined }
   await cluster.create(importingInstallation('whole', { imports, blueprint: blueprint(1), spec }), 'installations')
   await cluster.waitUntilItems('whole', ['applied'], (item) => item?.status?.['conditions'] !== undefined)
-  // The item says so before it sends anything.
+  // The deployer sets the conditions before it applies the ConfigMap, so the patch is retried.
   const configMapPath = `/api/v1/namespaces/${WHOLE.namespace}/configmaps/${WHOLE.name}`
   const late = { body: { data: { late: 'here' } }, contentType: 'application/merge-patch+json' } as const
   await vi.waitFor(async () => await cluster.kube.request('PATCH', configMapPath, late), 60_000)
@@ -130,7 +131,7 @@ async function succeeded(name: string, after?: string): Promise<LsObject> {
   return root
 }
 
-/** An interrupt, a failure, and a deletion that leaves what was deployed. */
+/** Interrupts a job, lets another job fail, and deletes the Installation without uninstalling its items. */
 async function interrupted(): Promise<void> {
   const { cluster } = stage
   const items: readonly Item[] = [waitingItem('slow'), { name: 'next', dependsOn: ['slow'] }]
@@ -138,8 +139,8 @@ async function interrupted(): Promise<void> {
   await cluster.waitUntilItems('halted', ['slow'], (item) => item?.status?.phase === 'Progressing')
   await cluster.patch('installations', 'halted', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
   const halted = await cluster.waitUntilFinished('halted')
-  // One that is left there is taken off in the next job; or ends it, where the job began before it was seen. Then the second comes too late
-  // for this job, and is dropped by the one that deletes.
+  // The next job removes an interrupt from an idle Execution. If the job starts before Pawl observes this interrupt,
+  // the interrupt ends the job. Then the second interrupt comes too late, and the deletion job removes it.
   await cluster.patch('executions', 'halted', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
   await cluster.trigger('halted')
   await cluster.waitUntil('executions', 'halted', (one) => one?.metadata.annotations?.[OPERATION] === undefined)
@@ -153,14 +154,14 @@ async function interrupted(): Promise<void> {
   await cluster.waitUntilGone('halted')
 }
 
-/** An item that no deployer takes up. */
+/** Runs a job with an item that no deployer picks up. */
 async function unclaimed(): Promise<void> {
   const { cluster } = stage
   await cluster.create(installation('absent', [{ name: 'alone', type: 'example.org/absent' }]), 'installations')
   await cluster.waitUntilFinished('absent')
 }
 
-/** A root that is paused while its sub-installation runs, whose item is left out then. */
+/** Pauses and resumes a root while its sub-installation runs, and then skips the item of the sub-installation. */
 async function held(): Promise<void> {
   const { cluster } = stage
   const pause = async (value: string | null) =>
@@ -178,7 +179,7 @@ async function held(): Promise<void> {
   await succeeded('held')
 }
 
-/** An Execution without a parent, that is paused at first, fails, has its item tried again, and is deleted by hand. */
+/** Runs an Execution without a parent: it is paused, resumed, fails, has its item retried, and is deleted. */
 async function standalone(): Promise<void> {
   const { cluster } = stage
   const untilTold = async (isTold: boolean) =>
@@ -198,7 +199,7 @@ async function standalone(): Promise<void> {
   await cluster.waitUntilGone('alone', 'executions')
 }
 
-/** An item that no job has touched, without an Execution: its deletion gives itself a job. */
+/** Deletes an item without an Execution that never had a job: Pawl gives the item a job for the deletion. */
 async function orphaned(): Promise<void> {
   const { cluster } = stage
   const name = 'left'

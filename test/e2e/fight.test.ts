@@ -1,5 +1,6 @@
-// Somebody else writes to an object each time just before Pawl does, so that each of Pawl's writes meets a conflict: only that write is made
-// again, on the new version. Source: seeds/chaos-mesh-controller-rules.txt "Handle the conflict in an easier way".
+// Tests conflicts: another client writes to each object just before each of Pawl's writes. Pawl retries only the write
+// that meets the conflict, on the new version.
+// Source: seeds/chaos-mesh-controller-rules.txt "Handle the conflict in an easier way".
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { ApiProxy } from '../support/faults/api-proxy.ts'
@@ -9,7 +10,7 @@ import { useStage } from '../support/pawl/stage.ts'
 let proxy: ApiProxy | undefined
 const stage = useStage('fight', async () => {
   proxy = await ApiProxy.start(stage.servers.accounts.worker)
-  // What a lost task has written is struck again.
+  // Long timeouts prevent lost workflow tasks: a repeated task would write again, and meet more conflicts.
   const workerFlags = [
     '--workflow-task-timeout-ms',
     '60000',
@@ -28,12 +29,12 @@ const ITEMS: readonly Item[] = [
 ]
 const NOTE = 'example.org/note-'
 
-/** Writes to every object before each first try of a write of Pawl's. */
+/** Writes to an object before the first attempt of each of Pawl's writes to it. */
 class Rival {
   readonly #counts = new Map<string, number>()
   readonly #isBeaten = new Set<string>()
 
-  /** How often it wrote to each object, by path. */
+  /** The number of its writes to each object, by path. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts
   }
@@ -41,7 +42,7 @@ class Rival {
   async strike(label: string, path: string): Promise<undefined> {
     const [verb = ''] = label.split(' ')
     if (verb === 'POST') return
-    // The try after a conflict is left alone.
+    // The retry after a conflict succeeds.
     if (this.#isBeaten.delete(`${label} ${path}`)) return
     this.#isBeaten.add(`${label} ${path}`)
     const of = path.replace(/\/status$/, '')
@@ -55,7 +56,7 @@ class Rival {
     return undefined
   }
 
-  /** What of its writes the object lacks. */
+  /** The fields that it wrote and that the object no longer has. */
   lost({ metadata, kind, spec }: LsObject): string[] {
     const [, count = 0] =
       [...this.#counts].find(
@@ -70,7 +71,10 @@ class Rival {
   }
 }
 
-/** What Pawl did to a tree, sorted; each write once, however often it was tried. A pass that is repeated would do it again. */
+/**
+ * Pawl's writes to a tree, sorted. The journal has one row for each write, without its retries; a repeated pass would
+ * add rows.
+ */
 async function steps(name: string, after = 0): Promise<string[]> {
   const rows = await stage.pawl.db
     .selectFrom('action')
@@ -105,7 +109,7 @@ async function remove(name: string): Promise<void> {
   const root = await stage.cluster.get('installations', name)
   await stage.cluster.delete('installations', name)
   await stage.cluster.waitUntilGone(name)
-  // The last steps are told when the run ends.
+  // The journal has the last steps only when the run has ended.
   await stage.pawl.waitUntilSettled({
     metadata: { ...root?.metadata, name, resourceVersion: String(Number.MAX_SAFE_INTEGER) },
   })
@@ -144,7 +148,7 @@ describe('a job and a deletion in which each write meets a conflict', () => {
     expect(await steps('war', before)).toEqual(removedInPeace)
     expect(proxy?.writes.filter(({ status }) => status === 409)).toHaveLength(removedInPeace.length)
 
-    // No pass failed and was tried again.
+    // No run was lost and retried.
     const jobs = await stage.pawl.db
       .selectFrom('job')
       .select(['attempt', 'outcome'])

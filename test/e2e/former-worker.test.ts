@@ -1,7 +1,8 @@
-// A worker of the previous build runs next to those of this build, with an open job in three runs, one for each object. The new worker terminates these runs
-// and continues the job; the previous dispatcher claims no wake. Source: migrations/0006, docs/adr/0023.
+// Tests a worker of the previous build next to a worker of this build, with an open job in three runs, one for each
+// object. The new worker terminates these runs and continues the job; the previous dispatcher claims no wake.
+// Source: migrations/0006, docs/adr/0023.
 //
-// The test simulates the previous build: its rows, its queue with a poller, its claims, and the journal as it left it.
+// The test simulates the previous build: its rows, its task queue with a poller, its claims, and its journal.
 
 import { DefaultLogger, NativeConnection, Worker } from '@temporalio/worker'
 import { sql } from 'kysely'
@@ -25,7 +26,7 @@ let polling: Promise<void>
 beforeAll(async () => {
   connection = await NativeConnection.connect({ address: stage.servers.temporalAddress })
   const workflowsPath = fileURLToPath(new URL('../support/code-changes/former-workflows.ts', import.meta.url))
-  // The previous queue has no version in its name.
+  // The task queue of the previous build has no version in its name.
   former = await Worker.create({ connection, taskQueue: stage.pawl.taskQueue, workflowsPath })
   polling = former.run()
 })
@@ -35,7 +36,7 @@ afterAll(async () => {
   await connection.close()
 })
 
-/** A waiting job whose worker was killed, without a trace of its run. @returns its objects. */
+/** Starts a job, kills its worker, and deletes all traces of its run. @returns the objects of the job. */
 async function abandoned(name: string) {
   const { cluster, pawl } = stage
   await cluster.create(installation(name, ITEMS), 'installations')
@@ -49,7 +50,7 @@ async function abandoned(name: string) {
   return { root, execution: (await cluster.get('executions', name))!, slow }
 }
 
-/** Starts a run like the previous build, with its row. @returns its ID. */
+/** Starts a run like the previous build, and inserts its row. @returns the workflow ID. */
 async function formerRun(controller: string, object: LsObject, jobID: string): Promise<string> {
   const { pawl, cluster } = stage
   const { uid = '', name } = object.metadata
@@ -64,7 +65,7 @@ async function formerRun(controller: string, object: LsObject, jobID: string): P
   return workflowId
 }
 
-/** Claims with the statement of the previous build. */
+/** Claims wakes with the SQL statement of the previous build. @returns their number. */
 async function formerClaim(): Promise<number> {
   const { rows } = await sql`
     with taken as (
@@ -92,7 +93,7 @@ describe('a job with three runs of a previous build whose worker is still runnin
     const due = async () =>
       (await sql`select from wake where cluster = 'local' and name = 'three' and due <= now()`.execute(pawl.db)).rows
     await expect.poll(due).not.toEqual([])
-    // The journal as it was before the migrations, with the changes of the previous processes since. A bridge of this build cannot write it.
+    // The bridge of this build cannot write to a journal before the migrations.
     await pawl.kill('bridge')
     const later = await undoMigrations(pawl.db, '0006_fence_former_runs')
     const ids = [
@@ -100,7 +101,7 @@ describe('a job with three runs of a previous build whose worker is still runnin
       await formerRun('execution', execution, jobID),
       await formerRun('deploy', execution, jobID),
     ]
-    // The previous worker has claimed them, and the wake as well.
+    // Before the migration the previous dispatcher can claim the wake.
     await expect.poll(formerClaim).toBeGreaterThan(0)
 
     expect(await migrateUp(pawl.databaseUrl)).toEqual(later)
@@ -139,7 +140,7 @@ describe('a job with three runs of a previous build whose worker is still runnin
     const { taskQueue } = await pawl.client.workflow.getHandle(ids[0] ?? '').describe()
     expect(taskQueue).toBe(`${pawl.taskQueue}-2`)
     expect(former.getState()).toBe('RUNNING')
-    // No run is left to terminate.
+    // The journal lists no previous run that is still to be terminated.
     const noted = async () => (await sql`select * from former_run`.execute(pawl.db)).rows
     await expect.poll(noted).toEqual([])
   })
@@ -190,7 +191,7 @@ describe('a waiting job whose worker is replaced by a build with another step in
       const { items } = await cluster.kube.request<{ items: { message: string }[] }>('GET', events, { query })
       return items.map(({ message }) => message)
     }
-    // The Event is recorded in addition to the row.
+    // The Event may come later than the row.
     await expect.poll(told).toEqual([expect.stringContaining('was made by other code')])
   })
 })

@@ -1,5 +1,5 @@
-// Random histories of edits: whatever was done to an Installation and its tree, once its specification is right again the next job ends as that of a fresh
-// Installation with this specification. Source: spec/engine.md 4.3, A2, A4, A5, A7.
+// Tests random histories of edits: after any edits of an Installation and its tree, the next job with a correct spec
+// ends like the job of a fresh Installation with the same spec. Source: spec/engine.md 4.3, A2, A4, A5, A7.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 
@@ -21,7 +21,11 @@ beforeAll(() => plant(stage.cluster))
 
 let count = 0
 
-/** Plays it, and compares. @throws with what is not as it is with a fresh one. */
+/**
+ * Applies the edits to an Installation, creates another one with the resulting spec, and compares their end states.
+ *
+ * @throws an error that shows the differences.
+ */
 async function endsAsFresh(edits: readonly Edit[]): Promise<void> {
   const { cluster, pawl } = stage
   const [name, other] = [`edited-${++count}x`, `fresh-${count}x`]

@@ -1,6 +1,6 @@
-// Tests each field of Pawl's kinds with strange values that the API server accepts: each job ends, and a failed job names the field. Jobs also repair a
-// status that a user wrote. test/env/fuzz-schema.test.ts tests the values that the API server refuses.
-// Source: spec/engine.md 4.3, A1 and A7.
+// Tests each field of Pawl's kinds with strange values that the API server accepts: each job ends, and a failed job
+// names the field. Jobs also repair a status that a user wrote. test/env/fuzz-schema.test.ts tests the values that the
+// API server refuses. Source: spec/engine.md 4.3, A1 and A7.
 
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -42,7 +42,7 @@ beforeAll(async () => {
 
 let count = 0
 
-/** Creates what a base has for this value, and starts its job. @returns the object whose job it is, when that has ended. */
+/** Creates an object with this value and waits until its job has ended. @returns the object that has the job. */
 async function answer(kind: Kind, at: FieldPath, value: JsonValue): Promise<LsObject> {
   const { cluster } = stage
   const name = `${kind.singular}-${++count}`
@@ -56,7 +56,7 @@ async function answer(kind: Kind, at: FieldPath, value: JsonValue): Promise<LsOb
 
 const hasSpec = ({ schema }: Kind) => Object.hasOwn(schema, 'spec')
 
-/** The schema of what users write: of the spec, or of the fields beside the metadata. */
+/** The schema of the fields that users write: the spec, or all fields except the metadata if there is no spec. */
 function writtenBy(kind: Kind): JsonSchema {
   const { properties = {}, required = [] } = openApiSchema(kind)
   if (hasSpec(kind)) return properties['spec'] as JsonSchema
@@ -74,7 +74,8 @@ describe.concurrent('a job over an object with a strange value', () => {
   it.each(sample.map((kind) => [kind.kind, kind] as const))(
     'ends for each field of the kind %s, and names the field when it fails',
     async (_, kind) => {
-      // A type that Pawl does not serve is waited for by nobody where no Execution does; what that comes to is in the kind Execution.
+      // The job of a standalone DeployItem with a type that no deployer handles never ends, because only an Execution
+      // has a pickup timeout. The case of the kind Execution tests such types.
       const isAwaited = ({ at }: { readonly at: FieldPath }) => kind.kind !== 'DeployItem' || at.join() !== 'type'
       await forEach(fieldsOf(writtenBy(kind)).filter(isAwaited), AT_ONCE, async ({ at, taken }, lane) => {
         const tried = {
@@ -117,7 +118,7 @@ describe.concurrent('an object whose status a user has written', () => {
           const { status: first } = await cluster.waitUntilFinished(name, undefined, plural, JOB_MS)
           expect(first).toMatchObject({ phase: 'Succeeded' })
           await cluster.patch(plural, name, { status: value }, 'status')
-          // What was written may ask for a job of its own, in a phase that there is not; it ends, well or not.
+          // The written status may itself start a job, even in an unknown phase. This job ends with any result.
           await run(cluster, name, randomUUID())
           await cluster.waitUntilFinished(name, undefined, plural, JOB_MS)
           await run(cluster, name, randomUUID())

@@ -1,12 +1,17 @@
-// Tests Landscaper's guided tour and its integration fixtures, rewritten with the same structure; each must end as documented. The manifests are in
-// test/support/guided-tour/. Source: spec/landscaper.md 1-3 and appendix C.
+// Tests Landscaper's guided tour and its integration fixtures, rewritten with the same structure; each must end as
+// documented. The manifests are in test/support/guided-tour/. Source: spec/landscaper.md 1-3 and appendix C.
 //
-//   T1. Omitted, because they need Helm: the hello world and its upgrade (the upgrade is here with manifests), the echo server, charts as resources,
-//       charts in repositories and behind credentials, and Flux and Kustomize, which charts install.
-//   T2. Omitted: the fixtures of the container deployer, and targets with OIDC and with shoots, which need another cluster.
-//   T3. Chapters whose components are in a registry have them in a folder here; test/e2e/oci-components.test.ts has components in a registry.
-//   T4. All chapters share a namespace, because Pawl watches one namespace in tests. So each chapter has its own object names.
-//   T5. Separate files test the pickup timeout, automatic reconcile and the order of deletions (pickup, automatic-reconcile, root-order).
+//  T1. Omitted, because they need Helm: the hello world and its upgrade (the upgrade is here with manifests), the echo
+//      server, charts as resources, charts in repositories and behind credentials, and Flux and Kustomize, which
+//      charts install.
+//  T2. Omitted, because they need another cluster or deployer: the fixtures of the container deployer, and targets
+//      with OIDC and with shoots.
+//  T3. Chapters with components in a registry use components in a folder here; test/e2e/oci-components.test.ts has
+//      components in a registry.
+//  T4. All chapters share a namespace, because Pawl watches one namespace in tests. So each chapter has its own object
+//      names.
+//  T5. Separate files test the pickup timeout, automatic reconcile and the order of deletions (pickup,
+//      automatic-reconcile, root-order).
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -33,13 +38,13 @@ async function kubectl(...args: readonly string[]): Promise<string> {
 
 const apply = async (chapter: string) => await kubectl('apply', '-f', `${FOLDER}/${chapter}.yaml`)
 
-/** Applies a chapter's manifests and waits for the end of the job; `after` is the object as it was before it. */
+/** Applies a chapter's manifests and waits for the end of the job. @param after the Installation before this job. */
 async function end(chapter: string, name: string, after?: LsObject): Promise<LsObject> {
   await apply(chapter)
   return await stage.cluster.waitUntilFinished(name, after?.status?.jobID, 'installations', PATIENCE_MS)
 }
 
-/** The same for one that succeeds. */
+/** Like `end`, and expects that the job succeeds. */
 async function success(chapter: string, name: string, after?: LsObject): Promise<LsObject> {
   const root = await end(chapter, name, after)
   expect(root.status?.lastError).toBeUndefined()
@@ -57,7 +62,7 @@ async function gone(name: string): Promise<void> {
   await stage.cluster.waitUntilGone(name, 'installations', PATIENCE_MS)
 }
 
-/** What a ConfigMap holds; undefined: there is none. */
+/** The data of a ConfigMap, or undefined when the ConfigMap does not exist. */
 const deployed = async (name: string) => (await stage.cluster.get('configmaps', name, 'v1'))?.['data']
 const exported = async (name: string) => (await stage.cluster.get('dataobjects', name))?.['data']
 
@@ -138,7 +143,7 @@ describe.concurrent('an error', { timeout: LIMIT_MS }, () => {
     await kubectl('delete', '--wait=false', 'inst', 'castaway')
     await cluster.waitUntil('installations', 'castaway', (one) => one?.status?.phase === 'DeleteFailed', PATIENCE_MS)
     expect(await deployed('castaway')).toEqual({ message: 'help' })
-    // Applied whole, as the tour says: the Target comes anew, and the annotation of the Installation with it.
+    // Applies the complete file, like the tour: this recreates the Target and sets the reconcile annotation.
     await apply('lost-target')
     await cluster.waitUntilGone('castaway')
     expect(await deployed('castaway')).toBeUndefined()
@@ -204,7 +209,8 @@ describe.concurrent('Targets', { timeout: LIMIT_MS }, () => {
     expect(await deployed('optional')).toEqual({ 'several-0': 'south', 'several-1': 'north' })
   })
 
-  // In a sub-installation a Target has the name of a copy, as there; that of its ServiceAccount tells which one it is.
+  // In a sub-installation a Target is a copy with a generated name, as in Landscaper. So the manifests show the name of
+  // the Target's ServiceAccount.
   it.each([
     ['items', true],
     ['ref', false],
@@ -216,7 +222,7 @@ describe.concurrent('Targets', { timeout: LIMIT_MS }, () => {
     expect(await deployed(`map-${how}-up`)).toEqual(up)
     expect(await deployed(`map-${how}-down`)).toEqual({ cluster: 'south', text: 'to the south' })
     if (!isChanged) return
-    // One Target goes, another comes: what was on the first goes, what is on the others stays.
+    // Replaces one Target: Pawl deletes its ConfigMap, and keeps the ConfigMaps of the other Targets.
     const targets = [{ name: 'regions', targetMap: { up: 'north', aside: 'west' } }]
     await kubectl(
       'patch',

@@ -1,5 +1,6 @@
-// Tests a hosted Execution and a hosted item that a user deletes, interrupts or gives another job while the job of their Installation runs.
-// interrupt.test.ts tests the interrupt of an Execution. Source: docs/adr/0023, docs/architecture.md "Hosted children", spec/landscaper.md 2.8, 2.11.
+// Tests a hosted Execution and a hosted item that a user deletes, interrupts or gives another job while the job of
+// their Installation runs. interrupt.test.ts tests the interrupt of an Execution.
+// Source: docs/adr/0023, docs/architecture.md "Hosted children", spec/landscaper.md 2.8, 2.11.
 
 import { describe, expect, it, vi } from 'vitest'
 import { installation, type Item, type LsObject, OPERATION, waitingItem } from '../support/cluster/cluster.ts'
@@ -17,7 +18,7 @@ async function start(name: string, items = WITH_ONE_AFTER): Promise<LsObject> {
   return await slow(name)
 }
 
-/** The item `slow`, when it waits in this job; of any but `after`. */
+/** Waits until the item `slow` waits in a job whose ID matches; by default in any job. @returns the item. */
 async function slow(name: string, is: (jobID: string | undefined) => boolean = () => true): Promise<LsObject> {
   const isWaiting = ({ status }: LsObject) =>
     status?.phase === 'Progressing' && status.jobID !== status.jobIDFinished && is(status.jobID)
@@ -25,7 +26,7 @@ async function slow(name: string, is: (jobID: string | undefined) => boolean = (
   return items.get('slow')!
 }
 
-/** What runs there were of an object's jobs: `controller: outcome`. */
+/** The runs of an object's jobs, oldest first, each as `controller: outcome`. */
 async function runsOf(object: LsObject): Promise<readonly string[]> {
   await stage.pawl.waitUntilSettled(object)
   const jobs = await stage.pawl.db
@@ -105,7 +106,7 @@ describe.concurrent('a hosted item that a user deletes', () => {
     const foreign = (await cluster.waitUntilItems('foreign-deleted', ['foreign'], isTaken)).get('foreign')!
     await cluster.delete('deployitems', foreign.metadata.name)
     await cluster.waitUntil('deployitems', foreign.metadata.name, (one) => one?.status?.phase === 'Deleting')
-    // What runs is left to finish, and what goes is waited for.
+    // The host waits for the running item, and for the deployer that uninstalls the deleted item.
     await cluster.finishItem(running, 'Succeeded')
     await stage.pawl.waitForHostPass((await cluster.items('foreign-deleted')).get('slow')!)
     const root = await cluster.get('installations', 'foreign-deleted')
@@ -143,7 +144,7 @@ describe.concurrent('a second job ID that a user sets', () => {
     const running = await start('exec-second')
     const { jobID } = running.status ?? {}
     const given = await giveJob('executions', 'exec-second', 'by-hand')
-    // What has begun ends first; then it begins in the job of the hand.
+    // The item finishes the host's job first, and then runs in the user's job.
     await untilRuns(given, ['execution'])
     await cluster.finishItem((await cluster.items('exec-second')).get('slow')!, 'Succeeded')
     const ofHand = await slow('exec-second', (id) => id === 'by-hand')
@@ -175,12 +176,12 @@ describe.concurrent('a second job ID that a user sets', () => {
     expect(root.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: jobID })
     expect(await cluster.phases('item-second')).toEqual({ slow: 'Succeeded', after: 'Succeeded' })
     expect(await runsOf(root)).toEqual(['installation: Succeeded'])
-    // Finished: the item has its host's job by the time that its own run looks.
+    // The outcome is Finished when the host gives the item its job before the item's own run reads the item.
     expect(['deploy: Succeeded', 'deploy: Finished']).toContain((await runsOf(given)).join())
   })
 })
 
-/** Waits until an object has runs of these controllers open. */
+/** Waits until the object's open runs are those of these controllers. */
 async function untilRuns({ metadata: { uid } }: LsObject, controllers: readonly string[]): Promise<void> {
   const open = stage.pawl.db
     .selectFrom('job')

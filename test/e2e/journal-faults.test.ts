@@ -1,5 +1,6 @@
-// T4: the PostgreSQL of the journal fails while jobs and deletions run: it is killed, out of connections, read-only, or out of disk. Pawl's processes keep
-// running and continue when it is back. No job is lost and no write happens twice. Failover: failover.test.ts. Source: spec/engine.md 4.4.
+// T4: tests failures of the journal's PostgreSQL while jobs and deletions run: it is killed, out of connections,
+// read-only, or out of disk space. Pawl's processes keep running, and continue when PostgreSQL works again. No job is
+// lost and no write happens twice. failover.test.ts tests a failover. Source: spec/engine.md 4.4.
 
 import { execFile } from 'node:child_process'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
@@ -20,7 +21,7 @@ const run = promisify(execFile)
 const servers = inject('servers')
 const LIMIT_MS = 240_000
 const DISK_MIB = 400
-/** Installations that are created, changed and deleted during a fault, at least. */
+/** The minimum number of Installations that are created, changed and deleted during a fault. */
 const LIVES = byForm(4, 40)
 
 let disk: string
@@ -56,7 +57,7 @@ interface JournalFault {
   /** Completes the sentence "a journal whose PostgreSQL ...". */
   readonly title: string
   readonly needsOwnDisk?: boolean
-  /** @param steps resolves when the lives have made that many steps. */
+  /** @param steps resolves after that many creations, changes and deletions of Installations. */
   readonly happen: (steps: (count: number) => Promise<void>) => Promise<void>
 }
 
@@ -80,7 +81,7 @@ const FAULTS: readonly JournalFault[] = [
     async happen(steps) {
       await steps(3)
       const greedy = await takeAllConnections()
-      // Pawl may have been quicker to connect again.
+      // Pawl may have reconnected first.
       const withNone = async () => {
         await greedy.takeMore()
         return await ready('worker')
@@ -116,7 +117,7 @@ const FAULTS: readonly JournalFault[] = [
       await fill(filler)
       await expect.poll(() => ready('worker'), { timeout: RESTART_MS }).toBe(503)
       await rm(filler)
-      // A server that cannot write its log ends.
+      // A server that cannot write its WAL exits.
       const readyAgain = async () => {
         if (postgres.isDead) await postgres.startAgain()
         return await ready('worker')
@@ -138,8 +139,8 @@ describe('T4: a journal whose PostgreSQL', { timeout: LIMIT_MS }, () => {
 })
 
 /**
- * Installations are created, changed and deleted during the fault; new ones are created until it is over, because a fault without writes shows nothing.
- * Afterwards the results must be those without a fault.
+ * Creates, changes and deletes Installations during the fault, and expects the results of a run without a fault. It
+ * creates new Installations until the fault is over, because a fault during which nothing is written tests nothing.
  */
 async function during(name: string, happen: JournalFault['happen']): Promise<void> {
   const { cluster, pawl, proxy: api } = lane
@@ -166,7 +167,7 @@ async function during(name: string, happen: JournalFault['happen']): Promise<voi
   for (const part of ['worker', 'bridge']) expect(pawl.child(part).exitCode, `${part} lives`).toBeNull()
 }
 
-/** Takes all connections of the server, also those of Pawl. */
+/** Takes all connections of the server, including Pawl's. */
 async function takeAllConnections(): Promise<{
   readonly takeMore: () => Promise<void>
   readonly end: () => Promise<void>
@@ -187,7 +188,7 @@ async function takeAllConnections(): Promise<{
       return false
     }
   }
-  // Pawl may have connected again meanwhile.
+  // Pawl may have reconnected meanwhile.
   proxy.cutAll()
   await expect.poll(take).toBe(false)
   const end = async () => {
@@ -200,7 +201,7 @@ async function takeAllConnections(): Promise<{
   return { takeMore, end }
 }
 
-/** Mounts a small file system. @returns false when this process may not mount. */
+/** Mounts a small file system. @returns false when this process is not allowed to mount. */
 async function mount(dir: string): Promise<boolean> {
   const isMounted = await run('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MIB}m`, 'tmpfs', dir]).then(
     () => true,
@@ -211,7 +212,6 @@ async function mount(dir: string): Promise<boolean> {
   return isMounted
 }
 
-/** Fills the file system. */
 async function fill(file: string): Promise<void> {
   await expect(run('dd', ['if=/dev/zero', `of=${file}`, 'bs=4k'])).rejects.toThrow('No space left')
 }

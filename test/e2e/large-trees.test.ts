@@ -1,5 +1,6 @@
-// Wide and deep trees of sub-installations: data flows down and up through all levels, deletion goes in the opposite order, and each level has a bounded number
-// of writes. `npm run test:long` has the sizes of issue 18. Source: spec/landscaper.md 2.3 to 2.6, docs/performance.md.
+// Tests wide and deep trees of sub-installations: data flows down and up through all levels, deletion goes in the
+// opposite order, and each level has a bounded number of writes. `npm run test:long` has the sizes of issue 18.
+// Source: spec/landscaper.md 2.3 to 2.6, docs/performance.md.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { RecordedWrite } from '../support/faults/api-proxy.ts'
@@ -55,7 +56,7 @@ function wide(name: string) {
   })
 }
 
-/** Each level adds its name to its imports and exports; the item of the last level returns its import as export. */
+/** Each level appends its depth to its imports and exports; the item of the last level exports its import. */
 function deep(name: string) {
   const handingUp = (depth: number, value: string) => exportingData('way', `${value}-${depth}`)
   const level = (depth: number, blueprint: object) =>
@@ -91,8 +92,9 @@ function deep(name: string) {
 type Writes = Readonly<Record<string, number>>
 
 /**
- * Successful writes since the last call: all, and those of the Installation with most of them, by verb and resource. Call it at rest, because an answer may
- * arrive after other clients see the write.
+ * Counts the successful writes since the last call by verb and resource: all writes, and the maximum number for one of
+ * the named Installations. Waits until the journal is idle, because other clients may see a write before its answer
+ * arrives.
  */
 async function newWrites(): Promise<{ readonly all: Writes; readonly most: (names: readonly string[]) => Writes }> {
   await waitUntilJournalIdle(lane)
@@ -138,10 +140,10 @@ describe('an installation of very many sub-installations', () => {
       const subs = [...(await subsOf(cluster, 'wide')).values()].map(({ metadata }) => metadata.name)
       expect(subs).toHaveLength(WIDE)
       const made = await newWrites()
-      // Job ID, wait for a sibling, and end.
+      // The status writes are the job ID, the wait for a sibling, and the end.
       expect(made.most(subs)).toEqual({ 'POST installations': 1, 'PATCH installations/status': 3 })
       expect(made.most(['wide'])).toEqual({ 'PATCH installations': 1, 'PATCH installations/status': 4 })
-      // Exports of each installation and the root, and copies for imports.
+      // The exports of each sub-installation and the root, and a copy for each import.
       expect(made.all['POST dataobjects']).toBe(WIDE + 1 + 2 * (WIDE - 2))
 
       await cluster.trigger('wide')
@@ -155,7 +157,7 @@ describe('an installation of very many sub-installations', () => {
       await cluster.waitUntilGone('wide', 'installations', LIMIT_MS)
       expect((await subsOf(cluster, 'wide')).size).toBe(0)
       const gone = await newWrites()
-      // Job ID, and wait for a sibling; finalizer.
+      // The status writes are the job ID and the wait for a sibling; the PATCH removes the finalizer.
       const each = { 'DELETE installations': 1, 'PATCH installations': 1, 'PATCH installations/status': 2 }
       expect(gone.most(subs)).toEqual(each)
       expect(gone.most(['wide'])).toEqual({ 'PATCH installations': 1, 'PATCH installations/status': 2 })
@@ -183,7 +185,7 @@ describe('an installation of deeply nested sub-installations', () => {
       }
       const names = levels.map(({ metadata }) => metadata.name)
       const made = await newWrites()
-      // Job ID, settle before its child has the job, wait for the child, and end.
+      // The status writes are the job ID, a settle before the child has the job, the wait for the child, and the end.
       expect(made.most(names)).toEqual({ 'POST installations': 1, 'PATCH installations/status': 4 })
       expect(made.most(names.slice(-1))).toEqual({ 'POST installations': 1, 'PATCH installations/status': 2 })
 

@@ -1,6 +1,7 @@
-// Very many waiting items, some of them in background activities, with a run whose history grows until it continues as new repeatedly. No background activity is
-// lost, no item is deployed twice, the job ends with its items, and `pawl replay` shows one job. Temporal suggests continue-as-new early here;
-// `npm run test:long` has as many items as the design names.
+// Tests a job with very many waiting items, some of them in background activities, whose run continues as new
+// repeatedly because its history grows. No background activity is lost, no item is deployed twice, the job ends with
+// its items, and `pawl replay` shows one job. Temporal suggests continue-as-new early here; `npm run test:long` has as
+// many items as the design names.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -27,7 +28,7 @@ const QUICK = byForm(250, 1000)
 /** Items in background activities. */
 const LONG = 10
 const CONTINUED = 3
-/** The maximum number of a job's runs that are replayed; the newest ones. */
+/** `pawl replay` reads at most this many runs of a job, the newest ones. */
 const MOST_RUNS = 20
 const LIMIT_MS = 600_000
 const PATIENT_MS = 120_000
@@ -53,7 +54,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true })
 })
 
-/** The open work, for the message of a failure. */
+/** Describes the open work in the message of a failure. */
 async function stateOf(root: LsObject): Promise<string> {
   const phases = Object.values(await lane.cluster.phases('many'))
   const ended = phases.filter((phase) => phase === 'Succeeded').length
@@ -62,7 +63,7 @@ async function stateOf(root: LsObject): Promise<string> {
   return `${ended} of ${phases.length} items have ended; ${under}; ${await lane.pawl.openState()}; the worker's log ends with:\n${log}`
 }
 
-/** The runs of the job, and the pending work of the present one. */
+/** The current run of the job, and its pending background activities. */
 async function course(root: LsObject) {
   const { db, client } = lane.pawl
   const { workflow_id: id } = await db
@@ -80,7 +81,7 @@ async function firstDeployment(): Promise<unknown> {
   return await lane.cluster.kube.request('GET', path)
 }
 
-/** Wakes the run until another run has replaced it. */
+/** Wakes the run until it has continued as new. @returns the ID of the new run. */
 async function continued(root: LsObject, from: string): Promise<string> {
   let touches = 0
   const next = async () => {
@@ -92,7 +93,7 @@ async function continued(root: LsObject, from: string): Promise<string> {
   return (await course(root)).runId
 }
 
-/** A blueprint with waiting items: those of the mock deployer wait in their phase, the others for their Deployments. */
+/** An Installation with waiting items: mock items wait in phase Progressing, manifest items for a Deployment. */
 function manyItems() {
   const deployItems = [
     ...quick.map((name) => item(waitingItem(name))),
@@ -113,7 +114,7 @@ function manyItems() {
   return { ...installation('many', []), spec }
 }
 
-/** The output of `pawl replay`, which reads all runs; it is complete shortly after the job's end. */
+/** The output of `pawl replay`. Polls, because Temporal and the journal record the end of a job with a delay. */
 async function replayOf(object: string): Promise<ReplayedJob> {
   const places = ['--database-url', lane.pawl.databaseUrl, '--temporal-address', temporal.spec.address ?? '']
   const words = [PAWL, 'replay', object, '-o', 'json', '-n', lane.cluster.namespace, ...places]
@@ -174,7 +175,7 @@ describe('a job with very many items that wait', () => {
       const runs = passes.filter(({ passOfRun }) => passOfRun === 1).length
       expect(runs).toBeGreaterThan(CONTINUED)
       expect(passes.filter(({ ended }) => ended === 'goes on as a new run')).toHaveLength(runs - 1)
-      // A slow machine may need more runs than are shown.
+      // On a slow machine the job may have more runs than `pawl replay` shows.
       if (runs < MOST_RUNS) expect(passes[0]?.wokenBy[0]).toMatch(/^the job begins: /)
       expect(notes.map((note) => note.split(':')[0])).toEqual(
         runs < MOST_RUNS ? [] : ['the job began before these passes'],

@@ -1,5 +1,5 @@
-// Running activities of a controller while their worker is killed or receives SIGTERM, and while the code of their controller changes.
-// Source: docs/activities.md "What a call is".
+// Tests running activities of a controller while their worker is killed or receives SIGTERM, and while the code of
+// their controller changes. Source: docs/activities.md "What a call is".
 
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
@@ -17,7 +17,7 @@ import { useStage } from '../support/pawl/stage.ts'
 const NAMESPACE = 'own-activities'
 const moduleOf = (path: string) => new URL(`../support/${path}.ts`, import.meta.url).pathname
 const WAIT = { timeout: 60_000, interval: 50 }
-// A task that was given to a worker that is killed is given to another one soon.
+// Short timeouts: Temporal soon gives the task of a killed worker to another worker.
 const IMPATIENT = ['--workflow-task-timeout-ms', '2000', '--sticky-timeout-ms', '1000', '--wake-lease-ms', '2000']
 
 const stage = useStage(NAMESPACE, () =>
@@ -27,7 +27,7 @@ const stage = useStage(NAMESPACE, () =>
 interface Asked {
   readonly headers: IncomingHttpHeaders
   readonly response: ServerResponse
-  /** Whether it was left before it had answered. */
+  /** Whether the client closed the connection before the answer. */
   isLeft: boolean
   leftAt: number
 }
@@ -68,7 +68,8 @@ describe('a running activity whose worker is killed', () => {
     const victim = workers.find((name) => String(stage.pawl.child(name).pid) === pid) ?? ''
     await stage.pawl.kill(victim)
 
-    // Waited for less than the two minutes that one try may take: its heartbeats are missed.
+    // WAIT is shorter than the two minutes that one attempt may take. So a second attempt within WAIT shows that
+    // Temporal noticed the missing heartbeats.
     const second = await nth('killed', 2)
     expect(second.headers).toMatchObject({
       attempt: '2',
@@ -83,10 +84,10 @@ describe('a running activity whose worker is killed', () => {
   })
 })
 
-// A pod's.
+// Kubernetes' default grace period of a Pod.
 const GRACE_MS = 30_000
 const DRAIN_MS = 6000
-/** Longer than another worker takes to start. */
+/** Longer than the start of another worker. */
 const LONG_DRAIN_MS = 90_000
 
 describe('a running activity whose worker receives SIGTERM', () => {
@@ -111,7 +112,7 @@ describe('a running activity whose worker receives SIGTERM', () => {
     expect(code).toBe(0)
     expect(afterMs).toBeLessThan(GRACE_MS)
     await vi.waitFor(() => expect(first.isLeft).toBe(true), WAIT)
-    // The clock that measures is not the one that waits.
+    // The test and the worker measure with different clocks.
     expect(first.leftAt - told).toBeGreaterThan(DRAIN_MS - 100)
 
     const second = await nth('left', 2)
@@ -128,7 +129,8 @@ describe('running activities whose controller gets new code', () => {
     await create('deaf', { isDeaf: true })
     const [listening, deaf] = [await nth('listening', 1), await nth('deaf', 1)]
 
-    // It takes no task any more when the other one starts its runs anew, else it may take one of these back, which is started once more then.
+    // The old worker stops polling before the new worker starts. Otherwise it may get a task of a run that the new
+    // worker has restarted, and the run restarts a second time.
     const ready = readinessOf('worker')
     const stopped = stage.pawl.kill('worker', 'SIGTERM')
     await expect.poll(ready, { interval: 5 }).not.toBe(200)
@@ -158,13 +160,12 @@ async function create(name: string, spec: object = {}): Promise<void> {
   await stage.cluster.kube.request('POST', resourcePath(errandKind, NAMESPACE), { body })
 }
 
-/** What the worker that has been started last under this name says, by its status of HTTP. */
+/** Reads the HTTP status of /readyz of the worker that was started last under this name; 0 when it has exited. */
 function readinessOf(name: string): () => Promise<number> {
   const [, health = ''] = [...stage.pawl.log(name).matchAll(/"health":"([^"]+)"/g)].at(-1) ?? []
   return async () =>
     await fetch(`http://${health}/readyz`).then(
       ({ status }) => status,
-      // It has left.
       () => 0,
     )
 }
@@ -173,7 +174,7 @@ function callsOf(errand: string): readonly Asked[] {
   return asked.filter(({ headers }) => headers['errand'] === errand)
 }
 
-/** Waits until the program is asked for the errand so often. @returns that question. */
+/** Waits until the server has received this many requests for the errand. @returns the last of these requests. */
 async function nth(errand: string, count: number): Promise<Asked> {
   await vi.waitFor(() => expect(callsOf(errand).length).toBeGreaterThanOrEqual(count), WAIT)
   const one = callsOf(errand)[count - 1]
@@ -181,7 +182,7 @@ async function nth(errand: string, count: number): Promise<Asked> {
   return one
 }
 
-/** Waits until the object has this answer, in its ConfigMap as well, and its run has ended. */
+/** Waits until the object and its ConfigMap have this answer, and the run has ended. */
 async function ended(name: string, answer: string): Promise<void> {
   const read = async (resource: Parameters<typeof resourcePath>[0]) =>
     await stage.cluster.kube.request<KubeObject>('GET', resourcePath(resource, NAMESPACE, name))
@@ -192,7 +193,7 @@ async function ended(name: string, answer: string): Promise<void> {
   }, WAIT)
 }
 
-/** Waits until the activity under way has told Temporal how far it got. */
+/** Waits until Temporal has a heartbeat of the running activity. */
 async function hasBeaten(name: string): Promise<void> {
   const { workflow_id } = await rowOf(name)
   await vi.waitFor(async () => {

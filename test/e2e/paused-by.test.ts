@@ -1,4 +1,5 @@
-// The names of users who paused, skipped or retried: the webhook records the user of the request, and a worker with --webhook-vouches shows the name.
+// Tests the names of users who paused, skipped or retried: the webhook records the user of the request, and a worker
+// with --webhook-vouches shows the name.
 
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
@@ -28,7 +29,7 @@ beforeAll(async () => {
   const workerFlags = [...PRODUCTION_TIMEOUTS, '--webhook-vouches', 'yes']
   pawl = await Pawl.start({ name: NAME, servers, namespace: NAME, workerFlags })
   await stage.cluster.create(installation('probe', [], { triggered: false }), 'installations')
-  // API servers hear of a configuration by their watch.
+  // API servers receive a webhook configuration through a watch, with a delay.
   let tries = 0
   const isRecorded = async () => {
     await alice('annotate', '--overwrite', 'installation', 'probe', `${PAUSED}=try-${(tries += 1)}`)

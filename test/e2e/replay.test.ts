@@ -1,5 +1,5 @@
-// `pawl replay` of real jobs, from Temporal and the journal and from exported files: jobs that succeeded, failed, still run, and were superseded.
-// `pawl replay --against` replays past jobs with another build.
+// Tests `pawl replay` of real jobs, from Temporal and the journal and from exported files: jobs that succeeded, failed,
+// still run, and were superseded. `pawl replay --against` replays past jobs with another build.
 
 import { execFile } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
@@ -18,7 +18,7 @@ const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const CHECKOUT = resolve(import.meta.dirname, '../..')
 const HASTY = resolve(import.meta.dirname, '../replay/builds/hasty')
 const folder = mkdtempSync(join(tmpdir(), 'pawl-replay-'))
-// Nobody is killed here, and what a task that is lost came to is in no history.
+// No worker is killed here. A long timeout prevents lost workflow tasks, whose results are in no history.
 const stage = useStage(NAME, () => Promise.resolve({ workerFlags: ['--workflow-task-timeout-ms', '60000'] }))
 // The journal may be a moment behind the API server.
 const told = { timeout: 60_000, interval: 500 }
@@ -42,7 +42,7 @@ describe('pawl replay', { timeout: 300_000 }, () => {
       expect.arrayContaining(['beginJob', 'settle']),
     )
     expect(writes.every(({ version, error }) => version !== undefined && error === undefined)).toBe(true)
-    // Kept for the test of the file, after Temporal has lost it.
+    // The test of the file needs it after the history is deleted from Temporal.
     await pawl('journal', 'export', 'inst/well', '--out', fileOf('well'))
   })
 
@@ -54,7 +54,7 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     await cluster.waitUntilFinished('ill')
     const replayed = await whenItIs('Failed', 'inst/ill')
     expect(replayed.passes.length).toBeGreaterThan(1)
-    // The item may have ended before the pass that triggered it has: then its settle tells of the event.
+    // If the item ends during the pass that triggers it, this pass returns the event when it settles.
     const woken = replayed.passes.at(-1)?.wokenBy.join()
     expect(woken).toMatch(
       /event \d+ of the journal: DeployItem replay-jobs\/ill-slow-\w+ MODIFIED, version \d+, phase Succeeded/,
@@ -91,7 +91,7 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     await cluster.finishItem(slow, 'Succeeded')
     const replayed = await whenItIs('Superseded', 'inst/taken', status?.jobID ?? '')
     const last = replayed.passes.at(-1)
-    // A pass may have begun just before: then its plan was made, and its end says that it was in vain.
+    // A pass that starts just before the new job IDs has plans, and reports that another job took over while it ran.
     const ends = ['the object has another job: other', `job ${status?.jobID} was taken over while it ran`]
     expect(ends.map((why) => `Superseded: ${why}`)).toContain(last?.ended)
     expect(last?.plans.length !== 0).toBe(last?.ended?.includes('while it ran'))
@@ -134,10 +134,11 @@ describe('pawl replay --against', { timeout: 300_000 }, () => {
 
   it('shows the fields that another build would write differently, and the original write', async () => {
     const { cluster } = stage
-    // An Execution of its own, for it is in those that the build differs.
+    // A standalone Execution has its own runs, and the other build differs in the plan of Executions.
     await cluster.create(execution('alone', [failingItem('db')]), 'executions')
     let jobs = 0
-    // Of a worker that stands still for longer than its task may take Temporal has nothing: what goes on finds the job ended. So each try has a job of its own.
+    // When a worker pauses for longer than the workflow task timeout, Temporal drops the result of the task, and the
+    // next attempt finds the job ended. So each poll runs a new job.
     const afterAnotherJob = async () => {
       await cluster.patch('executions', 'alone', { status: { jobID: `alone-${++jobs}` } }, 'status')
       await cluster.waitUntilFinished('alone', undefined, 'executions')
@@ -163,7 +164,7 @@ async function itemAtWork(execution: string, name: string): Promise<LsObject> {
   return item
 }
 
-/** The journal and Temporal are told of an end a moment after the object shows it. */
+/** Polls, because the journal and Temporal record the end of a job after the object shows it. */
 async function whenItIs(state: string, ...job: readonly string[]): Promise<ReplayedJob> {
   await expect.poll(async () => (await replayOf(...job)).state, told).toBe(state)
   return await replayOf(...job)

@@ -1,5 +1,5 @@
-// Roots of one namespace that import from each other: which root waits, which root starts another one at its end, and the order of deletion.
-// Source: spec/landscaper.md 2.2 trigger 5, 2.3, 2.4, 2.6, 2.14, appendix B 4, 7, 8, 30.
+// Tests roots of one namespace that import from each other: which root waits, which root starts another one at its end,
+// and the order of deletion. Source: spec/landscaper.md 2.2 trigger 5, 2.3, 2.4, 2.6, 2.14, appendix B 4, 7, 8, 30.
 
 import { describe, expect, it, vi } from 'vitest'
 import { type LsObject, failingItem, OPERATION, waitingItem } from '../support/cluster/cluster.ts'
@@ -15,7 +15,7 @@ const jobOf = (one: LsObject | undefined) => one?.status?.jobID
 const runs = (one: LsObject | undefined) => jobOf(one) !== undefined && jobOf(one) !== one?.status?.jobIDFinished
 const until = async (name: string, isSo: (one: LsObject | undefined) => boolean) =>
   await stage.cluster.waitUntil('installations', name, isSo)
-/** Ends the item that keeps a job open. */
+/** Finishes the item `hold`, which keeps a job open. */
 async function release(name: string, phase: 'Succeeded' | 'Failed' = 'Succeeded') {
   const items = await stage.cluster.waitUntilItems(name, ['hold'], (one) => one?.status?.phase === 'Progressing')
   const item = items.get('hold')
@@ -26,7 +26,7 @@ const conditionOf = (one: LsObject | undefined) =>
   (one?.status?.['conditions'] as { type: string; status?: string }[] | undefined)?.find(
     ({ type }) => type === 'WaitsForSiblings',
   )
-/** The Installations whose names begin so that are gone, in the order in which they went. */
+/** The names of the deleted Installations with this prefix, in the order of their deletions. */
 async function deleted(prefix: string): Promise<readonly string[]> {
   const rows = await stage.pawl.db
     .selectFrom('watch_event')
@@ -36,7 +36,7 @@ async function deleted(prefix: string): Promise<readonly string[]> {
     .where('name', 'like', `${prefix}%`)
     .orderBy('seq')
     .execute()
-  // A run's own write may tell of it, and the watch once more.
+  // The journal may get a deletion twice: from the run that deletes the object, and from the watch.
   return [...new Set(rows.map(({ name }) => name))]
 }
 const valueOf = async (name: string) => (await stage.cluster.get('dataobjects', name))?.['data']
@@ -55,7 +55,7 @@ describe.concurrent('a root that imports data of another root', () => {
     expect((await stage.cluster.get('installations', 'w-app'))?.status).toMatchObject({ phase: 'Init' })
     await release('w-db')
     const ended = await until('w-app', (one) => one?.status?.phase === 'Succeeded')
-    // Where the end of w-db has asked for another job meanwhile, what the one before has said is gone with it.
+    // The condition is missing when the end of w-db has already started another job of w-app.
     expect(conditionOf(ended)?.status ?? 'False').toBe('False')
     expect(await valueOf('w-link')).toBe('w-app w-db')
   })
@@ -98,7 +98,7 @@ describe.concurrent('a root that imports data of another root', () => {
     expect((await stage.cluster.waitUntilFinished('k-app', first)).status).toMatchObject({ phase: 'Succeeded' })
   })
 
-  // The original leaves maps out here (appendix B 8).
+  // Landscaper ignores target maps here (appendix B 8).
   it('is started also when it imports the target in a target map', async () => {
     const exporter = {
       exports: { targets: [{ name: 'cluster', target: 'm-cluster' }] },
@@ -150,19 +150,19 @@ describe.concurrent('a root that imports data of another root', () => {
     await make(root('p-end', { takes: ['p-link'] }))
     const end = await stage.cluster.waitUntilFinished('p-end')
     await stage.cluster.trigger('p-db')
-    // Whoever is asked for a job is asked before this one ends.
+    // A root requests the jobs of importing roots before its own job ends.
     await stage.pawl.waitUntilSettled(await stage.cluster.waitUntilFinished('p-db', jobOf(db)))
     const untouched = await stage.cluster.get('installations', 'p-app')
     expect([jobOf(untouched), untouched?.metadata.annotations?.[OPERATION]]).toEqual([jobOf(app), undefined])
     await stage.cluster.trigger('p-app')
-    // Started by that one, after it.
+    // p-app requests this job at its end.
     await stage.cluster.waitUntilFinished('p-end', jobOf(end))
   })
 })
 
 describe.concurrent('roots that are being deleted', () => {
   it('are removed in the order of their imports, importing roots first', async () => {
-    // One after the other, so that the end of none starts another one.
+    // One after the other, so that no root starts a job of another root at its end.
     await make(root('d-db', { gives: 'd-address' }))
     await stage.cluster.waitUntilFinished('d-db')
     await make(root('d-app', { takes: ['d-address'], gives: 'd-link' }))

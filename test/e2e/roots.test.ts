@@ -1,5 +1,5 @@
-// DeployItems and Executions without a parent: users trigger them by hand, and each of their jobs is a separate run.
-// Source: docs/adr/0025, spec/landscaper.md 2.2, 2.9, 4.9.
+// Tests DeployItems and Executions without a parent: users trigger them by hand, and each of their jobs is a separate
+// run. Source: docs/adr/0025, spec/landscaper.md 2.2, 2.9, 4.9.
 
 import { describe, expect, it, vi } from 'vitest'
 import type { ObjectList } from '../../activities/kube/client.ts'
@@ -33,7 +33,7 @@ async function giveJob(plural: string, name: string, jobID: string): Promise<voi
 
 const UNTOUCHED = 'deletion of what no job has touched'
 
-/** The message of the Warning that tells of a deletion that waits. */
+/** The message of the Warning Event for a deletion that waits for a job ID. */
 async function warningOf({ metadata: { uid = '' } }: LsObject): Promise<unknown> {
   const path = resourcePath({ apiVersion: 'v1', plural: 'events' }, stage.cluster.namespace)
   const query = { fieldSelector: `involvedObject.uid=${uid},reason=DeletionWaitsForJobID` }
@@ -49,7 +49,7 @@ async function warningOf({ metadata: { uid = '' } }: LsObject): Promise<unknown>
 
 const isGuarded = (object?: LsObject) => object?.metadata.finalizers?.includes(FINALIZER) === true
 
-/** `type: how it ended`, of the runs that Temporal has of an object's jobs. */
+/** The runs of an object's jobs, oldest first, each as `cause: outcome, status in Temporal`. */
 async function runsOf({ metadata: { uid } }: LsObject): Promise<readonly string[]> {
   const jobs = await stage.pawl.db
     .selectFrom('job')
@@ -66,7 +66,7 @@ async function runsOf({ metadata: { uid } }: LsObject): Promise<readonly string[
   )
 }
 
-/** A run closes its row before Temporal knows its end. */
+/** Polls, because a run closes its row in the journal before Temporal records its end. */
 async function endsAs(read: () => Promise<unknown>, expected: unknown): Promise<void> {
   await vi.waitFor(async () => expect(await read()).toEqual(expected), { timeout: 30_000, interval: 100 })
 }
@@ -198,7 +198,7 @@ describe.concurrent('an execution without an installation', () => {
     const { cluster, pawl } = stage
     await cluster.create(execution('unused', CHAIN), 'executions')
     const seen = await cluster.waitUntil('executions', 'unused', isGuarded)
-    // Else the run that has guarded it may still be there, and is who deletes it.
+    // Otherwise the run that adds the finalizer may still be open and handle the deletion itself.
     await pawl.waitUntilSettled(seen)
     await cluster.delete('executions', 'unused')
     await cluster.waitUntilGone('unused', 'executions')

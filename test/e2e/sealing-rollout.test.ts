@@ -1,5 +1,6 @@
-// Users enable the encryption of payloads while jobs run, one worker after another: in the two steps of docs/operating.md, and in one step, which
-// users should avoid. No job is lost in either case; in two steps no job restarts.
+// Tests users who enable the encryption of payloads while jobs run, one worker after another: in the two steps of
+// docs/operating.md, and in one step, which users should avoid. No job is lost in either case; in two steps no job
+// restarts.
 
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, writeFileSync } from 'node:fs'
@@ -25,12 +26,12 @@ const opens = ['--payload-key', file('opens.key', `readable\n${line}`)]
 const seals = ['--payload-key', file('seals.key', line)]
 const LIMIT_MS = 600_000
 
-// Of the checkout's own processes a worker bundles the workflows itself, as its key wants them.
+// With the option `checkout`, each worker bundles the workflows itself, as its payload key requires.
 const stage = useStage('sealing', () => Promise.resolve({ checkout: fileURLToPath(new URL('../..', import.meta.url)) }))
 
 const phase = (wanted: string) => (one?: LsObject) => one?.status?.phase === wanted
 
-/** Begins jobs that wait for a hand, and one that waits on a track. @returns their names. */
+/** Starts three jobs whose items the test finishes, and one with a background activity. @returns their names. */
 async function begin(prefix: string): Promise<readonly string[]> {
   const { cluster } = stage
   const stepping = [`${prefix}-0`, `${prefix}-1`, `${prefix}-2`]
@@ -62,7 +63,7 @@ async function finished(names: readonly string[]): Promise<void> {
 
 async function restarts(names: readonly string[]): Promise<number> {
   const jobs = stage.pawl.db.selectFrom('job').select('restarts').where('name', 'in', names)
-  // Putting a finalizer on is no job.
+  // The run that adds the finalizer is no job.
   const rows = await jobs.where('cause', '<>', 'first seen').execute()
   expect(rows).toHaveLength(names.length)
   return rows.reduce((sum, row) => sum + row.restarts, 0)
@@ -90,7 +91,7 @@ describe('workers that begin to encrypt payloads', () => {
   it('finish all jobs after a worker that cannot decrypt payloads has stopped', { timeout: LIMIT_MS }, async () => {
     const { pawl } = stage
     const names = await begin('mixed')
-    // Then the tasks of what is sealed can come to nobody else.
+    // Only this worker remains to receive the tasks of the encrypted jobs.
     await pawl.startWorker('without')
     await pawl.kill('seals', 'SIGTERM')
     await step(names, 'one')

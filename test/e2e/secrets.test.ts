@@ -1,5 +1,5 @@
-// A planted secret: wherever users put values, none of them may come out in the journal, in histories, logs, statuses or Events.
-// Source: docs/architecture.md "Journal".
+// Tests that a planted secret does not appear in the journal, in histories, logs, statuses or Events, wherever users
+// put the secret. Source: docs/architecture.md "Journal".
 
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -18,7 +18,7 @@ import { eventsOf, historiesOf, journalOf, findLeaks, decodedTexts } from '../su
 import { useStage } from '../support/pawl/stage.ts'
 
 const CANARY = 'canary-9f27b6e04d'
-// A blueprint computes it: words that its author wrote are shown in the lines around a fault (render/engine/redact.ts R1).
+// The blueprint computes the secret, because errors show words of the blueprint's author (render/engine/redact.ts R1).
 const COMPUTED = '{{ printf `%s-%s` `canary` `9f27b6e04d` }}'
 const TARGET_TYPE = 'landscaper.gardener.cloud/mock'
 
@@ -31,7 +31,7 @@ afterAll(() => vi.unstubAllEnvs())
 const exporting: Item = { name: 'app', config: { password: COMPUTED, export: { password: COMPUTED } } }
 const password = '{{ index .values.deployitems "app" "password" }}'
 
-/** An Installation whose export template meets the secret. */
+/** An Installation whose export template uses the secret. */
 function rendering(name: string, template: string, { type = 'string', spec = {} } = {}) {
   const exports = [{ name: 'password', type: 'data', schema: { type } }]
   const targets = [{ name: 'cluster', type: 'target', targetType: TARGET_TYPE }]
@@ -43,7 +43,7 @@ function rendering(name: string, template: string, { type = 'string', spec = {} 
   return installation(name, [exporting], { blueprint, spec: { exports: { data, ...spec } } })
 }
 
-/** An Installation that imports the secret from everywhere. */
+/** An Installation that imports the secret from a Secret, a DataObject, a ConfigMap and Targets. */
 function meeting(name: string, blueprint: object, spec: object = {}) {
   return importingInstallation(name, {
     imports: [
@@ -72,7 +72,7 @@ const items = JSON.stringify(mockItems('SHOWN'))
 
 const target = `cluster: { type: ${TARGET_TYPE}, config: { kubeconfig: "${password}" } }`
 
-// By the place of the secret: what the user makes, and how the job ends.
+// For each place of the secret: the user's Installation, and the phase in which its job ends.
 const INSTALLATIONS: Readonly<Record<string, readonly [object, string]>> = {
   published: [
     rendering('published', `exports: { password: "${password}", ${target} }`, {

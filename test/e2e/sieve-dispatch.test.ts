@@ -1,6 +1,7 @@
-// A process is killed between two commits in different systems: the dispatcher between journal and Temporal, the bridge between API server and journal (Sieve's
-// "intermediate state"). The result equals that of an undisturbed run, with the same number of creations, deletions and triggers. A statement of the
-// process waits for a lock of the test; meanwhile the process is killed. Source: spec/engine.md 4.2; docs/faults.md.
+// Tests a process that is killed between two commits in different systems: the dispatcher between journal and Temporal,
+// the bridge between API server and journal (Sieve's "intermediate state"). The result equals that of an undisturbed
+// run, with the same number of creations, deletions and triggers. A statement of the process waits for a lock of the
+// test; meanwhile the test kills the process. Source: spec/engine.md 4.2; docs/faults.md.
 
 import { type RawBuilder, sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
@@ -67,7 +68,7 @@ describe('an installation whose bridge is killed', { timeout: LIMIT_MS }, () => 
   })
 })
 
-/** Runs one half of the job; at the first statement of this kind the process is killed before the commit, and started again. */
+/** Runs the job or the deletion. Kills the process before the first statement of this kind commits, and restarts it. */
 async function killedAt(
   part: 'worker' | 'bridge',
   statement: RawBuilder<unknown>,
@@ -85,7 +86,7 @@ async function killedAt(
       await pawl.kill(part)
       return { course }
     } finally {
-      // Waiting statements continue, or end with their client.
+      // The waiting statements continue, or PostgreSQL ends them with their connection.
       await sql`select pg_advisory_unlock(${LOCK})`.execute(held)
       await sql`drop trigger wait on ${sql.raw(await triggered())}`.execute(pawl.db)
     }
@@ -106,7 +107,7 @@ async function waiting(): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** The table with the trigger. */
+/** The name of the table with the trigger. */
 async function triggered(): Promise<string> {
   const { rows } = await sql<{ name: string }>`
     select tgrelid::regclass::text as name from pg_trigger where tgname = 'wait' and tgparentid = 0`.execute(
@@ -115,7 +116,7 @@ async function triggered(): Promise<string> {
   return rows[0]?.name ?? ''
 }
 
-/** The checkpoint of installations. */
+/** The resourceVersion in the checkpoint of Installations. */
 async function checkpoint(): Promise<number> {
   const { resource_version } = await lane.pawl.db
     .selectFrom('watch_checkpoint')

@@ -1,6 +1,7 @@
-// The bridge misses events, receives them twice, or receives those of one kind much later, while a job and a deletion run: patterns of Sieve (OSDI '22). The
-// result equals that of an undisturbed run, object by object, with the same number of creations, deletions and triggers (S9), and afterwards no wake and no
-// run is left (S10). Source: spec/engine.md 4.2; docs/faults.md.
+// Tests a bridge that misses events, receives them twice, or receives those of one kind much later, while a job and a
+// deletion run: patterns of Sieve (OSDI '22). The result equals that of an undisturbed run, object by object, with the
+// same number of creations, deletions and triggers (S9), and afterwards no wake and no open run remains (S10).
+// Source: spec/engine.md 4.2; docs/faults.md.
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { FINALIZER, installation, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
@@ -16,7 +17,7 @@ const servers = inject('servers')
 // A process may take many seconds to start on a busy machine, and a disturbed job takes longer.
 const LIMIT_MS = 240_000
 const CONVERGED_MS = byForm(3_000, 60_000)
-// Most events are about items; the long form delays those of executions.
+// The short form delays the events of one kind, chosen by the seed; the long form tries both kinds.
 const LATE = sampleOf('events of one kind that arrive last', ['executions', 'deployitems'], 1)
 
 let lane: Lane
@@ -84,7 +85,8 @@ describe('S9, S10: an installation whose runs', { timeout: LIMIT_MS }, () => {
     let signals = 0
     const met = new Set<string>()
     const disturb = async (label: string) => {
-      // A signal invalidates the completion of the task, which is repeated with all its writes.
+      // A signal makes Temporal reject the completion of the workflow task, and the worker repeats all writes of the
+      // task. So only the first write of each kind sends signals.
       if (!met.has(label)) signals += await signalOpenRuns()
       met.add(label)
       return undefined
@@ -151,7 +153,7 @@ describe('T12: a converged installation', { timeout: LIMIT_MS }, () => {
     for (let lists = 0; lists < 3 || Date.now() < until; lists++) {
       const epochs = await epochSum()
       bridgeProxy.expireWatches()
-      // For the kinds that have objects.
+      // At least one more list of each of the three kinds that have objects.
       await vi.waitFor(async () => expect(await epochSum()).toBeGreaterThanOrEqual(epochs + 3), { timeout: 60_000 })
       await signalOpenRuns()
       await waitUntilJournalIdle(lane)
@@ -199,7 +201,7 @@ function holdAll(): Gate {
   return gate
 }
 
-/** Deletes an object at once, like a user who removes its finalizers. */
+/** Deletes an object and removes its finalizers, like a user who does not wait for Pawl. */
 async function goneByHand(plural: string, name: string): Promise<void> {
   const { cluster } = lane
   await cluster.delete(plural, name)

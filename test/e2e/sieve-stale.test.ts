@@ -1,5 +1,6 @@
-// A process is killed, and its successor reads an older state of the cluster (Sieve's "stale state" and "time travel"). The result equals that of an
-// undisturbed run, with the same number of creations, deletions and triggers. Source: spec/engine.md 4.2; docs/faults.md.
+// Tests a process that is killed, and whose successor reads an older state of the cluster (Sieve's "stale state" and
+// "time travel"). The result equals that of an undisturbed run, with the same number of creations, deletions and
+// triggers. Source: spec/engine.md 4.2; docs/faults.md.
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import type { WritePoint } from '../support/faults/api-proxy.ts'
@@ -17,10 +18,10 @@ const servers = inject('servers')
 
 // A process may take many seconds to start on a busy machine, and a disturbed job takes longer.
 const LIMIT_MS = 240_000
-// More items than are read one by one: they are listed.
+// So many items that Pawl lists them instead of reading them one by one.
 const MANY: readonly Item[] = Array.from({ length: 8 }, (_, index) => ({ name: `item-${index}` }))
 const FOLLOWED = ['installations', 'executions', 'deployitems'].map((plural) => ({ apiVersion: API, plural }))
-/** The number of stale reads, after which the server is up to date. */
+/** The number of stale reads. Later reads return the current state. */
 const STALE_READS = 12
 
 let lane: Lane
@@ -87,7 +88,7 @@ describe(
       const lists = FOLLOWED.map(({ plural }) => `LIST ${plural}`)
       let stale = 0
       const isBehind = () => stale++ < STALE_READS || lists.some((list) => !reads.includes(list))
-      // The next worker first observes the waiting job, which it has not seen before, and has no write to repeat.
+      // The next worker has no cache of the waiting job, so it reads the objects first, and has no write to repeat.
       const job = await waitAndEnd(lane, 'gets', async ({ uid, item }) => {
         await pawl.waitUntilJournaled(item)
         await vi.waitFor(async () => expect(await underWay(uid)).toEqual([]), { timeout: RESTART_MS, interval: 50 })
@@ -117,7 +118,7 @@ describe('S6: a restarted bridge that lists an older state', { timeout: LIMIT_MS
     await backInTime(createdAt(found?.metadata.uid ?? ''))
     const after = await courseOf(lane, 'old')
     expect({ ...after, runs: [] }).toEqual({ ...before, runs: [] })
-    // A run that started because of the list has found nothing to do.
+    // The old list may start another run, which finds nothing to do.
     expect(after.runs.filter((run) => run === 'installation: Succeeded')).toHaveLength(1)
     await expect.poll(async () => await pawl.wakesOf('old')).toEqual([])
   })
@@ -134,7 +135,7 @@ describe('S6: a restarted bridge that lists an older state', { timeout: LIMIT_MS
   })
 })
 
-/** The pending work of an object's run: wakes, activity results, and a workflow task. */
+/** All due wakes, and the pending activities and workflow task of an object's run. */
 async function underWay(uid: string): Promise<readonly string[]> {
   const { db, client } = lane.pawl
   const wakes = await db.selectFrom('wake').select('controller').where('due', '<=', new Date()).execute()
@@ -146,7 +147,7 @@ async function underWay(uid: string): Promise<readonly string[]> {
     .executeTakeFirstOrThrow()
   const { raw } = await client.workflow.getHandle(id).describe()
   const activities = (raw.pendingActivities ?? []).map(({ activityType }) => activityType?.name ?? '')
-  // A task whose result was not received is repeated, including its local activities.
+  // Temporal repeats a workflow task whose result it has not received, including its local activities.
   const tasks = (raw.pendingWorkflowTask ?? null) === null ? [] : ['workflow task']
   return [...wakes.map(({ controller }) => controller), ...activities, ...tasks]
 }
@@ -156,7 +157,10 @@ function createdAt(uid: string): number {
   return Number(history.versions.get(uid)?.[0]?.metadata.resourceVersion)
 }
 
-/** Runs one half of the job and kills the worker after a write; for its successor, this write and later ones are invisible for some reads. */
+/**
+ * Runs the job or the deletion, and kills the worker after a write. The first reads of the next worker return the state
+ * before this write.
+ */
 async function frozen(at: WritePoint, half: () => Promise<Course>): Promise<Course> {
   const { proxy } = lane
   let stale = 0
@@ -175,7 +179,10 @@ async function frozen(at: WritePoint, half: () => Promise<Course>): Promise<Cour
   return course
 }
 
-/** Kills the bridge; its successor lists the state of this version. The watches continue after all wakes of that list are done. */
+/**
+ * Kills the bridge; the next bridge lists the state at this version. The watches deliver events only after all wakes of
+ * this list are done.
+ */
 async function backInTime(version: number): Promise<void> {
   const { pawl, bridgeProxy } = lane
   const gate = new Gate()
@@ -200,7 +207,7 @@ async function backInTime(version: number): Promise<void> {
   gate.open()
 }
 
-/** Whether all kinds are listed at this version, and no wake is left. */
+/** Whether the bridge has listed all kinds at this version, and no due wake is left. */
 async function quiet(version: number): Promise<boolean> {
   const { db } = lane.pawl
   const [checkpoints, wakes] = await Promise.all([
@@ -218,7 +225,7 @@ interface Found {
   readonly item: LsObject
 }
 
-/** An installation with a waiting item; `meanwhile` runs while it waits. */
+/** Runs the job of an installation with a waiting item, calls `meanwhile` while it waits, and finishes the item. */
 async function waitAndEnd(on: Lane, name: string, meanwhile: (found: Found) => Promise<void>): Promise<Course> {
   const { cluster, proxy } = on
   proxy.arm()

@@ -1,4 +1,5 @@
-// Random faults of all dependencies of Pawl and of its own processes at once: the short form of `npm run bench -- faults`.
+// Tests random faults of Pawl's dependencies and of its own processes at the same time: the short form of
+// `npm run bench -- faults`.
 
 import { describe, expect, inject, it } from 'vitest'
 import { storm } from '../support/storm/storm.ts'

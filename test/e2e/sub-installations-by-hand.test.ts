@@ -1,4 +1,5 @@
-// Sub-installations that a user deletes, or whose parent is removed, at any time of a job: none waits forever, and the next job recreates them.
+// Tests sub-installations that a user deletes, or whose parent is removed, at any time of a job: no sub-installation
+// waits forever, and the next job recreates it.
 // Source: spec/landscaper.md 2.3 "CleanupOrphaned", 2.4, 2.5; docs/sub-installations.md "Order".
 
 import { describe, expect, it, vi } from 'vitest'
@@ -11,10 +12,10 @@ import { conditionOf } from '../support/cluster/kstatus.ts'
 const stage = useStage('subs-by-hand')
 const MOCK = 'landscaper.gardener.cloud/mock'
 const PATIENT = { timeout: 60_000, interval: 100 }
-// Kubernetes' garbage collector; while CRDs come and go, as other tests make them, it looks at nothing for a while.
+// For Kubernetes' garbage collector, which pauses for a while when other tests create and delete CRDs.
 const COLLECTED = { timeout: 120_000, interval: 100 }
 
-/** `app` imports what `db` exports; the items of both are of these types. */
+/** `app` imports an export of `db`. @param db type of the item of `db`. @param app type of the item of `app`. */
 function pair(db: string, app = db): readonly object[] {
   const exporter = sub('db', {
     exports: { data: [{ name: 'address', dataRef: 'address' }] },
@@ -46,7 +47,7 @@ async function runAgain(name: string, before: LsObject): Promise<LsObject> {
   return await stage.cluster.waitUntilFinished(name, before.status?.jobID)
 }
 
-/** With a deployer of an item type of its own. */
+/** Runs `use` with a deployer that handles its own item type. */
 async function withDeployer(name: string, use: (type: string, deployer: Deployer) => Promise<void>): Promise<void> {
   const type = `example.org/${name}`
   const deployer = Deployer.start(stage.cluster, type)

@@ -1,5 +1,6 @@
-// Pawl replaces the real Landscaper: it starts with the objects that version 0.127.0 left (support/takeover/landscaper-0.127.0.yaml describes how).
-// takeover.test.ts has the states that a test cannot produce reliably with that version. Source: docs/coming-from-landscaper.md.
+// Tests that Pawl replaces the real Landscaper: it starts with the objects that version 0.127.0 left
+// (support/takeover/landscaper-0.127.0.yaml describes how). takeover.test.ts has the states that a test cannot produce
+// reliably with that version. Source: docs/coming-from-landscaper.md.
 
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
@@ -23,11 +24,12 @@ const stage = useStage('takeover-left', async () => {
   await cluster.create({ apiVersion: CORE, kind: 'Secret', metadata, stringData: { kubeconfig } }, 'secrets')
   await createPreviousObjects(cluster, LEFT)
   left = await idle()
-  // The items for other deployers have waited since they were left; what is nobody's would be refused.
+  // The items of other deployers have waited for longer than any pickup timeout. Strict tenancy refuses to take over
+  // data without an owner; Pawl must still accept Landscaper's exports.
   return { workerFlags: ['--pickup-timeout', 'none', '--strict-tenancy', 'yes'] }
 })
 
-/** All that no job is open for, with their statuses and what they deployed. */
+/** The objects without an open job, and the ConfigMaps that they deployed, by name. */
 async function idle(): Promise<ReadonlyMap<string, LsObject>> {
   const { cluster } = stage
   const items = await Promise.all(ITEMS_OF.map((name) => cluster.items(name)))
@@ -74,7 +76,7 @@ function statusPaths(status: unknown, at = 'status'): readonly string[] {
     : fields.flatMap(([name, value]) => statusPaths(value, `${at}${name === '[]' ? '' : '.'}${name}`))
 }
 
-// Of the mock deployer, which both have for their own tests only.
+// Only Landscaper's mock deployer writes this condition. Both projects have a mock deployer for their tests.
 const NOT_WRITTEN = ['DeployItem status.conditions DeployItemValidation=True']
 
 describe('an installation that Landscaper 0.127.0 left unfinished', () => {

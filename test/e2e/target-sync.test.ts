@@ -1,5 +1,6 @@
-// A TargetSync on real servers: it creates Targets from Secrets of another namespace and deletes them at its own deletion; items on these Targets
-// are not uninstalled when their Shoot is gone. The API server plays the Gardener cluster. In detail: test/env/target-sync.test.ts,
+// Tests a TargetSync on real servers: it creates Targets from Secrets of another namespace and deletes them at its own
+// deletion; items on these Targets are not uninstalled when their Shoot is gone. The API server plays the Gardener
+// cluster. Detailed tests: test/env/target-sync.test.ts,
 // test/activities/landscaper/execution/removed-clusters.test.ts.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -29,7 +30,7 @@ const stage = useStage('target-sync', async () => {
   return { bridgeFlags: ofBoth, workerFlags: ofBoth, workerKubeconfig: proxy.kubeconfigPath }
 })
 
-/** A namespace that offers kubeconfigs in Secrets. */
+/** A namespace with kubeconfigs in Secrets. */
 class Source {
   readonly namespace: string
   constructor(name: string) {
@@ -52,7 +53,7 @@ class Source {
     await this.#request('DELETE', `/api/v1/namespaces/${this.namespace}`)
   }
 
-  /** What makes Targets of it. */
+  /** A TargetSync that creates Targets from these Secrets. */
   get sync() {
     const spec = {
       sourceNamespace: this.namespace,
@@ -121,7 +122,8 @@ describe('a TargetSync', () => {
       await cluster.create(source.sync, 'targetsyncs')
     })
     expect(died).toEqual({ targets: [], secrets: ['access', 'berry.kubeconfig'] })
-    // The call that died is tried again: whoever asks its queue has it by the time the worker is back.
+    // Temporal schedules the second attempt before the worker restarts. A worker that polls this task queue without
+    // --target-sync would get the attempt, and fail it with "not registered".
     const sync = await cluster.get('targetsyncs', 'sync')
     const run = pawl.client.workflow.getHandle(`targetSync/${cluster.namespace}/sync/${sync?.metadata.uid ?? ''}`)
     const tries = async () =>
@@ -172,7 +174,10 @@ interface KubeEvent {
   readonly involvedObject: { readonly uid: string }
 }
 
-/** Makes a project with two Shoots, and a Secret with a kubeconfig for each. Nobody speaks to the servers that these name. */
+/**
+ * Creates the namespace of a project with two Shoots, and a Secret with a kubeconfig for each Shoot. No client connects
+ * to the servers of these kubeconfigs.
+ */
 async function makeProject(project: string): Promise<void> {
   const { kube } = stage.cluster
   await kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name: project } } })
@@ -195,7 +200,7 @@ async function makeProject(project: string): Promise<void> {
   }
 }
 
-/** An Installation with an item on each Shoot, which may go without being uninstalled when that is gone. */
+/** An Installation with an item on each Shoot. Pawl may remove an item without uninstalling it if its Shoot is gone. */
 function onBoth(name: string) {
   const imports = [GONE, ALIVE].map((shoot) => ({ name: shoot, type: 'target', targetType: CLUSTER_TYPE }))
   const deployItems = [GONE, ALIVE].map((shoot) => ({
@@ -247,7 +252,7 @@ describe('the deletion of items whose Shoot is gone', () => {
   })
 })
 
-/** Kills the worker at this write. @returns what is there then. */
+/** Kills the worker at this write. @returns the names of the Targets and Secrets at this time. */
 async function killAt(at: Trap['at'], when: Trap['when'], begin: () => Promise<void>) {
   const died = new Gate()
   const act = async () => {

@@ -1,5 +1,6 @@
-// A wing that needs no edit of existing files: the test adds folders to a copy of the checkout, runs `pawl gen`, and creates an object of each kind on
-// real servers. So a new job kind, a new level kind and a new deployer stay one folder each.
+// Tests that a new wing needs no edit of existing files: the test adds folders to a copy of the checkout, runs
+// `pawl gen`, and creates an object of each kind on real servers. So a new job kind, a new level kind and a new
+// deployer stay one folder each.
 
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -85,7 +86,7 @@ describe('a wing that is added as folders', () => {
       const kubectl = kubectlAs(inject('servers'), cluster.namespace, 'keeper')
       const stored = async (name: string, spec: object, more: object = {}) =>
         await cluster.create({ apiVersion: ZOO, kind: 'Parcel', metadata: { name, ...more }, spec }, 'parcels')
-      // API servers hear of a configuration by their watch.
+      // API servers receive a webhook configuration through a watch, with a delay.
       let tries = 0
       const isAsked = async () => (await stored(`try-${(tries += 1)}`, { size: 1 })).spec?.['label'] === 'fragile'
       await vi.waitUntil(isAsked, { timeout: 30_000, interval: 100 })

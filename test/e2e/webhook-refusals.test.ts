@@ -1,5 +1,5 @@
-// Writes of Pawl that the webhook rejects, or that fail because no webhook answers: the object reports the reason, and its job continues when the cause
-// is fixed. On real servers, with the real webhook.
+// Tests writes of Pawl that the webhook rejects, or that fail because no webhook answers: the object reports the
+// reason, and its job continues when the cause is fixed. Real servers call the real webhook.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
@@ -12,7 +12,7 @@ import { WebhookStage } from '../support/pawl/webhook.ts'
 
 const NAME = 'webhook-refusals'
 const SKIP = 'validation.landscaper.gardener.cloud/skip-validation'
-/** While no webhook answers, an API server tries each call again until its timeout. */
+/** While no webhook answers, an API server retries each call until this timeout. */
 const QUICK = ['--timeout', '2s']
 const CRON = { succeededReconcile: { cronSpec: 'soon' } }
 
@@ -69,7 +69,7 @@ describe('an Installation whose items depend on each other in a cycle', () => {
   })
 })
 
-/** Stands there since a time before the webhook, without a context, and asks for nothing. */
+/** Creates an untriggered Installation without a context, past the webhook, as if it were older than the webhook. */
 async function untriggered(name: string, more: object = {}): Promise<void> {
   const { metadata, spec, ...object } = installation(name, [{ name: 'a' }], { triggered: false }) as LsObject & {
     apiVersion: string

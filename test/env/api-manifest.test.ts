@@ -1,4 +1,5 @@
-// deploy/api.yaml: its objects match each other, API servers accept them, and the command line finds the Service. api.test.ts uses its role.
+// Tests deploy/api.yaml: its objects match each other, API servers accept them, and the command line finds the Service.
+// api.test.ts uses the role of deploy/rbac/api.yaml.
 
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -54,7 +55,7 @@ describe('the manifest of pawl api', async () => {
   it('is accepted by the API server with strict field validation', async () => {
     for (const object of objects) {
       const { apiVersion, kind, metadata } = object
-      // The namespace of an installation is not there; kube-public is in each cluster.
+      // The test server has no namespace `pawl`; kube-public exists in every cluster.
       const namespace = metadata.namespace === 'pawl' ? cluster.namespace : metadata.namespace
       const body = { ...object, metadata: { ...metadata, ...(namespace !== undefined && { namespace }) } }
       const query = { dryRun: 'All', fieldValidation: 'Strict' }
@@ -76,7 +77,7 @@ describe('the manifest of pawl api', async () => {
       expect(portCalled(probe.httpGet.port)).toBe(settings.healthPort)
     expect(container.volumeMounts).toMatchObject([{ name: 'certificates', mountPath: settings.certificateDir }])
     expect(pod.spec.volumes).toMatchObject([{ name: 'certificates' }])
-    // Kubernetes' default grace period, which the manifest leaves as it is.
+    // Kubernetes' default grace period, which the manifest does not change.
     expect(settings.drainMs).toBeLessThan(30_000)
   })
 

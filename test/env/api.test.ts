@@ -1,5 +1,5 @@
-// `pawl api` on a real API server and a real journal: two tenants with their own tokens call it directly and through the API server's proxy
-// for Services.
+// Tests `pawl api` on a real API server and a real journal: two tenants with their own tokens call it directly and
+// through the API server's proxy for Services.
 
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
@@ -21,7 +21,7 @@ const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const GROUP = 'landscaper.gardener.cloud'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const [ALICE, BOB] = ['api-alice', 'api-bob'] as const
-// API servers lead nobody to the loopback address.
+// API servers do not proxy to loopback addresses.
 const HOST = Object.values(networkInterfaces())
   .flatMap((found) => found ?? [])
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
@@ -29,7 +29,7 @@ const HOST = Object.values(networkInterfaces())
 const { kubeconfigPath, databaseUrl, auditLogPath } = inject('servers')
 const alice = new Cluster(kubeconfigPath, ALICE)
 const bob = new Cluster(kubeconfigPath, BOB)
-// With the role that is shipped and no other right.
+// The namespace of pawl api's ServiceAccount, which has only the role of deploy/rbac/api.yaml.
 const home = new Cluster(kubeconfigPath, `${RIGHTS}-api`)
 let test: TestDatabase
 let api: ChildProcess
@@ -134,7 +134,7 @@ describe('a tenant with a token', () => {
     const account = `system:serviceaccount:${home.namespace}:pawl-api`
     const reviews = auditedCreations(auditLogPath, mark, 'tokenreviews', account)
     expect(reviews).toBeGreaterThan(0)
-    // What may come at once, what comes meanwhile, and some for Alice.
+    // The initial burst, the TokenReviews during the test, and some for Alice.
     expect(reviews).toBeLessThan(REVIEWS_PER_SECOND * (3 + seconds) + 10)
     const away = told.filter(({ status }) => status === 429)
     expect(told.filter(({ status }) => status === 401).length + away.length).toBe(500)
@@ -144,7 +144,7 @@ describe('a tenant with a token', () => {
     expect(new Set(again.map(({ status }) => status))).toEqual(new Set([401]))
   })
 
-  // A machine that has no address but loopback is asked directly: API servers lead nobody there.
+  // On a machine with only a loopback address the test calls pawl api directly: API servers do not proxy to it.
   it(`gets answers ${HOST === undefined ? 'directly' : 'through the proxy of the API server'}, and no more answers after its RoleBinding is deleted`, async () => {
     const through = HOST === undefined ? ['--api-url', `https://localhost:${port}`] : await throughService(HOST)
     const told = async () => await pawl(ofAlice, 'get', 'inst', '-n', ALICE, ...through)
@@ -154,7 +154,7 @@ describe('a tenant with a token', () => {
   })
 })
 
-/** Makes the Service, and lets the tenant through it. @returns how to ask so. */
+/** Creates the Service, and gives the tenant the permission to use its proxy. @returns the flags for this way. */
 async function throughService(host: string): Promise<readonly string[]> {
   const metadata = { name: 'pawl-api' }
   await post(alice, '/api/v1', 'services', { metadata, spec: { ports: [{ name: 'https', port: 443 }] } })
@@ -168,7 +168,10 @@ async function throughService(host: string): Promise<readonly string[]> {
   return through
 }
 
-/** To the process of this test: API servers lead to addresses of Pods only, so there is one that nobody schedules, and that has the machine's address. */
+/**
+ * Creates Endpoints that route to this test's pawl api. API servers proxy only to addresses of Pods, so this function
+ * creates a Pod that no scheduler binds, and gives it the machine's address.
+ */
 async function lead(name: string, ip: string): Promise<void> {
   const spec = { schedulerName: 'nobody', containers: [{ name: 'api', image: 'example.com/api' }] }
   await post(alice, '/api/v1', 'pods', { metadata: { name }, spec })
@@ -201,7 +204,7 @@ async function bind(of: Cluster, name: string, role: { kind: string; name: strin
   await of.kube.request('POST', `${RBAC}${place}`, { body })
 }
 
-/** Who may read Pawl's kinds in the namespace. @returns the path of a kubeconfig. */
+/** Creates a ServiceAccount that may read Pawl's kinds in the namespace. @returns the path of its kubeconfig. */
 async function tenant(cluster: Cluster): Promise<string> {
   const rules = [{ apiGroups: [GROUP], resources: ['*'], verbs: ['get', 'list'] }]
   await post(cluster, RBAC, 'roles', { metadata: { name: 'tenant' }, rules })
@@ -211,7 +214,7 @@ async function tenant(cluster: Cluster): Promise<string> {
 
 const READER = `reader_${process.pid}`
 
-/** Of a role that may read, made as docs/operating.md says. */
+/** Creates a read-only role with the statements of docs/operating.md. @returns the journal's URL for this role. */
 async function readersUrl(): Promise<string> {
   const page = await readFile(new URL('../../docs/operating.md', import.meta.url), 'utf8')
   const [, statements = ''] = /<<'SQL'\n([^]*?)SQL\n/.exec(page) ?? []
@@ -274,7 +277,7 @@ async function pawl(kubeconfig: string, ...words: readonly string[]) {
   })
 }
 
-/** @param who path of a kubeconfig, or what is no token, or nothing. */
+/** @param who the path of a kubeconfig, an invalid token, or undefined for no token. */
 async function ask(question: string, input: object, who: string | undefined) {
   const text = who === undefined || !who.startsWith('/') ? who : tokenIn(await readFile(who, 'utf8'))
   const options = {

@@ -1,4 +1,5 @@
-// `pawl get`, `trace`, `diff`, `graph`, `why` and `history` on a real journal; their queries use indexes.
+// Tests `pawl get`, `trace`, `diff`, `graph`, `why` and `history` on a real journal, and that their queries use
+// indexes.
 
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -194,14 +195,14 @@ describe('a reader of the journal', () => {
     client.release()
     await db.destroy()
     expect(found).toEqual([])
-    // One row a kind.
+    // Its table has one row per kind, so this query needs no index.
     const kinds = openReader(test.url)
     expect(await followedKinds({ db: kinds, cluster: 'local' })).toEqual([])
     await kinds.destroy()
   })
 })
 
-/** Scans of a plan that no condition of an index bounds. */
+/** The lines of a query plan that scan a table or an index without an index condition. */
 function unbounded(plan: readonly string[]): readonly string[] {
   return plan.filter((line, index) => {
     if (line.includes('Seq Scan')) return true
@@ -252,7 +253,7 @@ const objectRow = (kind: string, uid: string, name: string, { namespace = 'team-
   }),
 })
 
-/** Two items that wait for each other: no deployer has begun them. */
+/** An Execution with two items that depend on each other, so no deployer has started them. */
 function ring() {
   const item = (name: string, other: string) => ({
     ...objectRow('DeployItem', `ring-${name}`, `ring-${name}`),
@@ -277,7 +278,7 @@ async function fill(db: Kysely<Database>): Promise<void> {
     objectRow('Installation', 'i2', 'other', { namespace: 'team-b' }),
     { ...objectRow('Execution', 'e1', 'shop', owned('Installation', 'shop', 'i1')), owner_uid: 'i1' },
     { ...objectRow('DeployItem', 'd1', 'shop-db', owned('Execution', 'shop', 'e1')), owner_uid: 'e1' },
-    // An owner reference is anybody's to write: another namespace's is no child.
+    // Users can write any owner reference. An item in another namespace is no child of the Execution.
     {
       ...objectRow('DeployItem', 'd2', 'strange', { ...owned('Execution', 'shop', 'e1'), namespace: 'team-b' }),
       owner_uid: 'e1',
@@ -318,7 +319,7 @@ async function fill(db: Kysely<Database>): Promise<void> {
     started_at: at(-9000),
     finished_at: at(-7000),
   }
-  // Another cluster may have objects of these uids.
+  // Another cluster may have objects with the same UIDs.
   const elsewhere = { ...job, workflow_id: 'elsewhere', cluster: 'copy', job_id: 'j7', started_at: at(7000) }
   await db.insertInto('job').values([job, before, elsewhere]).execute()
   await db

@@ -1,6 +1,8 @@
-// Stands for a container in tests of disruptions: does what it is told on its standard input, a line of JSON each, and answers with a line.
+// Acts as a container in tests of disruptions: reads one command per line from standard input, as JSON, and answers
+// each command with one line.
 //
-// JavaScript without imports of ours: it runs as a program of its own, in another network and another control group.
+// Plain JavaScript without imports from this project, because it runs as a separate program in another network
+// namespace and control group.
 
 import { execFile } from 'node:child_process'
 import { createSocket } from 'node:dgram'
@@ -10,11 +12,11 @@ import { connect, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 
-/** Datagrams that have come, by port. */
+/** The number of received datagrams by port. */
 const came = new Map()
 
 const DEEDS = {
-  /** Counts datagrams that come to ports. */
+  /** Counts the datagrams that arrive at these ports. */
   async count({ ports }) {
     for (const port of ports) {
       const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 })
@@ -35,7 +37,7 @@ const DEEDS = {
       await new Promise((resolve) => socket.send(Buffer.from('x'), port, ip, resolve))
     socket.close()
   },
-  /** Serves so many bytes to whoever connects. */
+  /** Sends this number of bytes on each connection. */
   async serve({ port, bytes }) {
     const server = createServer((socket) => {
       socket.on('error', () => socket.destroy())
@@ -44,7 +46,7 @@ const DEEDS = {
     server.listen(port)
     await once(server, 'listening')
   },
-  /** How many bytes come of a connection in so many milliseconds at most, and in how many they came. */
+  /** Reads from a connection for at most `withinMs`. Returns the number of bytes and the elapsed milliseconds. */
   async fetch({ ip, port, withinMs }) {
     const start = performance.now()
     const socket = connect(port, ip)
@@ -56,7 +58,7 @@ const DEEDS = {
     socket.destroy()
     return { bytes, ms: performance.now() - start }
   },
-  /** Writes to a file past all caches. */
+  /** Writes to a file with O_DIRECT, without the page cache. Returns the elapsed milliseconds. */
   async write({ path, bytes }) {
     const start = performance.now()
     const block = 256 * 1024
@@ -76,7 +78,7 @@ const DEEDS = {
   },
 }
 
-// As an application that ends well when it is asked to.
+// Exits at SIGTERM, like an application with a graceful shutdown.
 process.on('SIGTERM', () => process.exit(7))
 
 for await (const line of createInterface({ input: process.stdin })) {

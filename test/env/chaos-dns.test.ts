@@ -1,4 +1,5 @@
-// DNS disruptions of real containers, whose queries are redirected to the responder. Source: spec/chaos.md 3.7, D10.
+// Tests DNS disruptions of real containers, whose queries are redirected to the responder.
+// Source: spec/chaos.md 3.7, D10.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
@@ -71,7 +72,7 @@ function args(records: string): readonly string[] {
   return ['dns-disruption', '--level', 'pod', '--target-containers', `app;${app.id}`, '--records', records]
 }
 
-/** The injector has an address of its own. */
+/** The injector runs in the network of `node`, and has the address of `node` as pod IP. */
 function place() {
   return { inside: node, env: { CHAOS_POD_IP: NODE } }
 }

@@ -1,5 +1,5 @@
-// Containers to disturb: processes with their own networks and control groups, and injectors as real processes.
-// Needs Linux and root; changes nothing outside of its own objects.
+// Provides containers and injectors for tests of disruptions: real processes with their own networks and control
+// groups. Needs Linux and root; changes only objects that it creates.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -48,9 +48,9 @@ export interface Exit {
 
 export interface Container {
   readonly pid: number
-  /** The container as the injector's argument. */
+  /** The ID of the container in the injector's arguments. */
   readonly id: string
-  /** Sends a command; see chaos-agent.js. */
+  /** Sends a command to chaos-agent.js. @returns its answer. */
   readonly does: <Answer>(deed: string, told?: Told) => Promise<Answer>
   readonly ended: Promise<Exit>
 }
@@ -65,7 +65,7 @@ export interface Injector {
 }
 
 export interface ContainerParts {
-  /** The container whose network it shares; absent: its own network. */
+  /** The container whose network it shares. Default: its own network. */
   readonly beside?: Container
   /** The cgroup.procs files of the groups that it joins. */
   readonly groups?: readonly string[]
@@ -179,7 +179,7 @@ async function exitOf(child: ChildProcess): Promise<Exit> {
   return { code, signal }
 }
 
-/** A group can be removed after the last of its processes has ended. */
+/** Kills the processes of a control group, and removes the group. @returns false while a process still exists. */
 function removed(folder: string): boolean {
   for (const pid of readFileSync(join(folder, 'cgroup.procs'), 'utf8')
     .trim()
@@ -198,12 +198,12 @@ export function run(program: string, ...args: readonly string[]): string {
   return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-/** Runs in the network of a container. */
+/** Runs a program in the network namespace of a container. @returns its output. */
 export function inside({ pid }: Container, ...argv: readonly string[]): string {
   return run('nsenter', `--net=/proc/${pid}/ns/net`, '--', ...argv)
 }
 
-/** Everything that a network disruption could change, without counters and times. */
+/** All network settings that a disruption could change, without counters and times. */
 export function networkState(container: Container): string {
   const rules = inside(container, 'iptables-save')
     .split('\n')
@@ -216,7 +216,7 @@ export function networkState(container: Container): string {
   ].join('\n')
 }
 
-/** The kernel creates tables at their first use and keeps them. */
+/** Uses the tables once: the kernel creates a table at its first use and keeps it, which changes `networkState`. */
 export function openTables(container: Container): void {
   for (const table of ['mangle', 'nat']) {
     const rule = ['-t', table, 'OUTPUT', '-j', 'RETURN']

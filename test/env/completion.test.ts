@@ -1,5 +1,5 @@
-// What `pawl completion` prints, in the shells themselves: keys are typed into a terminal, and the line is looked at that they lead to. Names come
-// from a journal.
+// Tests the scripts of `pawl completion` in real shells: the test types keys into a terminal and reads the completed
+// line. The names of objects come from a journal.
 
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ import { SCRIPTS, SHELLS } from '../../worker/cli/completion.ts'
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const LIMIT_MS = 30_000
 
-/** Lines as they are typed before the key of completion, and as they are then. */
+/** Command lines before and after the completion key. */
 const LINES = [
   ['pawl doct', 'pawl doctor '],
   ['pawl why in', 'pawl why inst/'],
@@ -91,7 +91,7 @@ describe.skipIf(missingZsh !== undefined)(`zsh${because(missingZsh)}`, () => {
 
 describe.skipIf(missingFish !== undefined)(`fish${because(missingFish)}`, () => {
   it('completes the same', () => {
-    // It says by itself to what a line would be completed; it is only the word at its end.
+    // `complete -C` prints the completions of a line without a terminal: only the completed last word.
     const asks = LINES.map(([line]) => `complete -C '${line}'`)
     const words = [`source ${dir}/pawl.fish`, ...asks].join('\n')
     const { stdout, stderr } = spawnSync('fish', ['--no-config', '-c', words], {
@@ -104,7 +104,7 @@ describe.skipIf(missingFish !== undefined)(`fish${because(missingFish)}`, () => 
   })
 })
 
-/** Types all lines into a shell in a terminal. @returns what each of them has become. */
+/** Types all lines into a shell in a terminal. @returns the completed lines. */
 async function typed(shell: string): Promise<readonly string[]> {
   const child = spawn('script', ['-qc', shell, '/dev/null'], { cwd: join(dir, 'home'), env: environment() })
   const ended = once(child, 'exit')
@@ -136,7 +136,7 @@ class Screen {
     this.#child.stdin.write(keys)
   }
 
-  /** Waits for it, and forgets what was shown until then. */
+  /** Waits for text that matches, and discards the screen's text up to the end of the match. */
   async shows(wanted: RegExp): Promise<RegExpExecArray> {
     const found = await expect
       .poll(() => wanted.exec(this.#text), { timeout: LIMIT_MS, interval: 20, message: `shows ${String(wanted)}` })
@@ -148,7 +148,7 @@ class Screen {
   }
 }
 
-/** Of a person with a journal, and nothing else of this machine's settings. */
+/** The environment of a user with a journal and none of this machine's other settings. */
 function environment(): Record<string, string> {
   const home = join(dir, 'home')
   const path = `${join(dir, 'bin')}:${process.env['PATH'] ?? ''}`
@@ -156,7 +156,7 @@ function environment(): Record<string, string> {
   return { ...terminal, PATH: path, PAWL_DATABASE_URL: test.url, PAWL_CACHE: join(dir, 'cache') }
 }
 
-/** The program that is not there. */
+/** @returns the program if it is not installed, else undefined. */
 function lacks(program: string): string | undefined {
   return spawnSync(program, ['--version']).error === undefined ? undefined : program
 }

@@ -1,6 +1,7 @@
-// The queries that Pawl's own controllers declare, run as those of controllers in level mode are, beside the activities that look in their
-// place: on a real API server and a real journal both find the same objects in the same versions, however the activities come by them.
-// Random objects in memory: test/workflows/declared-controllers.test.ts.
+// Compares the queries that Pawl's own controllers declare with the activities that observe in their place. The test
+// runs the queries like those of controllers in level mode. On a real API server and a real journal both find the same
+// objects in the same versions, whether the activities list objects, read them one by one, or have them in memory.
+// test/workflows/declared-controllers.test.ts tests random objects in memory.
 
 import { MANAGED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
 import { describe, expect, inject, it } from 'vitest'
@@ -90,7 +91,7 @@ describe('what an Installation observes', () => {
     expect(await lookAtExecution(target)).toEqual({ declared: [], observed: [] })
   })
 
-  // Where a controller in level mode has a fault, as its document says.
+  // The declared query fails with StateNotOwned, as the controller's document says; the activity finds no Execution.
   it.each([false, true])('is none where another one has its name, the journal knowing it: %s', async (journaled) => {
     const target = await createInstallation()
     await createExecution(target.metadata.name, await createInstallation())
@@ -101,18 +102,18 @@ describe('what an Installation observes', () => {
   })
 })
 
-/** As `uid version`, sorted. */
+/** Sorted entries of the form `uid version`. */
 type Versions = readonly string[]
 
 interface Seen {
-  /** Of the Execution. */
+  /** The items of the Execution. */
   readonly items: Versions
 }
 
 interface Look {
   readonly declared: Seen
   readonly observed: Seen
-  /** Requests of the activities, those of the queries left out. */
+  /** The requests of the activities, without those of the queries. */
   readonly asked: readonly string[]
 }
 
@@ -129,7 +130,7 @@ async function look(target: LsObject): Promise<Look> {
   }
 }
 
-/** How the items were read. */
+/** How the activities read the items. */
 function readsOf(asked: readonly string[]): 'nothing' | 'objects' | 'lists' {
   if (asked.includes('GET deployitems')) return 'lists'
   return asked.some((request) => request.startsWith('GET deployitems/')) ? 'objects' : 'nothing'
@@ -149,7 +150,7 @@ async function observeInstallation(target: LsObject) {
   return await activitiesOf(stage.deps).observeInstallation({ by: byOf('installation'), subject, known: {} })
 }
 
-/** What the queries of a document find when they are run as those of a controller in level mode. */
+/** Runs declared queries like those of a controller in level mode. @returns the objects that they find, by state. */
 async function run<Found>(target: LsObject, kind: Kind, declared: Readonly<Record<string, StateQuery>>) {
   const seen = await observe(target, kind, declared)
   return (seen?.states ?? {}) as Readonly<Record<string, Found | undefined>>
@@ -187,8 +188,8 @@ let count = 0
 const uniqueName = () => `x${++count}`
 
 /**
- * An Execution with items: one that has the job, one that has none, one of a foreign type, more of those without job; and beside them
- * items that are not its own, each for one reason.
+ * Creates an Execution with these items: one with the job, one without a job, one of a foreign type, and `more` without
+ * a job. Also creates items that do not belong to the Execution, each for a different reason.
  */
 async function family(more = 0): Promise<LsObject> {
   const [target, other] = [await createExecution(uniqueName()), await createExecution(uniqueName())]
@@ -213,7 +214,7 @@ const ownerOf = ({ metadata: { uid = '', name }, ...object }: LsObject, controll
 
 interface ItemOptions {
   readonly type?: string
-  /** Default: the Execution whose label it has. */
+  /** Default: the Execution of its label. */
   readonly owner?: OwnerReference | undefined
   readonly status?: object
 }

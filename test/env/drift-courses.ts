@@ -1,4 +1,4 @@
-// Arbitrary manifests of a few kinds, and arbitrary changes of others.
+// Generates arbitrary manifests of a few kinds, and arbitrary changes that other clients make to the live objects.
 
 import fc from 'fast-check'
 
@@ -11,7 +11,7 @@ export interface Course {
 
 interface Step {
   readonly edits: readonly Edit[]
-  /** The manifest is edited as well. */
+  /** The next manifest; undefined if it does not change. */
   readonly next: Sample | undefined
 }
 
@@ -19,7 +19,7 @@ interface Step {
 export interface Edit {
   readonly by: string
   readonly how: 'remove' | 'change' | 'add' | 'turn'
-  /** Which of the places where this can be done. */
+  /** Selects one of the places where this change is possible. */
   readonly at: number
   readonly value: unknown
 }
@@ -58,7 +58,7 @@ const container = fc.record(
       { maxLength: 2, selector: ({ containerPort, protocol = 'TCP' }) => `${containerPort}${protocol}` },
     ),
     resources: fc.constantFrom({}, { limits: { cpu: '1000m' } }, { requests: { cpu: '0.5', memory: '1Gi' } }),
-    // Of a map that gets empty server-side apply leaves nothing.
+    // Never an empty map, because server-side apply removes a map that becomes empty.
     securityContext: fc.constantFrom({ runAsUser: 0 }, { privileged: false }),
     imagePullPolicy: fc.constantFrom('Always', 'IfNotPresent'),
   },
@@ -111,7 +111,7 @@ const service = fc.record(
   { requiredKeys: ['ports'] },
 )
 
-/** Of one kind, with the fields that the manifests of this kind have. */
+/** Manifests of one kind with arbitrary metadata and these fields. */
 const manifests = (apiVersion: string, kind: string, fields: fc.Arbitrary<Fields>): fc.Arbitrary<Sample> =>
   fc.tuple(metadata, fields).map(([meta, rest]) => ({ apiVersion, kind, metadata: meta, ...rest }))
 
@@ -129,7 +129,8 @@ const course = (first: fc.Arbitrary<Sample>, next: fc.Arbitrary<Sample | undefin
   })
 
 const changing = (manifest: fc.Arbitrary<Sample>) => course(manifest, fc.option(manifest, { nil: undefined, freq: 2 }))
-// Of a field without a schema that the manifest has lost, server-side apply takes also what others have written below it; a job does not.
+// The manifest does not change: when a field without a schema leaves the manifest, server-side apply also removes
+// values that other clients wrote below the field, and a job does not.
 const lasting = (manifest: fc.Arbitrary<Sample>) => course(manifest, fc.constant(undefined))
 
 export const courses: Readonly<Record<string, fc.Arbitrary<Course>>> = {
@@ -139,7 +140,7 @@ export const courses: Readonly<Record<string, fc.Arbitrary<Course>>> = {
   Service: changing(manifests('v1', 'Service', fc.record({ spec: service }))),
 }
 
-/** Elements of others after those of the manifest: where they stand among them is nobody's. */
+/** Moves list elements of other clients behind the elements of the manifest, because no client owns their position. */
 export function withOthersLast(value: unknown, wanted: unknown): unknown {
   if (isMap(value)) {
     const of = isMap(wanted) ? wanted : {}
@@ -160,7 +161,7 @@ export function withOthersLast(value: unknown, wanted: unknown): unknown {
 const nameOf = ({ name, containerPort, protocol = 'TCP' }: Fields) =>
   JSON.stringify(name === undefined ? [containerPort, protocol] : name)
 
-/** An object with one change, at a place where it can be made. */
+/** Makes one change in an object, at a place where this change is possible. */
 export function edited(live: Fields, { how, at, value }: Edit): Fields {
   const { apiVersion, kind, ...content } = live
   const places = placesIn(content, how)
@@ -180,7 +181,8 @@ function placesIn(value: unknown, how: Edit['how'], at: Place = []): readonly Pl
 function isPlace(value: unknown, how: Edit['how'], at: Place): boolean {
   switch (how) {
     case 'remove':
-      // The server keeps no owners of an object whose last owned field somebody removes, such as all labels of a plain object.
+      // When a client removes the last owned field of an object, such as all labels of a plain object, the server keeps
+      // no managedFields.
       return at.length > (at[0] === 'metadata' ? 2 : 1)
     case 'change':
       return !Array.isArray(value) && !isMap(value)
@@ -214,7 +216,7 @@ function changedValue(found: unknown, { how, value }: Pick<Edit, 'how' | 'value'
   return [...list, isMap(sample) ? { ...sample, name: 'added', port: 99, containerPort: 99 } : like(sample, value)]
 }
 
-/** A value of the same type where there is one. */
+/** A value of the same type as `found`, if there is such a value. */
 function like(found: unknown, value: unknown): unknown {
   if (typeof found === 'number') return value === true ? 7 : Number(value) || 9
   if (typeof found === 'boolean') return !found

@@ -1,5 +1,5 @@
-// Items that are ended from outside, in their races: against an API server that the test drives, and a real journal.
-// Source: spec/landscaper.md 2.10, 2.11.
+// Tests activities that end items without a deployer, for an interrupt or a pickup timeout, in races with other
+// clients: against an API server that the test drives, and a real journal. Source: spec/landscaper.md 2.10, 2.11.
 
 import { MANAGED_BY_LABEL, OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
@@ -25,7 +25,7 @@ const stage = useWriteStage(inject('servers').databaseUrl)
 let api: TinyApi
 let act: LandscaperActivities
 
-/** What the next write to an item meets: the item as somebody else has just made it. */
+/** Statuses by item name: another client writes such a status just before the activity's next write to the item. */
 let race: Readonly<Record<string, object>> = {}
 
 beforeEach(() => {
@@ -66,7 +66,7 @@ function put(name: string, status: object, { type = 'example.org/foreign', metad
   return api.put(`${BASE}/deployitems/${name}`, object)
 }
 
-/** The arguments of a pass that has observed the objects as they are. */
+/** The input of a pass that has observed the current versions of the objects. */
 function input(objects: readonly KubeObject[]) {
   return {
     by: { workflowID: 'execution/uid-exec/job-2', runID: 'run', pass: 1 },
@@ -92,7 +92,7 @@ const ERROR = {
   lastUpdateTime: NOW,
 }
 
-/** The interrupt stands on the Execution. */
+/** The input of a pass that has observed the interrupt annotation of the Execution. */
 function asking(given: Parameters<typeof input>[0]) {
   const { version, jobID, ...items } = input(given)
   return { ...items, jobID, request: { version, jobID } }

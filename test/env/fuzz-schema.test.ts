@@ -1,5 +1,6 @@
-// Every field of every kind, with values that its schema takes and values that it does not: the API server takes the ones, and refuses the others with
-// words that name the field. What Pawl does with what was taken is in test/e2e/fuzz-fields.test.ts.
+// Tests every field of every kind with valid and invalid values: the API server accepts the valid values, and refuses
+// the invalid values with a message that names the field. test/e2e/fuzz-fields.test.ts tests how Pawl handles the
+// accepted values.
 
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -25,13 +26,13 @@ import { validValue } from '../support/fuzz/valid-values.ts'
 
 const NAMESPACE = 'fuzz-schema'
 const RUNS = isLong ? 60 : 1
-// A field whose requests wait for those of the others would be slow for no reason.
+// With more fields at once, a field would be slow only because its requests wait for those of other fields.
 const AT_ONCE = 4
 
 const kube = createKubeClient({ kubeconfigPath: inject('servers').kubeconfigPath, userAgent: 'test' })
 const folders = await readKindFolders(fileURLToPath(new URL('../..', import.meta.url)))
-// A value of one field alone breaks rules about several, of which kinds of wings that have to be named are full: they are tried case by case
-// (chaos-crds.test.ts).
+// Only the default wings. The kinds of other wings have many rules about several fields, which a random value of one
+// field breaks; chaos-crds.test.ts tests them case by case.
 const usual = enabledWings(undefined)
 const kinds = folders
   .filter(({ folder }) => usual.includes(folder.split('/')[0] ?? ''))
@@ -43,14 +44,14 @@ beforeAll(async () => {
 })
 afterAll(() => kube.close())
 
-/** The metadata of an object of each kind whose status is an endpoint. */
+/** For each kind with a status subresource, the metadata of an existing object. */
 const lean = new Map<string, object>()
 
-/** Sends an object with this value, as a dry run. @returns what the API server would store, or what it says against it. */
+/** Sends an object with this value as a dry run. @returns the object that the API server would store, or its error. */
 async function sent(kind: Kind, at: FieldPath, value: JsonValue): Promise<{ stored?: JsonObject; refusal?: string }> {
   const object = withValue(openApiSchema(kind), undefined, at, value) as JsonObject
   const { apiVersion, kind: name, plural } = kind
-  // The status that a new object comes with is left out, unread.
+  // The API server ignores the status in a POST, so the test sends a PUT to the status subresource.
   const isStatus = kind.statusSubresource && at[0] === 'status'
   const path = resourcePath(
     { apiVersion, plural },
@@ -71,7 +72,7 @@ async function sent(kind: Kind, at: FieldPath, value: JsonValue): Promise<{ stor
 
 describe.each(kinds)('the fields of the kind %s', (name, kind) => {
   const schema = openApiSchema(kind)
-  // metadata is the API server's own, and so is what kind an object is of.
+  // The API server itself defines apiVersion, kind and metadata, not the schema of the kind.
   const fields = fieldsOf(schema).filter(({ at: [top] }) => !['apiVersion', 'kind', 'metadata'].includes(top ?? ''))
   const spec = (leanValue(schema) as JsonObject)['spec']
 
@@ -125,7 +126,7 @@ describe.each(kinds)('the fields of the kind %s', (name, kind) => {
   })
 })
 
-/** Whether the parent of a field says that it has to be there. */
+/** Whether the schema of the parent requires the field. */
 function requires(schema: JsonSchema, at: FieldPath): boolean {
   const [name = '', ...rest] = at
   if (rest.length === 0) return schema.required?.includes(name) === true

@@ -1,5 +1,5 @@
-// An Installation whose Execution name is still taken by the Execution of an earlier Installation: it waits for the deletion of the old Execution, and
-// does not miss it. Source: activities/journal/write/subscriptions.ts, S1.
+// Tests an Installation whose Execution name is still taken by the Execution of an earlier Installation: it waits for
+// the deletion of the old Execution, and does not miss it. Source: activities/journal/write/subscriptions.ts, S1.
 
 import { type Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
@@ -29,7 +29,7 @@ afterAll(async () => {
   await templates.close()
 })
 
-/** The Execution `again`, of the Installation of this uid. */
+/** The Execution `again`, owned by the Installation with this UID. */
 function held(uid: string, metadata: object): KubeObject {
   const owner = { apiVersion: API, kind: 'Installation', name: 'again', uid, controller: true }
   return { metadata: { name: 'again', namespace: 'n', uid: 'uid-held', ownerReferences: [owner], ...metadata } }
@@ -83,7 +83,7 @@ describe('an installation whose execution name is taken', () => {
   })
 })
 
-/** Whether somebody wants to write a subscription, and cannot yet. */
+/** Whether a session waits for a lock on the table of subscriptions. */
 async function isWaitingToWait(db: Kysely<Database>): Promise<boolean> {
   const { rows } = await sql`
     select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())

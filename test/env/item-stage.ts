@@ -1,4 +1,5 @@
-// An item that a deployer deploys as the test says, on a tiny API server: what both files of tests of the runner of items need.
+// Provides a DeployItem on a tiny API server, and a deployer whose results the test sets, for tests of the code that
+// runs items.
 
 import { FINALIZER } from '../../workflows/landscaper/contract.ts'
 import { ApplicationFailure } from '@temporalio/common'
@@ -35,20 +36,20 @@ const CALL = {
   input: { by: BY, jobID: 'job', uid: 'uid-a', namespace: 'n', name: 'a' },
   signal: new AbortController().signal,
 }
-/** Long before the time at which the stage stands still. */
+/** Long before the fixed time of the stage's clock. */
 export const LONG_AGO = '2029-01-01T00:00:00Z'
 
 type Answer = DeployStep | ((work: ItemWork) => Promise<DeployStep>)
 
-/** Renewed for each test of the file that uses it. */
+/** `useItemStage` resets it before each test. */
 class ItemStage {
-  /** What the deployer answers, one call after another. */
+  /** The results of the deployer, in the order of its calls. */
   answers: Answer[] = []
-  /** The deployer's functions in the order of their calls. */
+  /** The names of the called deployer functions, in order. */
   calls: string[] = []
-  /** What the deployer says that it will create. */
+  /** Returns a status that lists the objects which the deployer will create. */
   intend: NonNullable<LongDeployer['intend']> = () => undefined
-  /** The server of all Targets; undefined: they act as a ServiceAccount of the namespace. */
+  /** The server of all Targets. Undefined: the Targets use a ServiceAccount of the namespace. */
   server: string | undefined = 'https://server'
   /** Whether the deployer works on the item's Target. */
   needsTarget = true
@@ -62,7 +63,7 @@ class ItemStage {
     return this.#current().api
   }
 
-  /** Puts the item as it is given, whatever was there. */
+  /** Creates or replaces the item. */
   item = (spec: object = {}, status: object = {}, metadata: object = {}): KubeObject =>
     this.api.put(PATH, {
       apiVersion: deployItemKind.apiVersion,
@@ -79,14 +80,14 @@ class ItemStage {
   run = async (act: ItemAct = 'install', attempt = 1): Promise<ItemResult> =>
     await runItem(this.#deps, this.#deployers, { ...CALL, act, attempt })
 
-  /** The first try, as a pass makes it. */
+  /** Runs the first attempt of the item, like a pass. */
   send = async (sending: FirstAttempts, version = '1'): Promise<SendResult> => {
     const items = [{ uid: 'uid-a', name: 'a', version, uninstalls: false }]
     const input = { by: BY, subject: EXECUTION, jobID: 'job', items }
     return await sendActivities(this.#deps, this.#deployers, sending).sendItems(input)
   }
 
-  /** The activity of the item, which comes after the first try. */
+  /** Runs the item's own activity, which joins the first attempt or makes the next attempts. */
   goOn = async (sending: FirstAttempts, attempt = 1, signal = CALL.signal): Promise<ItemResult> =>
     await joinOrRun(this.#deps, this.#deployers, sending, { ...CALL, act: 'install', attempt, signal })
 
@@ -147,7 +148,7 @@ export function useItemStage(databaseUrl: string): ItemStage {
   return stage
 }
 
-/** What a run fails with. */
+/** @returns the error of a failed run. */
 export async function failureOf(run: Promise<unknown>): Promise<ApplicationFailure> {
   const error: unknown = await run.catch((failure: unknown) => failure)
   if (!(error instanceof ApplicationFailure)) throw new Error(`expected an ApplicationFailure, found ${String(error)}`)

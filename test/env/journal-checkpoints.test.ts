@@ -1,4 +1,5 @@
-// Checkpoints and leases of watched kinds (resource version, lease owner, PostgreSQL timeline), against a real PostgreSQL.
+// Tests checkpoints and leases of watched kinds (resource version, lease owner, PostgreSQL timeline) against a real
+// PostgreSQL.
 
 import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
@@ -62,7 +63,7 @@ describe('journaling with a checkpoint', () => {
     expect(await isWhole()).toBe(true)
     expect(await acquireLease(test.db, mine)).toMatchObject({ resourceVersion: 7, epoch: 1 })
 
-    // As the rows are that a former server has left.
+    // The rows that a server with another timeline left.
     await sql`update watch_checkpoint set timeline = 'FFFFFFFF'`.execute(test.db)
     expect(await isWhole()).toBe(false)
     expect(await acquireLease(test.db, mine)).toEqual({ resourceVersion: undefined, epoch: 1, timeline })
@@ -70,7 +71,7 @@ describe('journaling with a checkpoint', () => {
     await move(2)
     expect(await isWhole()).toBe(true)
 
-    // And those of a former version.
+    // The rows of an earlier version of Pawl, which have no timeline.
     await sql`update watch_checkpoint set timeline = null`.execute(test.db)
     expect(await isWhole()).toBe(true)
     expect(await acquireLease(test.db, mine)).toEqual({ resourceVersion: 7, epoch: 2, timeline })
