@@ -44,7 +44,7 @@ function race(change: () => void): void {
   }
 }
 
-/** Every field is unknown to this server; it says so only when it is asked to. */
+/** Rejects all writes with strict field validation, as if the server knew none of their fields. */
 function refuseUnknownFields(): void {
   api.intercept = ({ method, query }) =>
     method !== 'GET' && query['fieldValidation'] === 'Strict' ? refusal(400, 'BadRequest') : undefined
@@ -93,7 +93,7 @@ describe('an object that is applied', () => {
     api.put(`${MAPS}/a`, map({ key: 'theirs' }, { ownerReferences: [stranger] }))
     await expect(apply(wanted({ key: 'ours' }))).rejects.toMatchObject({
       type: 'OwnedByAnother',
-      // Nobody follows ConfigMaps here.
+      // Retryable: the bridge does not watch ConfigMaps here, so a change of the object would not wake the target.
       nonRetryable: false,
       message: 'ConfigMap n/a is owned by Shop other; expected nobody, or Shop n/shop',
     })
