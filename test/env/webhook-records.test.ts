@@ -28,7 +28,7 @@ beforeAll(async () => {
   stage = await WebhookStage.open(inject('servers'), NAME)
   await start('--record-policy', 'Fail')
   await make('probe')
-  // API servers hear of a configuration by their watch.
+  // An API server learns of a changed webhook configuration through its watch, so the first writes may have no record.
   const recorded = async (annotation: string, value: string) => {
     await alice('annotate', '--overwrite', 'execution', 'probe', `${annotation}=${value}`)
     return (await record('probe')) !== undefined
