@@ -1,5 +1,5 @@
-// Observations of a pass in level mode: selectors, picked fields, views, and faults of states that the pass cannot read. Against an API server that
-// the test controls, and a real journal.
+// Observations of a pass in level mode: selectors, picked fields, views, and faults of states that the pass cannot
+// read. Against an API server that the test controls, and a real journal.
 
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 

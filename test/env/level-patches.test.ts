@@ -1,5 +1,5 @@
-// Patches that actions of level mode send to objects of other owners, and concurrent changes of these objects. Against an API server that the test
-// controls, and a real journal.
+// Patches that actions of level mode send to objects of other owners, and concurrent changes of these objects. Against
+// an API server that the test controls, and a real journal.
 
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 

@@ -1,5 +1,5 @@
-// The target and the states that a pass in level mode receives, and a fault for each state that it cannot read. Against an API server that the test
-// controls, and a real journal. Selection and views: level-observation.test.ts.
+// The target and the states that a pass in level mode receives, and a fault for each state that it cannot read. Against
+// an API server that the test controls, and a real journal. Selection and views: level-observation.test.ts.
 
 import { asyncLocalStorage, type Context } from '@temporalio/activity'
 import { beforeEach, describe, expect, inject, it } from 'vitest'

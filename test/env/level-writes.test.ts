@@ -1,5 +1,5 @@
-// Writes of actions in level mode: owners, objects in the way, and concurrent writers. Against an API server that the test controls, and a real
-// journal.
+// Writes of actions in level mode: owners, objects in the way, and concurrent writers. Against an API server that the
+// test controls, and a real journal.
 
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 

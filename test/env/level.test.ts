@@ -1,4 +1,5 @@
-// Races of the writes of the activities in level mode: against an API server that the test controls, and a real journal.
+// Writes of the activities in level mode, and their races: objects, status and finalizers. Against an API server that
+// the test controls, and a real journal.
 
 import { asyncLocalStorage, type Context } from '@temporalio/activity'
 import { beforeEach, describe, expect, inject, it } from 'vitest'

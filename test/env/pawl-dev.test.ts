@@ -48,7 +48,8 @@ describe('pawl dev, detached, with a data folder', { timeout: 300_000 }, () => {
     const second = status(dataDir)
     expect(second.parts.map(addressed).toSorted()).toEqual(first.parts.map(addressed).toSorted())
     expect(await kubectl(dataDir, 'get', 'configmap', 'kept', '-o', 'jsonpath={.data.key}')).toBe('value')
-    // Pods start at once after the restart, although the process that simulated the nodes before did not report its
+    // Pods start at once after the restart, because `pawl dev` deletes the node leases of the previous kwok, which
+    // would be valid for 40 s.
     // end.
     await kubectl(dataDir, 'run', 'web', '--image=app')
     await kubectl(dataDir, 'wait', '--for=condition=Ready', 'pod/web', '--timeout=120s')

@@ -1,4 +1,5 @@
-// Which stuck runs may be restarted, and by which workers; against a real PostgreSQL.
+// Restarts of stuck runs: the runs that may be restarted, and the workers that may restart them; against a real
+// PostgreSQL.
 
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, inject, it } from 'vitest'

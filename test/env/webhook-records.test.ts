@@ -1,4 +1,5 @@
-// The webhook records the user who sets a steering annotation: what a client can forge, and which writes fail while the webhook is down.
+// The webhook records the user who sets a steering annotation: the records that a client can forge, and the writes that
+// fail while the webhook is down.
 
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 

@@ -153,7 +153,7 @@ describe('the webhook', () => {
 
   it('blocks only new objects and spec changes while it is down; deletions and operation annotations pass', async () => {
     await create('DeployItem', 'leaving', MOCK, { finalizers: [FINALIZER] })
-    // Large, so that a comparison of two versions of the object in the API server would be expensive.
+    // Large, because the match conditions compare the old and the new spec, whose CEL cost the API server limits.
     const large = Object.fromEntries(
       Array.from({ length: 20_000 }, (_, index) => [`key-${index}`, { of: [`${index}`] }]),
     )

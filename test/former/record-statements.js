@@ -1,6 +1,6 @@
 // Records each distinct SQL statement that the bridge and the worker send to PostgreSQL. Node imports this file before
-// the code of these processes. Before a new release changes the journal, create statements.json for the current release,
-// in its checkout:
+// the code of these processes. Before a new release changes the journal, create statements.json for the current
+// release, in its checkout:
 //
 //   PAWL_STATEMENTS=/tmp/statements NODE_OPTIONS="--import $PWD/test/former/record-statements.js" \
 //     npx vitest run --project e2e
