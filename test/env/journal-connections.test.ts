@@ -1,4 +1,4 @@
-// Connections to the journal that stop answering, and clocks that differ; against a real PostgreSQL.
+// Journal connections on which PostgreSQL stops answering, and the clock of the journal; against a real PostgreSQL.
 
 import { sql } from 'kysely'
 import { pino } from 'pino'
@@ -56,7 +56,7 @@ describe('a connection to PostgreSQL', () => {
     const onWake = () => void (heard += 1)
     const listening = { databaseUrl: throughProxy(), onWake, log, pingEveryMs: 200, answerMs: 2000 }
     const end = listenForWakes(listening, stop.signal)
-    /** A connection that was lost for another reason is made anew as well. */
+    /** Waits until the listener calls `onWake` after `what`. The listener also calls it after each reconnect. */
     const hearsAfter = async (what: () => unknown) => {
       const before = heard
       await what()

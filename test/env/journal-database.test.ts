@@ -1,4 +1,4 @@
-// Connections to the journal, against a real PostgreSQL.
+// A process that stops during a transaction of the journal, against a real PostgreSQL.
 
 import { sql } from 'kysely'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -36,7 +36,7 @@ describe('a process that stops during a transaction', () => {
     await refused
     const { phase } = await test.db.selectFrom('job').select('phase').executeTakeFirstOrThrow()
     expect(phase).toBe('taken over')
-    // The pool goes on with another connection.
+    // The pool opens another connection.
     await phaseBy('again').execute(stopped)
     await stopped.destroy()
   })

@@ -1,4 +1,4 @@
-// Journaling the answers of a whole pass in one transaction: the stored objects, and the wakes.
+// The grouped journal: one transaction journals all writes of a pass, with the stored objects and the wakes.
 
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 
@@ -15,7 +15,7 @@ const test = useJournal(inject('servers').databaseUrl)
 const U1 = { ...TASK, uid: 'u1', namespace: 'ns', name: 'task-u1' }
 const WRITER = 'task/u1/j1'
 
-/** Of every state that says so, a run is asked for: `kind` of the route. */
+/** Routes events like `routeToSelf`, but with the given mode. */
 const asks = (mode: 'start' | 'notify') => (event: Parameters<typeof routeToSelf>[0]) => {
   const routing = routeToSelf(event)
   return 'routes' in routing ? { routes: routing.routes.map((route) => ({ ...route, mode })) } : routing
@@ -115,7 +115,7 @@ describe('the writes of a run', () => {
     tell(begin, [write('a')])
     await journal.begin([write('b')])
     tell({ version: 6, status: { phase: 'Progressing', jobID: 'j1' } }, [write('b')])
-    // On its way while what covers it is journaled.
+    // Write c is still in flight when the flush journals the writes before it.
     await journal.begin([write('c')])
     expect(await rows()).toEqual([['a', false, null]])
     await journal.flush(WRITER)
@@ -124,7 +124,7 @@ describe('the writes of a run', () => {
       ['b', true, 1],
       ['c', false, null],
     ])
-    // The object is held by that one now.
+    // The row of c holds the events of the object now, so that d needs no row before the flush.
     await journal.begin([write('d')])
     expect(await rows()).toHaveLength(3)
     tell({ ...begin, version: 7 }, [write('c'), write('d')])

@@ -70,7 +70,7 @@ describe('the row of a run in level mode', () => {
     expect(await passes()).toEqual([2])
     await closeRun(test.db, { ...ended, passes: 2 }, 'Converged', NOW)
     expect(await passes()).toEqual([2])
-    // The next run of the object: over before its row is opened.
+    // The next run of the object ends before the dispatcher has opened its row.
     await look('r2')
     await closeRun(test.db, { ...ended, run_id: 'r2', passes: 1 }, 'Converged', NOW)
     await openJob(test.db, { ...run, run_id: 'r2' })
@@ -183,7 +183,8 @@ describe('a subscription of a controller in level mode', () => {
     expect(await woken(8, { app: 'web', tier: 'back' })).toBe(1)
     expect(await woken(9, undefined)).toBe(1)
     expect(await woken(10, { app: 'api', tier: 'back' })).toBe(0)
-    // A former release keeps none of it: what the next one sees may have had any.
+    // A previous release does not index labels. So the previous labels are unknown to the next event, which wakes the
+    // subject.
     expect(await woken(11, { app: 'api' }, taskKind)).toBe(1)
     expect(await woken(12, { app: 'api' })).toBe(1)
     expect(await woken(13, { app: 'api' })).toBe(0)
@@ -209,7 +210,7 @@ describe('a subscription of a controller in level mode', () => {
 
   it('starts a run for the selected values of an indexed field, and for every change when the field is not indexed', async () => {
     const demands = ['.spec.type=web', '.spec.type=api', '.spec.other=x', 'app=web']
-    // Each for a subject of its own, to tell them apart.
+    // One subject per subscription, so that the test can tell them apart.
     for (const [at, trait] of demands.entries()) {
       const whose = { ...subject, uid: `d${at}` }
       await replaceSubscriptions(test.db, whose, [{ ...TASK, namespace: 'ns', name: '*', traits: [trait] }], NOW)

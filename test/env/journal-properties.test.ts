@@ -1,5 +1,6 @@
-// The journal's invariants over random histories of a small cluster (docs/architecture.md "Journal"), against a real PostgreSQL.
-// The watch repeats itself, lists come in between, and answers of writes overtake their events, as in life.
+// The journal's invariants over random histories of a small cluster (docs/architecture.md "Journal"), against a real
+// PostgreSQL. The watch repeats events, lists arrive between events, and responses to writes arrive before their
+// events.
 
 import fc from 'fast-check'
 import type { Selectable } from 'kysely'
@@ -43,7 +44,7 @@ interface Happened {
   readonly task: TaskOptions
 }
 
-/** An API server of three names: re-creation gives a name another uid. */
+/** An API server with three object names. A recreated object has a new uid. */
 class Cluster {
   readonly history: Happened[] = []
   readonly living = new Map<number, TaskOptions>()
@@ -126,12 +127,12 @@ const clear = () => emptyJournal(test.db)
 
 type Row = Pick<Selectable<WatchEventTable>, 'uid' | 'outcome' | 'resource_version' | 'projection' | 'source' | 'type'>
 
-/** No state of an object is older than the one before it. */
+/** Checks that no journaled state of an object is older than the state before it. */
 function neverBack(rows: readonly Row[]): void {
   const newest = new Map<string, number>()
   for (const row of rows.filter(isState)) {
     const before = newest.get(row.uid) ?? 0
-    // An overtaken change wakes, but is no new state: the row of the object stays.
+    // A change that arrives after a newer state wakes the subject, but does not change the object row.
     const overtaken = row.outcome === 'wake' && row.resource_version < before && Object.keys(row.projection).length > 0
     if (overtaken) continue
     expect(row.resource_version).toBeGreaterThanOrEqual(before)
@@ -139,7 +140,10 @@ function neverBack(rows: readonly Row[]): void {
   }
 }
 
-/** The version of a deletion that nobody saw is the list's; what the watch tells afterwards may be older than that. */
+/**
+ * A relist journals a deletion that the watch missed, with the resourceVersion of the list. Later watch events of the
+ * object may have a lower one.
+ */
 const isState = ({ source, type, outcome }: Row): boolean =>
   outcome !== 'stale' && !(source === 'relist' && type === 'DELETED')
 
@@ -202,7 +206,7 @@ describe('S7, S8: a journal that has seen any history, however told', () => {
                 deps,
               )
             const told = cluster.history.map((happened) => seen(happened.type, happened.task))
-            // The watch repeats itself from the beginning, or comes only at the end.
+            // The watch repeats all events after each change, or delivers them only at the end.
             if (first) await journalEvents(test.db, { cluster: 'c', source: 'watch', events: told }, deps)
           }
           await journalEvents(

@@ -1,4 +1,5 @@
-// A store that speaks PostgreSQL's protocol and has no timelines. The file is of its own: statements that were prepared before would not notice.
+// The journal does not acquire a lease in a store that speaks the PostgreSQL protocol but has no timelines. This test
+// has its own file, because statements that other tests have prepared would not fail.
 
 import { sql } from 'kysely'
 import { expect, inject, it } from 'vitest'

@@ -1,4 +1,5 @@
-// PostgreSQL over TLS, as the URL says. The server that all tests share speaks TLS meanwhile to whoever asks for it.
+// TLS connections to PostgreSQL with the parameters of the URL. During this test, the shared server of all tests
+// accepts TLS and plain connections.
 
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +21,7 @@ const file = (name: string, text: string): string => {
 let ca: string
 let otherCa: string
 
-/** A file in the server's own folder, which nobody else may read. */
+/** Writes a file into the server's data directory, readable only for the server's user. */
 async function placeOnServer(name: string, text: string): Promise<void> {
   const lines = text.trim().split('\n')
   const rows = lines.map((line, index) => `(${index}, '${line}')`).join(', ')
@@ -47,7 +48,7 @@ afterAll(async () => {
   await asAdmin(databaseUrl, 'select pg_reload_conf()')
 })
 
-/** Whether the connection of that URL is sealed. */
+/** Returns whether a connection to this host with these parameters uses TLS. */
 async function isSealed(host: string, parameters: Readonly<Record<string, string>>): Promise<boolean> {
   const url = new URL(databaseUrl)
   url.hostname = host

@@ -1,4 +1,4 @@
-// Migrations, partitions and retention against a real PostgreSQL.
+// Migrations, partitions and retention of the journal, against a real PostgreSQL.
 
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -45,7 +45,7 @@ describe('migrating while processes write to the journal', () => {
     const journaling = new pg.Client({ connectionString: test.url })
     await journaling.connect()
     try {
-      // In the order of whoever journals: objects first, actions last.
+      // The lock order of journal writers: the object table first, the action table last.
       await journaling.query('begin; lock table object in row exclusive mode')
       const migrating = migrateUp(test.url)
       await expect
@@ -89,7 +89,7 @@ describe('the partitions of events', () => {
     expect(await versions()).toEqual([1, 2])
   })
 
-  /** Events of these days, one each, of subjects u1, u2, ... */
+  /** Journals one event on each of these days, for the subjects u1, u2, ... */
   const journalDays = async (...days: readonly number[]) => {
     await migrateUp(test.url, daysAgo(20))
     await ensurePartitions(test.db, daysAgo(13))
@@ -185,7 +185,7 @@ describe('the partitions of events', () => {
     await journalDays(20, 15)
     await test.db.deleteFrom('wake').execute()
     await openTask('u2', daysAgo(16))
-    // A job with thousands of objects, and a day with ten times as many events of others.
+    // A job with 4,000 objects, and a day with ten times as many events of other objects.
     await sql`insert into object (cluster, api_group, kind, uid, namespace, name, owner_uid, resource_version, seq, projection, updated_at)
       select 'c', 'g', 'K', 'child' || n, 'ns', 'n' || n, 'u2', 1, 1, '{}', ${TODAY}::timestamptz from generate_series(1, 4000) n`.execute(
       test.db,
@@ -267,9 +267,9 @@ describe('ended jobs and deleted objects', () => {
       return rows[0]?.scans
     }
     expect(await scans()).toBe(0)
-    // The oldest fiftieth.
+    // Prunes only the oldest actions.
     const { before: until = TODAY } = (await pruneJournal(test.db, 14.8 * DAY_MS, TODAY)) ?? {}
-    // It is counted some moments later.
+    // PostgreSQL updates its statistics with a delay.
     await expect.poll(scans).toBeGreaterThan(0)
     const oldest = await test.db.selectFrom('action').select('started_at').orderBy('started_at').limit(1).execute()
     expect(oldest[0]?.started_at.getTime()).toBeGreaterThanOrEqual(until.getTime())

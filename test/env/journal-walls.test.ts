@@ -1,5 +1,5 @@
-// Isolation of namespaces in the journal, against a real PostgreSQL: any user can write any owner reference, so the journal ignores references to
-// owners in other namespaces. On real servers: test/e2e/walls.test.ts.
+// Isolation of namespaces in the journal, against a real PostgreSQL. Any user can write any owner reference, so the
+// journal ignores references to owners in other namespaces. On real API servers: test/e2e/walls.test.ts.
 
 import { describe, expect, inject, it } from 'vitest'
 import { CompiledQuery, createQueryId, type RootOperationNode, sql } from 'kysely'
@@ -52,7 +52,7 @@ const ownedBy = (watched: WatchedKind, uid: string, name: string) => {
 const OF_INSTALLATION = ownedBy(installationKind, 'inst', 'shop')
 const OF_EXECUTION = ownedBy(executionKind, 'exec', 'shop')
 
-/** The victim's tree, in the middle of a job. */
+/** The victim's Installation, Execution and DeployItem while a job runs. */
 const tree: readonly Told[] = [
   [installationKind, { uid: 'inst', name: 'shop', namespace: VICTIM, version: 1, status: RUNNING }],
   [executionKind, { uid: 'exec', name: 'shop', namespace: VICTIM, version: 2, status: RUNNING, ...OF_INSTALLATION }],
@@ -76,7 +76,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
-/** How many rows PostgreSQL goes through for a query, in all steps of its plan. */
+/** Returns how many rows PostgreSQL reads for a query, in all nodes of its plan. */
 async function rowsRead(query: RootOperationNode): Promise<number> {
   const { sql: text, parameters } = test.db.getExecutor().compileQuery(query, createQueryId())
   const { rows } = await test.db.executeQuery<{ 'QUERY PLAN': readonly { readonly Plan: PlanNode }[] }>(
@@ -206,7 +206,7 @@ describe('an object that names an owner in another namespace', () => {
 })
 
 describe('an object whose owner in the same namespace does not host objects of this kind', () => {
-  // Here somebody made an item by hand and had an Installation own it.
+  // A DeployItem that a user has created by hand, with an Installation as its owner.
   const item: Told = [
     deployItemKind,
     {

@@ -1,4 +1,5 @@
-// Reads of a run: from memory if the journal knows no newer version, otherwise from the API server.
+// Reads of a run: it uses the object in memory unless the journal knows a newer version; then it reads from the API
+// server.
 
 import { FINALIZER, MANAGED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
@@ -59,7 +60,7 @@ async function journal(...objects: readonly KubeObject[]): Promise<void> {
   await journalEvents(deps.db, { cluster: 'local', source: 'watch', events }, deps)
 }
 
-/** Everything of the kind is known. */
+/** Writes a checkpoint, so that the journal counts as having listed the kind. */
 async function listKind(kind: string): Promise<void> {
   const lease = { cluster: 'local', group: executionKind.group, kind, owner: 'test', leaseMs: 60_000 }
   await acquireLease(deps.db, lease)
@@ -120,7 +121,7 @@ describe('the children of a subject', () => {
   it('S5: do not include an object of an outdated list that the journal knows as deleted', async () => {
     const one = put('DeployItem', 'one')
     await journal(put('Execution', 'exec'), one, put('DeployItem', 'two'))
-    // The answer to the end of the last finalizer: the version before, without finalizers.
+    // The API server answers the removal of the last finalizer with the previous version, without finalizers.
     const ended = { ...one, metadata: { ...one.metadata, finalizers: [], deletionTimestamp: '2030-01-01T00:00:00Z' } }
     const answer = { event: { watched: deployItemKind, type: 'MODIFIED' as const, object: ended }, conflicted: false }
     deps.journal.finish({ writer: 'deploy/uid-exec/j', events: [answer], finished: [] })
@@ -174,7 +175,8 @@ describe('the children of a subject', () => {
       api.requests.length = 0
       expect(await look()).toBe(0)
       expect(reads()).toEqual([])
-      // The server was behind: what is told of the object makes it be there again, and so does time.
+      // The API server was outdated. The run finds the object again 11 min later, or when the journal has an event of
+      // it.
       api.objects.set(items[0] ?? '', first as KubeObject)
       const { now } = deps
       const later = { ...deps, now: () => new Date(now().getTime() + 11 * 60_000) }

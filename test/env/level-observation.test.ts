@@ -1,5 +1,5 @@
-// Observations of a pass in level mode: selectors, picked fields, views, and faults of states that the pass cannot read. Against an API server that
-// the test controls, and a real journal.
+// Observations of a pass in level mode: selectors, picked fields, views, and faults of states that the pass cannot
+// read. Against an API server that the test controls, and a real journal.
 
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
@@ -71,12 +71,12 @@ const observe = async (state: string, query: QueryData) => {
   const queries: Record<string, LevelQuery> = { [state]: { ...maps, query } }
   return (await act.observeLevel({ by, subject, target, queries }))?.states[state]
 }
-/** What is told of a state that cannot be read. */
+/** Returns the fault of a state that the pass cannot read. */
 const faultOf = async (state: string, query: QueryData) => {
   const queries: Record<string, LevelQuery> = { [state]: { ...maps, query } }
   return (await act.observeLevel({ by, subject, target, queries }))?.unreadable?.[state]
 }
-/** What each list is answered, and what was asked. */
+/** Answers each list request with `answer`. @returns the requests of the lists. */
 function listing(answer: (request: Request) => { readonly items: readonly KubeObject[]; readonly next?: string }) {
   const asked: Request[] = []
   api.intercept = (request) => {
@@ -198,7 +198,7 @@ describe('a single owned state that is selected by labels', () => {
       message: 'state one of Shop n/shop: ConfigMap n/a is owned by nobody, expected the Shop',
     })
     expect(await subscriptions()).toEqual(['n a'])
-    // Looked at again after the subscription.
+    // The state is read a second time after the subscription.
     expect(asked).toHaveLength(2)
   })
 })

@@ -1,5 +1,5 @@
-// Patches that actions of level mode send to objects of other owners, and concurrent changes of these objects. Against an API server that the test
-// controls, and a real journal.
+// Patches that actions of level mode send to objects of other owners, and concurrent changes of these objects. Against
+// an API server that the test controls, and a real journal.
 
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
@@ -38,7 +38,7 @@ const observed = (object: KubeObject) => object as unknown as ObservedObject
 const stored = (path = `${MAPS}/a`) => api.objects.get(path)
 const writes = () => api.requests.filter((request) => !request.startsWith('GET'))
 
-/** Something else happens just before the next write is served, once. */
+/** Makes a change just before the API server handles the next write, once. */
 function race(change: () => void): void {
   api.intercept = ({ method }) => {
     if (method !== 'GET') {
@@ -82,7 +82,7 @@ describe('a patch of an object that the target does not own', () => {
     expect(stored()).toMatchObject({ status: { seen: 'yes' }, data: { ours: 'x' } })
   })
 
-  /** Somebody writes just before the status is written. */
+  /** Makes a change just before the API server handles the status request, once. */
   const beforeStatus = (change: () => void) => {
     api.intercept = ({ method, path }) => {
       if (method === 'PATCH' && path.endsWith('/status')) {

@@ -1,5 +1,5 @@
-// The target and the states that a pass in level mode receives, and a fault for each state that it cannot read. Against an API server that the test
-// controls, and a real journal. Selection and views: level-observation.test.ts.
+// The target and the states that a pass in level mode receives, and a fault for each state that it cannot read. Against
+// an API server that the test controls, and a real journal. Selection and views: level-observation.test.ts.
 
 import { asyncLocalStorage, type Context } from '@temporalio/activity'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
@@ -189,7 +189,7 @@ describe('the observation of a pass', () => {
   })
 
   it('that is too large for Temporal contains a fault with the size for its largest state, and the other states unchanged', async () => {
-    // Of three bytes each: half a million characters.
+    // Each character has 3 bytes: the two objects have 520,000 characters, but 1,560,000 bytes.
     listed(...[1, 2].map((index) => map({ big: '大'.repeat(260_000) }, { name: `big-${index}` })))
     api.put(`${MAPS}/a`, map({ key: 'value' }))
     api.put(`${MAPS}/b`, map({ key: 'x'.repeat(700_000) }, { name: 'b' }))
@@ -248,7 +248,7 @@ describe('the observation of a pass', () => {
     const labelSelector = 'app=shop'
     const notOlder = { resourceVersionMatch: 'NotOlderThan', resourceVersion: '999' }
     expect(asked).toEqual([{ labelSelector }, { labelSelector, ...notOlder }, { labelSelector: 'app=other' }])
-    // A try that follows another one may find the subscription of that.
+    // On a retry, the previous attempt may have created the subscription, so the list requests the most recent state.
     const further = { info: { attempt: 2 } } as unknown as Context
     await asyncLocalStorage.run(further, () => observe({ list: { ...list, labels: { app: 'other' } } }))
     expect(asked.slice(3)).toEqual([{ labelSelector: 'app=other' }])
@@ -284,7 +284,8 @@ describe('the target, in later steps of a pass', () => {
     const before = gets()
     expect(await refresh(version)).toMatchObject({ found: { data: { key: 'value' } } })
     expect(gets()).toBe(before)
-    // Somebody else has written what the pass has seen; runs of a former worker do not say what they have.
+    // The target is read again if another process has written the observed version, or if the run does not pass a
+    // version, as runs of a previous release do.
     await refresh(String(Number(version) + 1))
     await refresh()
     expect(gets()).toBe(before + 2)

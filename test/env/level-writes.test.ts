@@ -1,5 +1,5 @@
-// Writes of actions in level mode: owners, objects in the way, and concurrent writers. Against an API server that the test controls, and a real
-// journal.
+// Writes of actions in level mode: owners, objects in the way, and concurrent writers. Against an API server that the
+// test controls, and a real journal.
 
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
@@ -67,7 +67,7 @@ const subscriptions = async () => {
   return rows.map(({ controller, kind, namespace, name }) => [controller, kind, namespace, name].join(' '))
 }
 
-/** Something else happens just before the next write is served, once. */
+/** Makes a change just before the API server handles the next write, once. */
 function race(change: () => void): void {
   api.intercept = ({ method }) => {
     if (method !== 'GET') {
@@ -143,7 +143,7 @@ describe('an object that an action applies', () => {
     await apply(wanted({ key: '1' }), { owner: 'none' })
     expect(stored()?.metadata).not.toHaveProperty('ownerReferences')
     expect(stored()?.metadata.annotations).toEqual(marks.annotations)
-    // Another Shop of the name, later.
+    // Another Shop with the same name, created later.
     await apply(wanted({ key: '2' }), { owner: 'none', subject: { ...subject, uid: 'uid-new' } })
     expect(stored()?.['data']).toEqual({ key: '2' })
     await expect(apply(wanted({ key: '3' }), { owner: 'none', subject: { ...subject, name: 'x' } })).rejects.toThrow(
@@ -177,7 +177,10 @@ describe('an object that is only created', () => {
     expect(await subscriptions()).toEqual(['shop ConfigMap n a'])
   })
 
-  /** Others hold the name, and let it go just before the subject could hear of it: after each refusal, for so many times. */
+  /**
+   * Makes the first `times` creates fail because another writer's object has the name. That object is deleted each
+   * time, just before the read that follows the subscription.
+   */
   const heldFor = (times: number) => {
     api.put(`${MAPS}/a`, map({ key: 'theirs' }))
     let [gets, held] = [0, 1]
@@ -186,7 +189,7 @@ describe('an object that is only created', () => {
         held++
         api.put(`${MAPS}/a`, map({ key: 'theirs' }))
       }
-      // The first look is that of the refused create, the second one comes after the subscription.
+      // The refused create causes the first read; the second read follows the subscription.
       if (method === 'GET' && path === `${MAPS}/a` && ++gets % 2 === 0) api.objects.delete(path)
       return undefined
     }

@@ -1,4 +1,5 @@
-// Races of the writes of the activities in level mode: against an API server that the test controls, and a real journal.
+// Writes of the activities in level mode, and their races: objects, status and finalizers. Against an API server that
+// the test controls, and a real journal.
 
 import { asyncLocalStorage, type Context } from '@temporalio/activity'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
@@ -44,7 +45,7 @@ function race(change: () => void): void {
   }
 }
 
-/** Every field is unknown to this server; it says so only when it is asked to. */
+/** Rejects all writes with strict field validation, as if the server knew none of their fields. */
 function refuseUnknownFields(): void {
   api.intercept = ({ method, query }) =>
     method !== 'GET' && query['fieldValidation'] === 'Strict' ? refusal(400, 'BadRequest') : undefined
@@ -93,7 +94,7 @@ describe('an object that is applied', () => {
     api.put(`${MAPS}/a`, map({ key: 'theirs' }, { ownerReferences: [stranger] }))
     await expect(apply(wanted({ key: 'ours' }))).rejects.toMatchObject({
       type: 'OwnedByAnother',
-      // Nobody follows ConfigMaps here.
+      // Retryable: the bridge does not watch ConfigMaps here, so a change of the object would not wake the target.
       nonRetryable: false,
       message: 'ConfigMap n/a is owned by Shop other; expected nobody, or Shop n/shop',
     })

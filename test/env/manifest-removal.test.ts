@@ -1,4 +1,5 @@
-// Deletions by the manifest deployer on a real cluster with its controllers: their order, their waits, and the objects that stay.
+// Deletions by the manifest deployer on a real cluster with its controllers: their order, their waits, and the objects
+// that stay.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { OWNERSHIP_LABELS } from '../../activities/landscaper/deploy/manifest/ownership-labels.ts'
@@ -105,7 +106,7 @@ describe('orphans of an update', () => {
   it('that may exist but cannot be read cause an error, and stay in the status', async () => {
     const item = stage.item('maybe').configure([stage.configMap('maybe')])
     await item.reconcile()
-    // A crash kept the uid out of the status, and then the rights were taken away.
+    // The status after a crash that left out the uid; afterwards the API server forbids reads of the object.
     const resource = { apiVersion: 'v1', kind: 'ConfigMap', name: 'maybe', namespace: stage.namespace }
     item.providerStatus = { ...item.providerStatus, managedResources: [{ policy: 'manage', resource }] }
     stage.kube.refuse = (_, path) => (path.endsWith('maybe') ? forbidden() : undefined)
@@ -194,7 +195,7 @@ describe('an uninstall', () => {
   it('with deleteAllResources also deletes objects of other owners, but nothing if the item has no objects', async () => {
     const { definition, resource } = customKind('gadgets', 'Gadget')
     await stage.item('operator').configure([definition]).reconcile()
-    // A new kind is served a moment after its definition says so.
+    // The API server serves a new kind a moment after it accepts the CRD.
     const created = async () =>
       await stage.create(resource('foreign', {}), '/apis/gadgets.example/v1/gadgets').then(() => 'created', String)
     await expect.poll(created).toBe('created')
@@ -295,7 +296,7 @@ describe('an uninstall', () => {
     const served = async (version: string) => (await stage.get(`/apis/gears.example/${version}`))?.['resources']
     await expect.poll(() => served('v1'), { timeout: 20_000 }).toBeUndefined()
     await expect.poll(() => served('v2'), { timeout: 20_000 }).toBeDefined()
-    // What is served is told before the server has all of it at hand.
+    // Discovery lists a version before the API server can serve its objects.
     await expect.poll(() => stage.get('/apis/gears.example/v2/gears/g'), { timeout: 20_000 }).toBeDefined()
     const next = stage.item('gears').configure([resource('g', {})])
     next.providerStatus = item.providerStatus
@@ -309,7 +310,7 @@ describe('an uninstall', () => {
     const intended = { ...role('intended'), metadata: { name: 'intended', namespace: stage.namespace } }
     const item = stage.item('intended').configure([intended, stage.configMap('intended')])
     await item.reconcile()
-    // The status as it was before anything was sent.
+    // The status before the first write.
     const { apiVersion, kind, metadata } = intended
     const map = { apiVersion: 'v1', kind: 'ConfigMap', name: 'intended', namespace: stage.namespace }
     const resources = [{ apiVersion, kind, ...metadata }, map].map((resource) => ({ policy: 'manage', resource }))
@@ -327,7 +328,7 @@ describe('an uninstall', () => {
     const item = stage.item('gizmos').configure([resource('g', {})])
     await expect.poll(async () => (await item.step('install')).result, { timeout: 30_000 }).toBe('done')
     await owner.uninstall()
-    // The deployer of the next job, as discovery would remember the kind for minutes.
+    // A new item has a new deployer. The previous deployer's discovery cache keeps the deleted kind for minutes.
     const next = stage.item('gizmos').configure([resource('g', {})])
     next.providerStatus = item.providerStatus
     await next.uninstall()

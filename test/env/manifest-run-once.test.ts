@@ -1,4 +1,5 @@
-// Objects that run once, and readiness after a change, on a real cluster: the garbage collector and the TTL controller remove what has ended.
+// Objects that run once, and readiness after a change, on a real cluster: the garbage collector and the TTL controller
+// delete completed objects.
 
 import { describe, expect, inject, it } from 'vitest'
 
@@ -34,7 +35,7 @@ const creates = (path: string) => stage.kube.writes.filter((one) => one.method =
 const remove = (path: string) => stage.kube.request('DELETE', path, { body: { gracePeriodSeconds: 0 } })
 const gone = (path: string) => expect.poll(() => stage.get(path), { timeout: 20_000 }).toBeUndefined()
 
-/** The Job ends, as its pods would end it; the TTL controller removes it. */
+/** Completes the Job through its status, without pods. Afterwards the TTL controller deletes the Job. */
 async function finish(name: string): Promise<void> {
   const now = new Date().toISOString()
   const condition = (type: string) => ({ type, status: 'True', lastTransitionTime: now })
@@ -46,7 +47,7 @@ async function finish(name: string): Promise<void> {
   await stage.patch(`${JOBS}/${name}/status`, { status })
 }
 
-/** As `customKind`, with a status of any content. */
+/** Like `customKind`, with a status that accepts any fields. */
 function kindWithStatus(plural: string, kind: string) {
   const { definition, resource } = customKind(plural, kind)
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
@@ -66,7 +67,7 @@ describe('an object that runs once', () => {
     await remove(`${PODS}/task`)
     await gone(`${JOBS}/migration`)
     await gone(`${PODS}/task`)
-    // A worker that died begins with the same job; looks go on from there.
+    // A restarted worker repeats the install of the same job; later checks continue from there.
     for (const act of ['check', 'install', 'check'] as const)
       expect(await item.step(act)).toMatchObject({ waitingFor: expect.stringContaining('slow') as string })
     expect([creates(JOBS), creates(PODS)]).toEqual([1, 1])
@@ -163,7 +164,7 @@ describe('a custom readiness check', () => {
     await report({ observedGeneration: generation })
     expect(await item.step('check')).toMatchObject({ result: 'done' })
 
-    // A status without a generation counts from the look after the write.
+    // A status without observedGeneration counts from the first check after the write.
     await report({ observedGeneration: null })
     item.configure([resource('e', { power: 3 })], checks)
     expect(await item.step('install')).toMatchObject({ waitingFor: expect.stringContaining('a moment ago') as string })

@@ -1,4 +1,5 @@
-// Components that the real command line of OCM has made and pushed to a real registry. Source: spec/landscaper.md 1.2; OCM v0.11.0.
+// Components that the OCM command line has created and pushed to a real registry. Source: spec/landscaper.md 1.2; OCM
+// v0.11.0.
 
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,7 +24,7 @@ const registries = createRegistries({ allow: ['127.0.0.1', 'localhost'], now: ()
 let registry: OciRegistry
 let ocm: string
 
-// Where nothing could be downloaded before, the command line is built.
+// The timeout is long, because the command line is built here if it is not in the cache.
 beforeAll(async () => {
   registry = await OciRegistry.start()
   ocm = await registryBinary('ocm')
@@ -206,7 +207,7 @@ describe('components that OCM has signed', () => {
     run('transfer', 'commontransportarchive', 'pushed', `${registry.url}/signed`)
     const open = { type: 'OCIRegistry', baseUrl: `${registry.url}/signed` }
     expect(await verified(open, byKey('acme.pub'))).toBe(NOTE)
-    // The same versions with other content, pushed by somebody else.
+    // Another user pushes the same versions with other content.
     push('forged', [component(DB, '2.0.0', 'evil')], 'v2')
     run('transfer', 'commontransportarchive', '--overwrite', 'forged', `${registry.url}/signed`)
     const late = createRegistries({ allow: ['127.0.0.1'], now: () => new Date() })

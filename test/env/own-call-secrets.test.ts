@@ -1,4 +1,5 @@
-// Values of Secrets in the input of own activities: what these throw repeats none, in whatever form. Against an API server that the test drives.
+// Errors of own activities: they contain no value of a Secret from the input of the activity, in any encoding. Against
+// an API server that the test controls.
 
 import { inspect } from 'node:util'
 import { asyncLocalStorage } from '@temporalio/activity'

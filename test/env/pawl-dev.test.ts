@@ -48,7 +48,9 @@ describe('pawl dev, detached, with a data folder', { timeout: 300_000 }, () => {
     const second = status(dataDir)
     expect(second.parts.map(addressed).toSorted()).toEqual(first.parts.map(addressed).toSorted())
     expect(await kubectl(dataDir, 'get', 'configmap', 'kept', '-o', 'jsonpath={.data.key}')).toBe('value')
-    // Nodes go on at once, though whoever has played them before has told nobody that it ended.
+    // Pods start at once after the restart, because `pawl dev` deletes the node leases of the previous kwok, which
+    // would be valid for 40 s.
+    // end.
     await kubectl(dataDir, 'run', 'web', '--image=app')
     await kubectl(dataDir, 'wait', '--for=condition=Ready', 'pod/web', '--timeout=120s')
     expect(await kubectl(dataDir, 'get', 'crd', '-o', 'name')).toContain('installations.landscaper.gardener.cloud')
@@ -93,7 +95,10 @@ describe('pawl dev in the foreground, ephemeral', { timeout: 240_000 }, () => {
   })
 })
 
-/** Whoever has a token alone is answered by the api of the set, with the namespace in which he may read, and no other. */
+/**
+ * Checks that the API of `pawl dev` answers a user who has only a token: with the namespace in which the user may read,
+ * and with no other namespace.
+ */
 async function asksByToken({ parts, dataDir }: DevStatus): Promise<void> {
   const { address = null } = parts.find(({ name }) => name === 'api') ?? {}
   expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
@@ -123,7 +128,7 @@ async function asksByToken({ parts, dataDir }: DevStatus): Promise<void> {
     '--role=asking',
     '--serviceaccount=alice:alice',
   )
-  // Rights are remembered for some seconds.
+  // The API caches permissions for some seconds.
   await vi.waitFor(
     async () =>
       expect((await asAlice('get', 'inst', '-A', '-o', 'name')).stdout).toBe(
@@ -144,7 +149,7 @@ async function folder(): Promise<string> {
   return dir
 }
 
-/** A module of controllers in a project of its own. */
+/** Creates a project with a module of controllers. */
 async function controllers(): Promise<string> {
   const dir = await folder()
   await mkdir(join(dir, 'node_modules'))
@@ -155,7 +160,7 @@ async function controllers(): Promise<string> {
   return join(dir, 'widget.ts')
 }
 
-/** Code that cannot be bundled is told, with the file; the next change is run. */
+/** Checks that `pawl dev` reports code that it cannot bundle, with the file, and runs the next change of the code. */
 async function restartsOn(module: string, output: () => string): Promise<void> {
   const code = await readFile(module, 'utf8')
   await writeFile(module, `import 'node:crypto'\n${code}`)
@@ -169,7 +174,7 @@ async function pawl(...args: readonly string[]): Promise<{ stdout: string; stder
   try {
     return await run(process.execPath, [PAWL, ...args])
   } catch (error) {
-    // Its message has stderr alone; what a start that failed says of its reason is progress.
+    // The message contains only stderr. The reason of a failed start is in the progress output on stdout.
     const { message, stdout } = error as Error & { readonly stdout: string }
     throw new Error(`${message}\n${stdout}`, { cause: error })
   }
@@ -207,7 +212,7 @@ async function foreground(
   return { dataDir, child, output: () => text }
 }
 
-/** Files that others than the owner can read, below folders that they can enter. */
+/** Returns the files that other users can read, in folders that they can enter. */
 async function readableByOthers(dir: string): Promise<string[]> {
   const found: string[] = []
   for (const entry of await readdir(dir, { withFileTypes: true })) {

@@ -1,4 +1,5 @@
-// Reading from OCI registries that lie, are slow, or redirect to another server. Source: spec/landscaper.md 1.2, 1.7; docs/security.md.
+// Reading from OCI registries that lie, are slow, or redirect to another server. Source: spec/landscaper.md 1.2, 1.7;
+// docs/security.md.
 
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -75,7 +76,7 @@ describe('an answer of a registry', () => {
     expect((await errorOf(resolve({ registry: round }))).message).toContain('found more than 5 redirects')
   })
 
-  // As CVE-2020-15157: whoever keeps the blobs may not name who gets the credentials.
+  // CVE-2020-15157: a server that stores blobs must not choose the server that receives the credentials.
   it('is not used as an authentication challenge when it comes from the server behind a redirect', async () => {
     const seen: (string | undefined)[] = []
     const thief = await server(({ headers }, response) => {
@@ -127,7 +128,7 @@ describe('an answer of a registry', () => {
       message: expect.stringContaining('not there after') as string,
     })
     release()
-    // The manifest has come; now it is the config's turn.
+    // The registry has answered the request for the manifest; the request for the config follows.
     await expect
       .poll(async () => {
         const outcome = await resolve(asking).then(
@@ -148,7 +149,7 @@ describe('an answer of a registry', () => {
     await Promise.all([ask('1'), ask('2')])
     expect((await ask('3')).message).toContain('found 2 readings of this namespace')
     expect((await ask('3', 'other')).message).toContain('not there after')
-    // They end by themselves, and make room.
+    // Both reads end after their time limit, and then other reads may start.
     await expect.poll(async () => (await ask('4')).message).toContain('not there after')
   })
 

@@ -1,4 +1,5 @@
-// What tests of OCI registries share: one that is open, servers that answer as they like, and how a component is read from them.
+// Helpers for tests of OCI registries: a registry without authentication, servers with any answers, and functions that
+// read components from them.
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -16,11 +17,11 @@ import { OciRegistry } from '../support/registries/oci-registry.ts'
 
 export const NAME = 'example.com/shop'
 export const LISTED = ['127.0.0.1']
-/** A registry that lets everybody in; set before the tests. */
+/** A registry without authentication; set before the tests. */
 export let open: OciRegistry
 const ends: (() => Promise<unknown>)[] = []
 
-/** Starts it before the tests of the file, and ends what they have opened. */
+/** Starts `open` before the tests of the file, and closes after each test what the test has opened. */
 export function useOpenRegistry(): void {
   beforeAll(async () => {
     open = await OciRegistry.start()
@@ -43,7 +44,7 @@ interface Asking {
   readonly namespace?: string
 }
 
-/** What reads from registries, for one test. */
+/** Creates the registry clients of one test; they are closed after the test. */
 export function opened(
   limits: Partial<ReadLimits> = {},
   allow: readonly string[] = LISTED,
@@ -54,7 +55,7 @@ export function opened(
   return registries
 }
 
-/** The component of the name, by what a worker does with a reference to it. */
+/** Resolves a component reference as a worker does. */
 export async function resolve({
   registry,
   credential,
@@ -76,7 +77,7 @@ export async function resolve({
   })
 }
 
-/** What is told of a failure. */
+/** Returns the message of the error, and its code or its type. */
 export async function errorOf(work: Promise<unknown>): Promise<{ code?: string; type?: string; message: string }> {
   const error = (await work.then(
     () => new Error('found no failure'),
@@ -86,7 +87,7 @@ export async function errorOf(work: Promise<unknown>): Promise<{ code?: string; 
 }
 
 let count = 0
-/** A prefix of its own for each test. */
+/** Pushes a component with a prefix that no other test uses. @returns the prefix. */
 export async function pushed(component: Omit<PushedComponent, 'prefix'>): Promise<string> {
   const prefix = `t${++count}`
   await pushComponent(open, { prefix, ...component })
@@ -98,7 +99,7 @@ export async function contentOf(scope: Awaited<ReturnType<typeof resolve>>, uri:
   return 'bytes' in content ? `${content.mediaType}: ${content.bytes.toString()}` : 'a folder'
 }
 
-/** A server that answers as it likes. */
+/** Starts a server that answers with `answer`. @returns its URL. */
 export async function server(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
   const made: Server = createServer(answer).listen(0, '127.0.0.1')
   await once(made, 'listening')
@@ -109,7 +110,7 @@ export async function server(answer: (request: IncomingMessage, response: Server
   return `http://127.0.0.1:${(made.address() as AddressInfo).port}`
 }
 
-/** What the open registry answers to it. */
+/** Forwards the request to the open registry. */
 export const passedOn = ({ url = '', headers: { accept = '*/*' } }: IncomingMessage) =>
   fetch(`${open.url}${url}`, { headers: { accept } })
 

@@ -1,5 +1,6 @@
-// For which roots of its namespace a root waits, which roots must be deleted before it, and which its end starts: on a server that the test controls,
-// with a real journal. Source: spec/landscaper.md 2.2 trigger 5, 2.3 "Init" 3, 2.4, 2.6.
+// Dependencies between roots of a namespace: the roots for which a root waits, the roots that must be deleted before
+// it, and the roots that its end starts. On a server that the test controls, with a real journal. Source:
+// spec/landscaper.md 2.2 trigger 5, 2.3 "Init" 3, 2.4, 2.6.
 
 import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
@@ -30,7 +31,7 @@ interface Root {
   readonly optimization?: object
 }
 
-/** The object as the server has it. */
+/** Stores the Installation on the API server. */
 function put({ name, namespace = 'n', imports = [], exports = [], ...more }: Root): KubeObject {
   const { status = {}, metadata = {}, optimization = {} } = more
   const spec = {
@@ -44,7 +45,7 @@ function put({ name, namespace = 'n', imports = [], exports = [], ...more }: Roo
   return stage().api.put(`/apis/${API}/namespaces/${namespace}/installations/${name}`, object)
 }
 
-/** The journal hears of them; nobody is woken. */
+/** Journals an event of each object, and wakes no run. */
 async function hear(...objects: readonly KubeObject[]) {
   const { deps } = stage()
   const events = objects.map((object) => ({ watched: installationKind, type: 'MODIFIED' as const, object }))
@@ -197,7 +198,7 @@ describe('the end of a root installation', () => {
     await hear(exporter, put(app()), put(app({ name: 'other', imports: ['else'] })))
     await end(exporter)
     expect([operationOf('app'), operationOf('other')]).toEqual(['reconcile', undefined])
-    // The journal has not heard that it was taken up.
+    // The journal does not know yet that the importer has started the requested reconcile.
     put(app({ status: running('Init') }))
     await end(exporter)
     expect(operationOf('app')).toBe('reconcile')

@@ -1,5 +1,5 @@
-// The settle of a pass: its one status write, the row of its run, its next due time. Against a scripted API server and a real journal. Source:
-// activities/run/write-status.ts, S1 and S2.
+// The settle of a pass: its one status write, the row of its run, and its next due time. Against a scripted API server
+// and a real journal. Source: activities/run/write-status.ts, S1 and S2.
 
 import { describe, expect, inject, it } from 'vitest'
 
@@ -18,7 +18,7 @@ describe('a settle', () => {
   const ours = { jobID: 'job', phase: 'Progressing' }
   const settle = async (change: Partial<StatusChange>) =>
     await statusActivities(stage.deps).settle({ ...SETTLE, change: { ...CHANGE, ...change } })
-  /** As the pass has read it. */
+  /** Stores the Execution as the pass has observed it. @returns its resourceVersion. */
   const observed = (status: object = ours) =>
     stage.deps.objects.put(stage.api.put(PATH, execution(status))).metadata.resourceVersion ?? ''
 
@@ -96,7 +96,8 @@ describe('a settle', () => {
     const version = observed()
     await settle({ version, phase: 'Completing' })
     expect(await outcome()).toEqual([{ outcome: null, run_id: 'run' }])
-    // Its last write was answered, and the process that sent it died; the bridge has journaled it as anybody's.
+    // The process died after the API server had accepted its last write; the bridge journals the event, without a
+    // writer.
     const status = { ...ours, phase: 'Succeeded', jobIDFinished: 'job' }
     const { watched } = at
     const event = { watched, type: 'MODIFIED', object: stage.api.put(PATH, execution(status)) } as const
@@ -154,7 +155,7 @@ describe('a settle', () => {
       await openJob(stage.db, JOB)
       const version = observed()
       stage.api.intercept = ({ method, path }) => (method === 'PATCH' && path === `${PATH}/status` ? answer : undefined)
-      // Only silence is waited for.
+      // Short deadlines, for the server that does not answer.
       const patience = answer === 'silence' ? { requestMs: 200, totalMs: 300 } : undefined
       for (const [index, refusals] of [0, 1, 40].entries()) {
         await stage.db.deleteFrom('wake').execute()
@@ -169,7 +170,7 @@ describe('a settle', () => {
       }
       const [job] = await stage.db.selectFrom('job').select(['outcome', 'last_error']).execute()
       expect(job).toMatchObject({ outcome: null, last_error: { reason } })
-      // Once it has lasted; one Event, however often.
+      // The settle emits one Event, and only after repeated refusals.
       const told = [...stage.api.objects.values()].filter(({ kind }) => kind === 'Event')
       expect(told).toMatchObject([{ type: 'Warning', reason }])
       stage.api.intercept = () => undefined
@@ -180,7 +181,7 @@ describe('a settle', () => {
 
   it('stores the next due time in the journal, later with each attempt', async () => {
     const dues: number[] = []
-    // The last: a wish for another pass beside a fault is not put off by the back-off.
+    // The last case: the back-off does not delay a pass that the run has requested in addition to its fault.
     for (const [attempt, againMs = Number.MAX_SAFE_INTEGER] of [[0, 3000], [1], [5], [5, 20]] as const) {
       await stage.db.deleteFrom('wake').execute()
       await statusActivities(stage.deps).settle({ ...SETTLE, change: undefined, againMs, attempt })

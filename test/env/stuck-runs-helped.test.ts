@@ -1,4 +1,5 @@
-// How a worker handles a stuck run, by the state of the run in Temporal; the journal is a real PostgreSQL, Temporal is a fake.
+// The check of stuck runs by a worker: what it does depends on the state of the run in Temporal. The journal is a real
+// PostgreSQL, Temporal is a fake.
 
 import type { Client } from '@temporalio/client'
 import { sql } from 'kysely'
@@ -26,13 +27,16 @@ async function note(overrides: Partial<StuckRunReport> = {}, now = NOW): Promise
   await recordStuckRun(test.db, { workflowID: row.workflow_id, ...misfit, ...overrides }, now)
 }
 
-/** One look, when Temporal says so of the run. @returns the runs that were ended, and whether the note is left. */
+/**
+ * Runs one check while Temporal reports this status. @returns the terminated runs, the Events, and whether the record
+ * still exists.
+ */
 async function looked(status: string, attempt: number, now: Date) {
   const { ended, posted, isNoted } = await worker(status, attempt)(now)
   return { ended, posted, isNoted }
 }
 
-/** A worker that looks when it is told to. */
+/** Returns a function that runs one check of a worker at the given time. */
 function worker(status: string, attempt: number) {
   let now = NOW
   const ended: string[] = []
@@ -93,7 +97,7 @@ describe('a run that met a bug', () => {
     const look = worker('RUNNING', 2)
     const { ended, reasons, posted } = await look(NOW)
     expect(ended).toEqual([`${row.workflow_id} r1`])
-    // What was found is not told to Temporal: it may quote an object.
+    // The termination reason in Temporal omits the error message, which may quote an object.
     expect(reasons).toEqual(['a run that met a bug of other code is restarted'])
     expect(posted).toEqual([])
     for (const [runID, sinceMs, pauseMs] of [

@@ -1,4 +1,5 @@
-// Which stuck runs may be restarted, and by which workers; against a real PostgreSQL.
+// Restarts of stuck runs: the runs that may be restarted, and the workers that may restart them; against a real
+// PostgreSQL.
 
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
@@ -122,7 +123,7 @@ describe('a run that met a bug', () => {
     const query = { cluster: 'c', controllers: ['task'], build: 'new' }
     const foundBy = async (helped: string[], now: Date) =>
       (await stuckRuns(test.db, { ...query, helpedBefore: helped }, now)).map(({ reason }) => reason)
-    // A worker with new code, which may be the better one, waits for nobody but S3.
+    // A worker with new code, which may be free of the bug, waits only for the minimum delay (S3).
     expect([await foundBy([], later(SPACING_MS - 1)), await foundBy(['another'], later(SPACING_MS))]).toEqual([
       [],
       ['bug'],
@@ -136,7 +137,7 @@ describe('a run that met a bug', () => {
     const changed = { ...deps, now: () => later(5), route: () => ({ ignored: 'set-up' }) }
     await journalEvents(test.db, { cluster: 'c', source: 'watch', events }, changed)
     expect(await found('old', later(6))).toEqual(['task/u1/j1 bug'])
-    // Ever more rarely: the pass itself may change it.
+    // The delay grows, because the pass itself may change its object.
     await sql`update job set restarts = 3, restarted_at = ${NOW}`.execute(test.db)
     expect([await found('old', later(79_999)), await found('old', later(80_000))]).toEqual([[], ['task/u1/j1 bug']])
   })

@@ -27,7 +27,7 @@ const target = { apiVersion, kind, plural: 'deployitems' }
 const spec = { type: 'landscaper.gardener.cloud/mock' }
 const level = (name: string) => defineLevel({ name, target, queries: {}, plan: nop })
 
-/** What the journal refuses stands for whatever else fails for one controller only. */
+/** Makes the journal reject the wakes of one controller. This represents any error that affects only one controller. */
 async function refuseWakesOf(controller: string): Promise<void> {
   await sql`
     create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`.execute(
@@ -78,7 +78,7 @@ it('the resync wakes the objects of controllers in level mode again at once afte
       registry: createRegistry([level('shop')]),
       onClockStep: (listener) => (clockSet = listener),
     },
-    // No second sweep comes by itself.
+    // The interval is so long that no second sweep starts.
     { cluster: 'c', taskQueue: 'q', controllers: ['shop'], everyMs: 3_600_000 },
     stop.signal,
   )

@@ -1,4 +1,4 @@
-// Opening clusters through Targets, against a real API server with RBAC.
+// Connections to clusters of Targets, against a real API server with RBAC.
 
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -300,7 +300,7 @@ describe('a server that is not an API server', () => {
       const cluster = await opened(`confusing-${Math.random().toString(36).slice(2)}`)
       const reference = { apiVersion: 'v1', kind: 'Pod', name: 'x', namespace: 'n' }
       const look = async () => (await readObject(cluster, reference)) === undefined
-      // Either nothing is there, or it is as good as no answer; never an error that nobody expects.
+      // Either the object counts as missing, or the reason is Unreachable; no other error is allowed.
       expect(await look().catch((error: unknown) => toDeployError('Test', error).reason === 'Unreachable')).toBe(true)
     },
   )

@@ -1,4 +1,4 @@
-// A namespace of a real API server, which is the engine's own cluster and the target at once.
+// Test stage of Targets: a namespace of a real API server, which is both the cluster of the engine and the target.
 
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,12 +21,12 @@ export interface UserConfig {
 
 export class TargetStage {
   readonly namespace: string
-  /** The administrator's, who is also the engine. */
+  /** The administrator's client, which is also the client of the engine. */
   readonly admin: KubeClient
   /** The administrator's kubeconfig. */
   readonly text: string
   readonly access: TargetAccess
-  /** What the clock of `access` shows. */
+  /** The time of the clock of `access`. */
   nowMs = Date.now()
 
   constructor(namespace: string, admin: KubeClient, text: string) {
@@ -47,7 +47,7 @@ export class TargetStage {
 
   open = (name: string): Promise<TargetCluster> => this.access.open(this.namespace, name)
 
-  /** The kubeconfig with changes. */
+  /** Returns the administrator's kubeconfig with changes. */
   changed(change: (config: UserConfig) => void): UserConfig {
     const config = parse(this.text) as UserConfig
     change(config)
@@ -69,7 +69,10 @@ export class TargetStage {
   }
 }
 
-/** The stage of the running test: one namespace for the file, what is opened for each test. */
+/**
+ * Creates one namespace for the file and one stage per test. @returns a function that returns the stage of the running
+ * test.
+ */
 export function useTargetStage(namespace: string): () => TargetStage {
   let admin: KubeClient | undefined
   let text = ''
@@ -96,7 +99,7 @@ export function useTargetStage(namespace: string): () => TargetStage {
   }
 }
 
-/** Who the server takes the client for. */
+/** Returns the user name of the client on the API server. */
 export async function whoami({ kube }: Pick<TargetCluster, 'kube'>): Promise<string> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
   const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
@@ -104,7 +107,7 @@ export async function whoami({ kube }: Pick<TargetCluster, 'kube'>): Promise<str
   return status.userInfo.username
 }
 
-/** What an item shows of a failure; fails when there is none. */
+/** Returns the deploy error of a call; fails the test if the call succeeds. */
 export async function failure(act: () => Promise<unknown>) {
   const error = await act().then(
     () => undefined,

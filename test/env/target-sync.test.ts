@@ -1,4 +1,5 @@
-// What a TargetSync creates from a source: two small servers, the engine's own and the source, and a real journal. Source: spec/landscaper.md 1.9.
+// The Targets and Secrets that a TargetSync creates from a source cluster: against two fake API servers (of the engine
+// and of the source) and a real journal. Source: spec/landscaper.md 1.9.
 
 import { beforeEach, afterEach, describe, expect, inject, it } from 'vitest'
 import { createTargetAccess } from '../../activities/landscaper/deploy/target/open-target.ts'
@@ -119,7 +120,7 @@ describe('Secrets of the source whose names match', () => {
 })
 
 describe('a worker that dies at any of its writes', () => {
-  /** What is there, whatever its version. */
+  /** All objects, without their resourceVersion. */
   const state = () =>
     [...own.objects].map(([path, object]) => {
       return { path, object: { ...object, metadata: { ...object.metadata, resourceVersion: '' } } }
@@ -140,7 +141,7 @@ describe('a worker that dies at any of its writes', () => {
       own.objects.clear()
       for (const [path, object] of before) own.objects.set(path, object)
       let left = deaths
-      // From one write on it is not heard of any more.
+      // From one write on, the API server does not answer this worker.
       const died = new Promise<'died'>((resolve) => {
         own.intercept = ({ method }) => {
           if (method === 'GET' || left-- > 0) return undefined

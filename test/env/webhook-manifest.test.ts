@@ -1,5 +1,5 @@
-// deploy/webhook.yaml: its objects agree with each other, and the API server accepts it. webhook.test.ts uses its
-// ServiceAccount.
+// The manifest deploy/webhook.yaml: its objects match each other, and the API server accepts it. webhook.test.ts uses
+// its ServiceAccount.
 
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -81,7 +81,7 @@ describe('the manifest of the webhook', async () => {
   })
 
   it('gives the webhook enough time to drain before its pod is killed', () => {
-    // Kubernetes' default, which the manifest leaves as it is.
+    // Kubernetes' default terminationGracePeriodSeconds is 30 s; the manifest does not change it.
     expect(settings.drainMs).toBeLessThan(30_000)
     for (const { metadata } of objects) expect(metadata.namespace ?? 'pawl').toBe('pawl')
   })

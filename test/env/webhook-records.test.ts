@@ -1,4 +1,5 @@
-// The webhook records the user who sets a steering annotation: what a client can forge, and which writes fail while the webhook is down.
+// The webhook records the user who sets a steering annotation: the records that a client can forge, and the writes that
+// fail while the webhook is down.
 
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
@@ -28,7 +29,7 @@ beforeAll(async () => {
   stage = await WebhookStage.open(inject('servers'), NAME)
   await start('--record-policy', 'Fail')
   await make('probe')
-  // API servers hear of a configuration by their watch.
+  // An API server learns of a changed webhook configuration through its watch, so the first writes may have no record.
   const recorded = async (annotation: string, value: string) => {
     await alice('annotate', '--overwrite', 'execution', 'probe', `${annotation}=${value}`)
     return (await record('probe')) !== undefined

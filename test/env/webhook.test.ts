@@ -1,4 +1,5 @@
-// The webhook as API servers call it: what it refuses and with which messages, which writes pass while it is down, and its certificates.
+// The webhook on a real API server: the writes that it refuses, its messages, the writes that pass while it is down,
+// and its certificates.
 
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
@@ -152,7 +153,7 @@ describe('the webhook', () => {
 
   it('blocks only new objects and spec changes while it is down; deletions and operation annotations pass', async () => {
     await create('DeployItem', 'leaving', MOCK, { finalizers: [FINALIZER] })
-    // Large enough to cost an API server that compares it.
+    // Large, because the match conditions compare the old and the new spec, whose CEL cost the API server limits.
     const large = Object.fromEntries(
       Array.from({ length: 20_000 }, (_, index) => [`key-${index}`, { of: [`${index}`] }]),
     )
@@ -185,7 +186,7 @@ describe('the certificates of the webhook', () => {
     await stage.start('one', ['--certificate-lifetime', '12s', '--authority-lifetime', '600s'])
     await labelSecret('others')
     const begun = Date.now()
-    // Many looks.
+    // The webhook must be ready at every check, not only once.
     while (Date.now() < begun + 2000) {
       expect(await stage.isReady('one')).toBe(true)
       await sleep(100)
@@ -199,7 +200,7 @@ describe('the certificates of the webhook', () => {
     const short = ['--certificate-lifetime', '10s', '--authority-lifetime', '26s']
     await stage.home.kube.request('DELETE', secretPath())
     const port = await stage.start('one', short)
-    // Shares the Secret; API servers are sent to the first.
+    // The second process uses the same Secret; API servers call only the first process.
     await stage.start('two', [...short, '--url', `https://127.0.0.1:${port}`])
     const seen = new Set<string>()
     const bundles = new Set<string>()
@@ -225,7 +226,7 @@ async function untilReady(name: string, isReady: boolean): Promise<void> {
   await expect.poll(async () => await stage.isReady(name), { timeout: 90_000, interval: 100 }).toBe(isReady)
 }
 
-/** Says whose the Secret is: nobody but its owner touches it. */
+/** Sets the managed-by label of the Secret. Only the manager in this label writes the Secret. */
 async function labelSecret(manager: string): Promise<void> {
   await stage.home.kube.request('PATCH', secretPath(), {
     body: { metadata: { labels: { 'app.kubernetes.io/managed-by': manager } } },
@@ -233,7 +234,10 @@ async function labelSecret(manager: string): Promise<void> {
   })
 }
 
-/** Waits until the API server, which hears of the configuration by its watch, refuses by it, or does not. */
+/**
+ * Waits until the API server, which learns of the webhook configuration through its watch, refuses an invalid object
+ * (or accepts it, if `isAsked` is false).
+ */
 async function untilAsked(isAsked: boolean): Promise<void> {
   const deadline = Date.now() + 30_000
   for (;;) {
@@ -251,7 +255,10 @@ async function untilAsked(isAsked: boolean): Promise<void> {
 
 let probes = 0
 
-/** As an API server that has no connection yet. @throws when the configuration does not trust what is served. */
+/**
+ * Connects like an API server that has no open connection. @throws when the CA bundle of the configuration does not
+ * match the certificate of the webhook.
+ */
 async function handshake(port: number): Promise<void> {
   const { webhooks } = await stage.cluster.kube.request<{ webhooks: { clientConfig: { caBundle: string } }[] }>(
     'GET',

@@ -1,7 +1,9 @@
-// Loaded before Pawl's processes: notes which statements bridge and worker send to PostgreSQL, each once, word for word. How statements.json is made of it
-// for the release that is about to be the former one, in a checkout of it:
+// Records each distinct SQL statement that the bridge and the worker send to PostgreSQL. Node imports this file before
+// the code of these processes. Before a new release changes the journal, create statements.json for the current
+// release, in its checkout:
 //
-//   PAWL_STATEMENTS=/tmp/statements NODE_OPTIONS="--import $PWD/test/former/record-statements.js" npx vitest run --project e2e
+//   PAWL_STATEMENTS=/tmp/statements NODE_OPTIONS="--import $PWD/test/former/record-statements.js" \
+//     npx vitest run --project e2e
 //   node test/former/gather-statements.js /tmp/statements
 
 import { appendFileSync, mkdirSync } from 'node:fs'
@@ -19,7 +21,7 @@ if (folder !== undefined && /worker\/(bridge|reconciler)\.(ts|js)$/.test(main)) 
 function record(folder, main) {
   mkdirSync(folder, { recursive: true })
   const file = join(folder, `${process.pid}.jsonl`)
-  // That of the process, which may be of another checkout than this file.
+  // The `pg` module of the running process, whose checkout may differ from the checkout of this file.
   const { Client } = createRequire(main)('pg')
   const query = Client.prototype.query
   const known = new Set()

@@ -1,17 +1,19 @@
-// Sends recorded statements with generated values to journals of two versions, and finds statements that only the older one accepts. So the test detects missing
-// columns, and also new requirements of the newer journal: a column that must not be null, a check, a key.
+// Sends recorded statements with generated values to journals of two versions, and finds statements that only the older
+// journal accepts. So the test detects missing columns, and also new requirements of the newer journal: a not-null
+// constraint, a check, a key.
 //
-//   V1. Values are told by type, and by the name of the column where only some words will do. Texts are all the same one, so that what a statement looks
-//       for is what another one has made.
-//   V2. Each statement is tried with all values, and with each of them left out in turn: what may be left out is what the former journal takes.
-//   V3. It is tried among rows of jobs that are over, among rows of open ones, and where nothing is.
-//   V4. Nothing is kept: all happens in one transaction that is rolled back.
+//   V1. Values depend on the type, and on the column name where the column accepts only certain words. All texts are
+//       equal, so that a statement finds the rows that another statement has created.
+//   V2. Each statement runs with all values, and once per value with this value replaced by null. If the older journal
+//       accepts the null, the newer one must accept it.
+//   V3. Each statement runs in a journal with rows of ended jobs, in one with rows of open jobs, and in an empty one.
+//   V4. Each set of statements runs in one transaction that is rolled back, so the journals stay empty.
 
 import pg from 'pg'
 
 export interface Refusal {
   readonly statement: string
-  /** Which of its values is null; undefined: none. */
+  /** The name of the value that is null; undefined if no value is null. */
   readonly without: string | undefined
   /** The error of the newer journal. */
   readonly reason: string
@@ -21,7 +23,7 @@ export interface Outcome {
   readonly refusals: readonly Refusal[]
   /** Statements that the older journal refuses with all generated values, so the comparison says nothing about them. */
   readonly unknown: readonly string[]
-  /** Statements that have found or made a row. */
+  /** Statements that have returned or changed a row. */
   readonly inFlightRuns: ReadonlySet<string>
 }
 
@@ -95,10 +97,13 @@ interface Sent {
   readonly values: Values
 }
 
-/** Statements that would end what others are to find. */
+/** Statements that would delete or end rows that other statements need. */
 const ENDING = /\bdelete from\b|lease_owner = null|set "?outcome"? =/i
 
-/** The statements that insert rows, twice: the second time those of the others are there. Where not all may be left out that is of this flavour, with all values. */
+/**
+ * Statements that create the initial rows, twice, because some need rows that others create. Each statement has two
+ * variants: with the null values of `flavour`, and with all values in case the first variant is refused.
+ */
 function seeds(all: readonly Sent[], flavour: Readonly<Record<string, null>>): readonly (readonly Try[])[] {
   const making = all.filter(({ statement }) => /\b(insert into|update)\b/i.test(statement) && !ENDING.test(statement))
   return [...making, ...making].map(({ statement, values }) =>
@@ -153,7 +158,10 @@ async function tryOne(client: pg.Client, { statement, values }: Try, end: 'kept'
 const ROWS = /json_to_recordset\(\$(\d+)::json\) as \w+\(([^)]*)\)/g
 const INSERTED = /insert into "?\w+"?(?: as \w+)?\s*\(([^)]*)\)\s*values\s*\(([^)]*)\)/g
 
-/** The values of one statement, by name: of a parameter (`$3`), of the column that it is put into, or of a column of a parameter that is a list of rows. */
+/**
+ * The generated values of one statement, by name: the parameter (`$3`), the column of an insert, or a column of a
+ * parameter that is a list of rows.
+ */
 class Values {
   readonly #types: readonly string[]
   readonly #rows = new Map<number, ReadonlyMap<string, string>>()
@@ -195,9 +203,9 @@ function columnOf(text: string): [name: string, type: string] {
   return [name, type]
 }
 
-// As a lease of a present worker begins (0006_fence_former_runs).
+// Has the prefix that the journal requires of the lease owner of a wake (0006_fence_former_runs).
 const TEXT = 'runs 2 x'
-/** Of columns that take only some words. */
+/** Values of columns that accept only certain words. */
 const WORDS: Readonly<Record<string, string>> = { type: 'ADDED', source: 'watch', outcome: 'wake', what: 'bug' }
 const AT = '2026-01-01T00:00:00Z'
 

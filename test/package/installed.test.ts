@@ -44,7 +44,7 @@ beforeAll(() => {
   files = entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(project.pawl.length + 1))
-    // Linked packages.
+    // Omits links to dependencies.
     .filter((file) => !file.startsWith('node_modules/'))
   writeFileSync(join(project.dir, 'tsconfig.json'), JSON.stringify(TSCONFIG))
 }, 120_000)
@@ -61,7 +61,7 @@ describe('the package', () => {
     expect(tops).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', ...folders].sort())
     expect(files.filter((file) => /(?:^|[/.])(?:test|tests|bench|demo|histories)(?:[/.]|$)/.test(file))).toEqual([])
     expect(files.filter((file) => file.endsWith('.png'))).toEqual([])
-    // Node strips no types in node_modules; declarations are of the kit alone. Examples are there to be copied.
+    // Node does not strip types in node_modules; only the kit has declarations. Examples are sources to copy.
     const typed = files.filter((file) => file.endsWith('.ts') && !file.startsWith('examples/'))
     expect(typed.filter((file) => !/^workflows\/kit\/.*\.d\.ts$/.test(file))).toEqual([])
   })
@@ -169,7 +169,7 @@ describe('a controller in a project that depends on the package', () => {
       ['timeTable'],
       silent,
     )
-    // Without its source map.
+    // Without its source map, which contains sources.
     const [bundle = ''] = code.split('//# sourceMappingURL')
     const words = ['applyConfigMap', 'triggerDeployItems', 'kubernetes/client-node', 'runNowhere']
     expect(words.filter((word) => bundle.includes(word))).toEqual(['applyConfigMap', 'triggerDeployItems'])
@@ -177,5 +177,5 @@ describe('a controller in a project that depends on the package', () => {
 })
 
 function ignore(): void {
-  // Nobody reads the log of the bundler.
+  // This test does not check the log of the bundler.
 }

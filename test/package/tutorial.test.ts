@@ -1,4 +1,4 @@
-// The tutorial as it is written: its files are typed, its commands run, in a project that has installed the package. Commands that need
+// The files and commands of the tutorial, unchanged, in a project that has installed the package. Commands that need
 // servers (`pawl dev`, kubectl) are tested in test/e2e.
 
 import { execFileSync } from 'node:child_process'
@@ -10,9 +10,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createProject, type Project } from './project.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/tutorial-cronjob.md'), 'utf8')
-// Blocks whose first line says which file they are.
+// Code blocks whose first line contains a file path.
 const files = [...page.matchAll(/^```\w+ (\S+)\n([^]*?\n)```$/gm)].map(([, path = '', text = '']) => ({ path, text }))
-// Commands with what they print.
+// Commands and their expected output.
 const shown = [...page.matchAll(/^\$ npx (.*)\n((?:(?!\$ |```).*\n)*)/gm)].map(([, command = '', output = '']) => ({
   command,
   output,
@@ -38,7 +38,7 @@ describe('a reader of the tutorial', () => {
     ])
   })
 
-  // In the order of the page: later ones read what earlier ones wrote.
+  // In the order of the page: later commands read files that earlier commands have written.
   it.each(shown)('sees what npx $command prints', ({ command, output }) => {
     const [bin = '', ...args] = command.split(' ')
     const { code, stdout, stderr } = project.run(BINS[bin] ?? bin, ...args)

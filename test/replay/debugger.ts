@@ -1,12 +1,12 @@
-// A minimal debugger over Node's inspector protocol, like Chrome and VS Code: finds scripts by their source maps and sets breakpoints by source
-// lines.
+// A minimal debugger over Node's inspector protocol, like Chrome and VS Code: finds scripts by their source maps, and
+// sets breakpoints by source lines.
 
 import { readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 
 import { deferred } from '../workflows/kit/plan/fake-runtime.ts'
 
-/** What Node tells of a call where it paused. */
+/** The call frame in which the process has paused, as Node reports it. */
 interface Frame {
   readonly callFrameId: string
   readonly location: Position & { readonly scriptId: string }
@@ -31,12 +31,12 @@ interface Message {
   readonly error?: { readonly message: string }
 }
 
-/** Where a run is paused, in the source. */
+/** The source position at which the process has paused. */
 export interface Pause {
   readonly file: string
-  /** From 1. */
+  /** 1-based. */
   readonly line: number
-  /** The value of an expression there. */
+  /** Returns the value of an expression in the paused call frame. */
   readonly evaluate: (expression: string) => Promise<unknown>
 }
 
@@ -53,7 +53,7 @@ export class Debugger {
     socket.onmessage = ({ data }) => this.#take(JSON.parse(String(data)) as Message)
   }
 
-  /** Attaches and lets a process go on that waits for a debugger. */
+  /** Attaches to a process that waits for a debugger, and starts its code. */
   static async attach(url: string): Promise<Debugger> {
     const socket = new WebSocket(url)
     await new Promise((resolve, reject) => {
@@ -66,7 +66,7 @@ export class Debugger {
     return attached
   }
 
-  /** Until the process stops at a breakpoint, or where its code says so. */
+  /** Waits until the process pauses at a breakpoint or at a debugger statement. */
   async paused(): Promise<Pause> {
     const frame = await this.#pauses.promise
     const { scriptId, lineNumber, columnNumber = 0 } = frame.location
@@ -83,7 +83,10 @@ export class Debugger {
     }
   }
 
-  /** Has the process stop at the first place of the line that holds this text, in every script that was made of the file. */
+  /**
+   * Sets a breakpoint at the first line of the file that contains this text, in every script that was built from the
+   * file. @returns the line.
+   */
   async breakAt(file: string, text: string): Promise<number> {
     const line = readFileSync(file, 'utf8')
       .split('\n')
@@ -108,13 +111,13 @@ export class Debugger {
     this.#socket.close()
   }
 
-  /** The first place of the script where one can stop that comes of the line, from 0. */
+  /** Returns the first possible breakpoint of a source line (0-based) in the script. */
   async #placeOf(scriptId: string, file: string, line: number): Promise<Position | undefined> {
     const map = this.#mapOf(scriptId)
     if (map?.payload.sources.includes(file) !== true) return undefined
     let start: Position = { lineNumber: 0 }
     for (;;) {
-      // Of a long script it names the first thousand.
+      // The answer contains only the first 1,000 locations of a long script.
       const params = { start: { scriptId, ...start } }
       const { locations } = (await this.#call('Debugger.getPossibleBreakpoints', params)) as { locations: Position[] }
       for (const { lineNumber, columnNumber = 0 } of locations) {

@@ -1,4 +1,5 @@
-// `pawl replay` on the recorded runs: shows each run pass by pass, and accepts another build only if it makes the same decisions and calls.
+// The command `pawl replay` on the recorded runs: it shows each run pass by pass, and accepts another build only if
+// that build makes the same decisions and calls.
 
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -77,7 +78,7 @@ describe('pawl replay --against, on the recorded runs', () => {
     const ofFolder = await pawl('--against', join(HERE, 'builds/hasty'), '--file', file(name), '-o', 'json')
     expect(trialOf(verdict, name)).toEqual(trialOf(JSON.parse(ofFolder.stdout) as VerdictJson, name))
     expect(verdict.differ).toBeGreaterThanOrEqual(8)
-    // It has none of the controllers of the flag.
+    // The bundle does not contain the controllers of --controllers, so it cannot replay their runs.
     const parted = verdict.trials.flatMap((trial) => (trial.verdict === 'parts' ? [basename(trial.name)] : []))
     expect(parted).toEqual(FILES.filter((one) => one.startsWith('beacon-')).toSorted())
     expect(verdict.notes).toContain('of a bundle it is not known whether its activities are others')
@@ -124,7 +125,7 @@ describe('pawl replay --against, on the recorded runs', () => {
   })
 
   it('rejects a build that it could not compare', async () => {
-    // Without the controllers nobody knows these runs.
+    // Without --controllers, neither build has the controller of this run.
     const { code, stdout } = await pawl('--against', CHECKOUT, '--file', file('beacon-level-life'))
     expect(stdout).toContain('1 this build cannot replay itself')
     expect(code).toBe(4)
@@ -185,7 +186,7 @@ interface Ended {
   readonly stderr: string
 }
 
-/** Of all histories. */
+/** Runs the command on all histories. */
 async function gate(build: string, ...more: readonly string[]) {
   const { code, stdout, stderr } = await pawl(
     ...['--against', resolve(HERE, build), '--file', HISTORIES],
@@ -195,7 +196,7 @@ async function gate(build: string, ...more: readonly string[]) {
   return { code, verdict: JSON.parse(stdout) as VerdictJson }
 }
 
-/** A file with the bundle that this module of workflows makes, as the one of a worker's --workflow-bundle. */
+/** Writes the bundle of a workflow module to a file, in the format of a worker's --workflow-bundle. */
 async function bundled(module: string): Promise<string> {
   const { code } = await bundleEntry(resolve(HERE, module), new DefaultLogger('ERROR'))
   const path = join(folder, `${code.length}.js`)
@@ -203,7 +204,7 @@ async function bundled(module: string): Promise<string> {
   return path
 }
 
-/** As the command writes it. */
+/** The JSON output of the command. */
 type VerdictJson = Omit<Verdict, 'trials'> & {
   readonly trials: readonly TrialJson[]
   readonly notes: readonly string[]
@@ -220,7 +221,7 @@ function file(name: string): string {
   return join(HISTORIES, `${name}.json`)
 }
 
-/** The command in the test's own process: a process for each of these calls takes a second of CPU to load what the last one had loaded. */
+/** Runs the command in the process of the test: a new process takes 1 s of CPU time per call to load its modules. */
 async function pawl(...words: readonly string[]): Promise<Ended> {
   const [stdout, stderr] = [collect(process.stdout), collect(process.stderr)]
   try {
@@ -242,7 +243,7 @@ function collect(stream: NodeJS.WriteStream) {
   return { text: () => text, end: () => spy.mockRestore() }
 }
 
-/** The command as a user calls it. */
+/** Runs the command in a new process, as a user does. */
 async function startPawl(...words: readonly string[]): Promise<Ended> {
   return await new Promise((done) => {
     execFile(process.execPath, [PAWL, 'replay', ...words], { maxBuffer: 2 ** 26 }, (error, stdout, stderr) =>

@@ -1,4 +1,4 @@
-// Replays of recorded runs under a debugger over Node's inspector protocol.
+// Replays of recorded runs under a debugger, over Node's inspector protocol.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ const INSTALLATION = join(ROOT, 'workflows/landscaper/installation/workflow.ts')
 const LOOP = join(ROOT, 'workflows/kit/run/loop/run-job.ts')
 const ANY_PORT = parseInspectAddress('0')
 const quiet = new DefaultLogger('ERROR', () => undefined)
-// The SDK gives code of workflows 5 s where nobody debugs it.
+// Without a debugger, the SDK limits the time of workflow code to 5 s.
 const LONGER_THAN_A_TASK_MS = 6_000
 
 describe('a replay under a debugger', () => {
@@ -88,7 +88,7 @@ describe('--inspect', () => {
   })
 })
 
-/** The command, in a process of its own, on a recorded run. */
+/** Runs the command in a new process on a recorded run. */
 function commanded(file: string) {
   const args = ['replay', '--file', join(HISTORIES, file), '--inspect=0']
   const child = spawn(process.execPath, [join(ROOT, 'worker/cli.ts'), ...args], {
@@ -107,7 +107,7 @@ function addressIn(line: string): string {
   return LISTENS.exec(line)?.[1] ?? `no address in '${line}'`
 }
 
-/** @returns the first line that a person is told, and how the replay ended. */
+/** @returns the first line of output for the user, and the result of the replay. */
 function inspected(code: string, file: string, address = ANY_PORT) {
   const { workflowId, history } = JSON.parse(readFileSync(join(HISTORIES, file), 'utf8')) as {
     workflowId: string

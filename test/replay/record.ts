@@ -2,7 +2,7 @@
 //
 //   node test/replay/record.ts [outcome ...]
 //
-// What to record when: README.md beside this file.
+// When to record which histories: README.md in this folder.
 
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -24,10 +24,11 @@ import type { RunKind, Scenario } from './scenarios/scenario.ts'
 const { History } = proto.temporal.api.history.v1
 const DIR = join(import.meta.dirname, 'histories')
 
-// Nothing of a slow machine shall be in a history. Foreign deployers take items up within a fraction of the pickup timeout.
+// Long timeouts, so that a slow machine causes no timeouts in a history. Foreign deployers pick up items within a
+// fraction of the pickup timeout.
 const FLAGS = ['--workflow-task-timeout-ms', '10000', '--sticky-timeout-ms', '4000', '--wake-lease-ms', '10000']
 const PICKUP = ['--pickup-timeout', '8s']
-// Histories of this many events are long: a run continues as new after a few passes.
+// Temporal suggests continue-as-new after 30 events, which a run reaches after a few passes.
 const SHORT = ['--dynamic-config-value', 'limit.historyCount.suggestContinueAsNew=30']
 
 type Named = readonly (readonly [outcome: string, scenario: Scenario])[]
@@ -67,7 +68,7 @@ async function onShortTemporal(servers: TestServers, use: (servers: TestServers)
   }
 }
 
-/** With Pawl's own controllers, which need no target but those that the scenarios name. */
+/** Records scenarios of Pawl's own controllers, which need only the Target of the scenarios. */
 async function recordAll(namespace: string, scenarios: Named, servers: TestServers): Promise<void> {
   if (scenarios.length === 0) return
   const prepare = async (cluster: Cluster) => {
@@ -84,7 +85,7 @@ async function recordLevels(namespace: string, scenarios: Named, servers: TestSe
 
 interface Surroundings {
   readonly servers: TestServers
-  /** Makes what the scenarios need, once the namespace is there. */
+  /** Creates the objects that the scenarios need; called after the namespace exists. */
   readonly prepare: (cluster: Cluster) => Promise<void>
   readonly pawl: Pick<PawlOptions, 'controllers' | 'workerFlags'>
 }
@@ -110,7 +111,7 @@ async function record(cluster: Cluster, client: Client, outcome: string, scenari
   const job = await scenario.play({ cluster, client }, outcome)
   for (const [kind, { workflowId, runId }] of await runsOf(client, job, scenario)) {
     const handle = client.workflow.getHandle(workflowId)
-    // A terminated run whose work was done meanwhile is not started again.
+    // result() fails if the job failed, or if the run was terminated after its work was done and has no successor.
     await handle.result().catch((error: unknown) => {
       if (!(error instanceof WorkflowFailedError)) throw error
     })
@@ -120,7 +121,7 @@ async function record(cluster: Cluster, client: Client, outcome: string, scenari
       enums: String,
       bytes: String,
     }) as { events?: unknown[] }
-    // One event a line, so that differences can be read.
+    // One event per line, so that diffs are readable.
     const lines = events.map((event) => JSON.stringify(scrubbed(event))).join(',\n')
     const file = `${kind}-${outcome}.json`
     await writeFile(join(DIR, file), `{"workflowId":"${workflowId}","history":{"events":[\n${lines}\n]}}\n`)
@@ -130,11 +131,11 @@ async function record(cluster: Cluster, client: Client, outcome: string, scenari
 
 interface Run {
   readonly workflowId: string
-  /** Undefined: the last one. */
+  /** Undefined: the most recent run of the workflow ID. */
   readonly runId: string | undefined
 }
 
-/** The runs to record of a job, or of an object in level mode. Temporal's list lags behind them. */
+/** Waits for the runs to record of a job, or of an object in level mode, because Temporal's visibility lags behind. */
 async function runsOf(client: Client, job: LsObject, { kinds, run }: Scenario): Promise<ReadonlyMap<RunKind, Run>> {
   for (let look = 1; look <= 100; look++) {
     const found = await listed(client, job, run)
@@ -151,7 +152,7 @@ async function listed(
 ): Promise<Map<RunKind, Run>> {
   const found = new Map<RunKind, Run & { readonly at: number }>()
   const jobID = status?.jobID
-  // In level mode there are no jobs; the job of a tree has a run for each of its Installations.
+  // The job of a tree has one run per Installation, so the query selects the uid too. In level mode no jobs exist.
   const ofJob = jobID === undefined ? '' : ` and PawlJobId = '${jobID}'`
   const query = `PawlUid = '${metadata.uid ?? ''}'${ofJob}`
   for await (const { type, workflowId, runId, startTime } of client.workflow.list({ query })) {
@@ -164,7 +165,7 @@ async function listed(
   return found
 }
 
-/** Without the names of the machine and its files. */
+/** Removes the names of the machine and of its files. */
 function scrubbed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(scrubbed)
   if (typeof value !== 'object' || value === null) return value

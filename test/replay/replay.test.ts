@@ -1,5 +1,5 @@
-// Runs that were recorded on real servers, replayed with the workflows as they are now: what an upgrade would do to open runs.
-// How and what to record: README.md beside this file.
+// Replays of recorded runs with the current workflows, as an upgrade would replay open runs. The runs were recorded on
+// real servers; how and when to record: README.md in this folder.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -66,7 +66,7 @@ describe('the recorded runs', () => {
   it('contain no imports, exports or secrets of users, and no file paths of the machine', () => {
     const told = [...recordings].flatMap(([file, recording]) => {
       const texts = textsOf(recording)
-      // In Secrets the API server has values in base64.
+      // The API server returns the values of Secrets in base64.
       return [SECRET, Buffer.from(SECRET).toString('base64'), '/tmp/', process.cwd()]
         .filter((one) => texts.some((text) => text.includes(one)))
         .map((one) => [file, one])
@@ -128,18 +128,18 @@ Runtime.install({ logger: quiet })
 type Bundle = Awaited<ReturnType<typeof bundleControllers>>
 type Errors = ReadonlyMap<string, Error | undefined>
 
-/** @param entry of the bundle, from this folder. */
+/** @param entry the path of the bundle's entry module, relative to this folder. */
 async function bundled(entry: string): Promise<Bundle> {
   return await bundleEntry(join(import.meta.dirname, entry), quiet)
 }
 
-/** As a worker does that is given this module of controllers. */
+/** Bundles like a worker with this module in --controllers. */
 async function bundledByWorker(controllers: string): Promise<Bundle> {
   const names = (await loadControllers([controllers])).map(({ name }) => name)
   return await bundleControllers([controllers], names, quiet)
 }
 
-/** How each replay went wrong; undefined when it did not. */
+/** Returns the error of each replay; undefined for a successful replay. */
 async function replay(workflowBundle: Bundle, of: typeof recordings): Promise<Errors> {
   const files = new Map([...of].map(([file, { workflowId }]) => [workflowId, file]))
   const runs = [...of.values()].map(({ workflowId, history }) => ({ workflowId, history: History.fromObject(history) }))
@@ -157,7 +157,7 @@ function notCaught(of: typeof recordings, errors: Errors): string[] {
   return [...of.keys()].filter((file) => errors.get(file) === undefined)
 }
 
-/** All texts of a recording, those in payloads decoded. */
+/** Returns all strings of a recording, each also decoded from base64, as payloads are encoded. */
 function textsOf(value: unknown): string[] {
   if (typeof value === 'string') return [value, Buffer.from(value, 'base64').toString()]
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : []

@@ -1,4 +1,5 @@
-// Jobs of items without target: they succeed, fail, are ended by other processes, and continue after a loss of Temporal's data.
+// Scenarios of jobs whose items need no Target: they succeed, fail, are ended by other processes, and continue after
+// Temporal has lost their runs.
 
 import {
   CHAIN,
@@ -63,7 +64,7 @@ export const jobScenarios: Scenarios = {
       return last
     },
   },
-  // Somebody takes the job away while an item runs.
+  // Another process replaces the job ID while an item runs.
   superseded: {
     kinds,
     async play({ cluster }, name) {
@@ -76,7 +77,7 @@ export const jobScenarios: Scenarios = {
       return running
     },
   },
-  // Runs that somebody terminated go on in new ones, from the phase that they observe.
+  // The runs are terminated; new runs continue from the phase that they observe.
   resumed: {
     kinds,
     async play({ cluster, client }, name) {
@@ -98,7 +99,7 @@ export const jobScenarios: Scenarios = {
       return await cluster.waitUntilFinished(name)
     },
   },
-  // No deployer takes up one item; its sibling is not touched.
+  // No deployer picks up the first item; the other item is not affected.
   pickup: {
     kinds,
     async play({ cluster }, name) {
@@ -109,7 +110,7 @@ export const jobScenarios: Scenarios = {
       return await cluster.waitUntilFinished(name)
     },
   },
-  // An item that is listed no more goes first.
+  // The item that the Installation no longer lists is deleted first.
   orphan: {
     kinds,
     async play({ cluster }, name) {
@@ -119,7 +120,7 @@ export const jobScenarios: Scenarios = {
       return await cluster.waitUntilFinished(name, first.status?.jobID)
     },
   },
-  // The deletion waits for a deployer when it is told to do without.
+  // The deletion waits for a deployer until a user sets the annotation delete-without-uninstall.
   'without-uninstall': {
     kinds,
     async play({ cluster }, name) {

@@ -1,4 +1,5 @@
-// Runs in level mode of test/replay/level/beacon.ts: they wait, are woken, fail, converge, clean up and continue as new.
+// Scenarios of runs in level mode (test/replay/level/beacon.ts): they wait, are woken, fail, converge, clean up and
+// continue as new.
 
 import type { Client } from '@temporalio/client'
 import proto from '@temporalio/proto'
@@ -19,11 +20,11 @@ const CONFIG_MAPS = { apiVersion: 'v1', plural: 'configmaps' }
 const SECRETS = { apiVersion: 'v1', plural: 'secrets' }
 const MERGE = 'application/merge-patch+json'
 
-/** The module that the worker and the bridge of these scenarios are given. */
+/** The --controllers module of the worker and of the bridge in these scenarios. */
 export const LEVEL_CONTROLLERS = new URL('../level/beacon.ts', import.meta.url).pathname
 
 export const levelScenarios: Scenarios = {
-  // One run from creation to deletion: what it waits for does not come, and meanwhile somebody edits what it made.
+  // One run from creation to deletion: the lamp that it waits for is never created, and a user edits its ConfigMap.
   'level-life': {
     kinds,
     run: 'first',
@@ -38,7 +39,7 @@ export const levelScenarios: Scenarios = {
       return beacon
     },
   },
-  // What it waits for comes; then it wants some passes of its own.
+  // The lamp that the run waits for is created; then the run requests more passes (spec.rounds).
   'level-converged': {
     kinds,
     run: 'first',
@@ -50,7 +51,7 @@ export const levelScenarios: Scenarios = {
       return beacon
     },
   },
-  // It is at rest; then somebody edits what it made, which starts the run that is recorded.
+  // After the first run has ended, a user edits its ConfigMap, which starts the run that is recorded.
   'level-edited': {
     kinds,
     async play({ cluster, client }, name) {
@@ -62,7 +63,7 @@ export const levelScenarios: Scenarios = {
       return beacon
     },
   },
-  // An action fails in passes that back off, until the server knows the kind.
+  // An action fails and backs off until the API server serves the kind.
   'level-failing': {
     kinds,
     run: 'first',
@@ -77,7 +78,7 @@ export const levelScenarios: Scenarios = {
   },
 }
 
-/** On a Temporal that wants short histories. */
+/** Scenarios for a Temporal server that suggests continue-as-new early. */
 export const continuedLevelScenarios: Scenarios = {
   'level-continued': {
     kinds,
@@ -90,7 +91,7 @@ export const continuedLevelScenarios: Scenarios = {
   },
 }
 
-/** Returns when objects of the kind can be made; it may be there already. */
+/** Creates the CRD unless it exists, and waits until the API server serves the kind. */
 export async function installKind(cluster: Cluster, kind: Kind): Promise<void> {
   const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
   try {
@@ -102,14 +103,14 @@ export async function installKind(cluster: Cluster, kind: Kind): Promise<void> {
     try {
       return (await read(cluster, resourcePath(kind, cluster.namespace))) !== undefined
     } catch (error) {
-      // Its storage comes up with the first request.
+      // The API server answers HTTP 429 until it has initialized the storage of the kind.
       if (error instanceof KubeError && error.status === 429) return false
       throw error
     }
   })
 }
 
-/** How many passes the run of an object has made. */
+/** Returns the number of passes of the run of an object. */
 async function passesOf(client: Client, beacon: KubeObject): Promise<number> {
   const { events } = await runOf(client, beacon).fetchHistory()
   return (events ?? []).filter(({ eventType }) => eventType === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED).length
@@ -126,7 +127,7 @@ async function create(cluster: Cluster, name: string, spec: Beacon['spec']): Pro
   return await post(cluster, beaconKind, { apiVersion, kind, metadata: { name }, spec })
 }
 
-/** Returns when it is gone. */
+/** Deletes the Beacon, and waits until it no longer exists. */
 async function remove(cluster: Cluster, name: string): Promise<void> {
   await cluster.kube.request('DELETE', resourcePath(beaconKind, cluster.namespace, name))
   await waitUntil(async () => (await get(cluster, beaconKind, name)) === undefined)

@@ -1,4 +1,4 @@
-// Jobs of items that apply manifests, with activities that wait, are retried and outlive passes.
+// Scenarios of jobs whose items apply manifests, with activities that wait, are retried, and run longer than a pass.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Cluster, type LsObject, OPERATION } from '../../support/cluster/cluster.ts'
@@ -20,13 +20,13 @@ export const manifestScenarios: Scenarios = {
     kinds,
     play: async ({ cluster }, name) => await run(cluster, name, [configMap(name, cluster.namespace)]),
   },
-  // Its pods find a node only later.
+  // The pods of the Deployment cannot be scheduled until its nodeSelector is removed.
   'manifest-waits': {
     kinds,
     async play({ cluster }, name) {
       await begin(cluster, name, [never(name, cluster)])
       await startedItem(cluster, name, 'one')
-      // An item is Progressing before its objects are there.
+      // An item is Progressing before its objects exist.
       while ((await cluster.get('deployments', name, 'apps/v1')) === undefined) await sleep(50)
       const path = `/apis/apps/v1/namespaces/${cluster.namespace}/deployments/${name}`
       const body = { spec: { template: { spec: { nodeSelector: null } } } }
@@ -43,7 +43,7 @@ export const manifestScenarios: Scenarios = {
     play: async ({ cluster }, name) =>
       await run(cluster, name, [configMap(name, cluster.namespace)], { target: 'nowhere' }),
   },
-  // The namespace of the object comes only later.
+  // The namespace of the object is created only after the first error.
   'manifest-retried': {
     kinds,
     async play({ cluster }, name) {
@@ -61,7 +61,7 @@ export const manifestScenarios: Scenarios = {
       return await cluster.waitUntilFinished(name, undefined, 'executions')
     },
   },
-  // A second job: one object changes, one goes.
+  // A second job changes one object and deletes the other.
   'manifest-edited': {
     kinds,
     async play({ cluster }, name) {
@@ -90,7 +90,7 @@ export const manifestScenarios: Scenarios = {
       return last
     },
   },
-  // Somebody else ends the job for which an item waits.
+  // A user interrupts the job while an item waits.
   'manifest-interrupted': {
     kinds,
     async play({ cluster }, name) {
@@ -102,7 +102,9 @@ export const manifestScenarios: Scenarios = {
   },
 }
 
-/** On a Temporal that wants short histories: the run gives way to a new one while an item still waits. */
+/**
+ * Scenarios for a Temporal server that suggests continue-as-new early: the run continues as new while an item waits.
+ */
 export const continuedScenarios: Scenarios = {
   continued: {
     kinds,
@@ -112,7 +114,7 @@ export const continuedScenarios: Scenarios = {
 }
 
 async function continued({ cluster, client }: Recorder, name: string): Promise<LsObject> {
-  // A level is an event.
+  // Each item that depends on the previous one adds events to the history.
   const quick = Array.from({ length: 30 }, (_, index) => ({
     name: `q${index}`,
     manifests: [configMap(`${name}-q${index}`, cluster.namespace)],
@@ -121,7 +123,7 @@ async function continued({ cluster, client }: Recorder, name: string): Promise<L
   await start(cluster, name, [{ ...item([never(name, cluster)]), timeout: '20s' }, ...quick])
   const job = await cluster.waitUntil('executions', name, (object) => object?.status?.jobID !== undefined)
   await cluster.waitUntilItems(name, ['q29'], (last) => last?.status?.phase === 'Succeeded')
-  // The run looks again, and finds its history long.
+  // The patch wakes the run, which then finds its history too long.
   const slow = (await cluster.items(name)).get('one')
   await cluster.patch('deployitems', slow?.metadata.name ?? '', {
     metadata: { finalizers: [...(slow?.metadata.finalizers ?? []), HOLD] },
@@ -146,7 +148,7 @@ async function run(cluster: Cluster, name: string, manifests: Manifests, options
   return await cluster.waitUntilFinished(name, undefined, 'executions')
 }
 
-/** No node takes its pods. */
+/** A Deployment whose pods cannot be scheduled. */
 function never(name: string, { namespace }: Cluster) {
   const labels = { app: name }
   const containers = [{ name: 'main', image: 'example/app:1' }]

@@ -1,4 +1,4 @@
-// Jobs of roots that import from each other.
+// Scenarios of jobs of root Installations that import from each other.
 
 import { failingItem, type LsObject, waitingItem } from '../../support/cluster/cluster.ts'
 import { root } from '../../support/landscaper/roots.ts'
@@ -7,7 +7,7 @@ import { leaving, type Recorder, type Scenarios } from './scenario.ts'
 const kinds = ['installation'] as const
 
 export const rootScenarios: Scenarios = {
-  // Of one that waits for another, and goes on when that has ended.
+  // The run of a root that waits for another root, and continues when the job of that root has ended.
   'root-waiting': {
     kinds,
     async play({ cluster }, name) {
@@ -18,12 +18,12 @@ export const rootScenarios: Scenarios = {
       const isTold = (one: LsObject | undefined) => one?.status?.['conditions'] !== undefined
       const first = await cluster.waitUntil('installations', app, isTold)
       await cluster.finishItem(items.get('hold') as LsObject, 'Succeeded')
-      // It was asked for another job, which it has after this one.
+      // The exporter has requested another job of the importer, which starts after the recorded job.
       const second = await cluster.waitUntilFinished(app, first.status?.jobID)
       return { ...second, status: { ...second.status, jobID: first.status?.jobID ?? '' } }
     },
   },
-  // Of one that fails, and starts those that import from it all the same.
+  // The run of a root with exports that fails; it also looks for importers to start.
   'root-failing': {
     kinds,
     async play({ cluster }, name) {
@@ -31,7 +31,7 @@ export const rootScenarios: Scenarios = {
       return await cluster.waitUntilFinished(name)
     },
   },
-  // Of one that waits until who imports from it is gone.
+  // The run of a root whose deletion waits until its importer is deleted.
   'root-deletion': {
     kinds,
     async play({ cluster }: Recorder, name) {

@@ -1,9 +1,9 @@
-// A scenario: one job on real servers, whose histories are recorded.
+// Types and helpers of scenarios. A scenario runs one job on real servers, whose histories are recorded.
 
 import type { Client } from '@temporalio/client'
 import { type Cluster, installation, type Item, type LsObject } from '../../support/cluster/cluster.ts'
 
-/** The controller of a run, which is the type of its workflow. */
+/** The controller of a run, which is also its workflow type. */
 export type RunKind = 'installation' | 'execution' | 'deploy' | 'beacon'
 
 export interface Recorder {
@@ -12,24 +12,30 @@ export interface Recorder {
 }
 
 export interface Scenario {
-  /** Whose runs are worth a recording. */
+  /** The controllers whose runs are recorded. */
   readonly kinds: readonly RunKind[]
-  /** Which run of an ID, when there are several; default the last. */
+  /** Which run is recorded if a workflow ID has several; default: the most recent run. */
   readonly run?: 'first'
-  /** Plays it in objects of this name; returns the object of the job to record, with its job ID, or in level mode the object. */
+  /**
+   * Runs the scenario on objects with this name. @returns the object of the job to record, with its job ID; in level
+   * mode, the object.
+   */
   readonly play: (recorder: Recorder, name: string) => Promise<LsObject>
 }
 
 export type Scenarios = Readonly<Record<string, Scenario>>
 
-/** Stands for all that users would not want to find in a history: what they import, what their templates keep. */
+/**
+ * A value in the imports, templates and Secrets of the scenarios that must not occur in a history, like any content of
+ * users.
+ */
 export const SECRET = 'opensesame'
 
 export async function create(cluster: Cluster, name: string, items: readonly Item[]): Promise<void> {
   await cluster.create(installation(name, items), 'installations')
 }
 
-/** Waits until the item of an Execution is worked on. */
+/** Waits until the item of an Execution is Progressing. */
 export async function startedItem(cluster: Cluster, execution: string, name: string): Promise<LsObject> {
   const items = await cluster.waitUntilItems(execution, [name], (item) => item?.status?.phase === 'Progressing')
   return items.get(name) as LsObject
@@ -51,7 +57,7 @@ export async function workflowIDs(client: Client, { status }: LsObject): Promise
   return [...found]
 }
 
-/** @throws when it is not so in 30 s. */
+/** @throws when the condition is not true within 30 s. */
 export async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
   for (let look = 1; !(await isSo()); look++) {
     if (look === 600) throw new Error('it did not come to that in 30 s')

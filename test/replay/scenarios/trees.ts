@@ -1,4 +1,5 @@
-// Jobs of Installations with sub-installations: of the root, and of a sub-installation that got its job from the root.
+// Scenarios of jobs of Installations with sub-installations: runs of the root, and of a sub-installation that got its
+// job from the root.
 
 import { installation, type LsObject, OPERATION, waitingItem } from '../../support/cluster/cluster.ts'
 import { deploying, exportingData, sub, subsOf } from '../../support/landscaper/sub-installations.ts'
@@ -24,7 +25,7 @@ export const treeScenarios: Scenarios = {
     kinds,
     play: async (recorder, name) => await run(recorder, name),
   },
-  // Of one that waits for its sibling.
+  // The run of `app`, which waits for its sibling `db`.
   'tree-sibling': {
     kinds,
     async play(recorder, name) {
@@ -32,7 +33,7 @@ export const treeScenarios: Scenarios = {
       return await subOf(recorder, name, 'app')
     },
   },
-  // One sub-installation that the blueprint no longer has goes first, and another comes.
+  // The new blueprint does not contain the old sub-installations, which are deleted first, and adds another one.
   'tree-edited': {
     kinds,
     async play(recorder, name) {
@@ -44,7 +45,7 @@ export const treeScenarios: Scenarios = {
       return await cluster.waitUntilFinished(name, first.status?.jobID)
     },
   },
-  // One runs, the other waits for it.
+  // The interrupt arrives while `db` runs and `app` waits for it.
   'tree-interrupted': {
     kinds,
     async play(recorder, name) {
@@ -63,7 +64,7 @@ export const treeScenarios: Scenarios = {
       return await remove(recorder, name)
     },
   },
-  // Of one that waits until who imports from it is gone.
+  // The run of `db`, whose deletion waits until its importer `app` is deleted.
   'tree-sibling-deletion': {
     kinds,
     async play(recorder, name) {
@@ -82,7 +83,7 @@ async function run(recorder: Recorder, name: string): Promise<LsObject> {
   return await cluster.waitUntilFinished(name)
 }
 
-/** @returns the root with the job of its deletion. */
+/** Deletes the root. @returns the root with the job of its deletion. */
 async function remove({ cluster }: Recorder, name: string): Promise<LsObject> {
   const before = (await cluster.get('installations', name)) as LsObject
   await cluster.delete('installations', name)
@@ -97,7 +98,7 @@ async function subOf({ cluster }: Recorder, name: string, template: string): Pro
   return found
 }
 
-/** The item of `db`, while it is worked on. */
+/** Returns the item of `db` while it is Progressing. */
 async function startedServer(recorder: Recorder, name: string): Promise<LsObject> {
   await waitUntil(async () => (await subsOf(recorder.cluster, name)).has('db'))
   const { metadata } = await subOf(recorder, name, 'db')

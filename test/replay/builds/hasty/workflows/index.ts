@@ -1,5 +1,5 @@
-// A build that a replay of the SDK finds nothing wrong with: it calls what was called, in the same order. But the plan of its Executions has lost a step,
-// and their status says otherwise why a job failed.
+// A build with changes that a replay of the SDK does not detect, because its calls and their order are unchanged. The
+// plan of its Executions lacks a step, and the status of a failed job has another error report.
 
 import { type ErrorReport, type Fault, type JobInput, sequential } from '../../../../../workflows/kit/index.ts'
 import { runJob, type RunResult } from '../../../../../workflows/kit/run/loop/index.ts'
@@ -14,7 +14,7 @@ const plan = {
   ...executionPlan,
   phases: {
     ...phases,
-    // Without awaitPickup, the last of the last group.
+    // Without awaitPickup, which is the last step of the last group.
     Progressing: {
       next: 'Completing',
       step: sequential(...steps.slice(0, -1), ...(steps.at(-1)?.children.slice(0, -1) ?? [])),
