@@ -43,7 +43,7 @@ export const errandKind = defineKind({
 type Errand = ObjectOf<typeof errandKind>
 export type ErrandPass = LevelPass<{ readonly note: ConfigMap | undefined }, Errand>
 
-// The SDK sends heartbeats after 80 % of this time-out. The remaining 2 s must suffice on a busy machine.
+// The SDK throttles heartbeats to one per 80 % of this time-out. The remaining 2 s must suffice on a busy machine.
 const HEARTBEAT_MS = 10_000
 
 const errands = activitiesOf(() => import('./errand.activities.ts'), {

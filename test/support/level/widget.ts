@@ -142,7 +142,7 @@ const removeMessage = action<Pass>('removeMessage', async ({ state, act }) => {
   return stop('waiting for the ConfigMap to be gone')
 })
 
-/** Reads no state: it applies the ConfigMap in every pass, and the kit skips the write if nothing changes. */
+/** Reads no state: it applies the ConfigMap in every pass. `act.apply` writes nothing if nothing changes. */
 const applyStamp = action<LevelPass<{ readonly own: ConfigMap | undefined }, Widget>>(
   'applyStamp',
   async ({ target, act, status }) => {

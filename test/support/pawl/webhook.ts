@@ -79,7 +79,7 @@ export class WebhookStage {
       ...['--kubeconfig', this.#account, '--namespace', this.cluster.namespace, '--host', '127.0.0.1'],
       ...['--port', String(port), '--health-port', String(healthPort), '--drain-ms', '0'],
       ...['--certificate-secret', `${this.home.namespace}/pawl-webhook-certificates`],
-      // The process may stop for some seconds on a busy machine, and the API server does not retry.
+      // The process may hang for some seconds on a busy machine, and the API server does not retry.
       ...(flags.includes('--timeout') ? [] : ['--timeout', '25s']),
       ...(flags.includes('--url') ? [] : ['--url', `https://127.0.0.1:${port}`]),
       ...flags,
