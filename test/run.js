@@ -1,10 +1,12 @@
-// `npm test`: everything, from a fresh clone: packages, static checks, server binaries, all test projects. One closing line:
-// `N passed, N failed`, where a static check counts as one. With arguments, only vitest runs, with these arguments.
-// `npm run test:long` runs all cases of the test matrices (docs/test-matrices.md).
+// `npm test` runs everything from a fresh clone: it installs packages, runs the static checks, downloads the server
+// binaries and runs all test projects. The last line is `N passed, N failed`, where each static check counts as one.
+// With arguments, the script runs only vitest, with these arguments. `npm run test:long` runs all cases of the test
+// matrices (docs/test-matrices.md).
 //
-// The exit code is 0 only when tests ran and nothing failed (support/reporters/tally.js). In CI ($CI), where all tests run, a skipped one is a failure.
+// The exit code is 0 only if tests ran and nothing failed (support/reporters/tally.js). If $CI is set and all tests
+// run, a skipped test is a failure.
 //
-// JavaScript, because Node 20 must be able to read it; what it starts runs on the pinned Node.
+// The file is JavaScript because Node 20 must be able to read it. It starts the pinned Node for checks and tests.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,12 +28,12 @@ const filters = process.argv.slice(2).filter((argument) => argument !== LONG)
 if (process.argv.includes(LONG)) process.env.PAWL_LONG = '1'
 let passed = 0
 let failed = 0
-/** Of static checks: told again at the end, because all output of the tests is printed after them. */
+/** Names of failed static checks. The script repeats them at the end, because the output of the tests follows them. */
 const failedChecks = []
 
 try {
   await install()
-  // The longest check takes one core, all others together the other one.
+  // The linter takes as long as all other checks together, so it runs in parallel with them.
   if (filters.length === 0)
     await Promise.all([runCheck(LINT), prepare(CHECKS, 'test/support/servers/fetch-binaries.ts')])
   else await prepare([], 'worker/pawl.js', 'dev', 'fetch')
@@ -74,7 +76,7 @@ async function runTests() {
       '--reporter=json',
       `--outputFile.json=${outputFile}`,
     ]
-    // Only where all tests run, a right that none of them used is one too many (test/support/rights/rights-audit.ts).
+    // The rights audit reports unused rights only if all tests run (test/support/rights/rights-audit.ts).
     if (filters.length === 0) process.env.PAWL_WHOLE_SUITE = '1'
     const code = await run(node, [packaged('vitest/vitest.mjs'), 'run', ...reporters, ...filters])
     const mustRun = filters.length === 0 && !['', 'false', '0'].includes(process.env.CI ?? '')

@@ -1,7 +1,7 @@
-// The reference scenario of the crash tests of Disruptions: its faults, and the comparison with an undisturbed run.
+// The reference scenario for crash tests of Disruptions. Its result is compared with the result of an undisturbed run.
 //
-//   C1. Two undisturbed runs have equal results. Names of chaos pods and times are left out or replaced.
-//   C2. Each run has its own target and Disruption with the name of the run, so runs do not affect each other.
+//   C1. Two undisturbed runs have equal results. The comparison replaces or omits times and the names of chaos pods.
+//   C2. Each run has its own target and its own Disruption with the name of the run, so runs do not affect each other.
 
 import { sql } from 'kysely'
 import { expect, vi } from 'vitest'
@@ -18,7 +18,7 @@ import { CHAOS, type ChaosCluster, type ChaosTenants } from './tenants.ts'
 
 const PATIENT = { timeout: RESTART_MS, interval: 50 }
 
-/** Every write of the reference scenario; the undisturbed run checks that there are no others. */
+/** All writes of the reference scenario. The undisturbed run checks that the list is complete. */
 export const INJECTION_WRITES = pointsOf([
   'PATCH disruptions',
   'PATCH disruptions/status',
@@ -45,37 +45,37 @@ export const CLEANUP_WRITES = pointsOf([
 
 /** The result of a run. */
 export interface Course {
-  /** The status when everything was injected (C1). */
+  /** The status after all injections (C1). */
   readonly injected: unknown
-  /** Chaos pods that were ever there: kind and target. */
+  /** All chaos pods of the run, including deleted ones: kind and target. */
   readonly chaosPods: readonly string[]
-  /** Creations that the server has carried out. */
+  /** Chaos pods that the API server created. */
   readonly made: readonly string[]
   /** The number of DELETE requests for chaos pods. */
   readonly deleted: number
-  /** The Events about the Disruption and the target. */
+  /** The reasons of the Events about the Disruption and the target. */
   readonly told: readonly string[]
-  /** Chaos pods that are there at the end. */
+  /** Chaos pods that exist at the end. */
   readonly left: readonly KubeObject[]
 }
 
-/** Where runs take place. */
+/** The cluster and the simulated kubelets that all runs share. */
 export interface CrashStage {
   readonly chaos: ChaosTenants<'shop'>
   readonly kubelet: ChaosKubelet
   readonly played: PlayedKubelet
-  /** Of the worker, from the beginning. */
+  /** The writes of the worker until the last `rearm`. */
   readonly writes: RecordedWrite[]
 }
 
-/** The proxy of the worker forgets what it has seen when it is armed; the stage does not. */
+/** Arms the worker's proxy. Arming clears the writes that the proxy recorded, so the stage saves them first. */
 export function rearm({ chaos, writes }: CrashStage, ...how: Parameters<ApiProxy['arm']>): void {
   const { worker } = chaos.tenants.proxies
   writes.push(...worker.writes)
   worker.arm(...how)
 }
 
-/** The worker's writes of a Disruption so far. */
+/** The worker's writes so far that belong to a Disruption. */
 export function writesOf({ chaos, writes }: CrashStage, name: string): readonly RecordedWrite[] {
   return [...writes, ...chaos.tenants.proxies.worker.writes].filter((write) => isWriteOf(name, write))
 }
@@ -106,7 +106,7 @@ export class CrashCourse {
     this.#injected = comparable(await status(), name)
   }
 
-  /** Deletes it, and waits until it is gone. */
+  /** Deletes the Disruption and waits until it is gone. */
   async cleanUp(): Promise<Course> {
     const { kubelet, played } = this.#stage
     const name = this.#name
@@ -130,7 +130,7 @@ export class CrashCourse {
     }
   }
 
-  /** Nobody has anything to look at; its run may wait for the end of its time, or be over. */
+  /** Waits until the Disruption has no due wake and, if `isOver`, no open run. */
   async #atRest(isOver: boolean): Promise<void> {
     const { db } = this.#stage.chaos.tenants.pawl
     const question = sql<{ ok: boolean }>`select

@@ -1,13 +1,14 @@
-// Holds many Disruptions, each at a write of its own, until all are there: so one killed process dies at all of these writes at once.
+// Holds many Disruptions, each at a given write, until all are held. Killing one process then interrupts all these
+// writes at once.
 //
-//   F1. Of a Disruption that is held nothing more comes to the server: what its process tries again is held as well.
+//   F1. After a Disruption is held, none of its writes reaches the API server: retries of its process are held as well.
 
 import { vi } from 'vitest'
 
 import type { OnWrite, WriteFault, RecordedWrite, WritePoint } from '../faults/api-proxy.ts'
 import { RESTART_MS } from '../faults/lane.ts'
 
-/** Where a Disruption is held. Targets and chaos pods have its name in theirs. */
+/** The write at which a Disruption is held. The names of its targets and chaos pods contain its name. */
 export interface Held {
   readonly name: string
   readonly when: 'before' | 'after'
@@ -29,7 +30,7 @@ export class FrozenRuns {
     })
   }
 
-  /** For `ApiProxy.arm`. */
+  /** The callback for `ApiProxy.arm`. */
   readonly disturb: OnWrite = async (label, _nth, path, sent): Promise<WriteFault | undefined> => {
     const held = this.#held.find(({ name }) => isOf(name, { path, sent }))
     if (held === undefined || this.#isReleased) return undefined
@@ -43,7 +44,7 @@ export class FrozenRuns {
     return { afterwards: async () => await this.#released }
   }
 
-  /** Waits until each is where it is to be held. */
+  /** Waits until each Disruption is held at its write. */
   async allHeld(): Promise<void> {
     const missing = () => this.#held.filter(({ name }) => !this.#frozen.has(name))
     await vi.waitFor(
@@ -54,7 +55,7 @@ export class FrozenRuns {
     )
   }
 
-  /** @param how `cut`: whoever waits for an answer is dead. */
+  /** @param how `cut`: drop the held requests, because the process that sent them is dead. */
   release(how: 'cut' | 'go on'): void {
     this.#isReleased = true
     this.#release(how)

@@ -1,4 +1,4 @@
-// Plays the kubelet for chaos pods, one step at a time, as a test wants it: what they say is the only thing that the controller knows of injectors.
+// Simulates the kubelet for chaos pods, one step per call. The controller knows injectors only from the pod status.
 
 import { expect, vi } from 'vitest'
 
@@ -30,7 +30,7 @@ export class ChaosKubelet {
     this.#pods = `/api/v1/namespaces/${chaosNamespace}/pods`
   }
 
-  /** The chaos pods of a Disruption, or all, by target and kind. */
+  /** The chaos pods of a Disruption, or all chaos pods, sorted by kind and target. */
   async pods(disruption?: KubeObject): Promise<readonly ChaosPodObject[]> {
     const { name = '', namespace = '' } = disruption?.metadata ?? {}
     const labelSelector = `${DISRUPTION_NAME_LABEL}=${name},${DISRUPTION_NAMESPACE_LABEL}=${namespace}`
@@ -39,7 +39,7 @@ export class ChaosKubelet {
     return ([...items] as ChaosPodObject[]).sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
   }
 
-  /** The same, when there are so many. */
+  /** Waits until the Disruption has this number of chaos pods, and returns them. */
   async untilPods(disruption: KubeObject, count: number): Promise<readonly ChaosPodObject[]> {
     return await vi.waitFor(
       async () => {
@@ -52,8 +52,9 @@ export class ChaosKubelet {
   }
 
   /**
-   * The chaos pod cleans, completes, and is taken away by its node when the controller has let go of it. An injector does so when its pod has been deleted, so
-   * that is waited for: one that ended before would be taken for another that somebody has deleted by hand, and be made again.
+   * Ends a chaos pod like its node: the injector cleans up, the pod completes, and the kubelet removes it. Waits first
+   * until the pod has a deletionTimestamp, like an injector does. The controller recreates a pod that ends earlier, as
+   * if a user had deleted the pod.
    */
   async end(pod: KubeObject): Promise<void> {
     if (!(await this.#untilDeleted(pod))) return
@@ -61,7 +62,7 @@ export class ChaosKubelet {
     await this.bury(pod)
   }
 
-  /** @returns whether it is still there. */
+  /** @returns whether the pod still exists. */
   async #untilDeleted({ metadata: { uid } }: KubeObject): Promise<boolean> {
     return await vi.waitFor(
       async () => {
@@ -81,7 +82,7 @@ export class ChaosKubelet {
     })
   }
 
-  /** The node agent simulates the injector (`pawl dev`): the pod becomes ready and says what the injector would do. */
+  /** Like the node agent of `pawl dev`, which simulates injectors. @param message of the condition. */
   async simulate(pod: KubeObject, message: string): Promise<void> {
     await this.say(pod, {
       phase: 'Running',
@@ -93,7 +94,7 @@ export class ChaosKubelet {
     })
   }
 
-  /** @param exitCode 0: it has completed, and what it did is undone. */
+  /** @param exitCode 0: the injector has completed and has undone its changes. */
   async exit(pod: KubeObject, exitCode: number, reason?: string): Promise<void> {
     const terminated = { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' }
     await this.say(pod, {
@@ -112,7 +113,7 @@ export class ChaosKubelet {
     await this.#kube.request('DELETE', `${this.#pods}/${name}`)
   }
 
-  /** As a person who has undone by hand what was left. */
+  /** Removes the finalizer, like a user who has undone the injector's changes by hand. */
   async release({ metadata: { name } }: KubeObject): Promise<void> {
     await this.#kube.request('PATCH', `${this.#pods}/${name}`, {
       body: { metadata: { finalizers: null } },
@@ -120,7 +121,7 @@ export class ChaosKubelet {
     })
   }
 
-  /** A pod whose finalizer is off goes when its node says so. */
+  /** Deletes the pod without a grace period, like its node. The API server removes the pod if it has no finalizer. */
   async bury({ metadata: { name } }: KubeObject): Promise<void> {
     try {
       await this.#kube.request('DELETE', `${this.#pods}/${name}`, { body: { gracePeriodSeconds: 0 } })
@@ -130,7 +131,7 @@ export class ChaosKubelet {
   }
 }
 
-/** `cpu-pressure web-1`. */
+/** Kind and target of a chaos pod, for example `cpu-pressure web-1`. */
 export function keyOf({ metadata: { labels = {} } }: KubeObject): string {
   return `${labels[DISRUPTION_KIND_LABEL]} ${labels[TARGET_LABEL]}`
 }

@@ -1,4 +1,4 @@
-// The node agent as a process, of which chaos pods are ready at once and end well: nothing is disturbed.
+// Runs the node agent as a process that starts no injectors: chaos pods are ready at once and complete normally.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,9 +9,9 @@ const PROGRAM = new URL('../../../worker/program.ts', import.meta.url).pathname
 
 export interface PlayedAgentOptions {
   readonly kubeconfigPath: string
-  /** For what it logs. */
+  /** The folder of its log file. */
   readonly folder: string
-  /** Names, separated by commas, or `all`. */
+  /** Names of nodes, separated by commas, or `all`. */
   readonly nodes: string
 }
 

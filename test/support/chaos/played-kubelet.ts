@@ -1,4 +1,4 @@
-// Plays the kubelet for all chaos pods all the time: they become ready, and those that are deleted clean, complete and go.
+// Simulates the kubelet for all chaos pods continuously: pods become ready, and deleted pods complete and disappear.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -10,7 +10,7 @@ const EVERY_MS = 50
 
 export class PlayedKubelet {
   readonly #kubelet: ChaosKubelet
-  /** Every chaos pod that was ever seen, by its uid. */
+  /** All chaos pods so far, including deleted ones, by uid. */
   readonly #seen = new Map<string, ChaosPodObject>()
   readonly #playing: Promise<void>
   #isOver = false
@@ -18,11 +18,11 @@ export class PlayedKubelet {
   constructor(kubelet: ChaosKubelet) {
     this.#kubelet = kubelet
     this.#playing = this.#play()
-    // `stop` throws the error.
+    // `stop` throws this error.
     this.#playing.catch(() => undefined)
   }
 
-  /** The chaos pods that were ever there of a Disruption: kind and target of each. */
+  /** The chaos pods of a Disruption so far, including deleted ones: kind and target of each pod. */
   seen(disruption: string): readonly string[] {
     const own = [...this.#seen.values()].filter(
       ({ metadata }) => metadata.labels?.[DISRUPTION_NAME_LABEL] === disruption,
@@ -56,7 +56,7 @@ export class PlayedKubelet {
       if (isDeleting && phase === 'Running') await this.#kubelet.exit(pod, 0)
       if (isDeleting) await this.#kubelet.bury(pod)
     } catch (error) {
-      // Between the list and the write the controller has let go of it.
+      // The controller removed the finalizer between the list and the write, so the pod is gone.
       if (!isNotFound(error)) throw error
     }
   }

@@ -1,4 +1,4 @@
-// A cluster for one test file with the wing `chaos`, and helpers for nodes, running pods, Disruptions and their Events.
+// Provides a cluster with the wing `chaos` for one test file, and helpers for nodes, pods, Disruptions and Events.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,13 +19,13 @@ const MERGE = 'application/merge-patch+json'
 const HEARTBEAT_MS = 10_000
 
 export class ChaosTenants<Name extends string> {
-  /** Goes with the tests. */
+  /** A temporary folder, which is deleted after the tests of the file. */
   readonly folder: string
   readonly tenants: Tenants<Name>
-  /** Of nodes that were made. */
+  /** Heartbeat timers of the created nodes. */
   readonly beats = new Set<NodeJS.Timeout>()
 
-  /** Writes the configuration anew, for the next worker: with other fields of the injector's part. @returns where it is. */
+  /** Writes the configuration with other `injector` fields, for the next worker. @returns the path of the file. */
   readonly configure: (injector: object) => string
 
   constructor(folder: string, tenants: Tenants<Name>, configure: (injector: object) => string) {
@@ -40,16 +40,17 @@ export class ChaosTenants<Name extends string> {
 }
 
 export interface ChaosOptions extends Pick<TenantsOptions, 'proxied' | 'workerFlags' | 'environments'> {
-  /** That part of the configuration. */
+  /** The `cloudProviders` part of the configuration. */
   readonly cloudProviders?: object
-  /** `injector.chaosNamespace` of it. */
+  /** `injector.chaosNamespace` in the configuration. */
   readonly chaosNamespace?: string
 }
 
 /**
- * Sets up the cluster before the tests of the file, and removes it afterwards. Deleted Disruptions do not stay for their metrics.
+ * Sets up the cluster before the tests of the file and removes it afterwards. Deleted Disruptions disappear without
+ * delay, because `finalizerDeletionDelay` is 0 s.
  *
- * @param controller returns more fields of `controller` in the configuration. Its argument is the folder.
+ * @param controller returns additional fields of `controller` in the configuration. Its argument is the folder.
  */
 export function useChaos<const Name extends string>(
   name: string,
@@ -58,7 +59,7 @@ export function useChaos<const Name extends string>(
   { cloudProviders = {}, chaosNamespace, workerFlags = [], ...options }: ChaosOptions = {},
 ): ChaosTenants<Name> {
   const folder = mkdtempSync(join(tmpdir(), `pawl-${name}-`))
-  // After what the tests of the file have started in it.
+  // Vitest runs afterAll hooks in reverse order: this hook runs after the hooks that stop processes.
   afterAll(() => {
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
@@ -86,7 +87,7 @@ interface PodOptions {
   readonly containerID?: string
 }
 
-/** One namespace. */
+/** Helpers for one namespace. */
 export class ChaosCluster {
   readonly cluster: Cluster
   readonly #beats: Set<NodeJS.Timeout>
@@ -126,7 +127,7 @@ export class ChaosCluster {
     await vi.waitFor(async () => expect(await found()).toBeUndefined(), PATIENT)
   }
 
-  /** That `kubectl describe` shows of an object of this namespace. */
+  /** The Events about an object of this namespace. */
   async events(kind: string, name: string): Promise<readonly Told[]> {
     const { kube, namespace } = this.cluster
     const { items } = await kube.request<ObjectList>('GET', `/api/v1/namespaces/${namespace}/events`)
@@ -135,7 +136,7 @@ export class ChaosCluster {
     )
   }
 
-  /** Of these, in order. */
+  /** The reasons of the Events about an object, sorted. */
   async reasons(kind: string, name: string): Promise<readonly string[]> {
     return (await this.events(kind, name)).map(({ reason }) => reason).sort()
   }
@@ -144,7 +145,7 @@ export class ChaosCluster {
     await this.#merge(`/api/v1/namespaces/${this.cluster.namespace}`, { metadata: { annotations } })
   }
 
-  /** Creates a ready node and renews its status like a kubelet. Otherwise the node controller would mark it as lost. */
+  /** Creates a ready node and renews its status like a kubelet, so that the node controller considers it healthy. */
   async makeNode(name: string): Promise<void> {
     await this.cluster.kube.request('POST', '/api/v1/nodes', { body: { metadata: { name } } })
     await this.#beat(name)
@@ -159,7 +160,7 @@ export class ChaosCluster {
 
   async #beat(name: string): Promise<void> {
     const conditions = [{ type: 'Ready', status: 'True', lastHeartbeatTime: new Date().toISOString() }]
-    // By their types: what a test says of the node beside this stays.
+    // A strategic merge patch merges conditions by type, so other conditions that a test has written remain.
     await this.cluster.kube.request('PATCH', `/api/v1/nodes/${name}/status`, {
       body: { status: { conditions } },
       contentType: 'application/strategic-merge-patch+json',
@@ -174,7 +175,7 @@ export class ChaosCluster {
     await this.#merge(`/api/v1/nodes/${name}`, { metadata: { labels } })
   }
 
-  /** A pod that runs. */
+  /** Creates a pod whose status is Running. */
   async runPod(name: string, { labels, node, annotations = {}, containerID }: PodOptions): Promise<void> {
     const pods = `/api/v1/namespaces/${this.cluster.namespace}/pods`
     const spec = { nodeName: node, containers: [{ name: 'app', image: 'app' }] }
@@ -186,7 +187,7 @@ export class ChaosCluster {
     })
   }
 
-  /** Of a pod or a node, as a kubelet tells it. */
+  /** Patches the status of a pod or a node like a kubelet. */
   async tell(kind: 'pods' | 'nodes', name: string, status: object): Promise<void> {
     const path = resourcePath(
       { apiVersion: 'v1', plural: kind },

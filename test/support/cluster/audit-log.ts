@@ -1,12 +1,12 @@
-// Reads the requests to the API server from its audit log. The server writes one JSON line per request before it sends the answer.
+// Reads requests from the API server's audit log. The server writes one JSON line per request before it answers.
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
 export interface AuditedWrite {
-  /** Whose write it was, as field managers name them: `installation`, `execution`, `deploy`. */
+  /** The field manager without the prefix `pawl-`: `installation`, `execution`, `deploy`. */
   readonly writer: string
   readonly verb: string
-  /** resource[/subresource] and name. */
+  /** `resource[/subresource] name`. */
   readonly object: string
   readonly code: number
 }
@@ -27,15 +27,15 @@ interface AuditEvent {
 }
 
 const WRITES = new Set(['create', 'update', 'patch', 'delete'])
-// A DELETE names no field manager; who deletes what is fixed.
+// A DELETE request has no field manager. For these resources, only one controller sends DELETE requests.
 const DELETERS: Readonly<Record<string, string>> = { executions: 'installation', deployitems: 'execution' }
 
-/** The requests that follow are behind this mark. */
+/** The present end of the audit log: later requests are after this position. */
 export function auditMark(path: string): number {
   return statSync(path).size
 }
 
-/** The writes of workers in a namespace since the mark, Kubernetes Events not counted, refused ones included. */
+/** The writes of workers in a namespace after the mark, including rejected requests, without Kubernetes Events. */
 export function auditedWrites(path: string, mark: number, namespace: string): AuditedWrite[] {
   return linesAfter(path, mark)
     .map((line) => JSON.parse(line) as AuditEvent)
@@ -54,7 +54,7 @@ export function auditedWrites(path: string, mark: number, namespace: string): Au
     })
 }
 
-/** The reads of workers since the mark, without watches: verb and URI. */
+/** The reads of workers after the mark, without watches: verb and URI. */
 export function auditedReads(path: string, mark: number): string[] {
   return linesAfter(path, mark)
     .map((line) => JSON.parse(line) as AuditEvent)
@@ -64,7 +64,7 @@ export function auditedReads(path: string, mark: number): string[] {
     .map(({ verb, requestURI }) => `${verb} ${requestURI}`)
 }
 
-/** How many requests of an account created something of the resource since the mark. */
+/** The number of create requests of an account for a resource after the mark. */
 export function auditedCreations(path: string, mark: number, resource: string, username: string): number {
   const events = linesAfter(path, mark).map((line) => JSON.parse(line) as AuditEvent)
   return events.filter(
@@ -85,6 +85,6 @@ function linesAfter(path: string, mark: number): string[] {
   } finally {
     closeSync(file)
   }
-  // The last line may be half written.
+  // The last line may be incomplete.
   return buffer.toString('utf8').split('\n').slice(0, -1)
 }

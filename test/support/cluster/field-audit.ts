@@ -1,5 +1,6 @@
-// Compares the fields that each writer changes in a live cluster with the declarations of controllers: managed fields of each version of each object, and the
-// changes of each write of Pawl, also deletions of fields. Source: seeds/chaos-mesh-controller-rules.txt "One controller per field".
+// Compares the fields that Pawl writes in a live cluster with the field declarations of its controllers. Reads the
+// managedFields of each version of each object, and the differences that each write causes, including deleted fields.
+// Source: seeds/chaos-mesh-controller-rules.txt "One controller per field".
 
 import type { Kysely } from 'kysely'
 
@@ -20,24 +21,24 @@ export class FieldsAudit {
   readonly #watches: readonly VersionWatch[]
   readonly #db: Kysely<Database>
 
-  /** @param watches that have followed everything. */
+  /** @param watches must have followed all objects since their creation. */
   constructor(owners: readonly OwnedFields[], watches: readonly VersionWatch[], db: Kysely<Database>) {
     this.#owners = owners
     this.#watches = watches
     this.#db = db
   }
 
-  /** `Kind field: manager` of what Pawl holds and no controller of that name declares. */
+  /** `Kind field: manager` for fields that a field manager of Pawl owns and its controller does not declare. */
   undeclaredHeld(): readonly string[] {
     return this.#told(this.#held().filter(({ managers: [manager = ''] }) => manager.startsWith('pawl')))
   }
 
-  /** The same of what its writes changed, or took away. */
+  /** `Kind field: managers` for fields that Pawl changed or deleted and no controller of these names declares. */
   async undeclaredChanged(): Promise<readonly string[]> {
     return this.#told(await this.changes())
   }
 
-  /** The changes of each write, without changes of other writers. */
+  /** The fields that each write of Pawl changed. */
   async changes(): Promise<readonly Change[]> {
     const managersOf = await this.#managersOfVersions()
     return this.#objects().flatMap((all) =>
@@ -51,7 +52,7 @@ export class FieldsAudit {
     )
   }
 
-  /** Pawl's managers of each object that a controller makes whole. */
+  /** Pawl's field managers of each object of a kind that a controller owns completely (`makes`). */
   makers(): readonly (readonly string[])[] {
     const made = new Set(this.#owners.flatMap(({ makes }) => makes))
     return this.#objects()
@@ -60,7 +61,7 @@ export class FieldsAudit {
       .map((managers) => [...new Set(managers)].filter((manager) => manager.startsWith('pawl')))
   }
 
-  /** `Kind field: controller` of what is declared, and was never written. */
+  /** `Kind field: controller` for declared fields that the controller never wrote. */
   async neverWritten(): Promise<readonly string[]> {
     const seen = [...this.#held(), ...(await this.changes())]
     return this.#owners.flatMap(({ controller, fields }) => {
@@ -92,7 +93,7 @@ export class FieldsAudit {
     ]
   }
 
-  /** Whether one of the managers may write the field; nothing for managers that are no controller's. */
+  /** Whether one of the managers is a controller that declares the field. */
   #isOwned({ kind = '' }: KubeObject, at: readonly string[], managers: readonly string[]): boolean {
     return managers.some((manager) => {
       const owner = this.#owners.find(({ controller }) => manager === `pawl-${controller}`)
@@ -100,7 +101,7 @@ export class FieldsAudit {
     })
   }
 
-  /** The field managers of the writes that led to a version; an answer that brought nothing new is among them. */
+  /** The field managers of all writes whose answer has the version of the object, including writes without effect. */
   async #managersOfVersions(): Promise<(object: KubeObject) => readonly string[]> {
     const rows = await this.#db
       .selectFrom('action')
@@ -110,7 +111,7 @@ export class FieldsAudit {
     return ({ kind, metadata: { name, namespace, resourceVersion, deletionTimestamp } }) => {
       const byVersion = rows.filter(({ resource_version }) => resource_version === Number(resourceVersion))
       if (byVersion.length > 0 || deletionTimestamp === undefined) return byVersion.map((row) => row.field_manager)
-      // With its last finalizer an object goes, and that has a version of its own.
+      // The patch that removes the last finalizer deletes the object. The deletion has its own resourceVersion.
       const last = rows.findLast(
         (row) => row.verb === 'patch' && row.kind === kind && row.namespace === namespace && row.name === name,
       )

@@ -1,4 +1,4 @@
-// Reads the field declarations of all controllers and compares fields with them. docs/concepts.md is the only place of the exceptions.
+// Reads the field declarations of all controllers and compares fields with them. docs/concepts.md lists exceptions.
 
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -13,7 +13,7 @@ type Path = readonly string[]
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** The declaration of each folder that has a plan, by folder; undefined where it is missing. */
+/** The declaration of each folder with a plan.ts and a controller.ts, by folder; undefined if fields.ts is missing. */
 export async function declarations(): Promise<ReadonlyMap<string, OwnedFields | undefined>> {
   const folders = (await readKindFolders(ROOT))
     .map(({ folder }) => folder)
@@ -28,7 +28,7 @@ export async function declarations(): Promise<ReadonlyMap<string, OwnedFields | 
 
 const file = (folder: string, name: string): string => join(ROOT, 'workflows', folder, name)
 
-/** `Kind field: controller, controller` for each exception of the wire contract. */
+/** `Kind field: controller, controller` for each exception in docs/concepts.md. */
 export async function exceptions(): Promise<string[]> {
   const page = await readFile(join(ROOT, 'docs/concepts.md'), 'utf8')
   return section(page, '## One controller per field')
@@ -39,12 +39,12 @@ export async function exceptions(): Promise<string[]> {
     })
 }
 
-/** Whether one field is the other, or a part of it. */
+/** Whether the paths are equal, or one is a parent of the other. */
 export function overlap(left: Path, right: Path): boolean {
   return left.every((key, index) => index >= right.length || key === right[index])
 }
 
-/** Whether the field is what is declared, or a part of it. */
+/** Whether the field is the declared field or a part of it. */
 export function isBelow(declared: Path, at: Path): boolean {
   return declared.length <= at.length && overlap(declared, at)
 }
@@ -53,7 +53,7 @@ export function isDeclared({ fields }: OwnedFields, kind: string, at: Path): boo
   return (fields[kind] ?? []).some((declared) => isBelow(declared, at))
 }
 
-/** A field as people write it. */
+/** Formats a field path, for example `status.phase`. */
 export function fieldText(at: Path): string {
   const [parent = '', child = '', ...rest] = at
   if (at.length === 1) return parent
@@ -63,7 +63,7 @@ export function fieldText(at: Path): string {
     : [`${parent}.${child}`, ...rest].join(isKeyed ? ' ' : '.')
 }
 
-/** The leaves of an object, as `managedFields` tells them apart: lists are leaves, but each finalizer is one. */
+/** The leaves of an object, like in `managedFields`: a list is one leaf, but each finalizer is its own leaf. */
 export function leaves(object: object): ReadonlyMap<string, { readonly at: Path; readonly value: string }> {
   const found = new Map<string, { at: Path; value: string }>()
   const walk = (value: unknown, at: Path): void => {
@@ -95,13 +95,13 @@ interface ManagedFields {
   readonly fieldsV1?: Readonly<Record<string, unknown>>
 }
 
-/** Which fields each manager of an object holds. */
+/** The fields that each manager of an object owns. */
 export function heldFields({ metadata }: KubeObject): { readonly manager: string; readonly at: Path }[] {
   const { managedFields = [] } = metadata as { managedFields?: readonly ManagedFields[] }
   return managedFields.flatMap(({ manager, fieldsV1 = {} }) => heldBelow(fieldsV1, []).map((at) => ({ manager, at })))
 }
 
-// `f:` is a field, `v:` a value of a set, `k:` an entry of a list by its key, `.` the thing itself.
+// Keys of fieldsV1: `f:` is a field, `v:` a value of a set, `k:` a list entry by its key, `.` the parent field itself.
 function heldBelow(fields: Readonly<Record<string, unknown>>, at: Path): Path[] {
   const below = Object.entries(fields).filter(([key]) => key !== '.')
   if (below.length === 0) return [at]

@@ -1,4 +1,4 @@
-// Every version of every object of a namespace, as a watch of the API server tells it.
+// Records every version of every object of a namespace from watches of the API server.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { versionOf } from '../../../activities/kube/object-cache.ts'
@@ -19,7 +19,7 @@ export class VersionWatch {
   readonly #cluster: Cluster
   readonly #resources: readonly Resource[]
   readonly #living = new Set<string>()
-  /** The version in which an object went, by uid. */
+  /** The resourceVersion of the deletion of an object, by uid. */
   readonly #gone = new Map<string, number>()
   readonly #stopping = new AbortController()
   readonly #streams: Promise<void>[]
@@ -30,12 +30,12 @@ export class VersionWatch {
     this.#streams = resources.map(async (resource) => await this.#follow(resource))
   }
 
-  /** Begins with what is there. */
+  /** Starts the watches. They begin with an ADDED event for each existing object. */
   static start(cluster: Cluster, resources: readonly Resource[]): VersionWatch {
     return new VersionWatch(cluster, resources)
   }
 
-  /** Waits for all events until now. */
+  /** Waits until the newest version of each object is recorded. */
   async upToDate(): Promise<void> {
     const deadline = Date.now() + WAIT_MS
     while (!(await this.#isUpToDate())) {
@@ -64,7 +64,7 @@ export class VersionWatch {
     return this.#resources.some((resource) => resource.plural === plural)
   }
 
-  /** Every object as it was in a version of the store. It knows only what the watches have told. */
+  /** All objects at a resourceVersion of the store, as far as the watches have received the events. */
   asOf(version: number): readonly KubeObject[] {
     return [...this.versions].flatMap(([uid, versions]) => {
       if ((this.#gone.get(uid) ?? Infinity) <= version) return []
@@ -95,7 +95,7 @@ export class VersionWatch {
 
   #take({ type, object }: WatchEvent): void {
     const { uid = '' } = object.metadata
-    // The last event has the object before the removal of its last finalizer.
+    // The DELETED event contains the object before the removal of its last finalizer.
     const version = type === 'DELETED' ? { ...object, metadata: { ...object.metadata, finalizers: [] } } : object
     this.versions.set(uid, [...(this.versions.get(uid) ?? []), version])
     if (type === 'DELETED') {

@@ -1,4 +1,4 @@
-// The App example after changes of its code, one on top of the other, as the releases of a project are.
+// The controller of the App example after code changes. The changes add up, like the releases of a project.
 
 import { action, always, defineLevel, done, joinOrdered, reportFaults, sequential, setPassCondition } from 'pawl/kit'
 import type { Service } from 'pawl/kit/v1'
@@ -11,14 +11,14 @@ import { applySettings } from '../../../examples/app/apply-settings.ts'
 import { appController } from '../../../examples/app/controllers.ts'
 import { reportReadiness } from '../../../examples/app/report-readiness.ts'
 
-/** In their order. Each is of a kind that changes nothing of what an App becomes. */
+/** The changes in the order of the releases. None of them changes the objects of an App. */
 export const APP_CHANGES = ['more', 'reordered', 'less', 'query', 'renamed'] as const
 export type AppChange = (typeof APP_CHANGES)[number]
 
-/** After it a run that is open fits no longer. */
+/** Changes after which open runs cannot be replayed. */
 export const MISFITS: readonly AppChange[] = ['more', 'reordered', 'less', 'query']
 
-/** The type of a condition that says which code was here last. */
+/** The type of the condition that names the latest code version. */
 export const CODE = 'Code'
 
 interface WithMore {
@@ -34,7 +34,7 @@ const lookAgain = action<AppPass>('lookAgain', async (pass) => {
 
 const countOthers = action<AppPass & WithMore>('countOthers', ({ state }) => (state.others.length >= 0 ? done : done))
 
-/** The controller after these changes; the last one is its code. */
+/** The controller with these changes. The last change is the name of the code version. */
 export function changedApp(changes: readonly AppChange[]) {
   const has = (change: AppChange) => changes.includes(change)
   const tellCode = action<AppPass>('tellCode', (pass) => {
@@ -64,7 +64,7 @@ export function changedApp(changes: readonly AppChange[]) {
     step.announce,
   )
   const others = { kind: 'v1/Service', many: true } as const
-  // Without the query that came later it is a code of its own.
+  // The cast is safe: without the change `query`, the plan has no step that reads `others`.
   const queries = (has('query') ? { ...appQueries, others } : appQueries) as typeof appQueries & {
     others: typeof others
   }

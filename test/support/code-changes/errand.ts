@@ -1,4 +1,5 @@
-// The controller of errands with a step more, before the one that calls: a run that waits for its call does not fit.
+// The controller of Errands with an additional step before the step that calls the activity. A run that waits for its
+// activity cannot be replayed with this code.
 
 import { action, done } from 'pawl/kit'
 

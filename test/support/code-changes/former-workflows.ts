@@ -1,4 +1,4 @@
-// Workflows as a worker of a former build has them: of the same names, and they wait for a wake that never tells them enough.
+// Workflows of a previous build: they have the same names and wait forever, because they ignore the signal `wake`.
 
 import { condition, defineSignal, setHandler } from '@temporalio/workflow'
 

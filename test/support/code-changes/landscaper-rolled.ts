@@ -1,5 +1,5 @@
-// Workflows of another release: the plans of Installations and Executions have additional steps in most phases in which jobs wait, also in deletions. The
-// results of the plans are the same.
+// Workflows of another release: the plans of Installations and Executions have additional steps in most phases in which
+// jobs wait, also in deletions. The results of the plans are the same.
 
 import { action, done, sequential, type Step } from '../../../workflows/kit/index.ts'
 import type { ExecutionPass } from '../../../workflows/landscaper/execution/pass.ts'
@@ -23,7 +23,7 @@ interface Phases<Pass> {
   readonly phases: Readonly<Record<string, { readonly step: Step<Pass>; readonly next: string }>>
 }
 
-/** The plan itself is what the workflows run, so it is changed in its place; each run has the modules of its own. */
+/** Changes the plan object in place, because the workflows import this object. Each run has its own modules. */
 function change<Pass>(plan: Phases<Pass>, phase: string, changed: (step: Step<Pass>) => Step<Pass>): void {
   const { step, next } = plan.phases[phase]!
   Object.assign(plan.phases, { [phase]: { step: changed(step), next } })

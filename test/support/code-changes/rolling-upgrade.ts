@@ -1,18 +1,20 @@
-// A stage on which releases of the workers take each other's place: jobs that wait in each way, load that goes on meanwhile, and what all of it has written.
+// Provides Installations, load and counts of writes for tests of rolling upgrades of the worker.
 //
-//   G1. Jobs are begun before the roll and ended after it, a part of them in between: each way of waiting is interrupted by each of its steps.
-//   G2. Load goes on meanwhile: new Installations, and edits of finished ones, so that every worker stops with jobs in its hands. On a busy machine it
-//       does not pile up: a few unfinished ones are as good as many.
+//   G1. Jobs start before the upgrade and end after it, and some of them progress in between: each step of the upgrade
+//       interrupts each kind of waiting.
+//   G2. Load continues during the upgrade: new Installations, and edits of finished ones, so that every worker stops
+//       while it has jobs. At most 4 Installations of one `keepCreating` are unfinished at the same time, so that a
+//       busy machine keeps up.
 
 import type { RecordedWrite } from '../faults/api-proxy.ts'
 import { blueprintOf, type Cluster, installation, type Item, type LsObject, waitingItem } from '../cluster/cluster.ts'
 import { configMap, manifestItem, TARGET_TYPE } from '../landscaper/manifests.ts'
 
 const HOLD = 'test.example/hold'
-/** On a busy machine; only a failure takes all of it. */
+/** Limit for waits on a busy machine. Only a failure reaches it. */
 export const PATIENT_MS = 300_000
 
-/** Two steps that are ended by hand, one after the other, and one that ends by itself. */
+/** Deploy items: a test finishes `one` and then `two` with `end`; `three` finishes by itself. */
 export const STEPS: readonly Item[] = [
   waitingItem('one'),
   waitingItem('two', ['one']),
@@ -20,7 +22,7 @@ export const STEPS: readonly Item[] = [
 ]
 export const QUICK: readonly Item[] = [{ name: 'a' }, { name: 'b', dependsOn: ['a'] }]
 
-/** An Installation with one item of manifests, for the Target `here`. */
+/** An Installation with one manifest item for the Target `here`. */
 export function withManifest(name: string, manifest: Readonly<Record<string, unknown>>) {
   const deployItems = [{ ...manifestItem({ name: 'only', manifests: [manifest] }), target: { import: 'here' } }]
   const blueprint = {
@@ -33,7 +35,7 @@ export function withManifest(name: string, manifest: Readonly<Record<string, unk
   return { ...installation(name, []), spec }
 }
 
-/** Deleted, it stays until it is let go. */
+/** A ConfigMap with a finalizer: after its deletion, it remains until `letGo` removes the finalizer. */
 export function held(name: string, namespace: string) {
   const { metadata, ...rest } = configMap(name, namespace)
   return { ...rest, metadata: { ...metadata, finalizers: [HOLD] } }
@@ -46,14 +48,14 @@ export async function letGo({ kube, namespace }: Cluster, name: string): Promise
   })
 }
 
-/** Ends the item that waits, when it does. */
+/** Waits until the item is Progressing, and finishes it. */
 export async function end(cluster: Cluster, name: string, step: string): Promise<void> {
   const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing'
   const items = await cluster.waitUntilItems(name, [step], isWaiting, PATIENT_MS)
   await cluster.finishItem(items.get(step)!, 'Succeeded')
 }
 
-/** New specs for what these Installations have; their blueprints gain an item. */
+/** Adds an item to the blueprint of an Installation with the items `QUICK`. */
 export async function edit(cluster: Cluster, name: string): Promise<void> {
   const { spec, metadata } = installation(name, [...QUICK, { name: 'c', dependsOn: ['b'] }])
   await cluster.patch('installations', name, { spec, metadata })
@@ -61,7 +63,7 @@ export async function edit(cluster: Cluster, name: string): Promise<void> {
 
 const AT_ONCE = 4
 
-/** Creates Installations until the signal aborts, with a limited number of running jobs. @returns their names. */
+/** Creates Installations until the caller calls the returned function, which waits for their jobs and returns names. */
 export function keepCreating(cluster: Cluster, prefix: string): () => Promise<readonly string[]> {
   let isOver = false
   const names: string[] = []
@@ -82,11 +84,11 @@ export function keepCreating(cluster: Cluster, prefix: string): () => Promise<re
 }
 
 export interface Write extends RecordedWrite {
-  /** Of the object. */
+  /** The uid of the written object. */
   readonly uid: string
 }
 
-/** The writes that changed something, in their order: what has a version that was there before changed nothing. */
+/** The writes that changed an object, in order. A write whose answer has an already seen version had no effect. */
 export function effective(writes: readonly RecordedWrite[]): readonly Write[] {
   const seen = new Set<string>()
   return writes.flatMap((write) => {
@@ -100,7 +102,7 @@ export function effective(writes: readonly RecordedWrite[]): readonly Write[] {
   })
 }
 
-/** Effects that must happen once and happened more often, with their number. */
+/** Effects that must occur once and occurred more often, with their number. */
 export function doubled(keys: readonly string[]): Readonly<Record<string, number>> {
   const counts = new Map<string, number>()
   for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1)
@@ -110,7 +112,7 @@ export function doubled(keys: readonly string[]): Readonly<Record<string, number
 const MANAGED_BY = 'execution.landscaper.gardener.cloud/managed-by'
 const ITEM_NAME = 'execution.landscaper.gardener.cloud/name'
 
-/** How often which of the objects of an Installation was written how. */
+/** The number of writes of an Installation's objects, by write label and name of the deploy item. */
 export function effectsOf(writes: readonly Write[], name: string): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const { label, answer } of writes) {

@@ -1,5 +1,5 @@
-// A kind, and what controllers of it are made of, before their code is changed and after: each keeps a ConfigMap that says which code was here last,
-// and waits until it may go.
+// A kind, and parts of its controllers before and after code changes. Each controller applies a ConfigMap that contains
+// the name of the latest code version, and waits until `spec.go` is true.
 
 import {
   action,
@@ -46,7 +46,7 @@ export interface ConfigMap {
 
 export interface RoverState {
   readonly map: ConfigMap | undefined
-  /** Asked for by code that came later. */
+  /** Only changed code queries these objects. */
   readonly more: readonly ConfigMap[]
 }
 
@@ -57,7 +57,7 @@ export type Name = (typeof CONTROLLERS)[number]
 
 type Queries = Readonly<Record<keyof RoverState, StateQuery>>
 
-/** Without the query that came later: it is a code of its own. */
+/** The queries before the code change: `more` is missing, and no step reads it. */
 export const queriesOf = (name: Name): Queries => {
   const map: StateQuery = { kind: 'v1/ConfigMap', name: `\${target.metadata.name}-${name}`, owned: true }
   return { map } as unknown as Queries

@@ -1,7 +1,8 @@
-// Vitest setup file: measures the cost of each test file and attaches it to the file's metadata, where the cost reporter reads it.
+// Vitest setup file: measures the cost of each test file and stores it in the file's metadata for the cost reporter.
 //
-//   C1. CPU time is that of the test process and of the child processes that ended during the file. The shared servers are not included.
-//   C2. Only child processes that the test process starts itself are counted, not their descendants.
+//   C1. The CPU time is the time of the test process and of its child processes that ended during the file. It does not
+//       include the shared servers.
+//   C2. The number of processes includes only child processes that the test process starts itself.
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
@@ -14,7 +15,7 @@ declare module 'vitest' {
   }
 }
 
-/** Cost of one test file so far. Times are in seconds. */
+/** Cost of one test file. Times are in seconds. */
 export interface FileCost {
   readonly wallSeconds: number
   readonly cpuSeconds: number
@@ -32,7 +33,7 @@ const countProcess = (): void => {
 }
 subscribe('child_process', countProcess)
 
-// Vitest reads the names of fixtures from the first parameter's pattern; none is needed.
+// Vitest requires an object pattern as the first parameter, because it reads the names of fixtures from it.
 afterAll(({}, suite) => {
   unsubscribe('child_process', countProcess)
   suite.file.meta.cost = {
@@ -42,13 +43,14 @@ afterAll(({}, suite) => {
   }
 })
 
-/** CPU seconds of this process and of its ended children. Where /proc does not exist, only those of this process. */
+/** CPU seconds of this process and of its ended child processes. Without Linux's /proc: only of this process. */
 function readCpuSeconds(): number {
   const { user, system } = process.cpuUsage()
   const own = (user + system) / 1e6
   if (process.platform !== 'linux') return own
   const stat = readFileSync('/proc/self/stat', 'utf8')
-  // The process name may contain spaces and parentheses: fields are counted behind its last parenthesis (proc(5): cutime is field 16, cstime field 17).
+  // The process name may contain spaces and parentheses, so the code counts fields after the last parenthesis. Source:
+  // proc(5): cutime is field 16, cstime is field 17.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const childTicks = Number(fields[13]) + Number(fields[14])
   return own + childTicks / CLOCK_TICKS_PER_SECOND

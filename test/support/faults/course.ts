@@ -1,6 +1,6 @@
-// The reference course of fault tests: the job of an Installation and its deletion, with the results by which two courses are compared.
+// The reference course of fault tests: the job of an Installation and its deletion, with results that tests compare.
 //
-//   C1. Two undisturbed courses have equal results: `stateOf` replaces names, uids, versions and times by their meaning.
+//   C1. Two undisturbed courses have equal results: `stateOf` replaces names, uids, versions and times by placeholders.
 
 import { sql } from 'kysely'
 import type { KubeObject } from '../../../activities/kube/client.ts'
@@ -10,39 +10,39 @@ import { type Cluster, installation, type Item } from '../cluster/cluster.ts'
 import type { Pawl } from '../pawl/pawl.ts'
 import { waitUntilJournalIdle, KINDS, type Lane, RESTART_MS } from './lane.ts'
 
-/** An item that exports, and one that waits for it. */
+/** An item with exports, and an item that depends on it. */
 const ITEMS: readonly Item[] = [
   { name: 'a', config: { export: { greeting: 'hello' } } },
   { name: 'b', dependsOn: ['a'] },
 ]
 
-/** The result of the installation or of the deletion. */
+/** The result of the job or of the deletion. */
 export interface Course {
-  /** The objects that are there afterwards, see `stateOf`. */
+  /** The objects that exist afterwards, see `stateOf`. */
   readonly state: readonly unknown[]
-  /** Effective writes of the worker by label and object; one that was repeated without effect counts once. */
+  /** The number of the worker's writes with an effect, by label and object. Writes without an effect are omitted. */
   readonly effects: Readonly<Record<string, number>>
-  /** Runs in the journal: controller and outcome. */
+  /** The runs in the journal: controller and outcome. */
   readonly runs: readonly string[]
-  /** Job IDs that the Installation has had so far. */
+  /** The number of job IDs of the Installation so far. */
   readonly jobIDs: number
 }
 
-/** Applies the reference Installation, or one of other items, and waits until its job is over and nothing more is to come. */
+/** Creates the reference Installation or one with other items, and waits until its job ends and the journal is idle. */
 export async function install(lane: Lane, name: string, items = ITEMS): Promise<Course> {
   await lane.cluster.create(installation(name, items), 'installations')
   await lane.cluster.waitUntilFinished(name, undefined, 'installations', RESTART_MS)
   return await courseOf(lane, name)
 }
 
-/** Deletes the reference Installation and waits until it is gone and nothing more is to come. */
+/** Deletes the reference Installation and waits until it is gone and the journal is idle. */
 export async function uninstall(lane: Lane, name: string): Promise<Course> {
   await lane.cluster.delete('installations', name)
   await lane.cluster.waitUntilGone(name, 'installations', RESTART_MS)
   return await courseOf(lane, name)
 }
 
-/** Both halves, each disturbed in the same way. */
+/** Runs the job and the deletion with the same fault. */
 export async function runBoth(on: Lane, name: string, disturb?: OnWrite): Promise<readonly Course[]> {
   on.proxy.arm(undefined, disturb)
   const installed = await install(on, name)
@@ -50,7 +50,7 @@ export async function runBoth(on: Lane, name: string, disturb?: OnWrite): Promis
   return [installed, await uninstall(on, name)]
 }
 
-/** The result so far, when the journal is idle. */
+/** Waits until the journal is idle and returns the result so far. */
 export async function courseOf(lane: Lane, name: string): Promise<Course> {
   await waitUntilJournalIdle(lane)
   return {
@@ -71,7 +71,7 @@ async function journaled({ db }: Pawl, name: string): Promise<Pick<Course, 'runs
   return { runs: described.sort(), jobIDs: ids.rows.length }
 }
 
-/** Every object of the run that is there, comparable with another run's (C1). */
+/** The existing objects of the run, with placeholders (C1). */
 async function stateOf({ cluster }: Lane, run: string): Promise<readonly unknown[]> {
   const found = await objectsOf(cluster, run)
   const renamed = found.flatMap(({ object: { metadata }, role }): [string, string][] => [
@@ -96,7 +96,10 @@ async function stateOf({ cluster }: Lane, run: string): Promise<readonly unknown
     .sort((left, right) => (JSON.stringify(left) < JSON.stringify(right) ? -1 : 1))
 }
 
-/** The objects of an Installation: its name, names that begin with it, and objects that these own. The garbage collector may still delete others. */
+/**
+ * The objects of an Installation: objects with its name, objects whose names begin with it, and objects that these own.
+ * Objects of deleted owners are omitted, because the garbage collector may still delete them.
+ */
 export async function objectsOf(cluster: Cluster, run: string): Promise<readonly Found[]> {
   const lists = await Promise.all(
     KINDS.map(async ([plural, apiVersion]) => {
@@ -124,12 +127,12 @@ function roleOf(plural: string, { metadata }: KubeObject): string {
   return item === undefined ? plural : `${plural} ${item}`
 }
 
-/** Counts the writes that changed something: a version that was there before was no effect. */
+/** Counts the writes that changed an object. A write whose answer has an already seen version had no effect. */
 function effectsOf(writes: readonly RecordedWrite[]): Readonly<Record<string, number>> {
   const seen = new Set<string>()
   const counts: Record<string, number> = {}
   for (const { label, status, body, answer } of writes) {
-    // Kubernetes Events tell of a fault as often as it is met.
+    // The number of Kubernetes Events depends on the number of faults.
     if (status >= 300 || label === 'POST events') continue
     const { uid = '', resourceVersion = '' } = answer.metadata
     if (seen.has(`${label} ${uid} ${resourceVersion}`)) continue
@@ -144,12 +147,12 @@ function hasJobID({ status }: RecordedWrite['body']): boolean {
   return typeof status === 'object' && status !== null && 'jobID' in status
 }
 
-// The job of a hosted Execution begins with the first of them.
+// A hosted Execution starts its job with its first status write, which contains the jobID.
 const SETTLES = new Set(['PATCH installations/status', 'PATCH executions/status', 'PATCH executions/status jobID'])
 
 /**
- * The course without what tells of faults: the writes that settle a pass, and those with which a deployer shows its errors.
- * A pass that met a fault says so in the status of its subject, and an item keeps the errors of its job.
+ * The course without effects of faults: omits the status writes at the end of passes and the status writes of deployers
+ * with errors. A pass reports a fault in the status of its subject, and an item keeps the errors of its job.
  */
 export function withoutSettles(course: Course): Course {
   const effects = Object.entries(course.effects).filter(([key]) => !SETTLES.has(key) && !isDeployerStatus(key))

@@ -1,17 +1,17 @@
-// Runs the reference course (course.ts) while a server fails, and compares its results with those of the undisturbed course.
+// Runs the reference course (course.ts) while a server fails, and compares the results with the undisturbed course.
 
 import { expect } from 'vitest'
 import type { OnWrite } from './api-proxy.ts'
 import { type Course, runBoth, withoutSettles } from './course.ts'
 import type { Lane } from './lane.ts'
 
-/** A fault of a server, prepared on a lane. */
+/** A fault that is active on a lane. */
 export interface ActiveFault {
   /** Called for each write of the worker. */
   readonly disturb?: OnWrite
-  /** How often the server has failed so far. */
+  /** The number of faults so far. */
   readonly count: () => number | Promise<number>
-  /** The course must meet the fault at least as often. */
+  /** The minimum number of faults in the course. */
   readonly least: number
   /** Ends the fault. */
   readonly stop?: () => void | Promise<void>
@@ -20,12 +20,12 @@ export interface ActiveFault {
 export interface Fault {
   /** Completes the sentence "an installation whose API server ...". */
   readonly title: string
-  /** True: a pass may show the fault in a status, so writes of statuses are not compared. */
+  /** True: a pass may report the fault in a status, so the comparison ignores status writes. */
   readonly isInStatus: boolean
   readonly start: (lane: Lane) => ActiveFault | Promise<ActiveFault>
 }
 
-/** @param name of the Installation. */
+/** @param name the name of the Installation. */
 export async function expectSameCourse(
   lane: Lane,
   { start, isInStatus }: Fault,

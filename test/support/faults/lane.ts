@@ -1,6 +1,7 @@
-// A lane: one Pawl of a fault test, with a proxy before its worker and one before its bridge.
+// A lane: one Pawl for fault tests, with an API proxy for its worker and another one for its bridge.
 //
-//   L1. Each test case has a lane to itself while it runs. The pool closes the lane of a failed case, so one fault fails one case.
+//   L1. A test case has a lane to itself while it runs. The pool closes the lane of a failed case, so that one fault
+//       fails only one case.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiProxy } from './api-proxy.ts'
@@ -13,13 +14,13 @@ import { PRODUCTION_TIMEOUTS } from '../pawl/stage.ts'
 export interface Lane {
   readonly pawl: Pawl
   readonly cluster: Cluster
-  /** In front of the worker. */
+  /** The proxy between the worker and the API server. */
   readonly proxy: ApiProxy
-  /** In front of the bridge. */
+  /** The proxy between the bridge and the API server. */
   readonly bridgeProxy: ApiProxy
 }
 
-/** How long to wait, in milliseconds, for what a process does that may have to start first: on a busy machine that alone takes up to 90 s. */
+/** Time-out for results of a process that may have to start first. On a busy machine, the start takes up to 90 s. */
 export const RESTART_MS = 150_000
 
 let laneCount = 0
@@ -50,7 +51,7 @@ export async function closeLane({ pawl, cluster, proxy, bridgeProxy }: Lane): Pr
   await Promise.all([proxy.stop(), bridgeProxy.stop(), cluster.kube.close()])
 }
 
-/** Runs on a lane of its own, whose time-outs nothing but a dead process exceeds: where the undisturbed course is recorded. */
+/** Records an undisturbed course on its own lane, with production time-outs, which only a dead process exceeds. */
 export async function runUndisturbed<T>(
   name: string,
   servers: TestServers,
@@ -103,7 +104,7 @@ export class LanePool {
   }
 }
 
-/** Waits until the journal knows every object as it is, and has neither a wake nor an open run: whatever was to come has come. */
+/** Waits until the journal has the current version of every object, no wake and no open run. */
 export async function waitUntilJournalIdle(
   { pawl, cluster }: Pick<Lane, 'pawl' | 'cluster'>,
   timeoutMs = RESTART_MS,
@@ -122,7 +123,7 @@ export async function waitUntilJournalIdle(
   }
 }
 
-/** Objects that are not what the journal thinks: of another version, new, or gone. */
+/** The objects for which the journal has another version than the API server, or which only one of them has. */
 async function unknownTo({ db }: Pawl, cluster: Cluster): Promise<readonly string[]> {
   const lists = await Promise.all(
     KINDS.filter(([, version]) => version === API).map(([plural]) => cluster.list(plural)),
@@ -132,7 +133,7 @@ async function unknownTo({ db }: Pawl, cluster: Cluster): Promise<readonly strin
     .selectFrom('object')
     .select(['uid', 'resource_version'])
     .where('deleted', '=', false)
-    // Written, but not followed.
+    // The lists above do not contain these kinds.
     .where('kind', 'not in', ['Secret', 'Target'])
     .execute()
   const known = rows.map(({ uid, resource_version }) => `${uid} ${resource_version}`)

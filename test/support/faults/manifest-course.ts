@@ -1,7 +1,8 @@
-// A reference Execution of manifest items for crash tests: its job, a job on an edited spec and its deletion, each with the objects on the
-// target, the deployed objects in the status of items, and the effective writes. The target is the cluster itself, through the worker's proxy.
+// A reference Execution of manifest items for crash tests: its job, a job after an edit of the spec, and its deletion.
+// The results are the objects on the target, the managed resources in the status of items, and the effective writes.
+// The target is the test cluster itself, through the worker's proxy.
 //
-//   M1. Names and uids, which differ between two runs, are replaced or compared at once, so that results can be compared with toEqual.
+//   M1. The results contain no names and uids that differ between two runs, so tests can compare them with toEqual.
 
 import type { RecordedWrite } from './api-proxy.ts'
 import { API, type Cluster, type LsObject } from '../cluster/cluster.ts'
@@ -14,18 +15,21 @@ const KINDS = [
   ['deployments', 'apps/v1'],
 ] as const
 
-/** The result of a job. */
+/** The result of a job or of the deletion. */
 export interface ManifestCourse {
   readonly execution: { readonly phase: string | undefined; readonly exports: unknown } | undefined
   /** Objects of the run on the target: kind, name, content. */
   readonly target: readonly unknown[]
-  /** By item: phase, and what it remembers to have deployed; one with another uid than the object on the target is marked. */
+  /** By item: phase and managed resources. A resource whose uid is not the uid of an object on the target is marked. */
   readonly items: Readonly<Record<string, unknown>>
-  /** Writes with an effect by label and object; status, tokens and Kubernetes Events left out. */
+  /** Successful writes by label and object, without writes of status, tokens and Kubernetes Events. */
   readonly writes: Readonly<Record<string, number>>
 }
 
-/** Deploys an item that ends at once, and one below it that waits for its pods, on a Target that was touched: access to it is requested anew. */
+/**
+ * Deploys an item that finishes at once, and a dependent item that waits for its pods. Changes the Target before the
+ * job, so that the worker requests access to the target again.
+ */
 export async function deploy(lane: Lane, run: string): Promise<ManifestCourse> {
   await lane.cluster.patch('targets', 'here', { metadata: { annotations: { run } } })
   await start(lane.cluster, run, firstItems(run, lane.cluster.namespace))
@@ -33,7 +37,7 @@ export async function deploy(lane: Lane, run: string): Promise<ManifestCourse> {
   return await courseOf(lane, run)
 }
 
-/** One object changes, one is listed no more. */
+/** Triggers a job that changes one ConfigMap and no longer contains another one. */
 export async function edit({ cluster, ...lane }: Lane, run: string): Promise<ManifestCourse> {
   const [one, two] = firstItems(run, cluster.namespace)
   const manifests = [held(run, cluster.namespace), configMap(`${run}-kept`, cluster.namespace, { key: 'edited' })]
@@ -44,7 +48,7 @@ export async function edit({ cluster, ...lane }: Lane, run: string): Promise<Man
   return await courseOf({ cluster, ...lane }, run)
 }
 
-/** Deletes it; one object goes only when its item says that it waits for it. */
+/** Deletes the Execution. One ConfigMap remains until item `one` is Deleting; then the test removes its finalizer. */
 export async function remove(lane: Lane, run: string): Promise<ManifestCourse> {
   const { cluster } = lane
   await cluster.deleteByHand('executions', run)
@@ -65,7 +69,7 @@ function firstItems(run: string, namespace: string): readonly [ManifestItem, Man
       name: 'one',
       manifests: [held(run, namespace), ...['kept', 'dropped'].map((one) => configMap(`${run}-${one}`, namespace))],
     },
-    // Not available at the first look.
+    // Because of minReadySeconds, the Deployment is not available at the first check.
     {
       name: 'two',
       dependsOn: ['one'],
@@ -132,7 +136,8 @@ function effectsOf(writes: readonly RecordedWrite[], run: string): Readonly<Reco
   const counts: Record<string, number> = {}
   for (const { label, status, answer } of writes) {
     if (status >= 300 || label.endsWith('/status') || label.endsWith('/token') || label === 'POST events') continue
-    // The answer to a deletion may be a Status, which names its object elsewhere; names of items differ by nature.
+    // The answer to a DELETE may be a Status, which has the name in `details`. The names of items, Secrets and
+    // DataObjects differ between runs.
     const { name = (answer as { details?: { name?: string } }).details?.name ?? '' } = answer.metadata as {
       name?: string
     }

@@ -1,6 +1,6 @@
-// Runs properties with random values: a few in the short form of the suite, many in the long form (matrix/form.ts). Failures of the past are stored as files
-// in `kept/`, and each run tries them first. The short form has the same values in each run: a new value that fails is found by the long form, and does not
-// stop an unrelated commit.
+// Runs properties with random values: a few values in the short form of the suite, many in the long form
+// (matrix/form.ts). Previous failures are stored as files in `kept/`, and each run tries them first. The short form
+// uses the same values in each run. So only the long form finds new failures, and they do not fail unrelated commits.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,18 +12,18 @@ import { isLong, SEED } from '../matrix/form.ts'
 
 const VALUES_SEED = isLong ? SEED : 20_261_123
 
-/** As kept: a failure that was mended, shrunk. */
+/** The content of a file in `kept/`: the shrunk value of a failure that has been fixed. */
 export interface Kept<Value> {
   /** The bug that the value showed. */
   readonly comment: string
-  /** Which property it broke: the name that `holds` has. */
+  /** The name of the property that failed, as passed to `holds`. */
   readonly of: string
   readonly value: Value
 }
 
 const KEPT = new URL('kept/', import.meta.url)
 
-/** The failures of former days that a property has to hold for. */
+/** The stored failures of a property. */
 export function keptOf<Value>(of: string): readonly Kept<Value>[] {
   const files = readdirSync(KEPT).filter((name) => name.endsWith('.json'))
   const all = files.sort().map((name) => JSON.parse(readFileSync(new URL(name, KEPT), 'utf8')) as Kept<Value>)
@@ -31,22 +31,22 @@ export function keptOf<Value>(of: string): readonly Kept<Value>[] {
 }
 
 export interface Tried<Value> {
-  /** Of the property. */
+  /** The name of the property. */
   readonly name: string
   readonly values: fc.Arbitrary<Value>
   readonly runs: number
-  /** Added to the seed: properties that are tried side by side try different values. */
+  /** Added to the seed, so that properties that run in parallel try different values. */
   readonly lane?: number
-  /** How long a failure is made smaller, in milliseconds from the first run on. */
+  /** The time limit for shrinking a failure, in milliseconds from the first run. */
   readonly limitMs?: number
-  /** Whether what is kept is tried: of several lanes with the same property, by one. Default true. */
+  /** Whether to try the stored failures. If several lanes run the same property, one lane tries them. Default: true. */
   readonly isFirst?: boolean
 }
 
 /**
- * Tries a property with what is kept, then with new values.
+ * Checks a property with the stored failures, then with new values.
  *
- * @throws with the smallest value that it does not hold for, and with the name of a file that has it in the form of those that are kept.
+ * @throws Error with the smallest failing value and the path of a file that contains it in the format of `kept/`.
  */
 export async function holds<Value>(
   { name, values, runs, lane = 0, limitMs = 60_000, isFirst = true }: Tried<Value>,
@@ -61,7 +61,7 @@ export async function holds<Value>(
   const deadline = Date.now() + limitMs
   let hasFailed = false
   const inTime = async (value: Value) => {
-    // An untried value does not count as a smaller failure.
+    // After the time limit, values pass without a check, so that fast-check stops shrinking.
     if (hasFailed && Date.now() > deadline) return
     await check(value).catch((error: unknown) => {
       hasFailed = true
@@ -79,7 +79,7 @@ export async function holds<Value>(
   )
 }
 
-/** Does the work for each of the items, some at once. @throws with what went wrong, for all of them. */
+/** Calls `work` for each item, at most `atOnce` at the same time. @throws one Error with the errors of all items. */
 export async function forEach<Item>(
   items: readonly Item[],
   atOnce: number,

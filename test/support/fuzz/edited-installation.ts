@@ -1,4 +1,4 @@
-// Plays histories of edits (edits.ts) on a cluster, as users do who wait for nothing that they need not wait for.
+// Performs histories of edits (edits.ts) on a cluster, like users who never wait longer than necessary.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -15,14 +15,14 @@ const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
 const JOB_MS = 90_000
 const WAIT_MS = 5_000
 
-/** Creates the objects that all installations of the test import. */
+/** Creates the objects that all Installations of the test import. */
 export async function plant(cluster: Cluster): Promise<void> {
   await createTarget(cluster)
   await cluster.create(secret('given', { password: PLANTED }), 'secrets')
   await cluster.create(target('spare', { type: SPARE_TYPE, config: { kubeconfig: PLANTED } }), 'targets')
 }
 
-/** An item whose configuration shows the imports. */
+/** The template of an item whose configuration contains the imports. */
 function template(
   name: string,
   cluster: Cluster,
@@ -38,7 +38,7 @@ function template(
   return item({ name: itemName, dependsOn, config: { ...outcome, export: shown } })
 }
 
-/** The Installation of a specification. */
+/** The Installation object of a specification. */
 function objectOf(cluster: Cluster, name: string, { items, part, isAutomatic, spoiled }: EditedSpec) {
   const list = Object.entries(items).map(([itemName, one]) => template(name, cluster, itemName, one))
   const deployItems = spoiled === 'twin' ? [...list, ...list] : list
@@ -94,7 +94,7 @@ function partOf(cluster: Cluster, name: string, part: NonNullable<EditedSpec['pa
   })
 }
 
-/** Creates it, and waits for its job. */
+/** Creates the Installation and waits until its job ends. */
 export async function fresh(cluster: Cluster, name: string, spec: EditedSpec): Promise<LsObject> {
   await cluster.create(dataObject(`${name}-value`, spec.imported), 'dataobjects')
   await cluster.create(objectOf(cluster, name, spec), 'installations')
@@ -102,7 +102,7 @@ export async function fresh(cluster: Cluster, name: string, spec: EditedSpec): P
   return await cluster.waitUntilFinished(name, undefined, 'installations', JOB_MS)
 }
 
-/** Plays the history, mends what it broke, and runs a last job. @returns the specification that it came to, and the Installation. */
+/** Performs the history, fixes its mistakes and runs a last job. @returns the final specification and Installation. */
 export async function played(cluster: Cluster, name: string, history: readonly Edit[]) {
   await cluster.create(dataObject(`${name}-value`, FIRST.imported), 'dataobjects')
   await cluster.create(objectOf(cluster, name, FIRST), 'installations')
@@ -159,14 +159,14 @@ async function objectName(cluster: Cluster, name: string, edit: { readonly plura
   return (await cluster.items(name)).get(edit.name)?.metadata.name ?? 'nobody'
 }
 
-/** Writes the specification, anew where it is gone. */
+/** Writes the specification; recreates the Installation if it is gone. */
 async function apply(cluster: Cluster, name: string, spec: EditedSpec): Promise<void> {
   const object = objectOf(cluster, name, spec)
   const there = await ifThere(() => cluster.patch('installations', name, { spec: object.spec }))
   if (there === undefined) await cluster.create(object, 'installations')
 }
 
-/** A while, or until no job runs: what is held is waited for by nobody. */
+/** Waits until no job runs, for at most `WAIT_MS`, because jobs with held items do not end. */
 async function idle(cluster: Cluster, name: string): Promise<void> {
   const deadline = Date.now() + WAIT_MS
   while (Date.now() < deadline) {
@@ -178,9 +178,9 @@ async function idle(cluster: Cluster, name: string): Promise<void> {
   }
 }
 
-/** A user mends the specification, ends each job that may wait for ever, and runs another one. */
+/** Ends each job that may wait forever, writes the fixed specification like a user, and runs another job. */
 async function mended(cluster: Cluster, name: string, wanted: EditedSpec) {
-  // A job that begins by itself would be one more to end.
+  // Automatic reconciles would start further jobs while the test ends them.
   await ifThere(() => cluster.patch('installations', name, { spec: { automaticReconcile: null } }))
   const left = await jobsEnded(cluster, name)
   if (left?.metadata.deletionTimestamp !== undefined) {
@@ -198,13 +198,13 @@ async function nextJob(cluster: Cluster, name: string): Promise<LsObject> {
   return await cluster.waitUntilFinished(name, before, 'installations', JOB_MS)
 }
 
-/** Whether it was deleted by hand, and its items, which have run, depend on each other. */
+/** Whether the Execution was deleted by hand and its items depend on each other, so that it cannot uninstall them. */
 async function isExecutionStuck(cluster: Cluster, name: string): Promise<boolean> {
   const { metadata, status } = (await cluster.get('executions', name)) ?? {}
   return metadata?.deletionTimestamp !== undefined && status?.lastError?.message.includes(WITHOUT_UNINSTALL) === true
 }
 
-/** Users do what the error says, and take away by hand what is left. */
+/** Sets the annotation that the error names, and deletes the remaining objects by hand. */
 async function letExecutionGo(cluster: Cluster, name: string): Promise<LsObject> {
   const metadata = { annotations: { [WITHOUT_UNINSTALL]: 'true' } }
   await ifThere(() => cluster.patch('executions', name, { metadata }))
@@ -213,7 +213,10 @@ async function letExecutionGo(cluster: Cluster, name: string): Promise<LsObject>
   return await nextJob(cluster, name)
 }
 
-/** Deletes on; items that depend on each other cannot be uninstalled, and users do what the error says, and take away by hand what is left. */
+/**
+ * Continues the deletion. If the items depend on each other, Pawl cannot uninstall them: sets the annotation that the
+ * error names, and deletes the remaining objects by hand.
+ */
 async function letGo(cluster: Cluster, name: string): Promise<void> {
   await ifThere(() => cluster.trigger(name))
   const isDecided = (object?: LsObject) => {
@@ -255,7 +258,7 @@ async function jobsEnded(cluster: Cluster, name: string): Promise<LsObject | und
   }
 }
 
-/** The type of an item cannot be changed: users take back what they wrote. */
+/** Restores the types of existing items, because the type of an item cannot be changed. */
 async function withTypes(cluster: Cluster, name: string, spec: EditedSpec): Promise<EditedSpec> {
   const live = await cluster.items(name)
   const typed = Object.entries(spec.items).map(([itemName, one]): [string, EditedItem] => {
@@ -280,7 +283,7 @@ function typeOf(live: LsObject | undefined): EditedItem['type'] | undefined {
   return type === MANIFEST_TYPE ? 'manifest' : 'mock'
 }
 
-/** Undefined where the object is not there, or is refused for what it is meanwhile. */
+/** Undefined if the object is missing, or if the API server rejects the write with a conflict or as invalid. */
 async function ifThere<T>(act: () => Promise<T>): Promise<T | undefined> {
   try {
     return await act()

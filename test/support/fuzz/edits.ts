@@ -1,5 +1,5 @@
-// Histories of an Installation: what users and their tools do to its blueprint, its imports and the objects of its tree, in any order and at any time.
-// Source: spec/engine.md 4.3, A2 and A5.
+// Generates histories of an Installation: edits of its blueprint, its imports and the objects of its tree by users and
+// their tools, in any order and at any time. Source: spec/engine.md 4.3, A2 and A5.
 
 import fc from 'fast-check'
 
@@ -10,19 +10,19 @@ export interface EditedItem {
   readonly type: 'mock' | 'manifest'
   readonly dependsOn: readonly string[]
   readonly value: number
-  /** `held` is left in Progressing by its deployer. A manifest is always well. */
+  /** The deployer leaves `held` items in Progressing. A manifest item always succeeds. */
   readonly way: 'well' | 'failing' | 'held'
 }
 
 /** The blueprint and its imports after a history. */
 export interface EditedSpec {
   readonly items: Readonly<Record<string, EditedItem>>
-  /** The item of a sub-installation; absent: there is none. */
+  /** The item of the sub-installation. Undefined: no sub-installation. */
   readonly part?: Omit<EditedItem, 'dependsOn'> | undefined
-  /** Jobs start by themselves, every second. */
+  /** Jobs start automatically every second. */
   readonly isAutomatic?: boolean
   readonly imported: number
-  /** The error that prevents rendering, or that the API server refuses. */
+  /** A mistake that prevents rendering, or that the API server rejects. */
   readonly spoiled: 'template' | 'import' | 'twin' | undefined
 }
 
@@ -35,7 +35,7 @@ export type Edit = { readonly triggered: boolean } & (
   | { readonly do: 'spoil'; readonly how: 'template' | 'import' | 'twin' }
   | ({ readonly do: 'put part' } & Omit<EditedItem, 'dependsOn'>)
   | { readonly do: 'remove part' }
-  /** By hand. */
+  /** An operation on the sub-installation by hand. */
   | { readonly do: 'touch part'; readonly how: 'delete' | 'reconcile' | 'interrupt' }
   | { readonly do: 'automatic'; readonly isOn: boolean }
   | { readonly do: 'annotate'; readonly plural: 'installations' | 'executions'; readonly operation: string }
@@ -58,7 +58,7 @@ export const FIRST: EditedSpec = {
   spoiled: undefined,
 }
 
-/** The specification after the edit. An edit of another object does not change it. */
+/** The specification after the edit. Edits of other objects do not change it. */
 export function edited(spec: EditedSpec, edit: Edit): EditedSpec {
   if (edit.do === 'import') return { ...spec, imported: edit.value }
   if (edit.do === 'spoil') return { ...spec, spoiled: spec.spoiled === edit.how ? undefined : edit.how }
@@ -80,7 +80,7 @@ function editedItems(items: EditedSpec['items'], edit: Edit): EditedSpec['items'
   return edit.do === 'depend' ? { ...items, [edit.name]: { ...found, dependsOn: edit.on } } : items
 }
 
-/** The specification without its mistakes: nothing fails or waits, each dependency is there, and none leads back. */
+/** The specification without mistakes: no item fails or waits, all dependencies exist, and there are no cycles. */
 export function healed({ items, part, imported }: EditedSpec): EditedSpec {
   const well = Object.entries(items).map(([name, one]): [string, EditedItem] => {
     const dependsOn = one.dependsOn.filter((other) => Object.hasOwn(items, other) && other < name)
@@ -108,7 +108,7 @@ const status = fc.oneof(
   fc.record({ jobID: fc.constantFrom('by-hand', '') }),
   fc.record({ phase, jobIDFinished: fc.constantFrom('by-hand', '') }),
 )
-/** Of a sub-installation. */
+/** An edit of the sub-installation. */
 const partEdit = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('put part' as const), type, value, way }) },
   { weight: 1, arbitrary: fc.constant({ do: 'remove part' as const }) },
@@ -122,7 +122,7 @@ const partEdit = fc.oneof(
 )
 const child = fc.constantFrom('executions' as const, 'deployitems' as const)
 
-/** An edit, and whether the annotation `reconcile` comes with it. */
+/** An edit, and whether the user also sets the annotation `reconcile`. */
 const edit: fc.Arbitrary<Edit> = fc
   .tuple(
     fc.boolean(),

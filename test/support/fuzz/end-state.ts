@@ -1,5 +1,6 @@
-// The end state of a history, which is comparable with that of another history: specifications, ends of the last jobs, exports and deployed objects, without
-// generations, times, conditions, job IDs and errors of previous jobs. Source: spec/engine.md 4.3, A4.
+// The end state of a history, in a form that tests can compare with the end state of another history: specifications,
+// results of the last jobs, exports and deployed objects, without generations, times, conditions, job IDs and errors of
+// previous jobs. Source: spec/engine.md 4.3, A4.
 
 import { gunzipSync } from 'node:zlib'
 
@@ -20,7 +21,7 @@ const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g
 const OUTCOME = ['phase', 'lastError', 'executionRef', 'exportRef', 'deployItemCache', 'providerStatus'] as const
 
-/** Every object of the Installation's tree, of its exports, and of what it has deployed. */
+/** The objects of the Installation's tree, its exports and its deployed objects, without varying names and times. */
 export async function endState(cluster: Cluster, name: string): Promise<readonly unknown[]> {
   const lists = await Promise.all(
     LISTS.map(async ([plural, apiVersion]) =>
@@ -34,7 +35,7 @@ export async function endState(cluster: Cluster, name: string): Promise<readonly
     [metadata.uid ?? '', `<uid of ${role}>`],
     ...(metadata.name === name ? [] : [[metadata.name, `<${role}>`] as [string, string]]),
   ])
-  // Longer names first: one may be the beginning of another.
+  // Longer names first, because a name may begin with another name.
   names.sort(([left], [right]) => right.length - left.length)
   const empty = found.filter(({ object, role }) => role === 'executions' && isEmpty(object)).map(({ object }) => object)
   const counted = found.filter(({ object }) => !empty.includes(object))
@@ -48,7 +49,10 @@ export async function endState(cluster: Cluster, name: string): Promise<readonly
   return texts.sort().map((text) => JSON.parse(text) as unknown)
 }
 
-/** Whether it is the Installation, or is owned by what is, or named after it. An owner that is gone leaves the rest to the garbage collector. */
+/**
+ * Whether the object belongs to the Installation: it has no owner and has the name as its name or prefix, or one of its
+ * owners belongs to the Installation. The garbage collector deletes objects whose owners are gone.
+ */
 function isOf(name: string, { metadata }: KubeObject, all: readonly KubeObject[]): boolean {
   const owners = metadata.ownerReferences ?? []
   if (owners.length === 0) return metadata.name === name || metadata.name.startsWith(`${name}-`)
@@ -62,13 +66,13 @@ function roleOf(plural: string, { metadata }: LsObject): string {
   return known === undefined ? plural : `${plural} ${known}`
 }
 
-/** An Execution stays when its last item is removed. Without items from the start, no Execution exists. */
+/** Whether an Execution is empty. It remains after the removal of its last item; Pawl creates none without items. */
 function isEmpty({ spec, status }: LsObject): boolean {
   const items = (unpacked(spec) as { readonly deployItemsCompressed?: unknown } | undefined)?.deployItemsCompressed
   return Array.isArray(items) && items.length === 0 && status?.phase === 'Succeeded'
 }
 
-/** @param empty executions that count as none. */
+/** @param empty Executions that are treated as missing. */
 function shown(object: LsObject, empty: readonly LsObject[]): object {
   const { metadata, spec, status, data } = object as LsObject & { readonly data?: unknown }
   const { name, labels, finalizers, ownerReferences, deletionTimestamp } = metadata
@@ -83,7 +87,7 @@ function shown(object: LsObject, empty: readonly LsObject[]): object {
   }
 }
 
-/** The items as they are listed, not as they are packed: names are in there. */
+/** Decompresses the list of items, because it contains names of objects. */
 function unpacked(spec: Readonly<Record<string, unknown>> | undefined): unknown {
   const packed = spec?.['deployItemsCompressed']
   if (typeof packed !== 'string') return spec

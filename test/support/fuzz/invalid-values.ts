@@ -1,4 +1,4 @@
-// Values that a schema does not take, each with the path of what is wrong in it.
+// Generates values that a schema does not accept, each with the path of the error.
 
 import fc from 'fast-check'
 
@@ -7,7 +7,7 @@ import { type FieldPath, leanValue, type JsonObject } from './schema-fields.ts'
 
 export interface Invalid {
   readonly value: JsonValue
-  /** Below the value: `[]` when it is wrong as a whole. */
+  /** The path of the error within the value: `[]` if the whole value is invalid. */
   readonly below: FieldPath
   readonly why: string
 }
@@ -24,7 +24,7 @@ const SAMPLES: Readonly<Record<NonNullable<JsonSchema['type']>, readonly JsonVal
   object: [{}, JSON.parse('{"__proto__": {"x": 1}}') as JsonValue],
 }
 
-/** Undefined where every value fits. */
+/** Undefined if the schema accepts every value. */
 export function invalidValue(schema: JsonSchema): fc.Arbitrary<Invalid> | undefined {
   const all = [...wrongTypes(schema), ...outOfBounds(schema), ...wrongMembers(schema)]
   return all.length === 0 ? undefined : fc.constantFrom(...all)
@@ -32,14 +32,14 @@ export function invalidValue(schema: JsonSchema): fc.Arbitrary<Invalid> | undefi
 
 function wrongTypes({ type, format, 'x-kubernetes-int-or-string': isEither }: JsonSchema): readonly Invalid[] {
   if (type === undefined && isEither === undefined) return []
-  // The API server takes lists for texts of a format (valid-values.ts).
+  // The API server accepts lists for strings that have a format (valid-values.ts).
   const fitting: readonly string[] = [
     ...(type === undefined ? ['integer', 'string'] : [type]),
     ...(type === 'number' ? ['integer'] : []),
     ...(format === undefined ? [] : ['array']),
   ]
   const others = Object.entries(SAMPLES).flatMap(([name, values]) => (fitting.includes(name) ? [] : values))
-  // Not null: where it may be left out, null is that.
+  // The samples do not contain null, because null in an optional field means that the field is absent.
   return others.map((value) => ({ value, below: [], why: `is not of type ${type ?? 'integer or string'}` }))
 }
 
@@ -77,7 +77,7 @@ function wrongNumbers({ minimum, maximum }: JsonSchema): Wrong {
   ]
 }
 
-/** Invalid values one level below. Deeper levels have their own fields. */
+/** Values with an error one level below. `fieldsOf` returns deeper levels as their own fields. */
 function wrongMembers(schema: JsonSchema): readonly Invalid[] {
   if (schema['x-kubernetes-embedded-resource'] === true) return wrongIdentities
   if (schema.type === 'array') {

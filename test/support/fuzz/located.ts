@@ -1,11 +1,12 @@
-// Whether an object's answer helps whoever wrote the object: it is well, or it says where it is not.
+// Checks that the status of an object shows success, or an error that leads the user to the invalid field.
 
 import type { JsonValue } from '../../../workflows/kit/index.ts'
 import type { LsObject } from '../cluster/cluster.ts'
 import { type FieldPath, pathText } from './schema-fields.ts'
 
 /**
- * @throws when the job failed without words that lead to the field: one of the names on the way to it, or what stands there.
+ * @throws Error unless the job succeeded, or failed with a message that contains a name of the path or a text of the
+ * value.
  */
 export function expectLocated({ metadata, status }: LsObject, at: FieldPath, value: JsonValue): void {
   if (status?.phase === 'Succeeded') return
@@ -19,7 +20,7 @@ export function expectLocated({ metadata, status }: LsObject, at: FieldPath, val
 
 function isLedTo(message: string, at: FieldPath, value: JsonValue): boolean {
   const names = at.filter((name) => /^\w+$/.test(name))
-  // `exports` is where an export is.
+  // A message may name one export of `exports` or one import of `imports`.
   const words = names.flatMap((name) => [name, ...(/^(?:im|ex)ports$/.test(name) ? [name.slice(0, -1)] : [])])
   return (
     [...words, ...textsOf(value)].some((word) => message.includes(word)) ||
@@ -27,7 +28,7 @@ function isLedTo(message: string, at: FieldPath, value: JsonValue): boolean {
   )
 }
 
-/** The texts by which a message may name a value: unchanged or as JSON. */
+/** The texts with which a message may name a value: unchanged or as JSON. */
 function textsOf(value: JsonValue): readonly string[] {
   if (typeof value === 'string') return spellingsOf(value)
   if (typeof value !== 'object' || value === null) return []
@@ -35,15 +36,15 @@ function textsOf(value: JsonValue): readonly string[] {
 }
 
 function spellingsOf(text: string): readonly string[] {
-  // Blanks are in every message.
+  // Every message contains spaces.
   if (/^ *$/.test(text)) return []
   const beginning = (text.trim() === '' ? text : text.trim()).slice(0, 40)
-  // UTF-8 replaces lone surrogates.
+  // The UTF-8 encoder replaces lone surrogates with U+FFFD.
   const encoded = beginning.replace(/\p{Surrogate}/gu, '\ufffd')
   return [encoded, JSON.stringify(encoded).slice(1, -1)]
 }
 
-/** About as deep as what templates may render. */
+/** Whether the value is about as deep as the depth limit of rendered templates. */
 function isDeep(value: JsonValue): boolean {
   let [level, depth] = [[value], 0]
   for (; level.length > 0 && depth < 190; depth++)

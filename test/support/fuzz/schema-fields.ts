@@ -1,20 +1,21 @@
-// The fields of a kind's schema, each by its path, and objects that have a certain value there and else as little as the schema asks for.
+// Lists the fields of a kind's schema with their paths, and builds objects with a given value at a path and only
+// required fields besides it.
 
 import type { JsonSchema, JsonValue } from '../../../workflows/kit/index.ts'
 
-/** Names of fields; `[]` is the first item of a list, `*` the value of a map's only key. */
+/** Names of fields; `[]` is the first item of a list, `*` the value of the only key of a map. */
 export type FieldPath = readonly string[]
 
 export interface SchemaField {
   readonly at: FieldPath
   readonly schema: JsonSchema
-  /** Of the values that are taken there: of fields of which one has to have a value, an empty text is none. */
+  /** The schema of the accepted values. If the field is one of several alternatives, an empty string is invalid. */
   readonly taken: JsonSchema
 }
 
 export type JsonObject = Readonly<Record<string, JsonValue>>
 
-/** The key under which a map has its value in `withValue`. */
+/** The only key of the maps that `withValue` creates. */
 export const MAP_KEY = 'key'
 
 /** Every field at or below a schema, parents first. */
@@ -31,7 +32,7 @@ export function fieldsOf(schema: JsonSchema, at: FieldPath = [], taken = schema)
   ]
 }
 
-/** The fields of an object of which one has to have a value, or may, as the rule says (workflows/landscaper/one-source.ts). */
+/** The names of alternative fields: exactly one, or at most one, has a value (workflows/landscaper/one-source.ts). */
 export function sourcesOf(schema: JsonSchema): readonly string[] {
   const rules = schema['x-kubernetes-validations'] ?? []
   return rules.flatMap(
@@ -39,12 +40,12 @@ export function sourcesOf(schema: JsonSchema): readonly string[] {
   )
 }
 
-/** The schema of such a field when it is the one. */
+/** The schema of an alternative field that has a value: a string must not be empty. */
 export function asSource(schema: JsonSchema): JsonSchema {
   return schema.type === 'string' ? { ...schema, minLength: Math.max(1, schema.minLength ?? 0) } : schema
 }
 
-/** As the API server writes it: `spec.imports.data[0].name`. */
+/** Formats a path like the API server: `spec.imports.data[0].name`. */
 export function pathText(at: FieldPath): string {
   return at
     .map((name) => (name === '[]' ? '[0]' : `.${name === '*' ? MAP_KEY : name}`))
@@ -52,7 +53,7 @@ export function pathText(at: FieldPath): string {
     .replace(/^\./, '')
 }
 
-/** The smallest value of a schema: what is required, the first of fields of which there has to be one, and nothing else. */
+/** The smallest value of a schema: required fields, and the first of alternative fields. */
 export function leanValue(schema: JsonSchema): JsonValue {
   if (schema['x-kubernetes-embedded-resource'] === true) return { apiVersion: 'v1', kind: 'Lean' }
   if (schema['x-kubernetes-int-or-string'] === true) return leanNumber(schema)
@@ -80,7 +81,7 @@ function leanText({ enum: values, format, minLength = 0 }: JsonSchema): string {
   return format === 'byte' ? 'AA==' : 'x'.repeat(Math.max(1, minLength))
 }
 
-/** `base` with the value at the path; what is missing on the way there is as small as the schema lets it be. */
+/** `base` with the value at the path. Creates missing parents with their smallest values. */
 export function withValue(schema: JsonSchema, base: JsonValue | undefined, at: FieldPath, value: JsonValue): JsonValue {
   const [name, ...rest] = at
   if (name === undefined) return value
@@ -98,7 +99,7 @@ export function withValue(schema: JsonSchema, base: JsonValue | undefined, at: F
   ])
 }
 
-/** Values of other fields that the field needs. When the field is null, another required alternative has a value. */
+/** The other fields of the object, without alternatives of the field. If the value is null, adds one alternative. */
 function beside(
   schema: JsonSchema,
   known: JsonObject,

@@ -1,4 +1,4 @@
-// Values that a schema takes, the strange ones among them. Of rules in CEL only those are looked at by which one of some fields has a value.
+// Generates values that a schema accepts, including unusual ones. Considers CEL rules only for alternative fields.
 
 import fc from 'fast-check'
 
@@ -7,18 +7,18 @@ import { asSource, sourcesOf } from './schema-fields.ts'
 import { mapOf, strangeJson, strangeText } from './strange.ts'
 
 export interface Reader {
-  /** As the API server reads schemas: it takes lists for texts of a format, and null for what may be left out. */
+  /** True: also values that only the API server accepts: lists for strings with a format, null for optional fields. */
   readonly isServer: boolean
 }
 
-/** Any value that the schema allows. */
+/** Any value that the schema accepts. */
 export function validValue(schema: JsonSchema, reader: Reader = { isServer: false }): fc.Arbitrary<JsonValue> {
   if (schema['x-kubernetes-embedded-resource'] === true) return embedded
   if (schema['x-kubernetes-int-or-string'] === true) return fc.oneof(integerOf(schema), textOf(schema))
   return schema.type === undefined ? strangeJson : VALUES[schema.type](schema, reader)
 }
 
-// A list that may be long is no other list, and takes long to make.
+// Longer lists take long to generate and test nothing more.
 const MOST_MORE = 8
 
 type Values = (schema: JsonSchema, reader: Reader) => fc.Arbitrary<JsonValue>
@@ -35,11 +35,11 @@ const VALUES: Readonly<Record<NonNullable<JsonSchema['type']>, Values>> = {
     isServer && schema.format !== undefined ? fc.oneof(textOf(schema), SLIPS) : textOf(schema),
 }
 
-// Source: k8s.io/kube-openapi v1.34's validation, by trial: an item that is no list would be refused, a list of any items is not.
+// Source: tests with k8s.io/kube-openapi v1.34. For a string with a format, its validation accepts lists of any items.
 const SLIPS = fc.constantFrom<JsonValue[]>([], ['x'], [null], [{}])
 const NOTHING = { weight: 1, arbitrary: fc.constant(null) }
 
-// Its own metadata has to be that of an object.
+// Without `metadata`, because the API server validates the metadata of embedded objects.
 const embedded = fc
   .tuple(mapOf(strangeJson), fc.constantFrom('v1', 'example.org/v1'), fc.constantFrom('Strange', 'constructor'))
   .map(([more, apiVersion, kind]): JsonValue => {
@@ -59,7 +59,7 @@ function objectOf(schema: JsonSchema, reader: Reader): fc.Arbitrary<JsonValue> {
     : fc.oneof(...sources.map((one) => withSource(schema, one, reader)))
 }
 
-/** With this one of the fields of which one has to have a value. */
+/** Values in which the alternative field `source` is set. */
 function withSource(schema: JsonSchema, source: string, reader: Reader): fc.Arbitrary<JsonValue> {
   const sources = sourcesOf(schema)
   const { properties = {}, required = [] } = schema
@@ -99,7 +99,7 @@ function textOf({ enum: values, format, pattern, minLength = 0, maxLength }: Jso
     const range = { min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true }
     return fc.date(range).map((found) => found.toISOString())
   }
-  // An empty text is no base64 for the API server.
+  // The API server rejects an empty string as base64.
   if (format === 'byte')
     return fc.uint8Array({ minLength: 1, maxLength: 40 }).map((bytes) => Buffer.from(bytes).toString('base64'))
   const fits = (found: string) => {

@@ -1,8 +1,9 @@
-// Mistakes of users as rows: what is applied, how the job ends, and that it ends well once the mistake is mended.
+// Helpers for table tests of user mistakes: the expected error, the job after the fix, a healthy Installation that runs
+// at the same time, and a check of the logs.
 //
-//   M1. A row's message is held against what a person needs to read in it: the object, the field, what was found, what was expected.
-//   M2. While the rows run, a neighbour in the same namespace reconciles again and again; each of its jobs succeeds in time.
-//   M3. After all rows the worker is the process that it was, and its log tells of no trouble but users' mistakes.
+//   M1. Each row checks that the message names the object, the field, the found value and the expected value.
+//   M2. While the rows run, another Installation in the namespace runs one job after the other; each succeeds in time.
+//   M3. After all rows, the worker process has not restarted, and its log has no problems except user mistakes.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
@@ -12,19 +13,19 @@ import type { Pawl } from '../pawl/pawl.ts'
 
 export interface ExpectedFailure {
   readonly reason: string
-  /** Each must be in the message. */
+  /** Texts that the message must contain. */
   readonly says: readonly (string | RegExp)[]
-  /** As far as tools depend on them. */
+  /** The expected error codes. Undefined: the test does not check them, because no tool depends on them. */
   readonly codes?: readonly string[]
 }
 
-/** YAML of nine levels of nine: a gigabyte of text once its aliases are spread out. */
+/** YAML with nine levels of nine entries: its expanded aliases have about a gigabyte of text. */
 export const BOMB = [
   'a0: &a0 [x, x, x, x, x, x, x, x, x]',
   ...[1, 2, 3, 4, 5, 6, 7, 8].map((n) => `a${n}: &a${n} [${`*a${n - 1}, `.repeat(9)}]`),
 ].join('\n')
 
-/** Checks `status.lastError` of an object that failed. */
+/** Checks `status.lastError` of a failed object. */
 export function expectFailure(object: LsObject | undefined, { reason, says, codes }: ExpectedFailure): void {
   const { phase, lastError } = object?.status ?? {}
   expect({ phase, reason: lastError?.reason }, lastError?.message).toEqual({ phase: 'Failed', reason })
@@ -36,7 +37,7 @@ function literally(text: string): RegExp {
   return new RegExp(text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
 }
 
-/** Gives a failed installation one good item and nothing else, and the annotation; returns it when that job has ended. */
+/** Replaces the blueprint of a failed Installation by one with a valid item, and waits for the end of the next job. */
 export async function fixBlueprint(cluster: Cluster, failed: LsObject): Promise<LsObject> {
   const { spec } = installation('mended', [{ name: 'mended' }])
   const { blueprint } = failed.spec as { blueprint: { inline: { filesystem: object | string } } }
@@ -57,7 +58,7 @@ export async function fixBlueprint(cluster: Cluster, failed: LsObject): Promise<
   return await cluster.waitUntilFinished(failed.metadata.name, failed.status?.jobID)
 }
 
-/** A healthy installation that runs one job after the other until it is stopped. */
+/** A healthy Installation that runs one job after the other until it is stopped. */
 export class Neighbour {
   readonly #cluster: Cluster
   readonly #name: string
@@ -77,7 +78,7 @@ export class Neighbour {
     return neighbour
   }
 
-  /** @returns how many jobs it ran. @throws when a job failed or did not end. */
+  /** @returns the number of its jobs. @throws Error if a job failed or did not end. */
   async stop(): Promise<number> {
     this.#isStopped = true
     const error = await this.#jobs
@@ -100,14 +101,14 @@ export class Neighbour {
 
 // The SDK logs each failed activity, also for user errors. Processes log warnings at their start.
 const OF_USERS = /^Activity (failed|cancelled)|^no content key/
-// Logs after a server has not answered for some seconds. Pawl retries, or writes a status.
+// Messages after a server did not answer for some seconds. Pawl retries, or writes a status.
 const OF_SERVERS =
   /^event could not be written|^journal (refused a batch|cannot be read)|^wake cannot be dispatched|^watch was interrupted|^could not (follow the kind|list what is due)|^connection for notifications|^no connection for notifications|^sweep failed|^run cannot be looked up/
-/** Logs of the SDK's core when a pass waits for an endless template or loses its task on a busy machine. Temporal retries the task. */
+/** Logs of the SDK's core if a pass waits for an endless template or its task times out. Temporal retries the task. */
 const SLOW_TASK = /TMPRL1104|WARN.*temporalio_sdk_core|Trying to send a new WFT for a run which already has one/
 const WARNING_LEVEL = 40
 
-/** The lines of a part's log that tell of trouble of the part itself. */
+/** The log lines of a process that report problems of the process itself. */
 export function loggedProblems(pawl: Pawl, part: string): readonly unknown[] {
   return pawl.log(part).split('\n').filter(isComplaint)
 }
@@ -119,13 +120,13 @@ function isComplaint(line: string): boolean {
   return level >= WARNING_LEVEL && !OF_USERS.test(msg) && !OF_SERVERS.test(msg)
 }
 
-/** An installation whose items are rendered so. */
+/** Creates an Installation whose deploy items are rendered from this template. */
 export const rendering =
   (template: unknown, type = 'GoTemplate', more: object = {}) =>
   (name: string) =>
     importingInstallation(name, { blueprint: { deployExecutions: [{ name: 'items', type, template }], ...more } })
 
-/** An import or export of a blueprint. */
+/** A data import or data export of a blueprint. */
 export const dataImport = (name: string, schema: unknown, more: object = {}) => ({
   name,
   type: 'data',

@@ -1,9 +1,9 @@
-// Targets that cannot be used, as rows: what is written, and how the items that name it end. Source: spec/landscaper.md 1.5, 4.6.
+// A table of unusable Targets, with the errors of the items that use them. Source: spec/landscaper.md 1.5, 4.6.
 
 import { BOMB, type ExpectedFailure } from './bad-input.ts'
 import { TARGET_TYPE } from './manifests.ts'
 
-/** As a kubeconfig has it. */
+/** A cluster in a kubeconfig. */
 export interface KubeconfigCluster {
   readonly server: string
   readonly 'certificate-authority-data': string

@@ -1,7 +1,9 @@
-// A deployer as somebody else would write one: it knows the API and the contract, nothing of Pawl. Source: spec/landscaper.md 4.9.
+// A deployer of a third party: it uses the API and the contract of deployers, but no code of Pawl. Source:
+// spec/landscaper.md 4.9.
 //
-//   E1. It touches items of its own type only, and works only while jobID and jobIDFinished differ.
-//   E2. It takes an item up with one status write and ends it with another, final phase and jobIDFinished together.
+//   E1. It changes only items of its own type, and only while jobID and jobIDFinished differ.
+//   E2. It starts an item with one status write and finishes it with another one, which contains both the final phase
+//       and jobIDFinished.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isConflict, isNotFound } from '../../../activities/kube/errors.ts'
@@ -17,7 +19,7 @@ const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
 const POLL_MS = 50
 
 export class Deployer {
-  /** Can be changed while it runs. */
+  /** A test can change both functions while the deployer runs. */
   install: (item: LsObject) => 'done' | 'failed' | 'wait'
   uninstall: (item: LsObject) => 'done' | 'failed' | 'wait'
   readonly #cluster: Cluster
@@ -57,7 +59,7 @@ export class Deployer {
     try {
       await (item.metadata.deletionTimestamp === undefined ? this.#reconcile(item) : this.#delete(item))
     } catch (error) {
-      // Somebody else wrote meanwhile: the next round looks again.
+      // Another client changed the item in the meantime. The next poll reads the item again.
       if (!isConflict(error) && !isNotFound(error)) throw error
     }
   }

@@ -20,12 +20,12 @@ export function target(name: string, spec: object = { type: TARGET_TYPE, config:
   return { apiVersion: API, kind: 'Target', metadata: { name }, spec }
 }
 
-/** A list of one mock item, which exports what it shows. */
+/** A list of one mock item, which exports the value `show`. */
 export function mockItems(show: unknown, name = 'show') {
   return [item({ name, config: { export: show } })]
 }
 
-// An item of its own config exports the imports as they are.
+// The mock item exports all imports unchanged.
 const SHOW_IMPORTS = JSON.stringify({ deployItems: mockItems('IMPORTS') }).replace('"IMPORTS"', '{{ toJson .imports }}')
 
 export interface Imports {
@@ -35,7 +35,7 @@ export interface Imports {
   readonly spec?: object
 }
 
-/** A root Installation whose item `show` exports all imports, unless the blueprint says otherwise. */
+/** A root Installation whose item `show` exports all imports. `blueprint` can replace this item. */
 export function importingInstallation(
   name: string,
   { imports = [], targets = [], blueprint = {}, spec = {} }: Imports,

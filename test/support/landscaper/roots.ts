@@ -1,12 +1,12 @@
-// Root Installations that export data and Targets to each other, for tests of their order.
+// Root Installations that export data to each other, for tests of their order.
 
 import { exportingData } from './sub-installations.ts'
 import { type Item, installation } from '../cluster/cluster.ts'
 
 interface Flow {
-  /** Names of DataObjects. */
+  /** Names of the imported DataObjects. */
   readonly takes?: readonly string[]
-  /** One, if any: its value is the exporter's name. */
+  /** Name of the exported DataObject. Undefined: no export. Its value is the name of the root and its imports. */
   readonly gives?: string
   readonly items?: readonly Item[]
   readonly triggered?: boolean
@@ -15,7 +15,7 @@ interface Flow {
   readonly optimization?: object
 }
 
-/** A root that imports and exports data; its export says who it is and what it has imported. */
+/** A root Installation that imports and exports data. */
 export function root(name: string, { takes = [], gives, items = [], optimization, ...more }: Flow) {
   const value = `'${name}${takes.map((one) => ` {{ index .imports "${one}" }}`).join('')}'`
   const exports = gives === undefined ? {} : { exports: { data: [{ name: 'value', dataRef: gives }] } }

@@ -1,4 +1,4 @@
-// A kind whose controller asks a program for something once, keeps the answer in a ConfigMap, and is done.
+// A kind whose controller calls a server once, stores the answer in a ConfigMap, and completes.
 
 import {
   action,
@@ -43,7 +43,7 @@ export const errandKind = defineKind({
 type Errand = ObjectOf<typeof errandKind>
 export type ErrandPass = LevelPass<{ readonly note: ConfigMap | undefined }, Errand>
 
-// The SDK sends them when four fifths have passed: what is left must do for a machine that is busy.
+// The SDK throttles heartbeats to one per 80 % of this time-out. The remaining 2 s must suffice on a busy machine.
 const HEARTBEAT_MS = 10_000
 
 const errands = activitiesOf(() => import('./errand.activities.ts'), {

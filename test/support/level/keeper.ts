@@ -1,4 +1,4 @@
-// A kind whose deletion creates an object: a copy of what it has kept. In a namespace that is being deleted it cannot.
+// A kind whose deletion creates a ConfigMap. The API server rejects the creation in a namespace that is being deleted.
 
 import {
   action,

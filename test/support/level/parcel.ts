@@ -1,5 +1,5 @@
-// Controllers in level mode that write in every way there is, for tests on real servers: of a kind in namespaces, of which a second one keeps a
-// condition, and of one in none.
+// Controllers in level mode that use every kind of write, for tests on real servers: a controller of a namespaced kind,
+// a second controller that writes a condition of the same kind, and a controller of a cluster-scoped kind.
 
 import {
   action,
@@ -27,7 +27,7 @@ import type { ConfigMap, Secret } from 'pawl/kit/v1'
 
 const GROUP = { group: 'writes.test.pawl.dev', version: 'v1', shortNames: [], printerColumns: [], projection: [] }
 
-/** The namespace in which parcels are declared to write beside their own. */
+/** The namespace in which the parcel controller may write in addition to the namespace of the Parcel. */
 export const SHARED = 'level-writes-shared'
 
 export const parcelKind = defineKind({
@@ -86,7 +86,7 @@ type Rack = ObjectOf<typeof rackKind>
 interface ParcelState {
   readonly foreign: ConfigMap | undefined
   readonly secret: Secret | undefined
-  /** Names alone. */
+  /** Names only. */
   readonly crowd: readonly string[]
   readonly picked: readonly ConfigMap[]
   readonly selected: readonly JsonObject[]
@@ -122,7 +122,7 @@ const applyBox = action<Pass>('applyBox', async ({ target, act, status, save }) 
 
 const keepNote = action<Pass>('keepNote', async ({ target, act, status }) => {
   const { name } = target.metadata
-  // `save` has written the object.
+  // `save` in the previous step has already written the status.
   status.saved = target.status?.text ?? null
   await act.apply<ConfigMap>(map(`${name}-note`, { text: target.spec.text }), { owner: 'none' })
   await act.create<ConfigMap>(map(`${name}-once`, { text: target.spec.text }))
@@ -183,7 +183,7 @@ const clearUp = action<Pass>('clearUp', async ({ state, act }) => {
   return done
 })
 
-/** Has a condition of its own in the same list. */
+/** Writes another condition into the same list. */
 const inspect = action<LevelPass<object, Parcel>>('inspect', ({ target, status }) => {
   const inspected = { type: 'Inspected', status: 'True', reason: 'Seen', message: 'seen' } as const
   const isThere = target.status?.conditions?.some(({ type }) => type === 'Inspected') === true

@@ -1,4 +1,4 @@
-// Activities of a controller's own, for tests on real servers: what the sandbox has not, and the worker has.
+// Activities of the widget controller, for tests on real servers. They use fetch and timers of the worker process.
 
 import { setInterval } from 'node:timers'
 
@@ -17,7 +17,7 @@ export async function fetchPrice(
   return { price: text, at: new Date() }
 }
 
-/** Heartbeats itself, and goes on where the try before it stood. */
+/** Sends heartbeats every 200 ms while it waits for the answer. */
 export async function waitForPrice({ url }: { url: string }, context: ActivityContext): Promise<string> {
   const beats = setInterval(() => context.heartbeat({ asked: url }), 200)
   try {

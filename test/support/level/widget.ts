@@ -1,5 +1,5 @@
-// A kind and two controllers in level mode, small but whole, for tests on real servers. Both keep keys of the same ConfigMap and fields of
-// the same status.
+// A kind and two small controllers in level mode, for tests on real servers. Both controllers write keys of the same
+// ConfigMap and fields of the same status.
 
 import {
   action,
@@ -76,7 +76,7 @@ interface WidgetState {
   readonly configMap: ConfigMap | undefined
   readonly settings: ConfigMap | undefined
   readonly labelled: readonly ConfigMap[]
-  /** There may be more than one by mistake. */
+  /** More than one ConfigMap may match, by a mistake of the user. */
   readonly picked: ConfigMap | undefined
 }
 
@@ -110,7 +110,6 @@ const countRounds = action<Pass>('countRounds', ({ target, status }) => {
   return again(200)
 })
 
-/** The activities. */
 const prices = activitiesOf(() => import('./widget.activities.ts'), {
   fetchPrice: { timeoutMs: 5000, attempts: 2, retryMs: 50 },
   waitForPrice: { timeoutMs: 60_000, heartbeatMs: 1000 },
@@ -143,7 +142,7 @@ const removeMessage = action<Pass>('removeMessage', async ({ state, act }) => {
   return stop('waiting for the ConfigMap to be gone')
 })
 
-/** Nothing is observed: it applies what it wants in every pass, and what is so already is not written. */
+/** Reads no state: it applies the ConfigMap in every pass. `act.apply` writes nothing if nothing changes. */
 const applyStamp = action<LevelPass<{ readonly own: ConfigMap | undefined }, Widget>>(
   'applyStamp',
   async ({ target, act, status }) => {

@@ -1,5 +1,5 @@
-// A Pawl for one test file: a database, a task queue, a namespace, and bridge and worker as real processes on the shared servers. Several run at the same time,
-// because each watches only its namespace.
+// Runs a Pawl for one test file: a database, a task queue, a namespace, and bridge and worker as processes on the
+// shared servers. Several can run at the same time, because each watches only its namespace.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,7 +21,7 @@ import type { TestServers } from '../servers/servers.ts'
 export interface PawlOptions {
   readonly name: string
   readonly servers: TestServers
-  /** The watched namespace. Undefined: all, which needs a separate cluster (tenants.ts). */
+  /** The watched namespace. Undefined: all namespaces, which needs a separate cluster (tenants.ts). */
   readonly namespace: string | undefined
   /** Default: accounts with the shipped or generated roles. */
   readonly accounts?: Accounts
@@ -38,7 +38,7 @@ export interface PawlOptions {
   readonly clocksMs?: Readonly<Record<string, number>>
   /** Environment variables of a process, by its name. */
   readonly environments?: Readonly<Record<string, Readonly<Record<string, string>>>>
-  /** Another checkout. Its worker bundles its workflows. */
+  /** The folder of another checkout. Its worker bundles its own workflows. */
   readonly checkout?: string | undefined
 }
 
@@ -54,24 +54,24 @@ const FAST = [
   '1000',
 ]
 
-/** The limit for states of the journal. */
+/** Time limit for states of the journal. */
 const JOURNAL_WAIT_MS = 90_000
 
-// A start takes 2 s, and more than 30 s on a busy machine.
+// The start of a process takes 2 s, and more than 30 s on a busy machine.
 const START_LIMIT_MS = 90_000
 
 // Node's compile cache, which the processes share, halves the start time.
 const COMPILE_CACHE = join(tmpdir(), 'pawl-test-compile-cache')
 
-// The bundles of tests' own controllers, which take most of the start time.
+// Cache of the workflow bundles with controllers of tests. Bundling takes most of the start time.
 const BUNDLE_CACHE = join(tmpdir(), 'pawl-test-bundle-cache')
 
 const SHIFTED_CLOCK = new URL('shifted-clock.js', import.meta.url).href
 
-/** The application name of the test's connections to the journal. */
+/** The application name of the test's database connections. */
 export const TEST_APPLICATION = 'pawl-test'
 
-/** Targets may lead to loopback only with --target-allow. */
+/** The value of --target-allow: without it, Targets must not use loopback addresses. */
 export const LISTED_TARGETS = '127.0.0.1'
 
 let count = 0
@@ -122,7 +122,10 @@ export class Pawl {
     return this.#options
   }
 
-  /** Later starts use this checkout. Undefined: the present one. The content key stays, because open jobs have hashes with it. */
+  /**
+   * Later starts use this checkout. Undefined: the present checkout. Keeps the content key, because open jobs contain
+   * hashes that use the key.
+   */
   useCheckout(checkout: string | undefined): void {
     this.#isKeyed = this.#levelFlags().length > 0
     this.#options = { ...this.#options, checkout }
@@ -137,7 +140,7 @@ export class Pawl {
   }
 
   /**
-   * @param kubeconfig default: that of the first worker.
+   * @param kubeconfig default: the kubeconfig of the first worker.
    * @param own additional flags of this worker.
    */
   async startWorker(

@@ -1,4 +1,4 @@
-// The webhook as a real process of a test's own: for one namespace, as an account with the roles that Pawl ships and no other right.
+// Runs the webhook as its own process for a test, for one namespace, with an account that has only the shipped roles.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -29,9 +29,9 @@ const ADMISSION = 'admissionregistration.k8s.io/v1'
 const START_LIMIT_MS = 90_000
 
 export class WebhookStage {
-  /** The namespace of its objects. */
+  /** The namespace of the validated objects. */
   readonly cluster: Cluster
-  /** Where its account and its Secret are. */
+  /** The namespace of the webhook's account and its Secret. */
   readonly home: Cluster
   readonly #account: string
   readonly #dir: string
@@ -50,7 +50,7 @@ export class WebhookStage {
     this.#checkout = paths.checkout
   }
 
-  /** @param checkout another one, whose webhook is run with the roles that it has; default the present one. */
+  /** @param checkout another checkout, whose webhook and roles the test uses. Default: the present checkout. */
   static async open(
     servers: Pick<TestServers, 'kubeconfigPath'>,
     name: string,
@@ -66,7 +66,11 @@ export class WebhookStage {
     return new WebhookStage({ cluster, home }, { account, dir, checkout })
   }
 
-  /** Starts one that is reached by a port of its own, in place of a former one of the name. @returns its port, when it is ready. */
+  /**
+   * Starts a webhook process on its own port. Stops the previous process with this name first.
+   *
+   * @returns the port, after the process is ready.
+   */
   async start(name: string, flags: readonly string[] = []): Promise<number> {
     await this.stop(name)
     const [port, healthPort] = [await freePort(), await freePort()]
@@ -75,7 +79,7 @@ export class WebhookStage {
       ...['--kubeconfig', this.#account, '--namespace', this.cluster.namespace, '--host', '127.0.0.1'],
       ...['--port', String(port), '--health-port', String(healthPort), '--drain-ms', '0'],
       ...['--certificate-secret', `${this.home.namespace}/pawl-webhook-certificates`],
-      // It may stand still for a while, and an API server asks once.
+      // The process may hang for some seconds on a busy machine, and the API server does not retry.
       ...(flags.includes('--timeout') ? [] : ['--timeout', '25s']),
       ...(flags.includes('--url') ? [] : ['--url', `https://127.0.0.1:${port}`]),
       ...flags,
@@ -110,7 +114,7 @@ export class WebhookStage {
     return await isReady(this.#healthPorts.get(name) ?? 0)
   }
 
-  /** The lines of its metrics. */
+  /** The lines of the process's metrics. */
   async metrics(name: string): Promise<readonly string[]> {
     const answer = await fetch(`http://127.0.0.1:${this.#healthPorts.get(name) ?? 0}/metrics`)
     return (await answer.text()).split('\n')
@@ -120,7 +124,7 @@ export class WebhookStage {
     return await readFile(join(this.#dir, `${name}.log`), 'utf8')
   }
 
-  /** The configurations that the process writes: by which it refuses, and by which it changes. */
+  /** The paths of the ValidatingWebhookConfiguration and the MutatingWebhookConfiguration that the process writes. */
   get configurationPath(): string {
     const name = `${CONFIGURATION}-${this.cluster.namespace}`
     return resourcePath({ apiVersion: ADMISSION, plural: 'validatingwebhookconfigurations' }, undefined, name)
@@ -161,7 +165,7 @@ export interface ShippedObject {
   readonly subjects?: readonly object[]
 }
 
-/** The objects of `deploy/webhook.yaml`, or of another file there. */
+/** The objects in `deploy/webhook.yaml` or `deploy/api.yaml`. */
 export async function shippedObjects(file: 'api.yaml' | 'webhook.yaml'): Promise<readonly ShippedObject[]> {
   return objectsIn(await readFile(new URL(`../../../deploy/${file}`, import.meta.url), 'utf8'))
 }
@@ -170,7 +174,7 @@ function objectsIn(text: string): readonly ShippedObject[] {
   return parseAllDocuments(text).map((document) => document.toJS() as ShippedObject)
 }
 
-/** The shipped roles and bindings, whose configurations have the names that they have for one namespace. */
+/** Creates the shipped roles and bindings, with the names that webhook configurations have for one namespace. */
 async function grant({ kube, namespace }: Cluster, of: string, checkout = ROOT): Promise<void> {
   const named = (text: string) => text.replaceAll(/^( +name: )pawl-webhook/gm, `$1${namespace}-webhook`)
   const roles = objectsIn(named(await readFile(join(checkout, 'deploy/rbac/webhook.yaml'), 'utf8')))
@@ -192,7 +196,7 @@ async function grant({ kube, namespace }: Cluster, of: string, checkout = ROOT):
   }
 }
 
-/** The roles of wings whose rules read objects. */
+/** The roles of wings whose validation rules read objects. */
 async function wingRoles(checkout: string, named: (text: string) => string): Promise<readonly ShippedObject[]> {
   const folder = join(checkout, 'deploy/rbac')
   const files = (await readdir(folder, { recursive: true })).filter((path) => path.endsWith('/webhook.yaml'))

@@ -1,6 +1,7 @@
-// Writes the fields of Landscaper's CustomResourceDefinitions into landscaper-fields.txt, which the test beside it compares with Pawl's.
+// Writes the fields of Landscaper's CustomResourceDefinitions into landscaper-fields.txt, which
+// test/worker/gen/reference-schema.test.ts compares with Pawl's fields.
 //
-//   GOPATH=$(mktemp -d) go mod download -json github.com/gardener/landscaper/apis@v0.127.0     # prints the folder, "Dir"
+//   GOPATH=$(mktemp -d) go mod download -json github.com/gardener/landscaper/apis@v0.127.0  # prints the folder, "Dir"
 //   node test/support/reference-schema/record-fields.ts DIR/crds/manifests
 
 import { readdir, readFile, writeFile } from 'node:fs/promises'

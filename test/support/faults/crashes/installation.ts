@@ -1,11 +1,12 @@
-// Crashes at each write of the reference Installation: one in its job and one in its deletion. Results must equal those of the undisturbed course.
+// Crash cases of the reference Installation, one for each write: a crash in its job and a crash in its deletion. The
+// results must equal the results of the undisturbed course.
 
 import { expect } from 'vitest'
 import { type Course, install, uninstall, withoutSettles } from '../course.ts'
 import { type Crash, pointsOf, titleOf, withCrash } from '../crash.ts'
 import type { Lane } from '../lane.ts'
 
-// All writes of the reference course. A test of the undisturbed course checks that no write is missing here.
+// All writes of the reference course. A test of the undisturbed course checks that the lists are complete.
 const JOB_WRITES = pointsOf([
   'PATCH installations/status',
   'PATCH installations',
@@ -50,7 +51,7 @@ export const INSTALLATION_CASES = (['worker', 'bridge'] as const).flatMap((part)
   (['before', 'after'] as const).flatMap((when) =>
     JOB_WRITES.map((at, index) => {
       const job: Crash = { part, when, at }
-      // The deletion has fewer writes. Cases beyond its last write start again at its first, with the other process.
+      // The deletion has fewer writes. Cases after its last write start at its first write again, in the other process.
       const other = part === 'worker' ? 'bridge' : 'worker'
       const deletion: Crash = {
         part: index < DELETION_WRITES.length ? part : other,
@@ -63,7 +64,7 @@ export const INSTALLATION_CASES = (['worker', 'bridge'] as const).flatMap((part)
         async run(lane: Lane, expected: Undisturbed) {
           const installed = await withCrash(lane, job, () => install(lane, name))
           const uninstalled = await withCrash(lane, deletion, () => uninstall(lane, name))
-          // A pass that meets a fault may write the status once more. All other writes happen as often as without a fault.
+          // A pass that meets a fault may write the status once more. The number of all other writes must be equal.
           const courses = [installed, uninstalled].map(withoutSettles)
           expect(courses).toEqual([expected.job, expected.deletion].map(withoutSettles))
         },

@@ -1,5 +1,5 @@
-// Crashes at each kind of write of manifest items: in the job, in the job on the edited spec, and in the deletion. Results must equal those of the
-// undisturbed course: no object is deployed twice, forgotten or left.
+// Crash cases of manifest items at each kind of write: in the job, in the job after an edit of the spec, and in the
+// deletion. The results must equal the results of the undisturbed course: no object is deployed twice or left behind.
 
 import { expect } from 'vitest'
 import type { WritePoint } from '../api-proxy.ts'
@@ -32,14 +32,14 @@ const PARTS = [
   { places: DELETION, act: remove },
 ]
 
-/** Puts the Target of the course into the namespace of the lane, unless an earlier case did. */
+/** Creates the Target of the course in the namespace of the lane if it does not exist. */
 async function prepare({ cluster }: Lane): Promise<void> {
   if ((await cluster.get('targets', 'here')) === undefined) await createTarget(cluster)
 }
 
 export interface UndisturbedManifests {
   readonly courses: readonly ManifestCourse[]
-  /** Per part: the kinds of writes at which no case crashes. */
+  /** For the job, the edit and the deletion: the kinds of writes at which no case crashes. */
   readonly otherWrites: readonly (readonly string[])[]
 }
 

@@ -1,5 +1,5 @@
-// Crashes in a job whose templates give another result each time. From the first item that has begun, a job uses one rendering: the next worker deploys
-// the items that the Execution contains. Source: docs/adr/0023 "Rendered once".
+// Crash cases of a job whose templates render another result each time. After the first item has started, the job must
+// keep one rendering: the next worker deploys the items in the Execution. Source: docs/adr/0023 "Rendered once".
 
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'vitest'
@@ -42,12 +42,12 @@ export const RANDOM_CASES = PLACES.map(({ name, what, at }): CrashCase => ({
     // The next job renders again.
     await lane.cluster.trigger(root)
     await finish(lane, root, finished.status?.jobID)
-    // A workflow task that is lost before an item has begun renders once more.
+    // A retried workflow task renders again if no item has started. So the generation may be higher than 2.
     for (const { generation } of await renderedObjects(lane, root)) expect(generation).toBeGreaterThanOrEqual(2)
   },
 }))
 
-/** An Installation with two items, one of which waits. Each rendering gives both another text. */
+/** An Installation with two items, one of which waits. Each rendering changes a text in both items. */
 function random(name: string) {
   const text = '{{ randAlphaNum 8 }}'
   const providerStatus = { apiVersion: 'v1', kind: 'Random', text }
@@ -75,7 +75,7 @@ async function itemsInExecution({ cluster }: Lane, name: string) {
   return JSON.parse(text) as readonly { readonly name: string; readonly config: object }[]
 }
 
-/** Waits until the status of the root shows that it waits for the slow item, and ends the item. */
+/** Waits until the Installation and the item `slow` are Progressing, finishes the item, and waits for the job's end. */
 async function finish(lane: Lane, name: string, previousJobID?: string): Promise<LsObject> {
   const { cluster } = lane
   const isWaiting = (one?: LsObject) =>
