@@ -1,5 +1,5 @@
 // Tests on a real Temporal server which runs a worker with changed code reports as non-replayable. The SDK has no
-// public API for this, so a new SDK version may break the code that reports them (worker/reconciler/temporal/sdk-worker.ts).
+// public API for this, so a new SDK version may break worker/reconciler/temporal/sdk-worker.ts.
 
 import { Client, Connection } from '@temporalio/client'
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker'
