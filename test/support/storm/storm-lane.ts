@@ -102,7 +102,7 @@ export class StormLane {
   #disturb(label: string): WriteFault | undefined {
     const isFitting = (fault: Fault) => !(fault === 'API 409' && label.startsWith('POST '))
     const at = this.#waiting.findIndex(isFitting)
-    // Fails only 30% of the writes: if every write failed, no job would progress, and later writes would see no fault.
+    // Fails at most 30% of the writes: if all failed, no job would progress, and no fault would hit later writes.
     if (at === -1 || this.#random() < 0.7) return undefined
     const [fault] = this.#waiting.splice(at, 1)
     this.#count(fault!)
