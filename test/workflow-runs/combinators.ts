@@ -1,4 +1,4 @@
-// Plans whose steps wait forever or continue as new, bundled for the tests of combinators on a real server.
+// Workflows with plans whose steps wait forever or continue as new, for tests of the combinators on a real server.
 
 import { CancellationScope, condition, continueAsNew, isCancellation } from '@temporalio/workflow'
 
@@ -30,7 +30,7 @@ const later = (name: string): Step<Log> =>
     return done
   })
 
-/** Waits until its scope is cancelled, and takes that down. */
+/** Waits until its scope is cancelled, and logs the cancellation. */
 const endless = (name: string): Step<Log> =>
   action(name, async (log) => {
     try {
@@ -42,7 +42,7 @@ const endless = (name: string): Step<Log> =>
     return done
   })
 
-/** The plans that wait, by name. */
+/** Plans with steps that wait, by name. */
 const WAITING: Readonly<Record<string, Step<Log>>> = {
   alone: timeout(50, endless('hang')),
   inParallel: timeout(50, parallelJoin(endless('one'), later('quick'), endless('other'))),
@@ -57,7 +57,7 @@ const WAITING: Readonly<Record<string, Step<Log>>> = {
   ),
 }
 
-/** How a step stands in each combinator; the names are those of the kit. */
+/** Functions that put a step into a combinator, by the combinator's name in the kit. */
 const AROUND: Readonly<Record<string, (step: Step<Log>) => Step<Log>>> = {
   sequential: (step) => sequential(step, later('after')),
   join: (step) => join(step, later('after')),
@@ -78,11 +78,11 @@ export interface Waited {
   readonly outcome: Outcome
   readonly log: readonly string[]
   readonly isCancelled: boolean
-  /** Steps whose hooks did not come in pairs. */
+  /** Steps with a `before` hook but no `after` hook, or the reverse. */
   readonly unpaired: readonly string[]
 }
 
-/** Runs a plan that waits; what the run itself is cancelled with is passed on. */
+/** Runs a plan that waits. A cancellation of the run itself is rethrown. */
 export async function waiting(name: string): Promise<Waited> {
   const log: Log = []
   const open: string[] = []
@@ -98,7 +98,7 @@ export async function waiting(name: string): Promise<Waited> {
   return { outcome, log, isCancelled: CancellationScope.current().consideredCancelled, unpaired: open }
 }
 
-/** Goes on as new inside a combinator; the second run ends with the names of all hooks that the first one called. */
+/** Continues as new inside a combinator. The second run returns the steps whose `before` hook the first run called. */
 export async function continuing(name: string, seen: readonly string[] = []): Promise<readonly string[]> {
   if (seen.length > 0) return seen
   const calls: string[] = []

@@ -1,4 +1,4 @@
-// Starts runs of gadgets (level mode) with fake activities for one test.
+// Starts workflow runs of gadgets (level mode) with fake activities for a test.
 
 import { Context } from '@temporalio/activity'
 import type { ApplicationFailure } from '@temporalio/common'
@@ -24,10 +24,10 @@ import { RunWorld, Worlds } from './run-world.ts'
 
 type Spec = Gadget['spec']
 
-/** The finalizer that a gadget has. */
+/** The finalizer of gadgets. */
 export const HOLD = 'example.com/hold'
 
-/** The world of one run: its object, and what was done. */
+/** The fake activities of one run: the observed object, their results, and their calls. */
 export class GadgetWorld extends RunWorld {
   readonly settled: SettleLevelInput[] = []
   removal: 'removed' | 'changed' = 'removed'
@@ -145,7 +145,7 @@ const ONE: JsonObject = {
   metadata: { name: 'one', namespace: 'n', uid: 'u1', resourceVersion: '1', generation: 1, creationTimestamp: 'now' },
 }
 
-/** Registers the hooks of the calling test file. */
+/** Registers vitest hooks for the calling test file. */
 export function useGadgets() {
   const worlds = new Worlds<GadgetWorld>()
   const activities: LevelActivities & LevelJournal = {
@@ -166,7 +166,7 @@ export function useGadgets() {
     settleLevel: (input) => worlds.of(input.by.workflowID).settle(input),
     endLevel: (input) => worlds.of(input.by.workflowID).end(input.outcome),
   }
-  // What goes along with a call comes before it.
+  // Logs the piggybacked Events of a call before the call.
   const told = Object.entries<(input: never) => Promise<unknown>>({ ...activities }).map(([name, act]) => [
     name,
     async (input: LevelInput) => {

@@ -1,4 +1,4 @@
-// A minimal controller in level mode, bundled for tests of its run: the target's spec defines the outcome of a pass.
+// A minimal controller in level mode for tests of its workflow run: the target's spec defines the outcome of a pass.
 
 import {
   action,
@@ -18,11 +18,11 @@ import {
 } from '../../workflows/kit/index.ts'
 import { runLevel, type RunResult } from '../../workflows/kit/run/loop/index.ts'
 
-/** What a test says that a pass does. */
+/** The target. Its spec defines what a pass does. */
 export interface Gadget extends JsonObject {
   readonly spec: {
     readonly outcome?: Partial<Outcome>
-    /** The workflow's own code throws. */
+    /** The workflow code throws an error with this message. */
     readonly bug?: string
     readonly apply?: {
       readonly apiVersion: string
@@ -30,21 +30,21 @@ export interface Gadget extends JsonObject {
       readonly namespace?: string
       readonly data?: Record<string, string>
     }
-    /** One of each. */
+    /** Calls apply, create, patch, release and event, once each. */
     readonly acts?: true
-    /** An event before everything else. */
+    /** Emits an Event before the other actions. */
     readonly tells?: true
     readonly save?: true
     readonly remove?: true
     readonly status?: Record<string, string | null>
     readonly refresh?: true
-    /** Hooks take down what they see. */
+    /** The `before` hook appends each step's name to the status. */
     readonly traced?: true
-    /** It asks for the list. */
+    /** The step reads the state `list`. */
     readonly lists?: true
-    /** The step has 300 ms. */
+    /** The steps have a timeout of 1 s. */
     readonly isHurried?: true
-    /** What is applied takes as long as it is waited for. */
+    /** The apply activity runs until it is cancelled (gadget-world.ts). */
     readonly hangs?: true
   }
 }
@@ -52,7 +52,7 @@ export interface Gadget extends JsonObject {
 interface State {
   readonly one: JsonObject | undefined
   readonly list: readonly JsonObject[]
-  /** Never found, under a name that every object has. */
+  /** Never exists. The name is also a property of every JavaScript object. */
   readonly constructor: JsonObject | undefined
 }
 
@@ -79,7 +79,7 @@ const tell = action<Pass>('tell', async (pass) => {
   return done
 })
 
-/** Writes, too: nothing of a step is done after its time. */
+/** Applies another object. After a timeout, this call must not happen. */
 const actLater = action<Pass>('actLater', async (pass) => {
   await pass.act.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'later' } })
   return done
@@ -137,14 +137,14 @@ const definition = {
 } satisfies LevelDefinition<State, Gadget>
 const controller = defineLevel<State, Gadget>(definition)
 
-/** The same, of which few passes may be under way. */
+/** The same controller with at most one concurrent pass. */
 const bounded = { ...controller, name: 'bounded', settings: { passes: 1 } }
 
 export async function boundedGadget(input: JobInput): Promise<RunResult> {
   return await runLevel(bounded, input)
 }
 
-/** The same, which clears up when somebody else has taken its finalizer off. */
+/** The same controller with clean-up after another controller has removed the finalizer. */
 const clear = action<Pass>('clear', async (pass) => {
   pass.status['said'] = 'nobody sees it'
   if (pass.state.one === undefined) return done
@@ -157,7 +157,7 @@ export async function clearingGadget(input: JobInput): Promise<RunResult> {
   return await runLevel(clearing, input)
 }
 
-/** The same, whose events go along with other calls. */
+/** The same controller with Events piggybacked on other calls. */
 const quiet = { ...controller, name: 'quiet', settings: { events: 'along' } } as const
 
 export async function quietGadget(input: JobInput): Promise<RunResult> {

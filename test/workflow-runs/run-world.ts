@@ -1,15 +1,15 @@
-// Records the calls to a run's fake activities in order, and sends signals to the run.
+// Records the calls of a run's fake activities in order, and sends signals to the run.
 
 import type { WorkflowHandle } from '@temporalio/client'
 import type proto from '@temporalio/proto'
 import { expect, vi } from 'vitest'
 
-/** For what must come, on whatever machine. */
+/** Options of waits for events that must happen, also on a slow machine. */
 export const PATIENT = { timeout: 30_000, interval: 10 }
 
 export class RunWorld {
   readonly workflowID: string
-  /** One line an activity. */
+  /** One line per activity call. */
   readonly log: string[] = []
   run!: WorkflowHandle
 
@@ -17,7 +17,7 @@ export class RunWorld {
     this.workflowID = workflowID
   }
 
-  /** @param seq 0: by its due time. */
+  /** @param seq of the journal event; 0: a due time. */
   async wake(seq = 1): Promise<void> {
     await this.run.signal('wake', { seq })
   }
@@ -27,7 +27,7 @@ export class RunWorld {
     await vi.waitFor(() => expect(this.log).toContain(line), PATIENT)
   }
 
-  /** The summaries of the run's events, in their order. */
+  /** The summaries of the history events, in order. */
   async summaries(): Promise<readonly string[]> {
     const { events } = await this.run.fetchHistory()
     return (events ?? []).flatMap(({ userMetadata }) => {
@@ -36,14 +36,14 @@ export class RunWorld {
     })
   }
 
-  /** How many events of the type the run's history has. */
+  /** The number of history events of the type. */
   async eventsOf(type: proto.temporal.api.enums.v1.EventType): Promise<number> {
     const { events } = await this.run.fetchHistory()
     return (events ?? []).filter(({ eventType }) => eventType === type).length
   }
 }
 
-/** The worlds of a file's runs: one worker does the activities of all of them, each in the world of its run. */
+/** The worlds of all runs of a test file. One worker executes the activities of all runs, each with its run's world. */
 export class Worlds<World extends RunWorld> {
   readonly #worlds = new Map<string, World>()
 
@@ -51,7 +51,7 @@ export class Worlds<World extends RunWorld> {
     this.#worlds.set(world.workflowID, world)
   }
 
-  /** @throws Error when no test has added it. */
+  /** @throws Error if no test has added the run. */
   of(workflowID: string): World {
     const world = this.#worlds.get(workflowID)
     if (world === undefined) throw new Error(`no test knows ${workflowID}`)

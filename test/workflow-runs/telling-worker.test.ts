@@ -1,5 +1,5 @@
-// A worker with other code on a real Temporal server: of which runs it tells that they do not fit. The SDK has no public way to hear of them, so a new
-// version of it may take the one that is used (worker/reconciler/temporal/sdk-worker.ts) away.
+// Tests on a real Temporal server which runs a worker with changed code reports as non-replayable. The SDK has no
+// public API for this, so a new SDK version may break worker/reconciler/temporal/sdk-worker.ts.
 
 import { Client, Connection } from '@temporalio/client'
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker'
@@ -77,7 +77,7 @@ async function startWorker(code: string): Promise<{ readonly stop: () => Promise
   return { stop }
 }
 
-/** Whether the run has yet to come to where it waits. */
+/** Whether the run has not yet reached the wait for its signal. */
 async function taskIsPending(run: Run): Promise<boolean> {
   const { events = [] } = await run.fetchHistory()
   const hasSlept = (events ?? []).some(({ timerFiredEventAttributes }) => timerFiredEventAttributes)

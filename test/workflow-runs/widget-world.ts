@@ -1,4 +1,4 @@
-// Starts runs of widgets (job mode) with fake activities for one test.
+// Starts workflow runs of widgets (job mode) with fake activities for a test.
 
 import proto from '@temporalio/proto'
 import { randomUUID } from 'node:crypto'
@@ -24,22 +24,22 @@ type Work = (by: By) => Answer | Promise<Answer>
 
 interface Given {
   readonly type?: 'widget' | 'gizmo'
-  /** Undefined: the subject is gone. */
+  /** Undefined: the subject does not exist. */
   readonly target?: Partial<TargetView> | undefined
-  /** What work comes to, pass by pass; the last one stands for all further passes. */
+  /** Results of the work activity, one per call. Further calls repeat the last result. */
   readonly work?: readonly Work[]
-  /** How its settles end, one after the other; the last one stands for all further ones. */
+  /** Results of the settles, in order. Further settles repeat the last result. */
   readonly settles?: readonly SettleResult['result'][]
-  /** Passes in which something comes after their looks. */
+  /** Passes during which a wake arrives after the observation. */
   readonly comesIn?: readonly number[]
-  /** As in the run's input. */
+  /** The `serves` of the run's input. */
   readonly serves?: readonly string[]
 }
 
-/** The world of one run: the object it reconciles, and what was done to it. */
+/** The fake activities of one run: the object that the run reconciles, their results, and their calls. */
 export class WidgetWorld extends RunWorld {
   readonly settled: SettleInput[] = []
-  /** What passes said that the run serves. */
+  /** The `serves` values in the calls of the passes, as JSON. */
   readonly served = new Set<string | undefined>()
   readonly answers: { work: readonly Work[] }
   readonly comesIn: ReadonlySet<number>
@@ -77,7 +77,7 @@ export class WidgetWorld extends RunWorld {
     const { change, pass, jobID } = input
     const woken = this.comesIn.has(pass)
     this.log.push(`settle ${pass} ${change?.phase ?? '-'}`)
-    // Nothing to write.
+    // A settle without a status change and without a due time writes nothing.
     if (change === undefined && input.againMs === undefined) {
       return Promise.resolve({ result: 'settled', target: {}, woken })
     }
@@ -106,7 +106,7 @@ export class WidgetWorld extends RunWorld {
   }
 }
 
-/** The target of a job that has just begun. */
+/** The target when its job has just started. */
 export const FRESH: TargetView = {
   version: '1',
   generation: 1,
@@ -119,7 +119,7 @@ export const FRESH: TargetView = {
   lastError: undefined,
 }
 
-/** Registers the hooks of the calling test file. */
+/** Registers vitest hooks for the calling test file. */
 export function useWidgets() {
   const worlds = new Worlds<WidgetWorld>()
   const activities: WidgetActivities & SettleActivities = {

@@ -1,4 +1,4 @@
-// A minimal controller in job mode, bundled for tests of the loop: its activities define the outcome of each pass.
+// A minimal controller in job mode for tests of the workflow loop: its activities define the outcome of each pass.
 
 import {
   action,
@@ -20,10 +20,10 @@ import {
   shortActivities,
 } from '../../workflows/kit/run/loop/index.ts'
 
-/** What the test says a step comes to; `bug` makes the workflow's own code throw. */
+/** The outcome of a step, set by the test. `bug` makes the workflow code throw. */
 export interface Answer extends Partial<Outcome> {
   readonly bug?: string
-  /** How the step leaves the status of a gizmo. */
+  /** The status of a gizmo after the step. */
   readonly shown?: ShownJob
 }
 
@@ -37,7 +37,7 @@ export interface GizmoState {
   readonly target: ShownJob
 }
 
-// Work is a task of its own, so that wakes reach the workflow while a pass runs.
+// A regular activity, so that the workflow receives wake signals while a pass runs.
 const { workOnWidget } = longActivities<WidgetActivities>({ startToCloseMs: 20_000, attempts: 1 })
 const act: WidgetActivities = { ...shortActivities<WidgetActivities>(), workOnWidget }
 const { observeWidget, prepareWidget } = shortActivities<WidgetActivities>()
@@ -85,7 +85,7 @@ export async function widget(input: JobInput): Promise<RunResult> {
   return await runJob(controller, input)
 }
 
-/** One whose actions write its status. */
+/** A workflow whose actions write the status themselves. */
 export async function gizmo(input: JobInput): Promise<RunResult> {
   return await runSteps(steps, input)
 }

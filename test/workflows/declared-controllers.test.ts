@@ -1,4 +1,5 @@
-// The documents of Pawl's own controllers say what their activities read and what their plans do: a query that is another reads otherwise.
+// Tests that the documents of Pawl's own controllers match the code: activities read exactly the objects that the
+// queries select, also when a test replaces a query, and plans have exactly the declared actions.
 
 import { MANAGED_BY_LABEL, ENCOMPASSED_BY_LABEL } from '../../workflows/landscaper/contract.ts'
 import { readFile } from 'node:fs/promises'
@@ -61,7 +62,7 @@ const owner = ({ apiVersion, kind }: Kind, uid: string, controller: boolean): Ow
   uid,
   ...(controller && { controller }),
 })
-// What is selected comes more often, so that several are among a few objects.
+// Selected values occur more often, so that a small random list contains several selected objects.
 const OWN_LABELS = { [MANAGED_BY_LABEL]: PLACE.name, [ENCOMPASSED_BY_LABEL]: PLACE.name }
 const CHANGED_LABELS = { tier: `${PLACE.namespace}-${PLACE.uid}` }
 const ownersOf = (target: Kind) => [
@@ -72,12 +73,12 @@ const ownersOf = (target: Kind) => [
   [owner(target, PLACE.uid, false)],
   [owner(target, 'uid-before', true)],
   [owner(target, 'uid-before', true), owner(target, PLACE.uid, false)],
-  // A uid proves nothing.
+  // The same uid with another kind: not the target.
   [owner(targetKind, PLACE.uid, true)],
   [],
 ]
 
-/** Objects of a kind: called as the target or otherwise, beside it or elsewhere, labelled or not, controlled by it or not. */
+/** Random objects of a kind, with and without the target's name, namespace, labels and owner reference. */
 const childrenOf = (target: Kind, children: Kind): fc.Arbitrary<readonly KubeObject[]> =>
   fc
     .uniqueArray(
@@ -103,18 +104,18 @@ const storedChildren = ({ apiVersion, kind }: Kind, found: readonly object[]): r
     status: { jobID: JOB },
   }))
 
-/** Two that all queries here find, or the one of the name: chance may have none. */
+/** Two objects that all queries here select; a query by name selects one of them. Random lists may contain none. */
 const twoOf = (target: Kind, children: Kind): readonly KubeObject[] => {
   const { namespace } = PLACE
   const [labels, ownerReferences] = [{ ...OWN_LABELS, ...CHANGED_LABELS }, [owner(target, PLACE.uid, true)]]
   return storedChildren(
     children,
-    // The name of the target is taken where both are of one kind.
+    // If target and children have the same kind, the target has this name already.
     [target === children ? 'x-b' : PLACE.name, 'x-a'].map((name) => ({ name, namespace, labels, ownerReferences })),
   )
 }
 
-/** The uids of what the query selects for a target of this kind. */
+/** The uids of the objects that the query selects for a target of this kind. */
 function selected(query: StateQuery, kind: Kind, objects: readonly KubeObject[]): readonly string[] {
   const selection = selectionOf(query, targetOf(kind))
   return objects
@@ -130,7 +131,7 @@ function selected(query: StateQuery, kind: Kind, objects: readonly KubeObject[])
 const isControlled = (target: Kind, owners: readonly OwnerReference[]) =>
   owners.some(({ kind, uid, controller }) => kind === target.kind && uid === PLACE.uid && controller === true)
 
-/** Other queries than those of the documents; each names a state of its controller. */
+/** Queries that replace the query of a state in the documents. */
 const BY_UID: StateQuery = {
   kind: executionQueries.deployItems.kind,
   many: true,
@@ -166,7 +167,7 @@ describe('what the activities of a controller observe', () => {
   it.each([installationQueries.execution, OTHER_NAME])('is what an Installation declares: %j', async (query) => {
     const kinds = { target: installationKind, children: executionKind }
     const controller = { ...installationController, queries: { ...installationQueries, execution: query } }
-    // What the Execution has is read as its own controller declares it.
+    // The activity reads the Execution's items with the query of the Execution's controller.
     const most = await sees([controller, executionController], kinds, query, async (deps) => {
       const given = { by: byOf('installation'), subject: subjectOf(installationKind), known: {} }
       const { execution } = await installationActivities(deps).observeInstallation(given)
@@ -234,7 +235,7 @@ describe('the plan of a controller', () => {
   })
 })
 
-/** The names of the leaves; `nop` is the kit's. */
+/** The names of the plan's leaf steps, without the kit's `nop`. */
 function actionsOf({ name, children }: PlanJson): readonly string[] {
   return children.length > 0 ? children.flatMap(actionsOf) : name === 'nop' ? [] : [name]
 }

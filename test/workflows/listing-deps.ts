@@ -1,5 +1,5 @@
-// What observing activities need, over objects in memory: an API server that gets and lists, and a journal that knows nothing, so that
-// the server is asked for everything.
+// Fake dependencies of observing activities, over objects in memory: an API server with get and list, and an empty
+// journal, so that the activities read everything from the API server.
 
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
 
@@ -16,7 +16,7 @@ import type { JobModeController, Kind } from '../../workflows/kit/index.ts'
 import { unexpected } from '../activities/journal/unexpected.ts'
 import { landscaperDeps } from '../activities/landscaper/landscaper-deps.ts'
 
-/** Dependencies over these objects, which are of these kinds, for runs of these controllers. */
+/** @param kinds the kinds of the objects. @param controllers the controllers that the activities belong to. */
 export function listingDeps(
   objects: readonly KubeObject[],
   kinds: readonly Kind[],
@@ -61,7 +61,7 @@ function listingApi(objects: readonly KubeObject[], kinds: readonly Kind[]): Kub
   return { request } as unknown as KubeClient
 }
 
-/** Whether the labels are those of a selector of equalities. */
+/** Whether the object's labels match a selector that consists of equality requirements. */
 export function hasLabels({ metadata: { labels = {} } }: KubeObject, selector: string): boolean {
   return selector.split(',').every((pair) => {
     const [key = '', value] = pair.split('=')
@@ -69,7 +69,7 @@ export function hasLabels({ metadata: { labels = {} } }: KubeObject, selector: s
   })
 }
 
-/** Has no row of anything. */
+/** A database whose queries return no rows. */
 function emptyDatabase(): Kysely<Database> {
   return new Kysely<Database>({
     dialect: {

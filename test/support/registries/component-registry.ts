@@ -1,4 +1,5 @@
-// Folders of components for tests: descriptors in both schemas, with blobs beside them, as the worker's operator has them on its disk.
+// Writes component registries on disk for tests: folders with component descriptors in both schemas and their blobs, in
+// the layout of a worker's local registry folder.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,13 +11,13 @@ type Files = Readonly<Record<string, string | Buffer>>
 export const BLUEPRINT_TYPE = 'landscaper.gardener.cloud/blueprint'
 export const LAYER = 'application/vnd.gardener.landscaper.blueprint.layer.v1.tar'
 
-/** For components of which nothing lies in a registry of OCI. */
+/** Rejects: for tests whose components need no OCI registry. */
 export const noRegistries = () =>
   Promise.reject(new Error('found a question for a registry, expected none in this test'))
 
 export interface RegistryStage {
   readonly folder: string
-  /** Writes files below it. */
+  /** Writes files below the folder. */
   write(files: Files): void
   remove(): void
 }
@@ -38,7 +39,7 @@ function writeFiles(folder: string, files: Files): void {
   }
 }
 
-/** A tar archive as the system's own command makes it. */
+/** A tar archive of these files, created by the system's `tar` command. */
 export function tarOf(files: Files, ...flags: readonly string[]): Buffer {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-tar-'))
   try {

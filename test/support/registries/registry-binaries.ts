@@ -1,4 +1,4 @@
-// The registry and the command line of OCM: only tests have them, so only tests get them.
+// Obtains the binaries of the OCI registry and the OCM command line, which only tests use.
 
 import { obtainBinaries } from '../../../worker/dev/obtain.ts'
 import { readConfig } from '../../../worker/server/config.ts'
@@ -10,7 +10,10 @@ export async function registryBinary(name: (typeof NAMES)[number]): Promise<stri
   return (await obtainBinaries([name], { config: readConfig(), progress }))[name]
 }
 
-/** Before the tests run, so that no build takes their time. Tests that need none of them go on without. */
+/**
+ * Obtains the binaries before the tests run, so that a build does not count towards a test's timeout. Only logs errors,
+ * because most tests need no registry.
+ */
 export async function prepareRegistryBinaries(): Promise<void> {
   for (const name of NAMES)
     await registryBinary(name).catch((error: unknown) => {

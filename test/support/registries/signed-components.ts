@@ -1,5 +1,5 @@
-// Signatures of components for tests without the command line of OCM: made by Pawl's own normal form, which test/env/ocm-registry.test.ts holds
-// against that of OCM.
+// Signs component descriptors for tests without the OCM command line, with Pawl's implementation of the normal form.
+// test/env/ocm-registry.test.ts compares this implementation with OCM's.
 
 import { constants, createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import {
@@ -24,7 +24,7 @@ export interface How {
   readonly normalisation?: Normalisation
   readonly hash?: 'sha256' | 'sha512'
   readonly isPss?: boolean
-  /** As PEM, with these certificates. */
+  /** Certificates; if set, the signature is PEM followed by these certificates. */
   readonly chain?: readonly string[]
 }
 
@@ -35,13 +35,13 @@ export function blobDigest(content: string | Buffer, hash: 'sha256' | 'sha512' =
   return { hashAlgorithm: HASH_NAMES[hash], normalisationAlgorithm: 'genericBlobDigest/v1', value }
 }
 
-/** The digest for a reference to the component. */
+/** The digest of the component, for references to it. */
 export function digestOf(document: object, normalisation: Normalisation = 'jsonNormalisation/v2'): DigestSpec {
   const value = createHash('sha256').update(textOf(document, normalisation)).digest('hex')
   return { hashAlgorithm: 'SHA-256', normalisationAlgorithm: normalisation, value }
 }
 
-/** The descriptor with one signature more. */
+/** The descriptor with one more signature. */
 export function signed(document: object, how: How): object {
   const { key, name = SIGNATURE, normalisation = 'jsonNormalisation/v2', hash = 'sha256', isPss = false, chain } = how
   const text = textOf(document, normalisation)

@@ -1,9 +1,10 @@
 // Counts passed and failed tests of a vitest run. JavaScript, because test/run.js imports it on older Node versions.
 //
-//   T1. Each problem counts as at least one failure: a failed test, a suite that did not load, an error outside of tests, no test, no report.
-//   T2. In CI a skipped test is a failure, except for tests of the list below that need features of the machine.
+//   T1. Each problem counts as at least one failure: a failed test, a suite that did not load, an error outside of
+//       tests, a run without tests, a missing report.
+//   T2. In CI, a skipped test is a failure, except for the tests in NOT_EVERYWHERE, which need features of the machine.
 
-/** By file and title: what the machine has to have. */
+/** Tests that may be skipped, by file and title, with the feature that the machine needs. */
 const NOT_EVERYWHERE = [
   { file: 'e2e/journal-faults.test.ts', title: 'has no room on its disk', needs: 'root, who may mount a tmpfs' },
   { file: 'env/completion.test.ts', title: 'there is no zsh', needs: 'zsh' },
@@ -17,8 +18,8 @@ const NOT_EVERYWHERE = [
 
 /**
  * @param {{ numPassedTests: number, numFailedTests: number, testResults: { name: string, status: string, assertionResults: { status: string, fullName?: string }[] }[] } | undefined} report
- *   vitest's JSON report; undefined when there is none
- * @param {number} exitCode of vitest
+ *   vitest's JSON report; undefined if vitest wrote no report
+ * @param {number} exitCode exit code of vitest
  * @param {{ mustRun?: boolean }} [options] whether a skipped test is a failure
  * @returns {{ passed: number, failed: number, notes: string[] }}
  */
@@ -50,7 +51,7 @@ export function tally(report, exitCode, { mustRun = false } = {}) {
   return { passed, failed, notes }
 }
 
-/** The suites that ran. A failed suite counts its unfinished tests. */
+/** The skipped tests of all suites that did not fail. A failed suite counts as a failure already (T1). */
 function skippedOf(report) {
   return report.testResults
     .filter((suite) => suite.status !== 'failed')

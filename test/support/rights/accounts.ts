@@ -1,5 +1,6 @@
-// Bridge and worker of a test run as they are installed: as ServiceAccounts with the roles that Pawl ships or generates, and no other right.
-// A run of tests fails by what was denied to them, and by a right that none of all tests used (rights-audit.ts).
+// Creates the ServiceAccounts of bridge and worker for a test run, with only the roles that Pawl ships or generates.
+// The run fails if the API server denies a request of these accounts, or if a full run does not use all shipped rights
+// (rights-audit.ts).
 
 import { execFile } from 'node:child_process'
 import { access, readdir, readFile, mkdtemp, writeFile } from 'node:fs/promises'
@@ -16,7 +17,7 @@ const run = promisify(execFile)
 const ROOT = new URL('../../../', import.meta.url).pathname
 const RBAC = 'rbac.authorization.k8s.io/v1'
 
-/** The namespaces of the accounts begin so. */
+/** Prefix of the accounts' namespaces. */
 export const RIGHTS = 'pawl-rights'
 export const PROCESSES = ['bridge', 'worker'] as const
 export type ProcessName = (typeof PROCESSES)[number]
@@ -26,7 +27,7 @@ export type Accounts = Readonly<Record<ProcessName, string>>
 
 type OfServers = Pick<TestServers, 'kubeconfigPath'>
 
-/** Installs the roles of `deploy/rbac`. @returns accounts that have those of these wings. */
+/** Installs the roles of `deploy/rbac`. @returns accounts with the roles of these wings. */
 export async function shippedAccounts(
   servers: OfServers,
   wings: readonly string[] = ['landscaper'],
@@ -37,14 +38,14 @@ export async function shippedAccounts(
   })
 }
 
-/** All rights, for controllers that do not declare what they write: no role can be made of them. */
+/** Administrator accounts, for controllers that do not declare their writes: Pawl cannot generate roles for them. */
 export function administrators({ kubeconfigPath }: OfServers): Accounts {
   return { bridge: kubeconfigPath, worker: kubeconfigPath }
 }
 
 export interface WhoseRights {
   readonly name: string
-  /** As of `PawlOptions`. */
+  /** This field and the next ones are fields of `PawlOptions`. */
   readonly controllers?: string | undefined
   readonly installed?: string | undefined
   readonly checkout?: string | undefined
@@ -53,7 +54,7 @@ export interface WhoseRights {
 
 let count = 0
 
-/** The accounts of a Pawl, with the rights of what that runs. */
+/** Creates the accounts of a Pawl, with the roles for its controllers, checkout and wings. */
 export async function accountsOf(
   servers: OfServers & { readonly accounts: Accounts },
   whose: WhoseRights,
@@ -70,7 +71,7 @@ export async function accountsOf(
   })
 }
 
-/** By the flag `--wings`; default: those of a worker without it. */
+/** The wings in the flag `--wings`, or the worker's default wings. */
 function wingsOf(flags: readonly string[]): readonly string[] {
   const at = flags.indexOf('--wings')
   const given = at === -1 ? 'landscaper' : (flags[at + 1] ?? '')
@@ -96,7 +97,7 @@ async function inNamespace(
   }
 }
 
-/** Roles and bindings for users' controllers, as the command writes them. */
+/** Roles and bindings for users' controllers, from `pawl gen rbac`. */
 async function generated({ installed = ROOT }: WhoseRights, controllers: string, name: string): Promise<string> {
   const source = join(installed, 'worker/pawl.js')
   const args = ['gen', 'rbac', ...controllers.split(','), '--name', name, '--accounts', name]
@@ -112,7 +113,7 @@ async function bindShipped(
   for (const wing of wings) for (const name of PROCESSES) await bind(kube, namespace, name, `pawl-${name}-${wing}`)
 }
 
-/** The roles of wings that only a checkout of the test's own has. */
+/** Creates and binds the roles of the checkout's wings that Pawl does not ship. */
 async function bindWings(kube: KubeClient, namespace: string, checkout: string): Promise<void> {
   const folder = join(checkout, 'deploy/rbac')
   const entries = await readdir(folder, { withFileTypes: true })
@@ -156,10 +157,10 @@ async function roleFiles(folder: string): Promise<readonly string[]> {
   return found.filter((path) => path.endsWith('.yaml')).map((path) => join(folder, path))
 }
 
-// Longer than any test or bench.
+// Longer than any test or benchmark runs.
 const TOKEN_SECONDS = 86_400
 
-/** Makes a ServiceAccount, which has no right yet. @returns the path of a kubeconfig with its token. */
+/** Creates a ServiceAccount without rights. @returns the path of a kubeconfig with its token. */
 export async function makeAccount(
   { kubeconfigPath }: Pick<TestServers, 'kubeconfigPath'>,
   { kube, namespace }: Pick<Cluster, 'kube' | 'namespace'>,

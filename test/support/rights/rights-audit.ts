@@ -1,5 +1,5 @@
-// Compares the audit log of a test run with the roles that Pawl ships and generates, and fails the run when the roles are wrong. Source: docs/security.md "What
-// each process may do".
+// Compares the audit log of a test run with the roles that Pawl ships and generates, and fails the run when the roles
+// are wrong. Source: docs/security.md "What each process may do".
 //
 //   A1. The API server denies no request of a bridge, worker, webhook or api with only these roles.
 //   A2. In a run of all tests, each shipped right is used.
@@ -12,26 +12,27 @@ import { parseAllDocuments } from 'yaml'
 
 import { PROCESSES, RIGHTS } from './accounts.ts'
 
-// The accounts of webhook and api are those of their own tests (webhook.ts, test/env/api.test.ts).
+// The tests of webhook and api create the accounts of these processes (pawl/webhook.ts, test/env/api.test.ts).
 const AUDITED = [...PROCESSES, 'webhook', 'api'] as const
 type AuditedName = (typeof AUDITED)[number]
 
 const ROLES = new URL('../../../deploy/rbac/', import.meta.url).pathname
 
 interface RightsReport {
-  /** Requests, without query, and what was forbidden; each once. */
+  /** Each denied right once per request path, with the path without its query. */
   readonly denied: readonly string[]
-  /** `worker: patch executions.landscaper.gardener.cloud/status`, shipped and never used. */
+  /** Shipped rights without a request, such as `worker: patch executions.landscaper.gardener.cloud/status`. */
   readonly unused: readonly string[]
 }
 
-/** Rights that no request shows, each with the reason. A right that is only seldom used gets a test that uses it instead. */
+/** Rights that never appear in the audit log, each with the reason. For a rarely used right, write a test instead. */
 const UNSEEN = [
-  // Asked for by an admission plugin of the server (OwnerReferencesPermissionEnforcement), when an owner reference blocks the owner's deletion.
+  // The admission plugin OwnerReferencesPermissionEnforcement checks this right when an owner reference has
+  // blockOwnerDeletion.
   /^worker: update \w+\.[\w.]+\/finalizers$/,
 ]
 
-/** Judges a run. @param isWhole all tests have run. @throws a plain Error that names what was denied (A1) and what was not used (A2). */
+/** @param isWhole whether all tests have run. @throws Error that lists denied requests (A1) and unused rights (A2). */
 export async function checkRights(auditLogPath: string, isWhole: boolean, roles = ROLES): Promise<void> {
   const { denied, unused } = await reportRights(auditLogPath, roles)
   const wrong = [
@@ -44,7 +45,7 @@ export async function checkRights(auditLogPath: string, isWhole: boolean, roles 
   )
 }
 
-/** @param roles the folder of roles that are shipped. */
+/** @param roles the folder of the shipped roles. */
 async function reportRights(auditLogPath: string, roles: string): Promise<RightsReport> {
   const denied = new Set<string>()
   const used = new Set<string>()
@@ -68,13 +69,13 @@ export async function deniedTo(auditLogPath: string, account: string): Promise<r
   return [...denied]
 }
 
-/** Also of clusters that test files had to themselves (tenants.ts), whose logs were kept beside. */
+/** The events of the shared cluster and of each cluster that only one test file used (tenants.ts). */
 async function* eventsOfAll(auditLogPath: string) {
   yield* eventsOf(auditLogPath, ACCOUNT)
   for (const path of await keptLogs(auditLogPath)) yield* eventsOf(path, ACCOUNT)
 }
 
-/** Keeps the log of a cluster that is about to go. @param auditLogPath of the servers that all share. */
+/** Copies the log of a cluster before its removal. @param auditLogPath of the shared servers. */
 export async function keepAuditLog(auditLogPath: string, name: string, log: string): Promise<void> {
   await copyFile(log, `${auditLogPath}.${name}`)
 }
@@ -87,7 +88,7 @@ async function keptLogs(auditLogPath: string): Promise<readonly string[]> {
 
 async function* eventsOf(auditLogPath: string, account: string) {
   for await (const line of createInterface({ input: createReadStream(auditLogPath) })) {
-    // The last line may be half written.
+    // The last line may be incomplete.
     if (!line.includes(`"username":"${account}`) || !line.endsWith('}')) continue
     const event = JSON.parse(line) as AuditEvent
     yield { event, isForbidden: event.annotations?.[DECISION] === 'forbid' }

@@ -1,5 +1,5 @@
-// Gets the servers of all tests before any runs: those of `pawl dev`, and those that only tests have. Ends with code 1 where one of the former cannot be had;
-// tests that need one of the latter are skipped then, which counts as a failure in CI (tally.js).
+// Obtains the server binaries of all tests before a test runs. Exits with code 1 if a binary of `pawl dev` is missing.
+// If a binary that only tests use is missing, the tests that need it are skipped; in CI, this is a failure (tally.js).
 
 import { type Progress, obtainBinaries } from '../../../worker/dev/obtain.ts'
 import { neededBinaries } from '../../../worker/dev/servers.ts'

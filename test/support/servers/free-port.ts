@@ -3,13 +3,13 @@
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
-// Below what systems give to outgoing connections: between the choice and the start of the process any client on the machine may be given a port of
-// theirs. Below those of `pawl dev` and of the tests' servers, too (worker/dev/ports.ts).
+// Below the ephemeral ports, because a client could take such a port between the choice and the start of the process.
+// Below the ports of `pawl dev` and of the tests' servers (worker/dev/ports.ts).
 const RANGE = [10_000, 20_000] as const
 
 const given = new Set<number>()
 
-/** A port without a listener at any address, which this function has not returned before. */
+/** A port without a listener on any IPv4 address. Returns each port at most once. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(...RANGE)

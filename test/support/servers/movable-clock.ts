@@ -1,14 +1,14 @@
-// A clock that a test sets while the processes that have it run: libfaketime, of Debian's package of that name, lies to whatever they ask for the time of day.
-// Their steady clocks go on. Programs that ask the kernel themselves, as those written in Go do, are not deceived.
+// Sets the wall clock of running processes for tests, with libfaketime (Debian package libfaketime). The monotonic
+// clock is unchanged. Has no effect on programs that call the kernel directly, such as programs in Go.
 
 import { existsSync, globSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** For programs with several threads. */
+/** The variant of libfaketime for programs with several threads. */
 const LIBRARY = globSync('/usr/lib/*/faketime/libfaketimeMT.so.1')[0]
 
-/** Why no clock can be moved here; undefined when one can. */
+/** The reason why this machine does not support movable clocks; undefined if it does. */
 export function whyNoMovableClock(): string | undefined {
   if (process.platform !== 'linux') return 'this is no Linux'
   return LIBRARY === undefined || !existsSync(LIBRARY) ? 'libfaketime not installed' : undefined
@@ -22,22 +22,22 @@ export class MovableClock {
     this.set(0)
   }
 
-  /** Of processes that are to have it. */
+  /** Environment variables for processes that use this clock. */
   get env(): Readonly<Record<string, string>> {
     return {
       LD_PRELOAD: LIBRARY ?? '',
       FAKETIME_TIMESTAMP_FILE: this.#file,
-      // Each look at the clock reads the file; time-outs and pauses are real.
+      // A running process sees a new offset at once. Timeouts and sleeps use the unchanged monotonic clock.
       FAKETIME_NO_CACHE: '1',
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
     }
   }
 
-  /** @param seconds by which it is ahead of this machine's; negative: behind. */
+  /** @param seconds the offset to this machine's clock; positive: ahead. */
   set(seconds: number): void {
     const written = join(this.#folder, 'next')
     writeFileSync(written, `${seconds < 0 ? '' : '+'}${seconds}\n`)
-    // At once: who reads half of it would have yet another time.
+    // Renaming is atomic: no process reads a partly written offset.
     renameSync(written, this.#file)
   }
 

@@ -1,7 +1,8 @@
-// Vitest globalSetup: one set of real servers for all env, workflow and e2e test files of a run, without Pawl's processes.
+// Vitest globalSetup: starts one set of real servers for all env, workflow and e2e test files of a run, without Pawl's
+// processes.
 //
-// Each project that lists this file calls it; the first call starts, the last teardown stops. Tests read the addresses with
-// `inject("servers")`.
+// Vitest calls it for each project that lists this file: the first setup starts the servers, the last teardown stops
+// them. Tests read the addresses with `inject("servers")`.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -26,16 +27,16 @@ declare module 'vitest' {
 export interface TestServers {
   readonly kubeconfigPath: string
   readonly kubectlPath: string
-  /** Of bridge and worker, with the roles that are shipped and no other right. */
+  /** Kubeconfigs of bridge and worker, with only the shipped roles. */
   readonly accounts: Accounts
-  /** Administrator's address of PostgreSQL: each test file creates a database of its own. */
+  /** URL of PostgreSQL for the administrator: each test file creates its own database. */
   readonly databaseUrl: string
   readonly temporalAddress: string
   /** One JSON line per request to kube-apiserver (level Metadata). */
   readonly auditLogPath: string
   /** The workflows, bundled once for all workers of a run; empty outside of e2e tests. */
   readonly workflowBundle: string
-  /** Binaries for tests that start a server of their own. */
+  /** The Temporal binary, for tests that start their own server. */
   readonly temporalBinary: string
 }
 
@@ -50,14 +51,14 @@ interface Shared {
   bundle: Promise<string> | undefined
 }
 
-// Projects load this module separately, but in one process: what they share hangs on the global object.
+// Each project loads its own instance of this module in the same process, so the shared state is in a global.
 const KEY = Symbol.for('pawl.test.servers')
 const globals = globalThis as unknown as Record<symbol, Shared | undefined>
 const shared: Shared = (globals[KEY] ??= { users: 0, servers: undefined, bundle: undefined })
 
 export async function setup(project: TestProject): Promise<void> {
   shared.users += 1
-  // One after the other: what is built beside servers makes them slow.
+  // Not concurrently: a build slows running servers down.
   shared.servers ??= prepareRegistryBinaries().then(start)
   if (project.name === 'e2e') shared.bundle ??= bundle()
   const [started, workflowBundle] = await Promise.all([shared.servers, shared.bundle ?? ''])
@@ -73,7 +74,7 @@ export async function teardown(): Promise<void> {
   shared.bundle = undefined
   if (bundlePath !== undefined) await rm(dirname(bundlePath), { recursive: true })
   if (started === undefined) return
-  // The stop removes the log. An error here makes the exit code of vitest 1.
+  // Before the stop, which removes the audit log. An error sets vitest's exit code to 1.
   try {
     await checkRights(started.servers.auditLogPath ?? '', process.env['PAWL_WHOLE_SUITE'] !== undefined)
   } finally {
@@ -81,7 +82,7 @@ export async function teardown(): Promise<void> {
   }
 }
 
-/** The servers without vitest, for programs. `close` stops them. */
+/** Starts the servers for programs that run without vitest. `close` stops them. */
 export async function openServers(): Promise<{ readonly servers: TestServers; readonly close: () => Promise<void> }> {
   const [started, workflowBundle] = await Promise.all([start(), bundle()])
   const close = async () => {

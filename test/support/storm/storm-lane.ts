@@ -1,8 +1,9 @@
-// One Pawl in a storm of faults: bridge and worker behind proxies to each of their three servers, and what can be done to them.
+// Injects random faults into one Pawl, a lane of the storm: bridge and worker, with proxies to their three servers.
 //
-//   N1. A fault counts when it has struck: a request was refused, an answer lost, a connection cut, a process stopped or killed.
-//   N2. One process of a lane is stopped or dead at a time, and comes back.
-//   N3. A refusal with 409 is what Kubernetes gives to an update of what has changed; to a creation it would be another thing.
+//   N1. A fault counts only if there is a request, a connection or a process to inject it into.
+//   N2. At most one process of a lane is stopped or killed at a time. The process continues or restarts afterwards.
+//   N3. The 409 fault is not injected into creates: for an update, 409 means a conflict; for a create, it means that
+//       the object exists.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WriteFault } from '../faults/api-proxy.ts'
@@ -13,7 +14,7 @@ import type { TestServers } from '../servers/servers.ts'
 import { PRODUCTION_TIMEOUTS } from '../pawl/stage.ts'
 import { createImports } from './storm-content.ts'
 
-/** Kinds of faults, with how often each is drawn. */
+/** Kinds of faults with their relative frequencies. */
 export const FAULT_WEIGHTS = {
   'API 500': 10,
   'API 429': 3,
@@ -38,7 +39,7 @@ const API_FAULTS: Readonly<Partial<Record<Fault, WriteFault>>> = {
   'API request lost': 'lost before',
   'API answer lost': 'lost after',
 }
-/** More than these do not wait for a write: the storm goes on with other faults. */
+/** Maximum number of API faults that wait for a write. The storm continues with other faults. */
 const MOST_WAITING = 8
 const LONGEST_STOP_MS = 3000
 
@@ -78,7 +79,7 @@ export class StormLane {
     return [...this.counts.values()].reduce((total, count) => total + count, 0)
   }
 
-  /** Draws a fault and lets it strike, now or with the next write (N1). */
+  /** Draws a fault and injects it: API faults into a later write, all other faults at once (N1). */
   strike(): void {
     const fault = drawn(FAULT_WEIGHTS, this.#random())
     if (fault in API_FAULTS) {
@@ -86,7 +87,7 @@ export class StormLane {
     } else if (this.#act(fault)) this.#count(fault)
   }
 
-  /** Nothing strikes any more; resolves when both processes run. */
+  /** Discards the waiting faults. Resolves when both processes run. */
   async calm(): Promise<void> {
     this.#waiting = []
     await this.#process
@@ -101,14 +102,14 @@ export class StormLane {
   #disturb(label: string): WriteFault | undefined {
     const isFitting = (fault: Fault) => !(fault === 'API 409' && label.startsWith('POST '))
     const at = this.#waiting.findIndex(isFitting)
-    // Where every write fails nothing goes on, and later writes are never met.
+    // Fails at most 30% of the writes: if all failed, no job would progress, and no fault would hit later writes.
     if (at === -1 || this.#random() < 0.7) return undefined
     const [fault] = this.#waiting.splice(at, 1)
     this.#count(fault!)
     return API_FAULTS[fault!]
   }
 
-  /** @returns whether there was something to strike. */
+  /** @returns whether the fault was injected. */
   #act(fault: Fault): boolean {
     switch (fault) {
       case 'watches cut':
@@ -129,14 +130,14 @@ export class StormLane {
     }
   }
 
-  /** N2 */
+  /** Stops or kills a process, unless another one is stopped or killed (N2). */
   #toProcess(fault: Fault): boolean {
     if (this.#process !== undefined) return false
     const part = this.#random() < 0.5 ? 'worker' : 'bridge'
     const stopMs = this.#random() * LONGEST_STOP_MS
     const over = fault === 'process killed' ? this.#replace(part) : this.#pause(part, stopMs)
     this.#process = over.finally(() => (this.#process = undefined))
-    // `calm` throws the error. A process that does not start again fails all waits.
+    // No unhandled rejection: if a process does not start again, the waits of the lane fail.
     this.#process.catch(() => undefined)
     return true
   }
@@ -144,7 +145,7 @@ export class StormLane {
   async #replace(part: 'worker' | 'bridge'): Promise<void> {
     const { pawl } = this.lane
     await pawl.kill(part)
-    // While it starts the storm goes on, so a start may fail.
+    // The start may fail, because the storm continues meanwhile.
     await (part === 'worker' ? pawl.startWorker() : pawl.startBridge())
   }
 

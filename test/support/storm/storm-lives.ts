@@ -1,5 +1,5 @@
-// The users in a storm of faults: they create, change, interrupt and delete Installations, and wait for jobs or not. At the end, each Installation must match its
-// last change.
+// Simulates the users in a storm of faults: they create, change, interrupt and delete Installations, and wait for jobs
+// or not. At the end, each Installation must match its last change.
 //
 //   L1. A user who does not wait continues before the job has ended, and ignores its result.
 //   L2. `kept` has the last change of each remaining Installation. Deleted Installations must disappear.
@@ -7,7 +7,7 @@
 import { blueprintOf, type Cluster, installation, type LsObject, OPERATION, waitingItem } from '../cluster/cluster.ts'
 import { blueprintWith, type Content, drawContent, IMPORTS, noteName, wrongNotes, wrongOf } from './storm-content.ts'
 
-/** In a storm a job may take its time; one that does not end in the calm after it is lost. */
+/** Long, because faults delay jobs. A job that does not end within this time counts as lost. */
 const LIMIT_MS = 900_000
 const CHANGES = 3
 const INTERRUPTED = 'InterruptOperation'
@@ -26,7 +26,7 @@ export class StormLives {
     this.#random = random
   }
 
-  /** Lives follow each other, so many side by side, until told to end. */
+  /** Runs `abreast` lives concurrently, and starts a new life after each, until the signal aborts. */
   async run(abreast: number, signal: AbortSignal): Promise<void> {
     const lane = async () => {
       while (!signal.aborted) {
@@ -37,7 +37,7 @@ export class StormLives {
     await Promise.all(Array.from({ length: abreast }, lane))
   }
 
-  /** Differences to the last changes, one sentence each. */
+  /** Differences between the Installations and their last changes, one sentence each. */
   async wrong(): Promise<readonly string[]> {
     const found = await Promise.all([...this.kept].map(async ([name, content]) => await this.#wrongWith(name, content)))
     return [...found.flat(), ...(await wrongNotes(this.#cluster, [...this.kept.values()]))]
@@ -50,7 +50,7 @@ export class StormLives {
     await this.#cluster.create({ ...created, spec: { ...spec, ...blueprint } }, 'installations')
     if (this.#random() < 0.15) await this.#interrupt(name)
     else if (this.#isPatient()) await this.#succeeded(name)
-    // One in any case: an interrupted job has failed.
+    // At least one change, because an interrupted job has failed.
     for (let change = 0; change === 0 || (change < CHANGES && !signal.aborted); change++) {
       this.counts.changed += 1
       await this.#cluster.patch('installations', name, {
@@ -69,7 +69,7 @@ export class StormLives {
     await this.#cluster.waitUntilGone(name, 'installations', LIMIT_MS)
   }
 
-  /** A job that would never end is ended by hand. */
+  /** Starts a job with an item that waits, and interrupts the job. */
   async #interrupt(name: string): Promise<void> {
     const items = [waitingItem('slow')]
     const text = JSON.stringify(blueprintOf(items))
@@ -82,12 +82,12 @@ export class StormLives {
     await this.#cluster.patch('installations', name, { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
     const { status } = await this.#cluster.waitUntilFinished(name, undefined, 'installations', LIMIT_MS)
     const item = (await this.#cluster.items(name)).get('slow')
-    // It would end without a hand, too: when its time is up.
+    // Without the interrupt, the item fails at its timeout, with another reason.
     if (item?.status?.lastError?.reason !== INTERRUPTED)
       throw new Error(`${name} was interrupted and ended otherwise: ${JSON.stringify([status, item?.status])}`)
   }
 
-  /** Of a job that has seen what was written last. */
+  /** Waits for the end of the job of the last generation. @throws if the job did not succeed. */
   async #succeeded(name: string): Promise<void> {
     const isDone = (object: LsObject | undefined) =>
       object !== undefined && isFinished(object) && object.status?.observedGeneration === object.metadata.generation
@@ -103,7 +103,7 @@ export class StormLives {
     return await wrongOf(this.#cluster, name, content)
   }
 
-  /** New content, which is kept from now on. */
+  /** Draws new content and stores it in `kept`. */
   #draw(name: string, change: number) {
     const content = drawContent(this.#random, noteName(name, change), this.kept.size === 0)
     this.kept.set(name, content)

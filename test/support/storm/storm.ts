@@ -1,5 +1,5 @@
-// A storm: random faults while Installations live on several Pawls; then calm, and what has to hold of all that was done: nothing is lost, nothing doubled,
-// and nothing is written any more.
+// Runs a storm: injects random faults while several Pawls reconcile Installations. After the last fault, checks that no
+// job and no change was lost, that nothing was done twice, and that Pawl writes nothing more.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { waitUntilJournalIdle } from '../faults/lane.ts'
@@ -11,14 +11,14 @@ import { StormLives } from './storm-lives.ts'
 
 export interface StormOptions {
   readonly name: string
-  /** How many faults strike, of all lanes together. */
+  /** Number of faults, in total over all lanes. */
   readonly faults: number
   readonly seed: number
-  /** Pawls side by side. */
+  /** Number of Pawls that run concurrently. */
   readonly lanes: number
-  /** Installations that live side by side in each. */
+  /** Number of concurrent Installations in each lane. */
   readonly abreast: number
-  /** Milliseconds between two faults, on the average. */
+  /** Average milliseconds between two faults. */
   readonly everyMs: number
   readonly log: (line: string) => void
 }

@@ -1,4 +1,5 @@
-// Objects as another engine has left them, put into a cluster with their owners, statuses and deletions. Owners stand before what they own.
+// Creates objects in a cluster as another engine has left them, with owner references, statuses and deletions. In the
+// file, owners precede their dependents.
 
 import { readFile } from 'node:fs/promises'
 import { parseAllDocuments } from 'yaml'
@@ -8,13 +9,16 @@ import type { Cluster } from '../cluster/cluster.ts'
 
 type Left = KubeObject & { readonly apiVersion: string; readonly kind: string; readonly status?: object }
 
-/** Kinds without a subresource for it. */
+/** Kinds without a status subresource. */
 const WITHOUT_STATUS = new Set(['DataObject', 'Target', 'Context', 'Secret'])
 
-/** As Kubernetes writes them into the objects that it shows. */
+/** Timestamps in the format of the Kubernetes API. */
 const TIMES = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g
 
-/** Puts them there, in the cluster's namespace, as left just now; owner references in the file name no uids. */
+/**
+ * Creates the objects of the file in the cluster's namespace, with times as if the other engine had just stopped. Sets
+ * the uids of owner references, which the file does not contain.
+ */
 export async function createPreviousObjects(cluster: Cluster, file: URL): Promise<void> {
   const text = leftNow(await readFile(file, 'utf8'), Date.now())
   const objects = parseAllDocuments(text).map((document) => document.toJS() as Left)
@@ -24,7 +28,7 @@ export async function createPreviousObjects(cluster: Cluster, file: URL): Promis
   for (const { kind, metadata } of leaving) await cluster.delete(pluralOf(kind), metadata.name)
 }
 
-/** All times moved by the same span, so that the latest is now: deadlines of what was left count from them. */
+/** Moves all times by the same span, so that the latest is now: deadlines of unfinished jobs depend on these times. */
 function leftNow(text: string, now: number): string {
   const latest = Math.max(...[...text.matchAll(TIMES)].map(([time]) => Date.parse(time)))
   return text.replaceAll(TIMES, (time) => new Date(Date.parse(time) + now - latest).toISOString())

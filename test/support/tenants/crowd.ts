@@ -1,7 +1,8 @@
-// Installations that are created, changed and deleted while servers fail, and what has to hold of them afterwards: nothing is lost, nothing doubled.
+// Creates, changes and deletes Installations while servers fail, and checks that nothing was lost or done twice.
 //
-//   W1. Every life has the same course: two items, then another configuration with one item less and one more, then the deletion.
-//   W2. A name that was created twice is an object that was doubled: names are made of uid, item and job, and none is used again.
+//   W1. Each life has the same steps: create with two items; change one, remove the other, add a third; delete.
+//   W2. Two creations of the same name with different uids are a duplicate: Pawl builds names from uid, item and job,
+//       and never reuses a name.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RecordedWrite } from '../faults/api-proxy.ts'
@@ -17,15 +18,20 @@ const CHANGED: readonly Item[] = [
 export interface CrowdOptions {
   readonly prefix: string
   readonly lives: number
-  /** More lives are started until it says so. */
+  /** Starts further lives until this returns true. */
   readonly isOver?: () => boolean
-  /** How many go on side by side. */
+  /** Number of concurrent lives. */
   readonly abreast: number
-  /** How long a step of a life may take, in milliseconds. */
+  /** Time limit of one step of a life, in milliseconds. */
   readonly limitMs: number
 }
 
-/** Lives that go on; resolves to their number when all are over. @param onStep told after each step of each life. @throws what did not get there. */
+/**
+ * Runs lives concurrently. Resolves to their number when all have ended.
+ *
+ * @param onStep called after each step of each life.
+ * @throws when a step fails.
+ */
 export async function crowd(
   cluster: Cluster,
   options: CrowdOptions,
@@ -66,7 +72,7 @@ async function finished(cluster: Cluster, name: string, after: string | undefine
   return object
 }
 
-/** Repeated creations and ends of jobs, one sentence each (W2). */
+/** Duplicate creations and duplicate ends of jobs, one sentence each (W2). */
 export function doubled(writes: readonly RecordedWrite[]): readonly string[] {
   const counts = new Map<string, Set<string>>()
   const note = (what: string, version: string) => {
@@ -91,7 +97,7 @@ function statusOf(object: object): { readonly jobID?: string; readonly jobIDFini
   return (object as { status?: object | null }).status ?? {}
 }
 
-/** Of each job of an Installation, how its rows ended; those that ended otherwise than once, one sentence each. */
+/** Jobs whose rows in the journal are not all closed, or do not have exactly one result other than `lost`. */
 export async function unevenJobs({ db }: Pawl): Promise<readonly string[]> {
   const rows = await db.selectFrom('job').select(['name', 'controller', 'job_id', 'outcome', 'cause']).execute()
   const ends = new Map<string, string[]>()
@@ -105,7 +111,7 @@ export async function unevenJobs({ db }: Pawl): Promise<readonly string[]> {
   return [...ends].flatMap(([job, outcomes]) => (isEven(outcomes) ? [] : [`${job}: ${outcomes.join(', ')}`]))
 }
 
-/** Waits until nothing was written for a while. @throws when it does not get quiet. */
+/** Waits until the count has not changed for `quietMs`. @throws after `limitMs`. */
 export async function untilQuiet(count: () => number, quietMs: number, limitMs: number): Promise<void> {
   const deadline = Date.now() + limitMs
   let [last, since] = [count(), Date.now()]

@@ -1,4 +1,4 @@
-// Looks for a secret where none of users' values may come out: the journal, histories, logs, statuses, Events.
+// Searches for a secret in texts that must not contain users' values: the journal, histories, logs, statuses, Events.
 
 import { constants, gunzipSync } from 'node:zlib'
 import { sql } from 'kysely'
@@ -8,7 +8,7 @@ import type { KubeObject, ObjectList } from '../../../activities/kube/client.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { Pawl } from '../pawl/pawl.ts'
 
-/** The places where a form of the secret stands, with what is around it; also inside of what is compressed, and in base64. */
+/** The places of the secret with their surrounding text. Also finds the secret in gzip data and in base64. */
 export function findLeaks(given: string, secret: string): string[] {
   const text = [given, ...decodedTexts(given)].join('\n')
   return formsOf(secret).flatMap((form) => {
@@ -17,7 +17,7 @@ export function findLeaks(given: string, secret: string): string[] {
   })
 }
 
-/** As it may look inside of base64, whatever stands before it. */
+/** The secret, and its three encodings within base64, which depend on the position of the secret modulo 3. */
 function formsOf(secret: string): readonly string[] {
   const shifted = [0, 1, 2].map((shift) =>
     Buffer.from('x'.repeat(shift) + secret)
@@ -27,7 +27,7 @@ function formsOf(secret: string): readonly string[] {
   return [secret, ...shifted]
 }
 
-/** Long dumps of a template's inputs are compressed in messages, which may be cut. */
+/** Decompresses the dumps of template inputs in messages. Tolerates truncated dumps, because messages may be cut. */
 export function decodedTexts(text: string): string[] {
   const packed = text.match(/H4sI[A-Za-z0-9+/=]+/g) ?? []
   return packed.map((one) =>
@@ -35,7 +35,7 @@ export function decodedTexts(text: string): string[] {
   )
 }
 
-/** Every row of every table. */
+/** All rows of all tables of the journal. */
 export async function journalOf({ db }: Pick<Pawl, 'db'>): Promise<string> {
   const tables = await sql<{
     name: string
@@ -48,9 +48,9 @@ export async function journalOf({ db }: Pick<Pawl, 'db'>): Promise<string> {
   return dumps.flatMap(({ rows }) => rows.map(({ row }) => row)).join('\n')
 }
 
-/** The histories of the runs of a namespace, and their details; waits until Temporal lists as many as there must be. */
+/** The histories and details of the runs of a namespace. Waits until Temporal lists at least `atLeast` runs. */
 export async function historiesOf({ client }: Pawl, { namespace }: Cluster, atLeast: number): Promise<string> {
-  // Temporal lists a run some time after it has started.
+  // Temporal's visibility store lists a run with a delay.
   const runs = await vi.waitFor(
     async () => {
       const listed: { workflowId: string; runId: string }[] = []
@@ -68,7 +68,7 @@ export async function historiesOf({ client }: Pawl, { namespace }: Cluster, atLe
   return dumps.join('\n')
 }
 
-/** JSON with the bytes of payloads as text. */
+/** JSON with payload bytes decoded as text. */
 function textOf(value: unknown): string {
   return JSON.stringify(value, (_, one: unknown) =>
     one instanceof Uint8Array ? Buffer.from(one).toString('utf8') : one,

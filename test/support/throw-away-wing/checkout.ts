@@ -1,4 +1,4 @@
-// A copy of the checkout, for tests that add to it.
+// Copies the checkout for tests that add files to it.
 
 import { spawnSync } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-/** All that processes and the generator read. */
+/** The paths that Pawl's processes and generators read. */
 const PARTS = ['activities', 'workflows', 'worker', 'migrations', 'deploy', 'package.json']
 
 export class Checkout {
@@ -24,7 +24,7 @@ export class Checkout {
     return new Checkout(folder)
   }
 
-  /** Writes files that are not there yet. */
+  /** Writes new files. @throws if a file exists. */
   async add(files: ReadonlyMap<string, string>): Promise<void> {
     for (const [path, text] of files) {
       await mkdir(dirname(join(this.folder, path)), { recursive: true })
@@ -32,7 +32,7 @@ export class Checkout {
     }
   }
 
-  /** Runs a command of `pawl` in the copy. @throws with what it said when it fails. */
+  /** Runs a `pawl` command in the copy. @throws Error with the command's output if the command fails. */
   pawl(...args: readonly string[]): string {
     const { status, stdout, stderr } = spawnSync(process.execPath, ['worker/pawl.js', ...args], {
       cwd: this.folder,
@@ -43,7 +43,7 @@ export class Checkout {
     return stdout
   }
 
-  /** The files that differ from those of the checkout it was copied from, but for new ones. */
+  /** The files of the original that were changed or deleted in the copy. */
   async changed(): Promise<readonly string[]> {
     const changed: string[] = []
     for (const part of PARTS) {
@@ -60,7 +60,7 @@ export class Checkout {
   }
 }
 
-/** The files of a part of the original, by their paths from the root. */
+/** The files in a part of the original, as paths relative to the root. */
 async function filesIn(part: string): Promise<readonly string[]> {
   if (part.includes('.')) return [part]
   const entries = await readdir(join(ROOT, part), { recursive: true, withFileTypes: true })

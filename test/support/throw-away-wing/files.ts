@@ -1,7 +1,8 @@
-// The files of a wing that nobody has edited anything for: a kind in job mode with an activity of its own, and a deployer. Its kind in level mode
-// comes from `pawl gen new`. As texts, because they import what is beside them only in the copy of the checkout that they are written to.
+// The source files of a test wing, zoo, which no existing file mentions: a kind in job mode with its own activity, a
+// kind in level mode, and a deployer. `pawl gen new` adds a second kind in level mode. The files are strings, because
+// their imports resolve only in the copy of the checkout.
 
-/** By path from the root of the checkout. */
+/** Contents by path relative to the root of the checkout. */
 export const FILES: ReadonlyMap<string, string> = new Map([
   [
     'workflows/zoo/wing.ts',

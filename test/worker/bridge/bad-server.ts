@@ -1,4 +1,4 @@
-// A server for list and watch whose protocol errors a test can program; on the loopback interface only.
+// An API server for list and watch with protocol errors that a test programs. Listens on the loopback interface only.
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -22,17 +22,17 @@ export interface BadServer {
   readonly kube: KubeClient
   /** Every request so far, as `list` or `watch <resourceVersion>`. */
   readonly requests: string[]
-  /** Answers the next lists; by default with `objects`. */
+  /** The objects in the responses to list requests. */
   objects: KubeObject[]
   version: number
-  /** Refuses the next requests of the sort: status, body, headers. */
+  /** Each entry rejects one request of its sort, with this status, body and headers. */
   readonly refusals: {
     readonly sort: 'list' | 'watch'
     readonly status: number
     readonly body?: object
     readonly headers?: Record<string, string>
   }[]
-  /** The next watch connection, or the newest one that no test has taken. */
+  /** The oldest watch connection that this method has not returned; waits for one if there is none. */
   nextWatch(): Promise<Connection>
   close(): Promise<void>
 }

@@ -1,3 +1,5 @@
+// Tests the generation of TypeScript modules from controller documents (`.cm`): files, options, messages, exit codes.
+
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,7 +35,7 @@ async function run(files: readonly string[], options: Partial<GenControllersOpti
 
 const read = (file: string) => readFile(join(dir, file), 'utf8')
 
-// The modules that the document binds are not beside it.
+// The folder of the document does not contain the modules that the document binds.
 const NOTES = expect.arrayContaining([
   expect.stringContaining('note: fields of the kinds in ./core.ts are not checked'),
 ]) as unknown

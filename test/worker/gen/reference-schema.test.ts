@@ -1,5 +1,6 @@
-// Compares Pawl's CustomResourceDefinitions with Landscaper's, field by field. Whatever Landscaper stores, Pawl must store as well: an object that exists
-// must stay editable after the change of controllers. The webhook and the jobs report what is wrong in it (docs/adr/0068-schemas-as-landscaper-has-them.md).
+// Compares Pawl's CustomResourceDefinitions with Landscaper's, field by field. Pawl's must accept each object that
+// Landscaper's accept, so that existing objects stay editable after the change of controllers. The webhook and the jobs
+// report the mistakes in such objects (docs/adr/0068-schemas-as-landscaper-has-them.md).
 
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,7 +13,7 @@ const ROOT = join(import.meta.dirname, '../../..')
 const PAWLS = join(ROOT, 'deploy/crds/landscaper')
 const LANDSCAPERS = join(ROOT, 'test/support/reference-schema/landscaper-fields.txt')
 
-/** Fields, a pattern each, that differ, with what Landscaper has and what Pawl has; undefined: the field is missing there. */
+/** A pattern of fields whose schemas differ, with both schemas; undefined: the field is missing. */
 interface Difference {
   readonly fields: RegExp
   readonly landscaper: string | undefined

@@ -1,4 +1,5 @@
-// Every rule of spec/landscaper.md 5.3: the objects that it accepts, and the problems (field, found, expected) of the objects that it refuses.
+// Tests each admission rule of spec/landscaper.md 5.3: the objects that it accepts, and the problems (field, found,
+// expected) of the objects that it rejects.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -19,7 +20,7 @@ interface Asked {
   readonly old?: object
 }
 
-/** What is wrong with an object of the kind, in words. */
+/** The messages for an object of this kind. */
 function problems(kind: string, spec: unknown, { operation = 'CREATE', metadata, old }: Asked = {}): readonly string[] {
   const admission = (ADMISSIONS['landscaper'] ?? []).find((one) => one.kind.kind === kind)
   if (admission === undefined) throw new Error(`${kind} has no rules`)
@@ -144,7 +145,7 @@ describe('the rules of a large Execution', () => {
     )
 
   it('report 100,000 mistakes in less than 10 s of CPU time', () => {
-    // Minutes when each looks through all items anew.
+    // Takes minutes if each check searches all items.
     const found = expectCpuBelow(10_000, () => problems(EXECUTION, { deployItems: large(MAX_ITEMS) }))
     expect(found).toHaveLength(MAX_ITEMS * 20)
   }, 300_000)

@@ -1,4 +1,5 @@
-// What holds objects back, and what their status tells of it. That it is so on servers: test/e2e/paused.test.ts.
+// Tests which objects a pause holds back, and how their status reports the pause. test/e2e/paused.test.ts tests pauses
+// on servers.
 
 import { describe, expect, it } from 'vitest'
 import { done, stop } from '../../../workflows/kit/index.ts'

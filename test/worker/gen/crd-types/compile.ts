@@ -1,13 +1,13 @@
-// Compiles modules that are only in memory, under the flags of this repository, beside the files that they import.
+// Compiles modules in memory with this repository's compiler options. Their imports resolve to files on disk.
 
 import { join } from 'node:path'
 import ts from 'typescript'
 
 const ROOT = join(import.meta.dirname, '../../../..')
-/** Where modules in memory lie, so that `../workflows/...` is what it says. */
+/** The folder of the modules in memory: `../workflows/...` resolves to the repository's folder. */
 const FOLDER = join(ROOT, 'in-memory')
 
-/** The errors of the compiler for these modules, by name. */
+/** The compiler errors for these modules, prefixed with the file name. */
 export function complaints(modules: Readonly<Record<string, string>>): string[] {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (path) => ts.sys.readFile(path)) as {
     config: { compilerOptions: object }

@@ -1,4 +1,5 @@
-// The module is loaded into a process of its own; its thread makes the SDK's calls.
+// Tests the timeouts of workflow threads with lean-workflow-threads.ts, and the module's assumptions about the SDK. A
+// separate process loads the module, and its worker thread calls the sandbox like the SDK.
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -32,7 +33,7 @@ describe('a workflow thread', () => {
 
 const run = promisify(execFile)
 
-/** Calls by name with a number of blocked conditions; each call takes longer than its time-out. */
+/** Makes calls, each with a number of blocked conditions. Each call takes longer than its timeout. */
 async function inThread(calls: readonly (readonly [name: string, conditions: number])[]): Promise<unknown> {
   const thread = `
     import vm from 'node:vm'

@@ -1,4 +1,4 @@
-// Random documents for properties: any document of the grammar, and documents that the checks accept.
+// fast-check arbitraries of controller documents: any document of the grammar, and documents that the checks accept.
 
 import fc from 'fast-check'
 
@@ -21,7 +21,7 @@ const literal = fc
   .map((text): TemplatePart => ({ text }))
 const reference = fc.stringMatching(/^[^\s{}"]{0,10}$/).map((text): TemplatePart => ({ reference: text, at }))
 
-// Two texts in a row are one, and `$` before `{` begins a reference.
+// No adjacent literals: the parser merges them, and `$` before `{` would start a reference.
 const template = fc
   .array(fc.oneof(literal, reference), { maxLength: 4 })
   .filter((parts) => parts.every((part, index) => 'reference' in part || !('text' in (parts[index + 1] ?? {}))))
@@ -29,7 +29,7 @@ const template = fc
 
 const selector = fc.record({ key: word, value: fc.option(template, { nil: undefined }) })
 
-/** Any document, also one that means nothing. */
+/** Any document of the grammar, including documents that the checks reject. */
 export const anyDocument: fc.Arbitrary<Document> = fc.record({
   binds: fc.array(fc.record({ doc, groupVersion: word, module: word }), { maxLength: 3 }),
   aliases: fc.array(fc.record({ doc, name: word, kind: word }), { maxLength: 3 }),
@@ -49,7 +49,7 @@ export const anyDocument: fc.Arbitrary<Document> = fc.record({
   ),
 })
 
-/** The document without its places. */
+/** The document without source positions. */
 export function withoutPlaces(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutPlaces)
   if (typeof value !== 'object' || value === null) return value
@@ -60,7 +60,7 @@ export function withoutPlaces(value: unknown): unknown {
 const LENGTHS = [1, 3, 4, 5, 8, 14, 20, 26, 30, 36, 44, 52, 63]
 const length = fc.oneof(fc.constantFrom(...LENGTHS), fc.integer({ min: 1, max: 63 }))
 
-// Names that differ by their index and have any length.
+// Unique names of any length.
 const names = (prefix: string, most: number) =>
   fc
     .array(length, { maxLength: most })
@@ -85,7 +85,7 @@ const flags = fc
   .subarray(['owned', 'fresh'])
   .map((keys) => keys.map((key): Selector => ({ key: named(key), value: undefined })))
 
-// The other modes ask for what the target owns, and select it by its name or by labels.
+// In mode job, states must be owned and can only be selected by name or labels.
 const isOfJobs = ({ key: { text } }: Selector) => text === 'name' || text.startsWith('labels/')
 const fitting = (mode: string | undefined, selectors: readonly Selector[]) =>
   mode === undefined || mode === 'level'
@@ -168,7 +168,7 @@ const declaration = fc
     }),
   )
 
-/** A document without a mistake, with names of all lengths. */
+/** A document without mistakes, with names of all lengths. */
 export const rightDocument: fc.Arbitrary<Document> = fc.record({
   binds: fc.constantFrom('./kinds.ts', `./${'deep/'.repeat(20)}kinds.ts`).map((module) => [
     { doc: [], groupVersion: named('demo/v1'), module: named(module) },

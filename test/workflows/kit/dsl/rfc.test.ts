@@ -1,4 +1,5 @@
-// The document of the RFC, and every defect of its first implementation. Source: seeds/ctrlkit-rfc.txt, spec/kit.md 1, 2 and 7.
+// Tests the compiler with the document of the RFC and with each defect of the first implementation. Source:
+// seeds/ctrlkit-rfc.txt, spec/kit.md 1, 2 and 7.
 
 import { describe, expect, it } from 'vitest'
 
@@ -12,7 +13,7 @@ alias Cron demo/v1/CronJob
 alias Pod v1/Pod
 `
 
-// The code for states in a declaration of its own.
+// The generated code of a declaration with these states and actions.
 function codeFor(states: string, actions: string): string {
   const { code, diagnostics } = compile(
     `${HEAD}decl X for Cron {\nstate {\n${states}\n}\naction {\n${actions}\n}\n}\n`,

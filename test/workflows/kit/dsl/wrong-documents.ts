@@ -1,4 +1,4 @@
-// One document per diagnostic code, with the expected diagnostic.
+// Documents with mistakes and their expected diagnostics, at least one document per diagnostic code.
 
 export const HEAD = `bind v1 ./core.ts
 bind demo/v1 ./cron-job.ts
@@ -7,7 +7,7 @@ alias Pod v1/Pod
 alias Node v1/Node
 `
 
-// A document with one declaration; what stands in its sections begins in line 8.
+// A document with one declaration. Its states start in line 8.
 export const decl = (states: string, actions = 'Act()') => `${HEAD}decl X for Cron {
   state {
 ${states}
@@ -17,7 +17,7 @@ ${states}
 `
 export const selector = (text: string, many = false) => decl(`pod ${many ? '[]' : ''}Pod { ${text} }`, 'Act(pod)')
 
-// A document with one declaration in another mode than level.
+// A document with one declaration in this mode.
 const moded = (mode: string, states = '', actions = 'Act()') =>
   `${HEAD}decl X for Cron as ${mode} {\n  state { ${states} }\n  action { ${actions} }\n}\n`
 

@@ -1,20 +1,20 @@
-// A hand-driven runtime: no clock, no timers. The test says when a time-out expires and when a scope is cancelled.
+// A fake runtime for plans, without clock and timers: the test decides when a timeout expires or a scope is cancelled.
 
 import { retryLater } from '../../../../workflows/kit/index.ts'
 import type { Runtime } from '../../../../workflows/kit/index.ts'
 
-/** Stands for a failed activity: the only error that becomes an outcome. */
+/** Represents a failed activity: the only error that becomes an outcome. */
 export class WorldFailure extends Error {}
-/** Stand for Temporal's own; the kit must not know them. */
+/** These two represent Temporal's own errors, which the kit must not know. */
 export class Cancelled extends Error {}
 export class ContinuedAsNew extends Error {}
 
 export interface FakeRuntime extends Runtime {
-  /** The waits so far, in milliseconds. */
+  /** The durations of all sleeps so far, in milliseconds. */
   readonly slept: number[]
-  /** Ends the innermost time-out scope by its own expiry. */
+  /** Lets the innermost timeout expire. */
   expire(): void
-  /** Cancels from outside. */
+  /** Cancels all scopes, like a cancellation of the run. */
   cancel(): void
 }
 
@@ -54,7 +54,7 @@ export function fakeRuntime(): FakeRuntime {
   }
 }
 
-/** A promise that the test settles. */
+/** A promise that the caller resolves or rejects. */
 export function deferred<Value>() {
   let resolve: (value: Value) => void = () => undefined
   let reject: (error: Error) => void = () => undefined

@@ -1,4 +1,4 @@
-// Passes of the run of an item that nobody hosts, with fake activities.
+// Tests the passes of a DeployItem's own run, which no Execution hosts, with fake activities.
 
 import { describe, expect, it } from 'vitest'
 

@@ -1,4 +1,5 @@
-// The classes of the seed, by example and by law. Source: seeds/landscaper-execution-controller.txt "Progressing", "Deleting".
+// Tests the classification of DeployItems, with examples and properties. Source:
+// seeds/landscaper-execution-controller.txt "Progressing", "Deleting".
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -13,7 +14,7 @@ import { failed, JOB, leaving, pending, running, succeeded, THEIRS } from './exe
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 const states = { pending, running, succeeded, failed }
 
-/** Objects in any states, with any dependencies: also on themselves, in cycles, and on what is not there. */
+/** DeployItems in any state with any dependencies, also on themselves, in cycles, and on missing items. */
 const anyObjects: fc.Arbitrary<DeployItemView[]> = fc
   .uniqueArray(
     fc.record({
@@ -31,7 +32,7 @@ const anyObjects: fc.Arbitrary<DeployItemView[]> = fc
     }),
   )
 
-/** Nothing is worked on that does not have the job. */
+/** No background activity works on an item. */
 const isIdle = () => false
 
 const itemsOf = (objects: readonly DeployItemView[]) =>

@@ -1,5 +1,6 @@
-// Builders of an Execution's pass: items in their states, and activities that act on a list in memory. Items are of a type that others serve, and so
-// handed the job ID, unless they are made `served` or `slow`: those are deployed in the pass.
+// Builds passes of an Execution for tests: DeployItems in their states, and fake activities on a list in memory.
+// Another deployer handles the type of the items, so they get the job ID; except items from `served` and `slow`, which
+// the pass deploys.
 
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { deployer as manifestDeployer } from '../../../../activities/landscaper/deploy/manifest/deployer.ts'
@@ -16,7 +17,7 @@ import type {
 import { HeldTracks } from '../held-tracks.ts'
 
 export const JOB = 'job-2'
-/** A type that Pawl does not serve. */
+/** A type that Pawl does not handle. */
 export const THEIRS = 'example.com/theirs'
 const BEFORE = 'job-1'
 
@@ -52,11 +53,11 @@ export const failed = (item: string, dependsOn?: readonly string[]): DeployItemV
   phase: 'Failed',
 })
 export const leaving = (item: DeployItemView): DeployItemView => ({ ...item, deleting: true })
-/** Of a type that Pawl serves, whose deployer answers at once. */
+/** Gives the item a type that Pawl handles, with a quick deployer. */
 export const served = (item: DeployItemView): DeployItemView => ({ ...item, type: mockDeployer.type })
-/** The same, whose deployer takes long. */
+/** Gives the item a type that Pawl handles, with a slow deployer. */
 export const slow = (item: DeployItemView): DeployItemView => ({ ...item, type: manifestDeployer.type })
-/** Runs a job that somebody else has given it. */
+/** Gives the item an unfinished job of another controller. */
 export const busy = (item: DeployItemView): DeployItemView => ({ ...item, jobID: 'other' })
 
 const TARGET: ExecutionView = {
@@ -79,33 +80,33 @@ const TARGET: ExecutionView = {
 }
 
 export interface Called {
-  /** Handed the job ID. */
+  /** Items that got the job ID. */
   readonly triggered: string[]
-  /** Those of quick deployers, one text for each call; in front of it whether they are hosted. */
+  /** Items of quick deployers: one string per call, with the prefix `hosted` or `handed down`. */
   readonly deployed: string[]
-  /** First tries of those that take long, likewise. */
+  /** First attempts of items of slow deployers, in the same format. */
   readonly sent: string[]
   readonly deleted: string[]
   readonly released: string[]
   readonly interrupted: string[]
-  /** Ended because no deployer took them up. */
+  /** Items that failed because no deployer picked them up. */
   readonly unclaimed: string[]
-  /** Ended as succeeded because they are left out. */
+  /** Skipped items, which end as succeeded. */
   readonly skipped: string[]
-  /** Interrupts that were taken off without ending anything. */
+  /** Number of interrupts that were removed without ending an item. */
   forgotten: number
 }
 
 interface Given {
   readonly target?: Partial<ExecutionView>
   readonly act?: Partial<ExecutionActivities>
-  /** The types that the run serves; absent: all of Pawl's. */
+  /** The types that the run handles; absent: all types of Pawl. */
   readonly serves?: readonly string[]
-  /** Told of each batch of items whose job begins, however it does. */
+  /** Called with each batch of items whose job starts: triggered, handed down or hosted. */
   readonly begins?: (items: readonly DeployItemView[]) => void
 }
 
-/** A pass over the given objects; the spec names the same items unless told otherwise. */
+/** A pass over these objects. By default, the spec has the same items. */
 export function executionPass(
   deployItems: readonly DeployItemView[],
   { target = {}, act = {}, serves, begins = () => undefined }: Given = {},
@@ -139,7 +140,7 @@ export function executionPass(
 
 const SUCCEEDED = { jobID: JOB, jobIDFinished: JOB, phase: 'Succeeded' }
 
-/** As end-items.ts leaves an item. */
+/** The item after end-items.ts has ended it. */
 const ended = (item: DeployItemView): DeployItemView => ({
   ...item,
   jobID: JOB,
@@ -201,7 +202,7 @@ function activities(
       const gone = items.filter(({ deleting }) => deleting).map(({ uid }) => uid)
       return Promise.resolve({ items: done, gone, failures: [] })
     },
-    // None ends in its first try.
+    // No item ends in its first attempt.
     sendItems({ items, isHosted }) {
       batchOf(called.sent, items, isHosted)
       return Promise.resolve({ sent: [] })

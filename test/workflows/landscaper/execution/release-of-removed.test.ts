@@ -1,4 +1,5 @@
-// Items whose cluster was removed: let go in deletions and as orphans; what nobody knows holds up the item alone. Source: spec/landscaper.md 2.8.
+// Tests DeployItems whose cluster was removed: deletions and the clean-up of orphans release them. If the state of a
+// cluster is unknown, only the items of that cluster wait. Source: spec/landscaper.md 2.8.
 
 import { describe, expect, it } from 'vitest'
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
@@ -14,13 +15,13 @@ const on = (shoot: string, item: DeployItemView): DeployItemView => ({
   cluster: { shoot, target: shoot },
 })
 
-/** Of each Shoot what is known; those that are in none of the lists nobody knows. */
+/** The existing and the removed Shoots. The state of all other Shoots is unknown. */
 interface Garden {
   readonly there?: readonly string[]
   readonly removed?: readonly string[]
-  /** How many items one call has time for. */
+  /** The number of items that one call has time for. */
   readonly atOnce?: number
-  /** What is left of the finalizers. */
+  /** The finalizers that remain on a released item. */
   readonly others?: readonly string[]
 }
 

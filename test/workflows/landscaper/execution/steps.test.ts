@@ -1,4 +1,4 @@
-// The steps of an Execution around the triggering of its items.
+// Tests the steps of an Execution before and after the triggering of its items.
 
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { describe, expect, it } from 'vitest'
@@ -38,7 +38,7 @@ describe('the items of a spec', () => {
   it('with thousands of mistakes are reported by the first ones, in linear time', () => {
     const lost = Array.from({ length: 20 }, (_, index) => `lost-${index}`)
     const items = Array.from({ length: 5000 }, (_, index) => item(`i${index}`, lost))
-    // Minutes when each mistake looks through all items anew.
+    // Takes minutes if each check searches all items.
     const [fault] = expectCpuBelow(10_000, () => checked(items)).faults
     expect(fault?.message).toMatch(/"lost-19", which is not in the list; expected one of i0, i1, .*; and 99980 more$/)
     expect(fault?.message.length).toBeLessThan(5000)

@@ -1,4 +1,5 @@
-// Items of types that Pawl serves, which are deployed in the passes of their Execution, beside those of others, which are handed the job ID.
+// Tests how the passes of an Execution start its DeployItems: they deploy items of types that Pawl handles, and write
+// the job ID into items of other types.
 
 import { describe, expect, it } from 'vitest'
 import type { QuickItemsInput } from '../../../../activities/landscaper/deploy/run/answer-items.ts'
@@ -26,7 +27,7 @@ const REFUSAL = { object: 'exec-b', code: 'Forbidden', message: 'no', retryable:
 const refused = { triggerDeployItems: () => Promise.resolve({ ...wrote([]), failures: [REFUSAL] }) }
 const refusal = fail('Forbidden', 'exec-b: no')
 
-/** What began, and how. */
+/** The started items, with the way in which they started. */
 const begun = ({ triggered, deployed, sent }: ReturnType<typeof executionPass>['called']) => [
   ...(triggered.length === 0 ? [] : [`triggered: ${triggered.join(', ')}`]),
   ...deployed,

@@ -1,4 +1,5 @@
-// Which events a sub-installation and its parent hear of. Source: docs/architecture.md "Subjects and routes"; spec/landscaper.md 2.2.
+// Tests which runs an event of a sub-installation starts or wakes, and which objects need a run. Source:
+// docs/architecture.md "Subjects and routes"; spec/landscaper.md 2.2.
 
 import { describe, expect, it } from 'vitest'
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'

@@ -1,4 +1,4 @@
-// The pass over the Execution within that of its Installation.
+// Tests the pass over an Execution within the pass of its Installation.
 
 import { describe, expect, it } from 'vitest'
 import { again, done, fail, type HostedProgress, stop } from '../../../../workflows/kit/index.ts'

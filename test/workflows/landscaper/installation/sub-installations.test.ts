@@ -1,4 +1,4 @@
-// What a job does with the sub-installations, step by step. Source: spec/landscaper.md 2.3, 2.4, 2.11.
+// Tests the steps of an Installation's job that handle sub-installations. Source: spec/landscaper.md 2.3, 2.4, 2.11.
 
 import { describe, expect, it } from 'vitest'
 import { beginInstallation } from '../../../../workflows/landscaper/installation/begin-installation.ts'
@@ -78,7 +78,7 @@ describe('the sub-installations of a job', () => {
     expect(await applyChildren(pass)).toEqual(done)
     const activeSubs = [{ specName: 'sub', objectName: 'sub-1' }]
     expect(pass.draft.fields['subInstCache']).toEqual({ activeSubs, orphanedSubs: [] })
-    // Which they are stands in the status before an item begins.
+    // The status must list the sub-installations before an item starts.
     expect(await triggerSubInstallations(pass)).toEqual(again(0))
     expect(awaitChildren(pass).faults).toMatchObject([{ code: 'ChildrenFailed' }])
   })

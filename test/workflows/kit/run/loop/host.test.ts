@@ -1,4 +1,4 @@
-// Passes over a hosted child without a run; test/workflow-runs/ tests them in runs.
+// Tests passes over a hosted child outside of a workflow run; test/workflow-runs/ tests them in runs.
 
 import { ApplicationFailure } from '@temporalio/common'
 import { describe, expect, it } from 'vitest'
@@ -143,7 +143,7 @@ describe('a host that is not attached', () => {
 type Resume = NonNullable<JobController<JobState, undefined>['resume']>
 type Answers = Readonly<Record<string, Outcome | (() => Promise<Outcome>)>>
 
-/** A run that hosts a child whose steps come to these answers, `done` where there is none. */
+/** Hosts a child whose steps return these outcomes, by default `done`. */
 function host(answers: Answers, { resume, inner }: { readonly resume?: Resume; readonly inner?: HostedResult } = {}) {
   const steps: string[] = []
   const acted: unknown[] = []
