@@ -1,4 +1,6 @@
-// The DisruptionRollout controller in level mode, as one value. Source: spec/chaos.md 2.13.
+// Defines the DisruptionRollout controller. It creates a Disruption when the containers of its target resource, a
+// Deployment or StatefulSet, change (plan.ts). In level mode: a run starts when an object changes, without job IDs.
+// Source: spec/chaos.md 2.13.
 
 import { defineLevel } from '../../kit/index.ts'
 import { FINALIZER } from '../contract.ts'
@@ -14,9 +16,12 @@ export const disruptionRolloutController = defineLevel<RolloutPassState, Disrupt
   plan: followContainers,
   eventSource: 'disruptionrollout-controller',
   finalizer: FINALIZER,
+  // Deletes the child Disruption; the finalizer is removed afterwards.
   onDelete: endRollout,
-  // Only workers with this wing poll the queue: others lack its configuration.
+  // Only workers that run the chaos controllers (`--wings`) poll this task queue: other workers lack the chaos
+  // configuration. `along`: the pass's next activity records its Kubernetes Events, without a call of their own.
   settings: { queue: 'chaos', events: 'along' },
+  // CHILD_KIND is the kind Disruption, in the form `group/version/Kind`.
   plurals: { [CHILD_KIND]: disruptionKind.plural },
   writes: [{ kind: CHILD_KIND, verbs: ['create', 'delete'] }],
 })

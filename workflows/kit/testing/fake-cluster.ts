@@ -1,5 +1,13 @@
-// The objects of a test's pass: the given states and the objects that the pass applies. It is not an API server: it
-// sets no defaults, rejects nothing and runs no other controllers. A refreshed state shows the pass's writes.
+// The objects of a test's pass: the objects in the states that the test gives, and the objects that the pass applies.
+// A state is the result of a query, by the query's name. The fake cluster is not an API server: it sets no defaults,
+// rejects nothing and runs no other controllers. A refreshed state shows the pass's writes.
+//
+// After a refresh, a state contains the given objects of this state that still exist, and each created object that its
+// query selects. A given object appears only in the states in which the test gives it.
+//
+// Limits: of label selectors only `key=value` terms are evaluated, and other terms select no created object. Of field
+// selectors only `metadata.name` is evaluated. The owner conditions of a query (`owned`, `controller`) and
+// `Narrowed.fields` are ignored.
 
 import type { JsonObject, ObservedObject, Ownership, WantedObject } from '../run/level/level-pass.ts'
 import { isChildOf, OWNER_ANNOTATION, OWNER_UID_LABEL, ownerAnnotation, ownerReferenceOf } from '../run/owners.ts'
@@ -19,14 +27,21 @@ import {
 export interface FakeCluster {
   /** The states; a state that is not given is empty. */
   readonly state: Record<string, unknown>
-  /** @returns whether the object changed. */
+  /**
+   * @param owner how the write marks a created object: with an owner reference, with a label and an annotation, or with
+   * an annotation only (`none`).
+   * @returns whether the object changed.
+   */
   readonly apply: (object: WantedObject, owner: Ownership) => boolean
   /** The object of this name. */
   readonly find: (object: Named) => JsonObject | undefined
-  /** The owner: the target, another object, or none. The target owns given objects of `owned` states. */
+  /**
+   * 'ours': the target owns the object, or the object has the target's annotation. 'nobody': no owner is recorded.
+   * Given objects of `owned` queries without an owner count as 'ours'.
+   */
   readonly whose: (object: Named) => 'ours' | 'nobody' | { readonly owner: string }
   readonly remove: (object: ObservedObject) => void
-  /** The current state. */
+  /** Evaluates the query again and replaces its result in `state`; results of a view stay as given. */
   readonly look: (name: string, narrowed?: Narrowed) => unknown
 }
 
@@ -39,7 +54,9 @@ export function fakeCluster(
   const empty = ([name, query]: [string, StateQuery]) => [name, query.many === true ? [] : undefined] as const
   const state: Record<string, unknown> = { ...Object.fromEntries(Object.entries(queries).map(empty)), ...states }
   const { objects, shownBy, views } = givenIn(state, target)
+  // The keys of all given objects.
   const initial = new Set(objects.keys())
+  // The keys of the given objects of `owned` queries.
   const given = new Set(
     Object.entries(queries).flatMap(([name, { owned }]) => (owned === undefined ? [] : (shownBy.get(name) ?? []))),
   )
@@ -111,7 +128,7 @@ function objectsIn(value: unknown): readonly JsonObject[] {
   return all.filter((one): one is JsonObject => typeof one === 'object' && one !== null && 'metadata' in one)
 }
 
-/** The key of an object. */
+/** The fields that identify an object; without a namespace, the target's namespace counts. */
 export type Named = Pick<WantedObject, 'apiVersion' | 'kind'> & {
   readonly metadata: { readonly name: string; readonly namespace?: string | undefined }
 }
@@ -120,6 +137,7 @@ function keyOf({ apiVersion, kind, metadata }: Named, target: JsonObject): strin
   return [apiVersion, kind, metadata.namespace ?? target.metadata.namespace, metadata.name].join(' ')
 }
 
+/** The created object with its owner. `none` adds the annotation, too, so that `whose` recognizes the object. */
 function made(object: WantedObject, target: JsonObject, owner: Ownership): JsonObject {
   const { apiVersion, kind, metadata } = target
   const { name, uid, namespace } = metadata
@@ -152,7 +170,12 @@ function markOf({ apiVersion, kind, metadata }: JsonObject): string {
   return ownerAnnotation({ apiVersion, kind, namespace: metadata.namespace, name: metadata.name })
 }
 
-/** Whether a query selects an object that the pass created. A field selector other than the name cannot be evaluated and selects nothing. */
+/**
+ * Whether a query selects an object that the pass created. A field selector other than the name cannot be evaluated
+ * and selects nothing.
+ *
+ * @param ground the values for the query's templates.
+ */
 function isSelected(query: StateQuery, { apiVersion, kind, metadata }: JsonObject, ground: TemplateValues): boolean {
   if (query.kind !== `${apiVersion}/${kind}`) return false
   return selectionsOf(query, ground.target, ground.settings).some(
@@ -166,6 +189,7 @@ function isSelected(query: StateQuery, { apiVersion, kind, metadata }: JsonObjec
   )
 }
 
+/** Evaluates `key=value` terms; the object does not match any other term (`a in (b)`, `!a`, `a!=b`). */
 function hasLabels(selector: Selection['labelSelector'], labels: Readonly<Record<string, string>>): boolean {
   const pairs = selector.split(',').filter((pair) => pair !== '')
   return pairs.every((pair) => labels[pair.slice(0, pair.indexOf('='))] === pair.slice(pair.indexOf('=') + 1))
@@ -177,7 +201,7 @@ function isField(selector: Selection['fieldSelector'], name: string): boolean {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Whether the object already has all applied fields. */
+/** Whether the object already has all applied fields; null requires that the field is missing. */
 export function isThere(found: unknown, wanted: unknown): boolean {
   if (wanted === null || wanted === undefined) return found === undefined || found === null
   if (Array.isArray(wanted))

@@ -1,8 +1,11 @@
-// Runs one pass in level mode: builds the `LevelPass` of the author's steps from the observed state and writes the status afterwards.
+// Runs one pass in level mode: builds the `LevelPass` for the author's steps from the observed state, runs the steps
+// and writes the changed status. The type `LevelPass` is in ../level/level-pass.ts. A state is the result of one query
+// of the controller, by the query's name.
 //
 //   P1. The status that `save` has written is not written again, and later changes are compared with it.
-//   P2. Access to a state that could not be read throws its fault, in actions and in argument lists.
-//   P3. Access to a lazy state before `refresh` is a bug.
+//   P2. Reading a state whose query failed throws the failure of that query, wherever a step reads the state. The
+//       failure becomes a fault of the step.
+//   P3. Reading a lazy state before `refresh` is a bug: it throws a plain Error, which fails the workflow task.
 
 import { type AnyLevelPass, type LevelController, resourceOf, sentTarget } from '../level/define-level.ts'
 import type { LatestTime } from '../level/latest-time.ts'
@@ -25,7 +28,9 @@ export interface ObservedPass {
   readonly subject: Subject
   readonly by: By
   readonly observed: Observed
+  /** Kubernetes Events that the pass's next activity records (`settings.events: 'along'`). */
   readonly piggybacked: PiggybackedEvents
+  /** The latest time by all known clocks, for time limits (latest-time.ts). */
   readonly latest: LatestTime
 }
 
@@ -37,6 +42,7 @@ export async function runLevelSteps(
 ): Promise<Outcome> {
   const pass = passOf(controller, observedPass)
   const outcome = await runOnTemporal(step, pass, controller.hooks)
+  // `attempt` returns an outcome only if the write failed.
   const saved = await attempt(() => pass.save())
   return 'outcome' in saved ? joinOutcomes(outcome, saved.outcome) : outcome
 }
@@ -47,9 +53,11 @@ function passOf(
 ): AnyLevelPass {
   const { refreshLevel, writeLevelStatus } = shortActivities<LevelActivities>(LEVEL_SUMMARIES)
   const actor = { by, subject, target: sentTarget(controller.target) }
+  // Removes the waiting Events from `piggybacked`: call it once for each activity.
   const base = () => ({ ...actor, ...piggybacked.take() })
   const queries = queriesOf(controller)
-  // Templates use the target as observed at the start of the pass.
+  // Templates use the target as observed at the start of the pass, and the settings of the controller's wing: the
+  // controllers of one API group, which `--wings` enables.
   const templateValues = { target: observed.target, settings: observed.wing }
   const declared = { ...controller, writes: writesFor(controller.writes, templateValues) }
   const state = stateOf(controller, observed)
@@ -70,12 +78,13 @@ function passOf(
       return current
     },
     async save() {
+      // The target was deleted: `observed.target` has its identity only.
       if (observed.isGone === true) return
       const patch = statusPatch(status, current['status'])
       if (patch === undefined) return
       const version = current.metadata.resourceVersion
       const saved = await writeLevelStatus({ ...base(), version, ...patch })
-      // P1
+      // P1. Without `saved` the target was deleted or replaced meanwhile; later steps still see the patched status.
       const metadata = { ...current.metadata, resourceVersion: saved ?? version }
       current = { ...current, metadata, status: applyStatusPatch(current['status'], patch) }
     },
@@ -91,7 +100,7 @@ function passOf(
   }
 }
 
-/** `Widget default/one`. */
+/** The object in log lines: `Widget default/one`. */
 function placeOf({ kind, namespace, name }: Subject): string {
   return `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`
 }
@@ -124,6 +133,7 @@ function stateOf(
 
 /** The controller's queries with the resource of each kind. */
 export function queriesOf(controller: LevelController): Readonly<Record<string, LevelQuery>> {
+  // An activity's input cannot contain the function `view`. `viewed` makes the activity apply it to each object.
   const sent = ({ view, ...query }: StateQuery): LevelQuery => ({
     ...resourceOf(controller, query.kind),
     query: view === undefined ? query : { ...query, viewed: true },

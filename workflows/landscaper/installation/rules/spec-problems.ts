@@ -1,10 +1,15 @@
-// Checks the spec of an Installation that the API server has stored: the CRD checks types and required fields only, as Landscaper's does. The webhook
-// reports these problems before an object is stored, the job when no webhook did. Pure. Source: spec/landscaper.md 5.3.
+// Checks the blueprint, component, imports and exports of an Installation beyond the CRD's schema, which has only types
+// and required fields, as in Landscaper. The validating webhook applies all rules before the API server stores the
+// object. The job applies the rules of sources and exports again, for objects that bypassed the webhook
+// (activities/landscaper/installation/spec.ts). Pure. Source: spec/landscaper.md 5.3.
+//
+// Below, `at` is the path of a field, for messages, and `one` is an entry of a list of imports or exports.
 
 import type { Problem } from '../../../kit/index.ts'
 import { shownName } from '../../item-rules.ts'
 import { fieldsOf, has, type JsonFields, listOf, present, textOf } from '../../json-fields.ts'
 
+// Weaker than a DNS-1123 subdomain: `a..b` is valid, too.
 const TARGET_MAP_KEY = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/
 const DATA_SOURCES = ['dataRef', 'secretRef', 'configMapRef']
 const TARGET_SOURCES = ['target', 'targets', 'targetListRef', 'targetMap', 'targetMapRef']
@@ -21,6 +26,7 @@ function blueprintProblems(blueprint: JsonFields): readonly Problem[] {
   return exactlyOne('spec.blueprint', blueprint, ['ref', 'inline'])
 }
 
+/** A component is optional: at most one of `ref` and `inline`. */
 function componentProblems(descriptor: JsonFields): readonly Problem[] {
   const at = 'spec.componentDescriptor'
   const both = has(descriptor, 'ref') && has(descriptor, 'inline')
@@ -79,11 +85,16 @@ export function exportProblems(exports: JsonFields): readonly Problem[] {
 
 type Entry = readonly [at: string, fields: JsonFields]
 
-/** The entries of a list, with their paths. @param at the list's path; its last segment is the list's name in `parent`. */
+/**
+ * The entries of a list, with their paths.
+ *
+ * @param at the list's path, such as `spec.imports.data`; its last segment, `data`, is the list's field in `parent`.
+ */
 function entriesAt(at: string, parent: JsonFields): readonly Entry[] {
   return listOf(parent[at.slice(at.lastIndexOf('.') + 1)]).map((one, index) => [`${at}[${index}]`, fieldsOf(one)])
 }
 
+/** Exactly one of the fields must have a value; an empty text is no value. */
 function exactlyOne(at: string, fields: JsonFields, names: readonly string[]): readonly Problem[] {
   const found = present(fields, names)
   if (found.length === 1) return []
@@ -92,14 +103,17 @@ function exactlyOne(at: string, fields: JsonFields, names: readonly string[]): r
   ]
 }
 
+/** The field must be a text that is not empty. */
 function needed(at: string, fields: JsonFields, name: string): readonly Problem[] {
   return nonEmpty(`${at}.${name}`, fields[name])
 }
 
+/** Like `needed`, for a value whose path is known. A value of another type counts as empty. */
 function nonEmpty(field: string, value: unknown): readonly Problem[] {
   return textOf(value) === '' ? [{ field, found: 'nothing', expected: 'a text that is not empty' }] : []
 }
 
+/** Names must be unique over `data` and `targets` together. */
 function namedTwice(entries: readonly Entry[]): readonly Problem[] {
   const first = new Map<string, string>()
   return entries.flatMap(([at, fields]) => {
