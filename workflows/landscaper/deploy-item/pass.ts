@@ -1,4 +1,5 @@
-// Types and functions of passes that deploy items, in addition to controller.gen.ts: for hosted items, and for items with their own run.
+// Types and functions of passes that deploy items, in addition to controller.gen.ts. An item is hosted if the run of
+// its Execution deploys it; other items have a run of their own, which is one Workflow Execution of Temporal.
 
 import type { Activities } from '../../../activities/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
@@ -21,14 +22,17 @@ export interface DeployPass<State extends DeployState> {
   state: State
 }
 
-/** `target`: the item as observed, or as claimed. `deployItems`: the item after its deployment; empty when it is deleted. */
+/**
+ * The state of an item's own run. `target`: the item as the pass read it, or as its steps wrote it at the begin of the
+ * job; not a Landscaper Target. `deployItems`: the newest version of the item; empty after its deletion.
+ */
 export interface ItemState extends DeployItemObservation, DeployState {}
 
 export function itemState(item: DeployItemView): ItemState {
   return { target: item, deployItems: [item] }
 }
 
-/** The job fields of the item's status; undefined when the item is deleted. */
+/** The job fields of the item's status, for the result of the run; undefined when the item is deleted. */
 export function shownItem({ deployItems: [item] }: DeployState): ShownJob | undefined {
   if (item === undefined) return undefined
   const { jobID, jobIDFinished, phase, reason = 'Unknown', error: message } = item
@@ -38,6 +42,7 @@ export function shownItem({ deployItems: [item] }: DeployState): ShownJob | unde
 /** The activities of deployers that work on other clusters, item by item; each call may take minutes. */
 export type ItemActivities = Pick<Activities, 'applyItem' | 'awaitItem' | 'uninstallItem'>
 
+/** `sendItems` makes the first attempt of several items in one call. */
 export interface DeployActivities extends Pick<Activities, 'deployMockItems' | 'sendItems'> {
   /** The activities for one item; Temporal's UI shows them with the item's name. */
   forItem(item: string): ItemActivities
@@ -51,7 +56,7 @@ export type ItemPass = StepPass<ItemState, ItemRunActivities>
 /** The fields of a pass that decide which items the pass deploys. */
 type JobOfPass = Pick<DeployPass<DeployState>, 'by' | 'jobID'>
 
-/** Whether the run deploys items of this type. */
+/** Whether the run deploys items of this type; `by` has the types that the run's input names (`serves`). */
 export function isHandled({ type }: Pick<DeployItemView, 'type'>, { by }: Pick<JobOfPass, 'by'>): boolean {
   return isTypeHandled(type, by)
 }
@@ -61,14 +66,17 @@ export function isUnfinished(item: DeployItemView, { by, jobID }: JobOfPass): bo
   return isHandled(item, { by }) && item.jobID === jobID && item.jobIDFinished !== jobID
 }
 
-/** The newest version among the items, as a lower bound for reads. */
+/** The highest resourceVersion among the items, as a lower bound for reads; 0 without items, which is no bound. */
 export function newestVersion(items: readonly DeployItemView[]): number {
   return items.reduce((version, item) => Math.max(version, Number(item.version)), 0)
 }
 
-// Observes the item. A background activity that ends during the observation may return a newer version.
-
-/** @param latest returns the state that the run knows. @returns undefined when the item is deleted. */
+/**
+ * Reads the item. If a background activity has returned a newer version meanwhile, the result has that version.
+ *
+ * @param latest returns the state that the run knows; its empty `deployItems` mean that the item is deleted.
+ * @returns undefined when the item is deleted.
+ */
 export async function observeItem(
   act: Pick<ItemRunActivities, 'observeDeployItem'>,
   { subject }: JobInput,

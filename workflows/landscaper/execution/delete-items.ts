@@ -1,7 +1,8 @@
-// The steps of an Execution's deletion: deletes the DeployItems, uninstalls them in order, and removes the Execution's finalizer.
+// The steps of an Execution's deletion: deletes the DeployItems, uninstalls them in order, and removes the Execution's
+// finalizer. "Release" means: remove Pawl's finalizer without uninstalling.
 //
-// Phase InitDelete only deletes the DeployItems; their finalizers keep them until they are triggered. Source: seeds/landscaper-execution-controller.txt
-// "InitDelete".
+// Phase InitDelete only sends the DELETE requests for the DeployItems; their finalizers keep the objects until phase
+// Deleting uninstalls them. Source: seeds/landscaper-execution-controller.txt "InitDelete".
 
 import { again, done, fail, findCycle, GONE, isIdle, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import {
@@ -31,9 +32,10 @@ export async function deleteDeployItems(pass: ExecutionPass): Promise<Outcome> {
 // Source: seeds/landscaper-execution-controller.txt "Deleting".
 //
 //   X1. A failed item stops new triggers; running items finish.
-//   X2. If items are blocked while none runs and none is ready, the phase fails, and the message has the cycle and the way out.
-//   X3. An item that no deployer ever picked up has nothing to uninstall: it is released at once and orders no other item. So a graph that was cyclic
-//       from the start is deleted at once.
+//   X2. If items are blocked while none runs and none is ready, the phase fails. The message has the cycle, or the
+//       blocked items if there is no cycle, and the annotation that skips the uninstallation.
+//   X3. An item that no deployer ever picked up (`untouched`) has nothing to uninstall: it is released at once and
+//       orders no other item. So a graph that was cyclic from the start is deleted at once.
 //   X4. An item whose cluster was removed is released too, if the item allows it (releaseItemsOfRemoved).
 //   X5. During a pause (pause.ts) running items finish, and nothing else starts.
 
@@ -50,6 +52,8 @@ export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
 
   const look = () => {
     const { failed, running, ready } = classesOf(pass)
+    // An untouched item that still exists was released above, or Pawl's finalizer was missing: it waits for other
+    // finalizers.
     const due = ready.filter((item) => item.untouched !== true && !removed.isHeld(item))
     return { running, ready: failed.length > 0 ? [] : due }
   }
@@ -65,7 +69,7 @@ export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
   return found.stopped === undefined ? found : joinOutcomes(found, taken, removed.outcome)
 }
 
-/** X5 */
+/** X5. With no ready items, `startLevels` only continues the running ones; their faults are retryable. */
 async function continueRunning(pass: ExecutionPass): Promise<Outcome> {
   const look = () => ({ running: classesOf(pass).running, ready: [] })
   const taken = await startLevels(pass, look)
@@ -74,7 +78,7 @@ async function continueRunning(pass: ExecutionPass): Promise<Outcome> {
   return left.length === 0 ? done : joinOutcomes(stop(`${describePause(pass)}; still there: ${names(left)}`), taken)
 }
 
-/** X3. Such an item may have no deployer that could confirm that it has nothing to uninstall. */
+/** X3. Possibly no deployer exists that could confirm that such an item has nothing to uninstall. */
 async function releaseUntouched(pass: ExecutionPass): Promise<Outcome> {
   const untouched = pass.state.deployItems.filter((item) => isReleasable(pass, item))
   return await callForItems(pass, 'releaseDeployItems', untouched)
@@ -111,17 +115,23 @@ function stuckItems(blocked: readonly DeployItemView[]): Outcome {
   return fail(reason, `deploy items could not be uninstalled${cause}; ${wayOut}`)
 }
 
-// Releases items whose cluster was removed, in deletions and for orphans: they have nothing to uninstall. Source: spec/landscaper.md 2.8.
+// Releases items whose cluster was removed, in deletions and for orphans (clean-up-orphans.ts): they have nothing to
+// uninstall. The activity checks whether a cluster still exists. Source: spec/landscaper.md 2.8.
 //
-//   R1. The cluster of a running item is not checked. After a failed uninstallation it is checked again, because it may have been removed meanwhile.
-//   R2. An item whose cluster's state is unknown waits, without blocking other items; like a transient fault, it schedules another pass.
-//   R3. An item that has failed stays failed while its cluster's state is unknown, so that an interrupt ends the deletion even if the check gets no
-//       answer.
+//   R1. The cluster of a running item is not checked. After a failed uninstallation it is checked again, because it may
+//       have been removed meanwhile.
+//   R2. An item whose cluster's state is unknown waits, without blocking other items; like a transient fault, it
+//       schedules another pass.
+//   R3. An item that has failed stays failed while its cluster's state is unknown, so that an interrupt ends the
+//       deletion even if the check gets no answer.
 
 export interface RemovedClusters {
-  /** Faults of the check and of the writes. */
+  /** Faults of the check and of the writes; `done` if no item that is held can still finish the job (R3). */
   readonly outcome: Outcome
-  /** Whether the item must not be uninstalled now: its cluster's state is unknown, or it was released and other finalizers keep it. */
+  /**
+   * Whether the item must not be uninstalled now: its cluster's state is unknown, or Pawl's finalizer is removed and
+   * other finalizers keep the item.
+   */
   readonly isHeld: (item: DeployItemView) => boolean
 }
 
@@ -129,8 +139,10 @@ export async function releaseItemsOfRemoved(
   pass: ExecutionPass,
   items: readonly DeployItemView[],
 ): Promise<RemovedClusters> {
+  // The names of the items whose cluster exists.
   const there = new Set<string>()
   let outcome = done
+  // Whether the item still has Pawl's finalizer.
   const isOurs = ({ finalizers }: DeployItemView) => finalizers.includes(FINALIZER)
   let asked: readonly DeployItemView[] = items.filter((item) => isCheckable(pass, item) && isOurs(item))
   while (asked.length > 0) {
@@ -140,15 +152,17 @@ export async function releaseItemsOfRemoved(
     asked = itemsLeft(asked, result)
   }
   const isHeld = (item: DeployItemView) => isCheckable(pass, item) && !(isOurs(item) && there.has(item.name))
+  // R3
   const waits = pass.state.deployItems.some((item) => isHeld(item) && item.jobIDFinished !== pass.jobID)
   return { outcome: waits ? outcome : done, isHeld }
 }
 
+/** R1. Items without `cluster` are uninstalled whether or not their cluster exists. */
 function isCheckable({ background }: ExecutionPass, item: DeployItemView): boolean {
   return item.cluster !== undefined && item.deleting && isIdle(item) && !background.has(item.uid)
 }
 
-// Last step of Deleting: removes the finalizer after all items are deleted.
+// Last step of Deleting: removes the Execution's finalizer (`guarded: false`) after all items are deleted.
 
 export async function releaseExecution(pass: ExecutionPass): Promise<Outcome> {
   const { target } = pass.state

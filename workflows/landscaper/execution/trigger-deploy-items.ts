@@ -1,8 +1,10 @@
-// Phase Progressing: starts every item whose predecessors have finished, level after level, and names the deployers that it waits for.
+// Phase Progressing of an Execution: starts every item whose predecessors have finished, level after level. The second
+// part of the file names, in a condition, the deployers that the phase waits for.
 // Source: seeds/landscaper-execution-controller.txt "Progressing".
 //
 //   P1. A failed item stops new triggers; running items finish.
-//   P2. If items are blocked while none runs and none is ready, the phase fails, and the message has the cycle.
+//   P2. If items are blocked while none runs and none is ready, the phase fails. The message has the cycle, or the
+//       blocked items if there is no cycle.
 //   P3. During a pause (pause.ts) no item starts; running items finish.
 
 import { done, fail, findCycle, interrupts, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
@@ -17,15 +19,18 @@ import { DEPLOYERS_CONDITION } from './kind.ts'
 
 export async function triggerDeployItems(pass: ExecutionPass): Promise<Outcome> {
   const outcome = await triggerReady(pass)
+  // The phase ends: with success, or with faults that no retry can fix.
   const isOver = outcome.stopped === undefined && outcome.againMs === undefined
   if (isOver && outcome.faults.every((fault) => !fault.retryable)) {
     resetDeployersCondition(pass)
+    // `status.deployItemCache`, for programs that read Landscaper's status.
     setDeployItemCache(pass)
   }
   return outcome
 }
 
 async function triggerReady(pass: ExecutionPass): Promise<Outcome> {
+  // The items to start and the running items. P1 and P3: no item is ready after a failure or during a pause.
   const look = () => {
     const classes = classesOf(pass)
     return classes.failed.length > 0 || isPaused(pass) ? { ...classes, ready: [] } : classes
@@ -39,7 +44,8 @@ async function triggerReady(pass: ExecutionPass): Promise<Outcome> {
       stop(`a deploy item could not be triggered; waiting for the running ones: ${names(running)}`),
     )
   const found = outcomeOf(pass)
-  // A result that ends the phase needs no further pass.
+  // A failed phase needs none of the passes that the started items request (`taken`). `found` is `done`, a stop (which
+  // waits for items), or a fault, which fails the phase.
   return interrupts(found) && found.stopped === undefined ? found : joinOutcomes(found, taken)
 }
 
@@ -55,17 +61,18 @@ function outcomeOf(pass: ExecutionPass): Outcome {
     const goesOn = running.length > 0 ? `; what has begun goes on: ${names(running)}` : ''
     return stop(`${describePause(pass)}; held back: ${names(ready)}${goesOn}`)
   }
-  // An item that is still ready was tried and has another unfinished job.
+  // `startLevels` has tried all ready items. An item that is still ready has another job that has not finished.
   if (running.length > 0 || ready.length > 0) return stop(`waiting for ${names([...running, ...ready])}`)
   if (blocked.length === 0) return done
 
+  // Without a cycle, a dependency names no item; `checkItems` and `checkEdits` reject that before.
   const cycle = findCycle(blocked)
   return cycle === undefined
     ? fail('StuckDependencies', `items could not be started: ${names(blocked)}`)
     : fail('CyclicDependencies', `items could not be started because they depend on each other: ${cycle.join(' -> ')}`)
 }
 
-/** @param names also of missing items. */
+/** The phase fails. @param names of the failed items, also of items without a DeployItem object. */
 function failedItems(names: readonly string[], failed: readonly DeployItemView[]): Outcome {
   const found = `has failed or missing deploy items: ${names.join(', ')}${formatErrors(failed)}`
   return fail('DeployItemsFailed', found, errorCodes(failed))
@@ -75,14 +82,16 @@ function classesOf({ state, jobID, background: background }: ExecutionPass) {
   return classifyDeployItems(state.target.items, state.deployItems, jobID, (uid) => background.has(uid))
 }
 
-// Phase Progressing: names in a condition the items that wait for deployers outside of this run, because such an item can wait without any
-// other sign.
+// Second part: names in a condition the items that other programs or other workers deploy, because such an item can
+// wait without any other sign.
 //
-//   N1. The condition is part of the first and the last status write of the phase; it causes no write of its own.
+//   N1. The condition is part of two status writes that happen anyway: the write that enters phase Progressing and the
+//       last write of the phase.
 //   N2. No decision reads the condition (contract.ts, C3).
 
 export function nameDeployers(pass: ExecutionPass): Outcome {
   const foreign = foreignItems(pass)
+  // N1. Until the status has the phase, this pass's status write enters the phase.
   if (foreign.length > 0 && pass.state.target.phase !== 'Progressing') {
     const message = `${describeDeployers(foreign)}; each waits for a deployer of its type`
     pass.draft.conditions.push({ type: DEPLOYERS_CONDITION, status: 'False', reason: 'WaitingForDeployers', message })
@@ -90,18 +99,19 @@ export function nameDeployers(pass: ExecutionPass): Outcome {
   return done
 }
 
-/** Ends the condition with the phase, also for items that were removed from the spec and deleted. */
+/** Ends the condition with the phase, successful or not; also if the named items have been deleted meanwhile. */
 export function resetDeployersCondition(pass: ExecutionPass): void {
   if (foreignItems(pass).length === 0 && pass.state.target.namesDeployers !== true) return
   const message = 'no deployer is waited for'
   pass.draft.conditions.push({ type: DEPLOYERS_CONDITION, status: 'True', reason: 'JobFinished', message })
 }
 
+/** The items whose types this run does not handle. */
 function foreignItems(pass: ExecutionPass): readonly DeployItemView[] {
   return pass.state.deployItems.filter((item) => !isHandled(item, pass))
 }
 
-/** The missing deployer is either another program, or a worker with other --deployers. */
+/** The deployer is another program (`theirs`), or a deployer of Pawl in workers with other `--deployers` (`ours`). */
 function describeDeployers(foreign: readonly DeployItemView[]): string {
   const ours = foreign.filter(({ type }) => isTypeBuiltIn(type))
   const theirs = foreign.filter(({ type }) => !isTypeBuiltIn(type))

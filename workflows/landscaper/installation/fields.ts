@@ -1,4 +1,7 @@
-// Declares the fields that only the controller of Installations writes (docs/concepts.md "One controller per field").
+// Declares the fields that the Installation controller writes. No other controller of Pawl writes them; users may. The
+// exceptions are listed in docs/concepts.md "One controller per field": the Execution controller, too, removes the
+// finalizer of Executions. The declaration has no effect at run time: test/workflows/fields.test.ts and
+// test/e2e/fields.test.ts check it.
 
 import {
   CACHE_HELM_CHARTS_ANNOTATION,
@@ -21,8 +24,9 @@ export const installationFields: OwnedFields = {
       annotation(OPERATION_ANNOTATION),
       annotation(PAUSED_ANNOTATION),
       annotation(RECONCILE_REASON_ANNOTATION),
+      // An entry of the list of finalizers. `path` would split the name at its dots.
       ['metadata', 'finalizers', FINALIZER],
-      // The spec of sub-installations, and the default of the context.
+      // The whole spec of sub-installations; of other Installations only `spec.context`, if it is missing.
       path('spec'),
       path('metadata.ownerReferences'),
       label(ENCOMPASSED_BY_LABEL),
@@ -39,6 +43,7 @@ export const installationFields: OwnedFields = {
       path('spec'),
     ],
   },
-  // Copies of imports, exports, and the states of the blueprint's executions.
+  // DataObjects and Targets are copies of imports and exports. Each Secret has the state of one execution of the
+  // blueprint, such as generated passwords.
   makes: ['DataObject', 'Target', 'Secret'],
 }
