@@ -1,4 +1,4 @@
-// Reads a cron specification into the minutes, hours, days and months that it names. Pure.
+// Parses a cron specification into the values of its five fields and a time zone, or into an interval. Pure.
 // Source: robfig/cron v3, ParseStandard, with which chaos-controller reads `spec.schedule`.
 
 import { parseGoDuration } from './go-duration.ts'
@@ -10,13 +10,16 @@ export interface CronFields {
   readonly days: ReadonlySet<number>
   readonly months: ReadonlySet<number>
   readonly weekdays: ReadonlySet<number>
-  /** Whether a day must match both `days` and `weekdays`: one of the two fields is `*`. Otherwise one match is enough. */
+  /**
+   * Whether a day must match both `days` and `weekdays`: one of the two fields contains `*` or `?`. Otherwise one match
+   * is enough.
+   */
   readonly needsBothDays: boolean
 }
 
-/** `@every 2h`: an interval, or times in a zone. */
+/** An interval (`@every 2h`), or the matching times in a zone. */
 export type CronSpec =
-  { readonly everyMs: number } | { readonly fields: CronFields; /** UTC without a prefix. */ readonly zone: string }
+  { readonly everyMs: number } | { readonly fields: CronFields; /** Default: UTC. */ readonly zone: string }
 
 const ZONE = /^(?:CRON_)?TZ=([^ ]*) (.*)$/s
 const EVERY = '@every '
@@ -30,16 +33,18 @@ const DESCRIPTORS: ReadonlyMap<string, string> = new Map([
   ['@midnight', '0 0 * * *'],
   ['@hourly', '0 * * * *'],
 ])
+// The first name is a placeholder, because months count from 1.
 const MONTHS = ['', 'jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 
-/** Undefined for a text that ParseStandard refuses. The zone is not looked up. */
+/** Undefined for a text that ParseStandard refuses. An unknown zone is accepted here; the caller checks it. */
 export function parseCronSpec(text: string): CronSpec | undefined {
   const [, prefix, rest] = ZONE.exec(text) ?? []
   const spec = rest === undefined ? text : rest.trim()
+  // An interval has no zone; ParseStandard ignores it, too.
   if (spec.startsWith(EVERY)) return everyOf(spec.slice(EVERY.length))
   const fields = fieldsIn(DESCRIPTORS.get(spec) ?? spec)
-  // Go reads both as its local time, which is UTC in a container.
+  // Without a zone and with `TZ=Local`, Go uses its local time, which is UTC in a container. `TZ=` is UTC in Go.
   const zone = prefix === undefined || prefix === '' || prefix === 'Local' ? 'UTC' : prefix
   return fields === undefined ? undefined : { fields, zone }
 }
@@ -57,6 +62,7 @@ function fieldsIn(spec: string): CronFields | undefined {
     valuesOf(words[1], { least: 0, most: 23 }),
     valuesOf(words[2], { least: 1, most: 31 }),
     valuesOf(words[3], { least: 1, most: 12, names: MONTHS }),
+    // As in robfig/cron, 7 is not Sunday.
     valuesOf(words[4], { least: 0, most: 6, names: WEEKDAYS }),
   ]
   if (words.length !== 5 || !minutes || !hours || !days || !months || !weekdays) return undefined
@@ -79,9 +85,11 @@ interface Bounds {
 
 interface Values {
   readonly values: ReadonlySet<number>
+  /** The field has a `*` or `?` without a step above 1. As in robfig/cron, `*` with step 2 does not count. */
   readonly isStar: boolean
 }
 
+/** As in robfig/cron, empty ranges are ignored: the field `,` has no values and never matches. */
 function valuesOf(word: string | undefined, bounds: Bounds): Values | undefined {
   const ranges = word?.split(',').filter((range) => range !== '') ?? []
   const parsed = ranges.map((range) => rangeOf(range, bounds))
@@ -96,7 +104,7 @@ function rangeOf(text: string, bounds: Bounds): Values | undefined {
   const step = stepText === undefined ? 1 : numberOf(stepText)
   if (more.length > 0 || step === undefined || step === 0) return undefined
   const isStar = /^[*?](?:-|$)/.test(range)
-  // The original ignores everything after a star except the step.
+  // robfig/cron ignores the end of a range that starts with a star (`*-5`), and refuses `*5`.
   const span = isStar ? [bounds.least, bounds.most] : spanOf(range, bounds, stepText !== undefined)
   return span && { values: stepped(span, step), isStar: isStar && step === 1 }
 }
@@ -116,6 +124,7 @@ function stepped([start = 0, end = 0]: readonly number[], step: number): Readonl
 }
 
 function valueOf(text: string, { names = [] }: Bounds): number | undefined {
+  // An empty text must not match the placeholder in MONTHS.
   const named = text === '' ? -1 : names.indexOf(text.toLowerCase())
   return named === -1 ? numberOf(text) : named
 }

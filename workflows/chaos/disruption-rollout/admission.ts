@@ -1,4 +1,4 @@
-// Admission rules for DisruptionRollouts. Source: spec/chaos.md 2.13.
+// The webhook's rules for DisruptionRollouts: validation, warnings and mutations. Source: spec/chaos.md 2.13.
 
 import type { Admission, Problem } from '../../kit/index.ts'
 import { dnsListMutation } from '../disruption/rules/dns.ts'
@@ -9,14 +9,15 @@ import { parentNameProblems, targetResourceProblems, toleranceProblems } from '.
 import { USER_INFO_MUTATIONS, USER_INFO_RULES } from '../user-info.ts'
 import { disruptionRolloutKind } from './kind.ts'
 
-/** With the prefix `disruption-rollout-`, the name must fit the 63 characters of a label. */
+/** The name of its Disruption, `disruption-rollout-<name>`, becomes a label value, which has at most 63 characters. */
 const MAX_NAME_LENGTH = 44
 
-/** The problems that need no configuration. */
+/** The rules that need neither the operators' configuration nor the cluster; the others are in `asyncRules`. */
 export function rolloutProblems(object: unknown): readonly Problem[] {
   const { metadata, spec: given } = fieldsOf(object)
   const spec = fieldsOf(given)
   return [
+    // The rollout is the parent of its Disruption.
     ...parentNameProblems(metadata, MAX_NAME_LENGTH),
     ...toleranceProblems(spec, 'spec'),
     ...targetResourceProblems(spec['targetResource'], 'spec.targetResource'),
@@ -28,9 +29,12 @@ export const disruptionRolloutAdmission: Admission = {
   kind: disruptionRolloutKind,
   operations: ['CREATE', 'UPDATE'],
   validate: ({ object }) => rolloutProblems(object),
+  // Rules about the annotation with the user who created the object.
   metadata: USER_INFO_RULES,
+  // Only the webhook loads this module; workflows do not.
   asyncRules: () => import('../../../activities/chaos/further-rules.ts'),
   warnings: ({ object }) =>
     networkWarnings(fieldsOf(fieldsOf(object)['spec'])['disruptionTemplate'], 'spec.disruptionTemplate'),
+  // The second mutation converts a list in `spec.disruptionTemplate.dns` to the stored form, an object.
   mutations: [...USER_INFO_MUTATIONS, dnsListMutation(['spec', 'disruptionTemplate'])],
 }

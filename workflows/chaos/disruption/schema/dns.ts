@@ -1,5 +1,6 @@
-// Schema of the kind dns. Wire format: spec/chaos.md 1.6. The stored format is the object; the webhook converts the
-// list `spec.dns[]` of 2021 (rules/dns.ts), because a field that may be either would have no schema.
+// Schema of `spec.dns`, the disruption kind that changes DNS answers. Wire format: spec/chaos.md 1.6. The stored format
+// is an object. The webhook converts the list `spec.dns[]`, the format of chaos-controller in 2021 (rules/dns.ts),
+// because a field that may be a list or an object would have no schema. The texts are the descriptions in the CRD.
 
 import {
   type Field,
@@ -15,6 +16,7 @@ import {
 
 export const RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'SRV'] as const
 
+// `record` is the schema of an object in `pawl/kit`; the field `record` is a DNS record.
 const dnsRecord = record('One answer.', {
   hostname: required(text('The name that is asked for.', { minLength: 1, maxLength: 253 })),
   record: required(
@@ -33,13 +35,17 @@ const dnsRecord = record('One answer.', {
   ),
 })
 
+// Port 0 and protocol '' mean the default, like a missing field.
 const asObject = record('Answers questions for names with something else; at level pod.', {
   records: required(list('The answers.', dnsRecord, { minItems: 1, maxItems: 1024 })),
   port: integer('The port that name servers are asked on; default 53.', { minimum: 0, maximum: 65535 }),
   protocol: oneOf('How they are asked; default both.', ['udp', 'tcp', 'both', '']),
 })
 
-/** Without this, the API server would prune the entries of a list as unknown fields before the webhook sees them. */
+/**
+ * The API server prunes unknown fields before it calls mutating webhooks. `x-kubernetes-preserve-unknown-fields` keeps
+ * the fields of a list's entries until the webhook has converted the list; the API server checks types afterwards.
+ */
 export const dnsField: Field<ValueOf<typeof asObject> & Readonly<Record<string, JsonValue>>> = {
   ...asObject,
   schema: { ...asObject.schema, 'x-kubernetes-preserve-unknown-fields': true },

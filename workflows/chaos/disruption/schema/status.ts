@@ -1,5 +1,6 @@
 // Schema of a Disruption's status: the fields of the seed (targets, specHash, injectionStatus) and the fields that
-// today's clients read. Wire format: spec/chaos.md 1.7.
+// today's clients read. The texts are the descriptions in the CRD, which `kubectl explain` shows. In this file, a kind
+// is a disruption kind, such as the network disruption. Wire format: spec/chaos.md 1.7.
 
 import {
   anyMap,
@@ -25,13 +26,17 @@ const targetInjection = record('One kind on one target.', {
 })
 
 const targetState = record('One target.', {
+  // The restart count of each container from which further restarts count: at the first observation, or at the last
+  // report (target-events.ts, O3).
   restarts: mapOf('From how many restarts on more are counted, by container.', integer('So many.', { minimum: 0 })),
+  // Reasons of recorded Warning Events, until the trouble ends.
   warnings: list('Reasons of events that were told of it, and hold.', text('A reason.')),
 })
 
 const counter = (description: string) => integer(description, { minimum: 0 })
 
 export const statusField = record('What came of it.', {
+  // The hash and the spec are from the first pass. Later edits have no effect, except for `count` with dynamic targeting.
   specHash: text('The hash of the spec that is carried out; it is set once.'),
   originalSpec: anyMap('The spec that is carried out, as it was when the hash was made.'),
   chaosNamespace: text('Where its chaos pods are: what was configured when it was first looked at.'),
@@ -40,7 +45,9 @@ export const statusField = record('What came of it.', {
     'Nodes that are not disturbed because a worker runs there, or did when it looked at this Disruption.',
     text('The name of a node.'),
   ),
+  // In alphabetical order. Lost targets stay in the list.
   targets: list('The pods or nodes that are disturbed, or were, in order.', text('The name of a target.')),
+  // The lost targets: a user has deleted their chaos pods (choose-targets.ts, I1).
   ignoredTargets: list(
     'With static targeting: those whose chaos pods were taken away, which are not replaced.',
     text('The name of a target.'),
@@ -48,11 +55,13 @@ export const statusField = record('What came of it.', {
   targetInjections: mapOf('What became of each target.', mapOf('By the name of the kind.', targetInjection)),
   targetStates: mapOf('What was told of targets that are in trouble, by target.', targetState),
   selectedTargetsCount: counter('How many targets are chosen and not lost.'),
+  // Not the length of `ignoredTargets`: also counts pods or nodes that match the selectors and are not targets.
   ignoredTargetsCount: counter('How many match and are not chosen, or were lost.'),
   injectedTargetsCount: counter('How many targets are disturbed in every way that is asked for.'),
   simulatedTargetsCount: counter('How many of the targets are only simulated; absent: none. Only in pawl dev.'),
   message: text('Why a target is not injected, or that targets are simulated.'),
   desiredTargetsCount: counter('How many targets there should be.'),
+  // Each run creates the missing chaos pods of all targets and kinds.
   runCount: counter('How many times chaos pods were made.'),
   isStuckOnRemoval: flag('Whether a chaos pod could not clean up, which somebody has to do by hand.'),
   isInjected: flag('Left over from earlier versions; injectionStatus says it.'),
