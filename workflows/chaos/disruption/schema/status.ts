@@ -36,7 +36,7 @@ const targetState = record('One target.', {
 const counter = (description: string) => integer(description, { minimum: 0 })
 
 export const statusField = record('What came of it.', {
-  // The hash and the spec are from the first pass. Later edits have no effect, except for `count` with dynamic targeting.
+  // The hash and the spec of the first pass. Later edits have no effect, except for `count` with dynamic targeting.
   specHash: text('The hash of the spec that is carried out; it is set once.'),
   originalSpec: anyMap('The spec that is carried out, as it was when the hash was made.'),
   chaosNamespace: text('Where its chaos pods are: what was configured when it was first looked at.'),

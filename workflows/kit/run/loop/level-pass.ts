@@ -84,7 +84,7 @@ function passOf(
       if (patch === undefined) return
       const version = current.metadata.resourceVersion
       const saved = await writeLevelStatus({ ...base(), version, ...patch })
-      // P1. Without `saved` the target was deleted or replaced meanwhile; later steps still see the patched status.
+      // P1. Without `saved` the target was deleted, or replaced during the write; later steps see the patched status.
       const metadata = { ...current.metadata, resourceVersion: saved ?? version }
       current = { ...current, metadata, status: applyStatusPatch(current['status'], patch) }
     },
