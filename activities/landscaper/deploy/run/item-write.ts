@@ -80,8 +80,8 @@ export function writeWithoutDeployer(job: ItemJob, act: ItemAct): ItemWrite | 'r
 }
 
 /**
- * Records a Warning Event for the `lastError` that the item has after a successful write. Writes that leave the error
- * unchanged record the same Event again, which has no effect.
+ * Records a Warning Event for the `lastError` that the item has after a successful write, whether or not this write
+ * added the error. The same error in the same job is one Event.
  */
 export async function warnOfError(deps: LandscaperDeps, jobID: string, answer: ItemAnswer): Promise<void> {
   if (answer.result !== 'ok' || !answer.wrote) return
