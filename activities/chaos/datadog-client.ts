@@ -1,9 +1,9 @@
 // Sends metrics and events to a Datadog agent, by DogStatsD over UDP.
 //
-// D1. No caller waits for the agent with metrics, and a lost agent fails none of them. Only `event` waits until its
-//   datagram is sent, and rejects if that fails. The first failure to send is logged once;
-//   datagrams without a receiver are lost silently, as always with UDP.
-// D2. The library is loaded when a client is created.
+// D1. Methods for metrics return immediately and never throw. The client reports only its first failure to send a
+//   metric (`lost`). `event` waits until its datagram is sent, and rejects if that fails. Datagrams without a receiver
+//   are lost silently, as always with UDP.
+// D2. The library hot-shots is loaded when a client is created.
 
 import type { StatsD } from 'hot-shots'
 
@@ -18,18 +18,19 @@ export type App = 'chaos-controller' | 'chaos-injector'
 export interface DatadogOptions {
   readonly address: StatsdAddress
   readonly app: App
-  /** Groups several metrics in one datagram, at most a second after the first; otherwise each is sent at once. */
+  /** Sends several metrics in one datagram, at least once a second (hot-shots' default); otherwise each immediately. */
   readonly isGrouped: boolean
-  /** D1. Called at most once. */
+  /** Reports the first failure to send or to load the library (D1). Called at most once. */
   readonly lost: (error: unknown) => void
 }
 
-// Fits into one Ethernet frame.
+// The 1500 bytes of an Ethernet frame without the largest IPv4 header (60) and the UDP header (8).
 const DATAGRAM_BYTES = 1432
 /** An agent that does not answer must not delay the end of the process. */
 const CLOSE_TIMEOUT_MS = 1000
 
 export class DatadogClient {
+  /** The client of hot-shots. */
   readonly #library: Promise<StatsD>
   readonly #lost: (error: unknown) => void
   #isTold = false
@@ -41,7 +42,7 @@ export class DatadogClient {
       lost(error)
     }
     this.#library = openLibrary(options, this.#lost)
-    // D1. Reports a failure even before the first send.
+    // Reports that the library cannot be loaded, and handles the rejection if nothing is ever sent.
     this.#library.catch(this.#lost)
   }
 
@@ -63,7 +64,11 @@ export class DatadogClient {
     })
   }
 
-  /** Resolves when the event is sent. @throws if it cannot be sent, for example because the host name is unknown. */
+  /**
+   * Resolves when the event is sent; with `isGrouped` already when it is buffered.
+   *
+   * @throws if the event cannot be sent, for example because the host name is unknown.
+   */
   async event({ title, text, alertType, tags }: DatadogEvent): Promise<void> {
     const library = await this.#library
     await new Promise<void>((resolve, reject) => {

@@ -1,10 +1,13 @@
-// All writes of the engine: fenced by versions, in batches, and journaled before they wake any subject.
+// All writes of the engine to Kubernetes: conditional on the observed version, sent in batches, and journaled before
+// they wake any subject. The journal is the PostgreSQL database of Pawl; the bridge is the process that watches
+// Kubernetes and writes watch events to the journal (docs/glossary.md).
 //
-//   W1. The action rows are stored before the first request, so that the bridge holds the watch events of these objects
-//       (docs/architecture.md "Own writes").
-//   W2. One transaction journals the answers of all batches of a pass (write-buffer.ts) and finishes the action rows.
-//   W3. A batch repeated after a crash finds its own writes: AlreadyExists of our own object and a delete of a missing
-//       object are success.
+//   W1. Before the first request of a batch, the journal has an unfinished action row for each object, so that the
+//       bridge holds the watch events of these objects (docs/architecture.md "Own writes").
+//   W2. Answers are buffered. One transaction journals the buffered answers of a run and finishes their action rows,
+//       at the end of the pass or 200 ms after the first answer (write-buffer.ts).
+//   W3. A batch repeated after a crash finds its own writes and succeeds: the result of a create is 'ok' if the
+//       existing object is ours (`isOurs`), the result of a delete is 'gone' if the object is missing.
 //   W4. A failed write does not stop its siblings; each answer has its own result.
 //   W5. A run whose job is over writes nothing (actions.ts, A3): its writes are reported as done if the object has the
 //       wanted state, otherwise as superseded.
@@ -28,10 +31,11 @@ export interface Writer {
   readonly pass: number
   readonly step: string
   readonly fieldManager: string
-  /** As in `By`. */
+  /** uids of all objects whose job this run executes: writes to them and to their children do not wake them. */
   readonly tree?: readonly string[]
 }
 
+/** The object to write: its kind, namespace and name. */
 interface Target<Watched extends WatchedKind = WatchedKind> {
   readonly watched: Watched
   readonly namespace: string
@@ -43,7 +47,7 @@ interface Target<Watched extends WatchedKind = WatchedKind> {
 }
 
 // Callbacks are methods: a batch may contain writes of several kinds, and each callback accepts objects of its kind
-// only.
+// only. `isOurs`: whether an existing object of this name is the one that an earlier attempt created.
 export type Write<Watched extends WatchedKind = WatchedKind> = Target<Watched> &
   (
     | { readonly verb: 'create'; readonly body: KubeObject; isOurs(existing: StoredAs<Watched>): boolean }
@@ -59,8 +63,9 @@ export type Write<Watched extends WatchedKind = WatchedKind> = Target<Watched> &
         reapply(current: StoredAs<Watched>): Patch | 'done' | 'superseded'
       }
     /**
-     * `isFenced`: an object with another version is not deleted, and the write fails with the conflict. `isMeant`:
-     * after a conflict, an object for which it returns false is not deleted, and the answer is 'superseded'.
+     * A delete of the object with this uid, on `version` if given. After a conflict it is repeated on the current
+     * version, with two exceptions. `isFenced`: the write fails with the conflict. `isMeant`: an object for which it
+     * returns false is not deleted, and the answer is 'superseded'.
      */
     | {
         readonly verb: 'delete'
@@ -72,24 +77,41 @@ export type Write<Watched extends WatchedKind = WatchedKind> = Target<Watched> &
   )
 
 export type WriteAnswer<Watched extends WatchedKind = WatchedKind> =
-  /** `object` is the server's current object; `wrote` is false when it already had the wanted state. */
+  /**
+   * `object` is the server's current object; `wrote` is false when it already had the wanted state. `conflicted`:
+   * another writer may have changed the object since the run observed it, so the journal counts the event as foreign,
+   * and it may wake the run.
+   */
   | { readonly result: 'ok'; readonly object: StoredAs<Watched>; readonly wrote: boolean; readonly conflicted: boolean }
+  /** No object with this name, or this uid, exists any more. */
   | { readonly result: 'gone' }
+  /**
+   * Nothing was written, because `isOurs`, `reapply` or `isMeant` refused it for the current `object`, or because the
+   * run's job is over (W5).
+   */
   | { readonly result: 'superseded'; readonly object: StoredAs<Watched> }
   | { readonly result: 'failed'; readonly error: KubeError }
 
 // The API server's default limit of mutating requests is 200 in flight; one batch takes a tenth of it.
 export const PARALLEL_WRITES = 20
 const CONFLICT_TRIES = 5
-// The bridge holds the events of a batch from its begin for HOLD_MS (actions.ts), which includes the flush. Events of
-// slower batches arrive by the watch first and count as foreign. The size of the next batch follows from the time of
-// the last one (docs/architecture.md "How data flows").
+// The bridge holds the events of a batch for at most HOLD_MS (actions.ts) from the start of the batch. Within this time
+// the requests are sent and their answers are journaled; otherwise the bridge journals the watch events first, and they
+// count as foreign. So the size of the next batch is chosen from the duration of the last one, to take about BATCH_MS
+// (docs/architecture.md "How data flows").
 const FIRST_BATCH = 20
 const SMALLEST_BATCH = 10
 const LARGEST_BATCH = 100
 const BATCH_MS = 300
 
-/** Sends the writes of one step and journals their answers. @throws only when the journal cannot be written. */
+/**
+ * Sends the writes of one step and passes their answers to the journal.
+ *
+ * @param signal aborts the requests.
+ * @returns one answer per write, in their order. Errors of the API server, also an unreachable one, are answers with
+ * the result 'failed'.
+ * @throws when the action rows cannot be stored in the journal; the abort error of `signal`; a plain Error (a bug).
+ */
 export async function writeAll<Watched extends WatchedKind>(
   deps: Deps,
   writer: Writer,
@@ -114,7 +136,10 @@ function nextBatch(writes: number, tookMs: number): number {
   return Math.min(LARGEST_BATCH, Math.max(SMALLEST_BATCH, fitting))
 }
 
-/** The answer with its object as one of the written kind. An answer without an object means that it is deleted. */
+/**
+ * The answer, typed by the written kind. The API server may answer a DELETE with a Status instead of the object; then
+ * the object is deleted, and the result is 'gone'.
+ */
 function asKind<Watched extends WatchedKind>(
   write: Write<Watched>,
   answer: WriteAnswer | undefined,
@@ -148,6 +173,7 @@ async function writeBatch(
   answers.forEach((answer, index) => cacheAnswer(deps, writes[index], answer))
   const finished_at = deps.now()
   const finished = rows.map((row, index) => ({ ...row, finished_at, ...resultOf(answers[index]) }))
+  // Buffers only (W2).
   deps.journal.finish({
     writer: writer.workflowID,
     tree: writer.tree ?? [],
@@ -238,8 +264,8 @@ async function readInstead(
   const looks = await inParallel(writes, PARALLEL_WRITES, (write) => readOne(kube, write, signal))
   const withheld = looks.filter(({ isWithheld }) => isWithheld).length
   const where = { workflowID, pass, step }
-  // A lost workflow task, or one voided by a signal, is repeated from its begin; so is a task whose object was deleted
-  // before it began.
+  // Without a withheld write this is expected: Temporal repeats a workflow task that timed out, or whose result it
+  // rejected because of a new signal, and the task calls its local activities again.
   if (withheld === 0) log.info(where, 'a step of a job that is over: it has nothing to write')
   else log.warn({ ...where, withheld }, 'a late step of a job that is over: nothing is written')
   return looks.map(({ answer }) => answer)
@@ -247,7 +273,7 @@ async function readInstead(
 
 interface ReadInstead {
   readonly answer: WriteAnswer
-  /** Only the fence prevented the write. */
+  /** The write would have changed the object; it was not sent only because the run's job is over. */
   readonly isWithheld: boolean
 }
 

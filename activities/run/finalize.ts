@@ -1,5 +1,5 @@
-// The activity that adds and removes the finalizer of a controller. Each plan has a step that adds it before the first create, and a step that removes it
-// after the last object is gone.
+// The activity that adds and removes the finalizer of a job-mode controller on its subject, the object that a run
+// reconciles. The controllers add it before their first create, and remove it after the last created object is gone.
 
 import type { By, Subject, TargetView } from '../../workflows/kit/index.ts'
 import type { BeforeRelease, Deps } from '../deps.ts'
@@ -13,21 +13,24 @@ import { controllerOf, jobController } from './controllers.ts'
 export interface FinalizeInput {
   readonly by: By
   readonly subject: Subject
-  /** The version and the finalizers that the pass observed. */
+  /** The resourceVersion and the finalizers that the pass observed. */
   readonly version: string
   readonly finalizers: readonly string[]
-  /** True: add the finalizer. The name is part of recorded histories. */
+  /** True: add the finalizer; false: remove it. The name is part of recorded workflow histories. */
   readonly guarded: boolean
 }
 
 export const finalizeActivities = (deps: Deps, beforeRelease: BeforeRelease = {}) => ({
   /**
-   * Adds the controller's finalizer to the subject (`guarded`) or removes it. Idempotent.
+   * Adds the controller's finalizer to the subject (`guarded`) or removes it. Idempotent: each attempt of a removal
+   * also calls the `beforeRelease` hook of the controller's wing first.
    *
-   * @returns the current target; undefined if the object does not exist.
-   * @throws retryable failures of the API server.
+   * @returns the current subject; undefined if it does not exist any more: it is deleted, also by the removal of its
+   * last finalizer, or another object has its name.
+   * @throws errors of the API server and of the hook; the finalizer is unchanged after an error of the hook.
    */
   async guardSubject({ by, subject, version, finalizers, guarded }: FinalizeInput): Promise<TargetView | undefined> {
+    // `status` is the controller's declaration for its kind (JobStatus), not the status of an object.
     const {
       target: watched,
       status: { finalizer },
@@ -59,7 +62,7 @@ export function finalizerPatch(finalizer: string, finalizers: readonly string[],
   return { metadata: { finalizers: guarded ? [...others, finalizer] : others } }
 }
 
-/** The patch after a conflict, for the current object. */
+/** The patch for the current object after a conflict; 'superseded' if another object (uid) has the name. */
 export function finalizerPatchAfterConflict(
   current: KubeObject,
   uid: string,

@@ -1,5 +1,5 @@
-// The program `injector`: injects one kind of disruption into a target, waits, and cleans up. Source: spec/chaos.md
-// chapter 3.
+// The program `injector`: injects one kind of disruption into a target, waits, and cleans up; or runs a helper
+// subcommand. Its first argument is the kind of disruption or the subcommand. Source: spec/chaos.md chapter 3.
 
 import { rm, writeFile } from 'node:fs/promises'
 
@@ -10,7 +10,7 @@ import { readSettings, type Settings } from './settings.ts'
 import { reportingLog, TerminationMessage } from './termination-message.ts'
 import { FULL_USAGE, USAGE } from './usage.ts'
 
-/** The subcommands that are not kinds. Each loads its own module. */
+/** The helper subcommands. Each loads its own module, and parses its arguments and environment itself. */
 const COMMANDS: Readonly<Record<string, (start: ProgramStart) => Promise<number>>> = {
   sweep: async (start) => await (await import('./sweep.ts')).runSweep(start),
   capabilities: async (start) => await (await import('./sweep.ts')).runCapabilities(start),
@@ -22,11 +22,14 @@ const COMMANDS: Readonly<Record<string, (start: ProgramStart) => Promise<number>
 
 /** Source: spec/chaos.md 3.5. */
 const FAILURE = 1
+/** `LOG_LEVEL` is invalid. */
 const NO_LOG = 2
 
 /**
- * Runs the command line. Returns the exit code: 0 after a complete clean-up, 1 after a failure or an incomplete
- * clean-up, 2 without a log.
+ * Runs the command line. A help flag anywhere prints the help of the program, also after a subcommand.
+ *
+ * @returns the exit code. Injection: 0 after a complete clean-up, 1 after a failure or an incomplete clean-up, 2 for an
+ * invalid `LOG_LEVEL`. Help: 0; without arguments 1. Subcommand: its own exit code; 1 for an error.
  */
 export async function run(start: ProgramStart): Promise<number> {
   const [first, ...args] = start.args
@@ -51,6 +54,7 @@ async function inject(start: ProgramStart, settings: Settings): Promise<number> 
   const { readInvocation } = await import('../../../workflows/chaos/injector/read-invocation.ts')
   const invocation = readInvocation(start.args)
   const message = new TerminationMessage(settings.terminationLog)
+  // Reports to stderr and in the termination message of the pod.
   const complain = (problem: string) => {
     start.complain(`injector: ${problem}\n`)
     message.add(problem)
@@ -65,6 +69,7 @@ async function inject(start: ProgramStart, settings: Settings): Promise<number> 
     for (const problem of invocation.problems) complain(problem)
     return FAILURE
   }
+  // Runs the whole life of the injection, up to the clean-up.
   const { begin } = await import('./begin.ts')
   try {
     return await begin({
@@ -81,7 +86,10 @@ async function inject(start: ProgramStart, settings: Settings): Promise<number> 
   }
 }
 
-/** Source: seeds/chaos-controller.txt, step 3: the file of the readiness probe. */
+/**
+ * Creates the file of the readiness probe. An existing file is removed first, because writing to it would keep its
+ * mode. Source: seeds/chaos-controller.txt, step 3.
+ */
 async function becomeReady({ readinessFile }: Settings): Promise<void> {
   await rm(readinessFile, { force: true })
   await writeFile(readinessFile, '1', { mode: 0o400 })

@@ -1,5 +1,6 @@
-// Reads the blueprint and imports of an Installation and renders them. It writes nothing; the caller writes the result. Source: spec/landscaper.md
-// 2.3 "Init", 3.6.
+// Reads the blueprint and imports of an Installation and renders the spec of its Execution, its sub-installations, and
+// the states of the templates. Writes nothing; the caller writes the result. Source: spec/landscaper.md 2.3 "Init" and
+// 3.6.
 
 import type { Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
@@ -21,23 +22,32 @@ export interface RenderedInstallation {
   readonly imports: InstallationImports
   readonly execution: Pick<RenderedExecution, 'spec' | 'hasItems'>
   readonly subInstallations: readonly SubinstallationTemplate[]
-  /** The states of the executions before and after this rendering. */
+  /**
+   * The states that the blueprint's template executions keep between jobs: of the previous job (`loaded`), and after
+   * this rendering (`rendered`).
+   */
   readonly states: { readonly loaded: ExecutionStates; readonly rendered: ExecutionStates }
-  /** The replacements by ComponentVersionOverwrites, in words; undefined without component. */
+  /**
+   * Messages about component references that ComponentVersionOverwrites replaced; undefined if the Installation has no
+   * component.
+   */
   readonly replaced: readonly string[] | undefined
 }
 
-/** A mistake of the author, and the part with the mistake. */
+/** A mistake of the author of the Installation or blueprint, and the part of the rendering with the mistake. */
 export interface Refusal {
   readonly fault: AuthorFault
   readonly of: 'imports' | 'subInstallations'
 }
 
 /**
- * Renders an Installation. The result depends only on Installation, imports and states, unless templates are random.
+ * Renders an Installation. The result depends only on the Installation, its imports, the states, its blueprint and its
+ * component version with the Context and its ComponentVersionOverwrites, unless templates use random values or the
+ * clock.
  *
- * @returns the fault when the imports do not satisfy the blueprint, or the sub-installations are invalid.
- * @throws final failures for other mistakes of the author, including BlueprintError; retryable failures of the API server.
+ * @returns a `Refusal` when imports are missing or do not satisfy the blueprint, or when the sub-installations are
+ * invalid: the workflow reports each of these in its own condition.
+ * @throws final failures, and BlueprintError, for other mistakes of the author; retryable failures of the API server.
  */
 export async function renderInstallation(
   deps: LandscaperDeps,
@@ -55,6 +65,7 @@ export async function renderInstallation(
   if ('fault' in imports) return { ...imports, of: 'imports' }
   const { templates } = deps.landscaper
   const executors = [...blueprint.deployExecutions, ...blueprint.subinstallationExecutions]
+  // The states of 'deploy' belong to deploy and sub-installation executions: those with the same name share one.
   const loaded = await loadStates(deps, subject, 'deploy', executors)
   const bindings = { blueprint: source, imports: imports.bindings, states: loaded }
   const subs = await withAuthorFaults(async () => {
@@ -69,6 +80,7 @@ export async function renderInstallation(
     () => renderExecution(templates, blueprint, given),
   )
   // Deploy and sub-installation executions with the same name share their state, as in Landscaper (spec appendix B 18).
+  // The state of the sub-installation execution wins.
   const rendered = { ...ofItems, ...subs.states }
   const { overwrites: replaced } = blueprint.component ?? {}
   return { imports, execution, subInstallations: subs.templates, states: { loaded, rendered }, replaced }

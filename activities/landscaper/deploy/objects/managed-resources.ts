@@ -1,7 +1,8 @@
-// The objects of an item on its target, as stored in `status.providerStatus`. Pure.
+// The managed resources of a deploy item: the list, in `status.providerStatus`, of the objects that the item has
+// deployed to its target cluster. Pure.
 //
-//   M1. An object stays in the list until it is known to be deleted or to have another owner: until orphans are removed, the list has old and new
-//       objects.
+//   M1. An object stays in the list until it is known to be deleted or to have another owner: until orphans are
+//       removed, the list has old and new objects.
 //
 // Source: spec/landscaper.md 4.2 step 5, appendix B 31.
 
@@ -25,7 +26,10 @@ export interface ManagedResource {
   readonly resource: ResourceRef
   readonly annotateBeforeDelete?: Readonly<Record<string, string>>
   readonly patchBeforeDelete?: Json
-  /** The server has rejected its creation; only meaningful without uid, while it was never known to exist. */
+  /**
+   * The API server has answered the apply with 403 Forbidden. Used only without `uid`: if the removal may not read the
+   * object either (403), the object counts as never created.
+   */
   readonly refused?: true
   /** For an object that runs once (run-once.ts): the job that applied it. */
   readonly applied?: Applied
@@ -33,16 +37,18 @@ export interface ManagedResource {
 
 export interface Applied {
   readonly jobID: string
-  /** A hash of the manifest. */
+  /** A hash of the manifest. The name of the field is part of stored statuses. */
   readonly manifest: string
   /** The names of the custom readiness checks that the last observation of the object satisfied. */
   readonly checks?: readonly string[]
 }
 
+/** Facts about the object that its manifest does not have; empty if the object was not sent. */
 interface Known {
   readonly uid?: string | undefined
+  /** Absent: unknown; the entry has the manifest's namespace. */
   readonly isNamespaced?: boolean
-  /** The server has rejected its creation. */
+  /** The API server has answered the apply with 403 Forbidden. */
   readonly isRefused?: boolean
   readonly applied?: Applied | undefined
 }
@@ -76,7 +82,7 @@ export function resourceKey({ apiVersion, kind, namespace, name }: ResourceRef):
   return [groupOf(apiVersion), kind, namespace ?? '', name].join('|')
 }
 
-/** The reference of a cluster-scoped object. */
+/** Drops the namespace, which a manifest may have although its kind is cluster-scoped. */
 export function withoutNamespace({ apiVersion, kind, name, uid }: ResourceRef): ResourceRef {
   return { apiVersion, kind, name, ...(uid !== undefined && { uid }) }
 }
@@ -120,7 +126,7 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 const isTextMap = (value: unknown): value is Readonly<Record<string, string>> =>
   isMap(value) && Object.values(value).every((text) => typeof text === 'string')
 
-/** All of `newer`, and the entries of `older` that it does not have. */
+/** All entries of `newer`, and those of `older` for other objects. */
 export function union(
   older: readonly ManagedResource[],
   newer: readonly ManagedResource[],
@@ -129,9 +135,12 @@ export function union(
   return [...newer, ...older.filter(({ resource }) => !keys.has(resourceKey(resource)))]
 }
 
-// Orphans: objects in the status that the configuration does not list any more. Pure. Source: spec/landscaper.md 4.2 step 4.
-
-/** A listed object is no orphan, whatever its policy: with the new policy `ignore` it stays on the cluster. */
+/**
+ * Returns the orphans: objects in the item's status that the configuration does not list any more. An object that is
+ * listed with the new policy `ignore` is not an orphan: it stays on the cluster. Source: spec/landscaper.md 4.2 step 4.
+ *
+ * @param remembered the managed resources in the item's status.
+ */
 export function orphansOf(
   remembered: readonly ManagedResource[],
   manifests: readonly Manifest[],
@@ -140,20 +149,29 @@ export function orphansOf(
   return remembered.filter(({ resource }) => !listed.has(resourceKey(resource)))
 }
 
-/** Whether a manifest's object is among them. */
+/** Returns a function that checks whether a manifest's object is in the list. */
 export function isAmong(managed: readonly ManagedResource[]): (manifest: Manifest) => boolean {
   const keys = new Set(managed.map(({ resource }) => resourceKey(resource)))
   return (manifest) => keysOf(manifest).some((key) => keys.has(key))
 }
 
-/** The possible keys of the object in the status: only the cluster knows which kinds are cluster-scoped. */
+/**
+ * The keys that the object may have in the status: without namespace if its kind is cluster-scoped, otherwise with the
+ * manifest's namespace. Only the cluster knows the scope of a kind.
+ */
 export function keysOf({ object: { apiVersion, kind, metadata } }: Manifest): string[] {
   const { name, namespace } = metadata
   const bare = { apiVersion, kind, name }
   return [resourceKey(bare), ...(namespace === undefined ? [] : [resourceKey({ ...bare, namespace })])]
 }
 
-/** Adds the remembered uid, and the state of an object that runs once, to objects whose apply failed and so returned none. */
+/**
+ * Completes entries without uid, whose apply failed, by the entries of the status: with the uid, and with `applied` of
+ * an object that runs once.
+ *
+ * @param sent the managed resources after the apply.
+ * @param remembered the managed resources in the item's status.
+ */
 export function withKnownUids(
   sent: readonly ManagedResource[],
   remembered: readonly ManagedResource[],
@@ -162,7 +180,8 @@ export function withKnownUids(
   return sent.map((managed) => withUid(managed, known))
 }
 
-// Unlike a manifest that was not sent, the status knows which kinds are cluster-scoped.
+// A manifest may have a namespace although its kind is cluster-scoped; the entry in the status then has none. So both
+// keys are tried, and the reference of the status is used.
 function withUid(managed: ManagedResource, known: ReadonlyMap<string, ManagedResource>): ManagedResource {
   const { resource } = managed
   if (resource.uid !== undefined) return managed

@@ -1,20 +1,30 @@
-// Landscaper's two map merges (Go's mergo): lists are replaced as a whole, zero and empty values never override. Pure.
-// Source: spec/landscaper.md 4.2 "Merging is done client-side".
+// Landscaper's two merges of a manifest into a live object (Go's mergo). Pure. Source: spec/landscaper.md 4.2 "Merging
+// is done client-side".
 //
-//   G1. List elements of other field managers stay, unlike in Landscaper.
+//   G1. Lists are not merged: a list replaces the live list. With known field owners, the elements of other field
+//       managers stay, unlike in Landscaper.
+//   G2. A zero or empty value never overrides an existing value. It is added if the live object lacks the field.
+//   G3. Outside of lists no field is removed.
 
 import { isMap, type Json } from './config-reader.ts'
 import { type Owners, ownersOf, withOthersFields } from './others-fields.ts'
 import { isZero } from './overlay.ts'
 
+/** The owners are unknown: no element of a list is known to belong to another field manager. */
 const NOBODY: Owners = { others: undefined, all: undefined }
 
-/** Fills fields that are absent or empty in `live` from `wanted`. */
+/**
+ * Returns `live` with the fields of `wanted` that are absent or empty in `live`. For the update strategy `merge`
+ * (changes.ts).
+ */
 export function filledFields(live: Json, wanted: Json): Json {
   return merged(live, wanted, { owners: NOBODY, choose: (mine, theirs) => (isZero(mine) ? theirs : mine) })
 }
 
-/** Non-empty values of `wanted` replace the values in `live`; only list elements are removed. */
+/**
+ * Returns `live` with the non-empty values of `wanted`. For the update strategy `mergeOverwrite`, and without `owners`
+ * for `patchAfterDeployment` and `patchBeforeDelete` (changes.ts).
+ */
 export function overriddenFields(live: Json, wanted: Json, owners: Owners = NOBODY): Json {
   const choose = (mine: unknown, theirs: unknown, of: Owners) =>
     isZero(theirs) ? mine : Array.isArray(theirs) ? withOthersFields(mine, theirs, of) : theirs
@@ -23,6 +33,10 @@ export function overriddenFields(live: Json, wanted: Json, owners: Owners = NOBO
 
 interface Merge {
   readonly owners: Owners
+  /**
+   * Chooses between the live value (`mine`) and the wanted value (`theirs`) of a field that both objects have. Not
+   * called for two maps: these are merged.
+   */
   readonly choose: (mine: unknown, theirs: unknown, owners: Owners) => unknown
 }
 

@@ -1,5 +1,6 @@
-// The order in which objects are applied, and the served kinds of objects: Namespaces, CRDs, other cluster-scoped objects, then namespaced objects, of
-// which referenced kinds come first. Source: spec/landscaper.md 4.2 "Apply algorithm" 2, which has neither the first class nor the order of namespaced
+// Determines the order in which the objects of an item are applied: Namespaces, CustomResourceDefinitions, other
+// cluster-scoped objects, ServiceAccounts, kinds that other objects refer to, other namespaced objects. Source:
+// spec/landscaper.md 4.2 "Apply algorithm" 2. Landscaper has only three classes: CRDs, cluster-scoped and namespaced
 // objects.
 
 import { DeployError } from '../run/deployer.ts'
@@ -12,12 +13,14 @@ import { inParallel } from '../../../kube/in-parallel.ts'
 import { readObject } from '../target/read-object.ts'
 import type { ResourceRef } from './managed-resources.ts'
 
-/** Classes in their order. */
+/** The classes in the order in which they are applied, as listed above. `namespace`: all other namespaced objects. */
 export const CLASSES = ['tenancy', 'definition', 'cluster', 'account', 'referred', 'namespace'] as const
 export type PlacementClass = (typeof CLASSES)[number]
 
 /**
- * By `kindKey`. Kubernetes removes a token Secret that is created before its ServiceAccount, and may reject a RoleBinding whose Role does not exist.
+ * The class of kinds with a fixed class, by `kindKey`. Kubernetes removes a token Secret that is created before its
+ * ServiceAccount, and may reject a RoleBinding whose Role does not exist. Pods use Secrets, ConfigMaps and
+ * PersistentVolumeClaims. LimitRanges and ResourceQuotas are enforced only for later creations.
  */
 const FIRST: ReadonlyMap<string, PlacementClass> = new Map([
   ['v1|Namespace', 'tenancy'],
@@ -62,7 +65,10 @@ interface KindRequest {
   readonly signal: AbortSignal
 }
 
-/** The class of an object. For a kind that only the item's own definition knows, its scope decides, otherwise discovery. */
+/**
+ * The class of an object. For kinds without a fixed class the scope decides: of the CustomResourceDefinition, if the
+ * same item has one for the kind (`own`), otherwise as the cluster's discovery returns it.
+ */
 export async function classOf(asking: KindRequest, { object }: Manifest, own: Kinds): Promise<PlacementClass> {
   if (isCrd(object)) return 'definition'
   const first = FIRST.get(kindKey(object))
@@ -74,7 +80,10 @@ export async function classOf(asking: KindRequest, { object }: Manifest, own: Ki
 
 const NOT_SERVED = { operation: 'ApplyManifests', reason: 'KindNotServed' }
 
-/** @throws retryable DeployError for a kind that the cluster does not serve: another item or tool may create its definition. */
+/**
+ * @throws DeployError for a kind that the cluster does not serve. It has no code, so it is retryable: another item or
+ * tool may create the definition.
+ */
 export async function servedKind({ target, signal }: KindRequest, { apiVersion, kind }: Desired): Promise<ServedKind> {
   const served = await target.servedKind(apiVersion, kind, signal)
   if (served !== undefined) return served
@@ -82,12 +91,13 @@ export async function servedKind({ target, signal }: KindRequest, { apiVersion, 
   throw new DeployError(NOT_SERVED.operation, NOT_SERVED.reason, message)
 }
 
-// Determines when a CustomResourceDefinition can be used. Landscaper does not wait for it (spec/landscaper.md 4.2 step 3), so its custom resources,
-// and the items that depend on them, fail at first and are retried after 5 s.
+// Determines when a CustomResourceDefinition can be used: when its condition Established is True. Pawl applies custom
+// resources of the same item only then. Landscaper does not wait (spec/landscaper.md 4.2 step 3): its first attempt to
+// create them may fail, and is retried after 5 s.
 
 const READS_AT_ONCE = 10
 
-/** The missing state of a definition; undefined when it is established. */
+/** A message that the definition is not established; undefined when it is. */
 export function unestablished(definition: KubeObject): string | undefined {
   const conditions = conditionsOf(definition)
   if (conditions.some(({ type, status }) => type === 'Established' && status === 'True')) return undefined
@@ -95,7 +105,10 @@ export function unestablished(definition: KubeObject): string | undefined {
   return `CustomResourceDefinition ${definition.metadata.name} is not established${why}`
 }
 
-/** The first definition that servers are about to establish. A definition whose names are taken will never be established, and is left out. */
+/**
+ * The first of the CustomResourceDefinitions in `resources` that the API server has not established yet. Skips
+ * definitions whose names another definition has: they are not established while that one exists.
+ */
 export async function awaitedDefinition(
   target: TargetCluster,
   resources: readonly ResourceRef[],

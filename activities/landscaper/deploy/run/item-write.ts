@@ -1,4 +1,8 @@
-// The writes of a deployer to its items: the status, and at the end the finalizer. Both are fenced by version, and the status by the job.
+// The writes of a deployer to its deploy items: the status, and at the end the removal of the finalizer.
+//
+//   W1. Each write is conditional on the item's resourceVersion. After a conflict, `reapply` decides with the current
+//       item (activities/kube/write.ts).
+//   W2. After a conflict, a status is written only if the item still has the job of this write, or can still start it.
 
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
@@ -18,7 +22,7 @@ export type ItemWrite = Write<typeof deployItemKind>
 
 export type ItemAnswer = WriteAnswer<typeof deployItemKind>
 
-/** Removes Pawl's finalizer. */
+/** Removes Pawl's finalizer. If the finalizer is missing after a conflict, the repeated patch changes nothing. */
 export function releaseWrite(object: DeployItem): ItemWrite {
   return {
     verb: 'patch',
@@ -30,8 +34,11 @@ export function releaseWrite(object: DeployItem): ItemWrite {
 }
 
 /**
- * Writes a status of the item's job. If another process has ended the job meanwhile (an interrupt), only `remembered` is written, so that the deployed
- * objects stay known.
+ * Writes a status of the item's job. The first write of a hosted job also contains the fields of its start (`begins`,
+ * begin-job.ts).
+ *
+ * @param remembered the provider status, which lists the deployed objects. If another process has ended the job
+ * meanwhile (an interrupt), only this part of the status is written, so that a later uninstallation knows the objects.
  */
 export function statusWrite({ object, jobID, begins }: ItemJob, patch: Patch, remembered?: Patch): ItemWrite {
   const first = begins === undefined ? patch : asFirstWrite(begins, patch)
@@ -40,8 +47,10 @@ export function statusWrite({ object, jobID, begins }: ItemJob, patch: Patch, re
     ...at(object),
     patch: first,
     reapply: (current) => {
+      // The view of the current item: its job ID and finished job ID.
       const status = targetView(current)
       if (current.metadata.uid !== object.metadata.uid) return 'superseded'
+      // The job of this write can still start if the item has its previous job, and that job is finished.
       if (status.jobID !== jobID) return hasJob(current, { object, jobID, begins }) ? first : 'superseded'
       if (status.jobIDFinished !== jobID) return patch
       return remembered === undefined ? 'done' : { status: remembered }
@@ -54,7 +63,13 @@ function at({ metadata }: DeployItem) {
   return { watched: deployItemKind, namespace, name, version }
 }
 
-/** The write, or the release, of an item that needs no deployer; undefined if it needs one. */
+/**
+ * Decides whether the job needs no deployer: a user requests a deletion without uninstallation, an item with
+ * `updateOnChangeOnly` has succeeded with this spec, or the timeout is invalid.
+ *
+ * @returns the status that ends the job; 'release' if the caller only has to remove finalizers, those of Targets
+ * included; undefined if the job needs a deployer.
+ */
 export function writeWithoutDeployer(job: ItemJob, act: ItemAct): ItemWrite | 'release' | undefined {
   if (act === 'uninstall') return withoutUninstall(job.object) ? 'release' : undefined
   if (isUnchanged(job)) return statusWrite(job, unchangedStatus(job))
@@ -64,7 +79,10 @@ export function writeWithoutDeployer(job: ItemJob, act: ItemAct): ItemWrite | 'r
   return statusWrite(job, endedStatus(job, 'Failed', {}, { ...error, codes: ['ERR_CONFIGURATION_PROBLEM'] }))
 }
 
-/** Records a Warning Event for an error that this write added to the item. */
+/**
+ * Records a Warning Event for the `lastError` that the item has after a successful write, whether or not this write
+ * added the error. The same error in the same job is one Event.
+ */
 export async function warnOfError(deps: LandscaperDeps, jobID: string, answer: ItemAnswer): Promise<void> {
   if (answer.result !== 'ok' || !answer.wrote) return
   const { lastError } = itemStatus(answer)
