@@ -3,8 +3,8 @@
 //
 //   C1. A client that trusts all `authorities` trusts every serving certificate that may be in use.
 //   C2. A new authority signs nothing for `settleMs`, so that API servers can load it first. Only when no authority is
-//       that old, as at the first start, the oldest one signs, because API servers have had the most
-//       time to load it.
+//       that old, as at the first start, the oldest one signs, because API servers have had the most time
+//       to load it.
 //   C3. A serving certificate expires no later than the authority that signed it.
 //   C4. A certificate is renewed when less than a third of its lifetime is left. A serving certificate is also replaced
 //       when it lacks a configured name or when no authority in the list has signed it.
@@ -50,7 +50,7 @@ export interface CertificateOptions {
 }
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
-/** The validity of a certificate starts this long before its creation: API servers whose clock is late accept it too. */
+/** A certificate is valid from this long before its creation, so that API servers whose clock is late accept it too. */
 const SKEW_MS = 60_000
 
 /** All authorities as one PEM text, for `caBundle` of the webhook configurations. */
