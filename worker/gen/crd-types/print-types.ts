@@ -40,7 +40,7 @@ function printMember({ name, isOptional, type }: Member): string {
   const head = `${INDENT}readonly ${isIdentifier(name) ? name : quoted(name)}${isOptional ? '?' : ''}:`
   const flat = `${head} ${printType(type)}`
   if (fits(flat)) return flat
-  // `readonly X[] | null`: prettier moves the union below the name, and prints one line per part if it is still too long.
+  // `readonly X[] | null`: prettier moves the union below the name, and prints one line per part if that is too long.
   if (isNullable(type) && type.parts[0].is === 'list') {
     const below = `${INDENT}${INDENT}${printType(type)}`
     return [head, ...(fits(below) ? [below] : type.parts.map((part) => `${INDENT}${INDENT}| ${printType(part)}`))].join(
