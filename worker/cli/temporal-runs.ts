@@ -1,20 +1,27 @@
-// Reads the state and the history of runs from Temporal. Loaded only when needed, because Temporal's client takes long
-// to load.
+// Reads the state and the history of runs from Temporal, for the CLI. Loaded only when needed, because Temporal's
+// client takes long to load.
+//
+// A workflow ID may have a chain of Temporal runs: each one continues the run before it as new and has its own run ID.
 
 import { Connection } from '@temporalio/client'
 import proto from '@temporalio/proto'
 
 import { connectionOptions, type TemporalTarget } from '../server/temporal.ts'
 
+/** The time limit of the connection and of each request. */
 const MOST_MS = 15_000
-/** Temporal's own limit of a history is lower. */
+/** Only stops an endless sequence of pages: Temporal's own limit of a history is lower. */
 const MOST_EVENTS = 60_000
+/** gRPC status code. */
 const NOT_FOUND = 5
 
 const { History } = proto.temporal.api.history.v1
 type History = proto.temporal.api.history.v1.IHistory
 
-/** The runs that are not running, with their state in Temporal. */
+/**
+ * The workflows that are not running, by workflow ID, with their state in Temporal: the status of their latest run in
+ * lower case, such as `completed`, or `not there` if Temporal has no such workflow.
+ */
 export async function missingRuns(
   target: TemporalTarget,
   workflowIDs: readonly string[],
@@ -45,21 +52,24 @@ async function stateOf(connection: Connection, namespace: string, workflowId: st
   }
 }
 
+/** One run of a chain. */
 interface FetchedRun {
+  /** The run ID in the first event. A reset copies this event, so after a reset it is the ID of the earlier run. */
   readonly runID: string
   readonly history: History
 }
 
 /**
- * The complete histories of the last run with this ID and of the runs before it (continue-as-new), the earliest first.
+ * The histories of the latest run with this workflow ID and of the runs before it (continue-as-new), the earliest
+ * first. Earlier runs are absent if Temporal's retention has deleted them, or if the chain is longer than MOST_RUNS.
  *
- * @returns no runs if Temporal no longer has the history.
+ * @returns no runs if Temporal no longer has the latest run.
  */
 export async function fetchRun(target: TemporalTarget, workflowId: string): Promise<readonly FetchedRun[]> {
   return await connected(target, async (connection) => await fetchChain(connection, target, workflowId))
 }
 
-/** Reads several runs, one after the other. */
+/** Reads the chains of several workflow IDs like `fetchRun`, one after the other, with one connection. */
 export async function* fetchRuns(
   target: TemporalTarget,
   workflowIDs: readonly string[],
@@ -72,7 +82,7 @@ export async function* fetchRuns(
   }
 }
 
-// Maximum length of a chain of continue-as-new runs.
+/** The latest runs of a chain of continue-as-new runs that are read. */
 const MOST_RUNS = 20
 
 async function fetchChain(
@@ -140,6 +150,7 @@ async function connect(target: TemporalTarget): Promise<Connection> {
   })
 }
 
+/** Calls `ask` with the time limit of a request. */
 async function inTime<Answer>(connection: Connection, ask: () => Promise<Answer>): Promise<Answer> {
   return await connection.withDeadline(Date.now() + MOST_MS, ask)
 }

@@ -1,4 +1,5 @@
-// Starts `pawl dev` in the background and stops it.
+// Starts `pawl dev` in the background and stops it. The background process is called the supervisor: it starts the
+// servers of a data folder and stops them when it ends.
 
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
@@ -12,13 +13,15 @@ import { isRunning, signal, type ProcessIdentity } from './process-identity.ts'
 import { readState, type DevState } from './state.ts'
 
 const POLL_MS = 200
+/** The supervisor gets this time after SIGTERM to stop its servers; then it is killed. */
 const STOP_LIMIT_MS = 90_000
 
 /**
- * Starts the command as a background process and waits until its state file shows that all servers are ready. The
- * output goes to `dev.log` in the data folder's logs, and each line to `progress`.
+ * Starts `pawl dev` as a background process and waits until it has written its state file, which it does when all
+ * servers are ready. The output goes to `dev.log` in the data folder's logs, and each complete line to `progress`.
  *
- * @throws an Error if the process ends first; its output explains why.
+ * @param command the arguments of `node`: the module of `pawl dev` and its flags.
+ * @throws an Error if the process ends first; the log explains why.
  */
 export async function startDetached(
   dataDir: string,
@@ -57,7 +60,12 @@ export async function startDetached(
   }
 }
 
-/** Stops the servers of a data folder; false if none runs. */
+/**
+ * Stops the servers of a data folder and waits until the supervisor has ended.
+ *
+ * @returns false if no supervisor runs.
+ * @throws an Error if the supervisor had to be killed.
+ */
 export async function stopDetached(dataDir: string): Promise<boolean> {
   const supervisor = (await readState(dataDir))?.supervisor ?? (await lockHolder(dataDir))
   if (supervisor === undefined || !isRunning(supervisor)) return false
@@ -65,7 +73,7 @@ export async function stopDetached(dataDir: string): Promise<boolean> {
   const deadline = Date.now() + STOP_LIMIT_MS
   while (isRunning(supervisor)) {
     if (Date.now() > deadline) {
-      // The guard process then stops what the supervisor started.
+      // The guard process (guard-client.ts) notices the death of the supervisor and kills its servers.
       signal(supervisor, 'SIGKILL')
       throw new Error(
         `pawl dev (process ${supervisor.pid}) still ran ${STOP_LIMIT_MS / 1000} s after SIGTERM and was killed`,
@@ -76,7 +84,7 @@ export async function stopDetached(dataDir: string): Promise<boolean> {
   return true
 }
 
-/** A set that is still starting has a lock but no state. */
+/** The process in the lock file. A `pawl dev` that is still starting has a lock file but no state file yet. */
 async function lockHolder(dataDir: string): Promise<ProcessIdentity | undefined> {
   const file = await open(join(dataDir, 'lock')).catch(() => undefined)
   if (file === undefined) return undefined
@@ -89,6 +97,7 @@ async function lockHolder(dataDir: string): Promise<ProcessIdentity | undefined>
   }
 }
 
+/** Returns a function that passes the lines that were added to the file since its last call to `progress`. */
 function tail(logFile: string, from: number, progress: Progress): () => Promise<void> {
   let position = from
   let rest = ''

@@ -1,5 +1,8 @@
-// Starts Pawl's part of a development set: runs the migrations, installs CRDs, and starts bridge, worker, webhook and
-// api as child processes.
+// Starts Pawl's processes for `pawl dev`: runs the migrations, installs the CRDs and the set-up manifests of the wings,
+// and starts bridge, worker, webhook, api and the programs of the wings as child processes.
+//
+// A wing has the controllers of one API group; `--wings` enables it. A part (part.ts) is a child process of `pawl dev`.
+// The API server and Temporal may be parts, too, or the user's own servers.
 
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -28,25 +31,35 @@ export interface PawlOptions {
   readonly servers: Servers
   readonly dataDir: string
   readonly temporalNamespace: string
-  /** Connection to the user's own Temporal; undefined for ours, without TLS. */
+  /** Connection to the user's own Temporal; undefined for the Temporal that `pawl dev` started, which has no TLS. */
   readonly ownTemporal?: Config | undefined
   /** Names of the enabled wings, as in the flag. */
   readonly wings?: string | undefined
   /** Given flags of wings. */
   readonly wingFlags?: GivenFlags | undefined
-  /** Modules of controllers in level mode, as in the flag. */
+  /** The modules of the user's level-triggered controllers, as in the flag `--controllers`. */
   readonly controllers?: string | undefined
   readonly progress: Progress
-  /** Called if one of the processes ends by itself; without it, the whole set ends. */
+  /**
+   * Called if one of the processes ends by itself; without it, `pawl dev` then ends. Only `pawl dev --watch` sets it.
+   * The processes then restart at each change of the code, so they also get less time to stop (CHANGED_STOP_MS).
+   */
   readonly onEnd?: ((error: PartDiedError) => void) | undefined
 }
 
 export interface PawlParts {
-  /** Restarts the processes with the current code. @throws PartDiedError if one does not become ready. */
+  /**
+   * Restarts bridge, worker, webhook and api with the current code; programs of wings continue to run.
+   *
+   * @throws PartDiedError if a process ends before it is ready, or is not ready within 90 s.
+   */
   readonly restart: () => Promise<void>
 }
 
-/** Runs the migrations, installs the CRDs and starts bridge, worker, webhook and api in the servers' group. */
+/**
+ * Runs the migrations, applies CRDs and set-up manifests, starts all processes and waits until they are ready. The
+ * processes belong to the group of `servers`, which stops them.
+ */
 export async function startPawl(options: PawlOptions): Promise<PawlParts> {
   const { servers, temporalNamespace, wings, wingFlags = {}, controllers, progress } = options
   const { kubernetesUrl, databaseUrl, temporalAddress, ports } = servers
@@ -55,6 +68,7 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
   await setUpWings(servers, enabledWings(wings), wingFlags)
   progress(`journal: ${added.length === 0 ? 'up to date' : `added ${added.join(', ')}`}`)
 
+  // Flags: of bridge and worker; of the worker; of the wings, per process; of bridge and worker for the journal.
   const ofBoth = [
     ...(wings === undefined ? [] : ['--wings', wings]),
     ...(controllers === undefined ? [] : ['--controllers', controllers]),
@@ -95,6 +109,7 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
         ]
       : []),
   ]
+  // Calls `start` for all processes in parallel and waits for all of them.
   const each = async (start: (one: PawlProcess) => Promise<void>) => {
     const starts = await Promise.allSettled(processes.map(start))
     const failed = starts.find((one) => one.status === 'rejected')
@@ -104,7 +119,6 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
   for (const { name, inDev } of PROGRAMS)
     if (inDev !== undefined && enabledWings(wings).includes(inDev.wing)) await startProgram(name, inDev, options)
   return {
-    // All processes restart in parallel.
     restart: () =>
       each(async (one) => {
         const running = servers.parts.filter(({ spec }) => spec.name === one.name)
@@ -123,6 +137,7 @@ function journalFlags({ servers, dataDir }: PawlOptions): readonly string[] {
   return ['--database-url', databaseUrl, '--content-key', join(dataDir, 'content.key')]
 }
 
+/** True if `pawl dev` started the API server; false for the user's own API server. */
 function isServerOurs({ parts }: Servers): boolean {
   return parts.some(({ spec }) => spec.name === 'kube-apiserver')
 }
@@ -146,7 +161,7 @@ function temporalAt({ ownTemporal }: PawlOptions, address: string): Omit<Tempora
   return ownTemporal === undefined ? { address } : temporalTarget(address, readFlags(TEMPORAL_FLAGS, {}), ownTemporal)
 }
 
-/** The user's TLS settings for another Temporal do not apply to ours. */
+/** The user's settings for another Temporal do not apply to the Temporal that `pawl dev` started, which has no TLS. */
 const WITHOUT_TLS = Object.fromEntries(
   [
     ...['TEMPORAL_TLS', 'TEMPORAL_TLS_SERVER_CA_CERT_PATH', 'TEMPORAL_TLS_SERVER_NAME', 'TEMPORAL_API_KEY'],
@@ -154,11 +169,14 @@ const WITHOUT_TLS = Object.fromEntries(
   ].map((name) => [name, '']),
 )
 
+/** Where `kubectl apply` applies manifests. */
 type Applied = Pick<Servers, 'kubectlPath' | 'kubeconfigPath'>
 
 /**
- * Creates objects that the wings need in a cluster other than CRDs and roles: namespaces, accounts. @param flags given
- * flags of wings.
+ * Applies the manifests in `deploy/setup/<wing>/`: the objects that a wing needs in addition to its CRDs, such as
+ * namespaces and service accounts with their roles.
+ *
+ * @param flags the flags of wings that the user set.
  */
 export async function setUpWings(
   servers: Applied,
@@ -196,6 +214,7 @@ async function apply({ kubectlPath, kubeconfigPath }: Applied, files: readonly s
 export async function installCrds(servers: Applied, wings: readonly string[] = enabledWings(undefined)): Promise<void> {
   const folders = wings.map((wing) => join(CRDS, wing)).filter((folder) => existsSync(folder))
   if (folders.length === 0) return
+  // The arguments of kubectl that name all folders.
   const each = folders.flatMap((folder) => ['-f', folder])
   await apply(servers, each)
   const { kubectlPath, kubeconfigPath } = servers

@@ -1,5 +1,11 @@
-// The flags of Pawl's processes as tables: value, meaning and default of each flag. Help, the rejection of unknown flags and the parsed values derive from
-// them; a test compares them with docs/operating.md. The table of a process is its own table joined with the tables of wings.
+// Parses command-line flags by tables: a table has the type, the help text and the default of each flag. The help, the
+// rejection of unknown flags and the parsed values derive from the tables; a test compares the tables with
+// docs/operating.md. Each process (worker, bridge, webhook, api) has a table, and so has each wing (the controllers of
+// one API group, enabled by `--wings`). A process joins its own table with the tables of the wings.
+//
+// The fields of a flag (`Flag`): `reads` is the type of the value, `takes` its placeholder in the help, `least` the
+// minimum of a number, `of` the values of a choice. `otherwise` is the default value; `default` is only the text that
+// the help shows in its place.
 
 import { parseArgs } from 'node:util'
 
@@ -8,7 +14,7 @@ import { type Flag, type FlagTable, type FlagValue, type FlagValues, parseDurati
 
 export type { Flag, FlagTable, FlagValue, FlagValues } from '../../workflows/kit/index.ts'
 
-/** The texts of the flags that were given, by flag. */
+/** The unparsed values from the command line, by flag; flags that the user did not set are missing. */
 export type GivenFlags = Readonly<Record<string, string | undefined>>
 
 /** Joins tables in their order. @throws a plain Error (a bug) if two tables have the same flag. */
@@ -19,13 +25,17 @@ export function joinFlagTables(...tables: readonly FlagTable[]): FlagTable {
   return Object.assign({}, ...tables) as FlagTable
 }
 
-/** The help text of a flag. */
+/** The help text of a flag, with its default value, if it has one. */
 export function flagHelp(flag: Flag): string {
   const usual = flag.default ?? ('otherwise' in flag ? flag.otherwise : undefined)
   return usual === undefined ? flag.text : `${flag.text} (default: ${usual})`
 }
 
-/** The flags of this process. @throws for a flag that is not in the table. */
+/**
+ * Reads the flags from `args`, by default from the arguments of this process.
+ *
+ * @throws the TypeError of Node's `parseArgs` for a flag that is not in the table.
+ */
 export function givenFlags(table: FlagTable, args?: readonly string[]): GivenFlags {
   const options = Object.fromEntries(Object.keys(table).map((name) => [name, { type: 'string' as const }]))
   const { values } = parseArgs({ options, ...(args !== undefined && { args: [...args] }) })
@@ -65,6 +75,7 @@ function valueOf(name: string, flag: Flag, text: string | undefined): FlagValue<
   }
 }
 
+/** A flag with `accepts` needs `expected` too: without it, the message cannot say what a valid value is. */
 function checkedText(name: string, text: string, { accepts, expected }: Flag & { readonly reads: 'text' }): string {
   if (accepts?.(text) ?? true) return text
   throw new UsageError(`--${name} is "${text}"; expected ${expected ?? 'another text'}`)
@@ -76,6 +87,7 @@ function wholeNumber(name: string, text: string, least: number): number {
   throw new UsageError(`--${name} is "${text}"; expected a whole number of at least ${least}`)
 }
 
+/** Returns milliseconds; undefined for `none`, which disables the setting. */
 function duration(name: string, text: string): number | undefined {
   const found = parseDuration(text)
   if (found === undefined) throw new UsageError(`--${name} is "${text}"; expected a duration such as 1m30s, or none`)
@@ -104,8 +116,11 @@ function list(
   return entries
 }
 
-// The flags of HTTP servers: shutdown and health checks.
-
+/**
+ * The flags of the processes that are HTTP servers (webhook and api): shutdown and health checks. For `drain-ms` after
+ * SIGTERM, the server still answers, so that load balancers and the endpoints of its Service remove it first.
+ * `health-port` is the port of /healthz and /readyz.
+ */
 export const HTTP_SERVER_FLAGS = {
   'drain-ms': {
     takes: '<ms>',

@@ -1,16 +1,20 @@
-// The HTTP endpoints for health and metrics. GET /healthz: the process answers. GET /readyz: 200, or 503 with the failing parts. GET /metrics: the metrics of
-// the process, if it has some.
+// The HTTP endpoints for health and metrics. GET /healthz: 200 while the process answers. GET /readyz: 200, or 503 with
+// the failing dependencies. GET /metrics: the metrics of the process, if it has some.
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface Readiness {
-  /** The field of the answer that lists the failing parts, such as `behind`. */
+  /**
+   * The field of the answer that lists the failures: `behind` for the bridge, whose reflectors may be behind their
+   * kinds; `troubles` for worker, webhook and api.
+   */
   readonly field: string
-  /** The failing parts, with their errors; empty if the process is ready. Called for each request. */
+  /** The errors by name of the failing dependency; empty if the process is ready. Called for each /readyz request. */
   readonly failures: () => Readonly<Record<string, string>>
 }
 
+/** The running HTTP server. */
 export interface Health {
   readonly port: number
   /** Host and port, for logs. */
@@ -24,7 +28,7 @@ export interface MetricsText {
   text(): Promise<string>
 }
 
-/** Serves the endpoints; port 0 selects a free port. @param counting absent: the process has no metrics. */
+/** Serves the endpoints; port 0 selects a free port. @param counting the metrics; absent: none. */
 export async function serveHealth(
   readiness: Readiness,
   host: string,
@@ -67,10 +71,13 @@ async function closeServer(server: Server): Promise<void> {
   })
 }
 
-// The result of the last call to each server, for /readyz of processes that need all of them.
-
+/**
+ * The result of the last call to each dependency, such as the journal or Temporal. The process is ready if none of
+ * these calls failed; a dependency without a reported result does not count. A process that must not be ready before
+ * its first success reports an error at its start.
+ */
 export interface ReadinessChecks extends Readiness {
-  /** Stores the result of a call to a part; undefined: success. */
+  /** Stores the result of a call to the dependency `part`; `error` is undefined after a success. */
   readonly report: (part: string, error: unknown) => void
 }
 

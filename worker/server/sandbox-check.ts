@@ -1,10 +1,18 @@
-// Finds APIs in modules of controllers that the workflow sandbox lacks, with file and line, before a worker bundles the modules. Without this check, the error
-// would have no place, or would occur in the middle of a pass. Packages are not checked: they usually test for an API before they use it.
+// Finds uses of APIs that Temporal's workflow sandbox lacks, such as `fetch` or `node:fs`, in the modules of
+// controllers (`--controllers`), with file and line, before a worker bundles the modules. Without this check, the error
+// would have no place, or would occur in the middle of a pass (one reconcile, which runs in the sandbox). Packages are
+// not checked: they usually test for an API before they use it.
+//
+//   W1. A name that the module declares anywhere is not a global. `typeof process` is not a use.
+//   W2. Dynamic imports are ignored: in the modules of controllers they refer to modules of activities
+//       (docs/activities.md), which do not run in the sandbox.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { builtinModules, createRequire, stripTypeScriptTypes } from 'node:module'
 import { dirname, extname, resolve } from 'node:path'
 
+// What the message recommends, by name. A controller returns the outcome `later(ms)` to continue and run its next pass
+// in `ms` milliseconds; `again(ms)` ends the sequence of actions first.
 const INSTEAD: Readonly<Record<string, string>> = {
   fetch: 'call it in an activity of the controller’s own (docs/activities.md)',
   process: 'ask for settings in the object, or read them in an activity of the controller’s own (docs/activities.md)',
@@ -17,7 +25,12 @@ const INSTEAD: Readonly<Record<string, string>> = {
 }
 const ACTIVITY = 'use it in an activity of the controller’s own (docs/activities.md)'
 
-/** One line for each place, in the order of the files; empty without problems. @param files absolute paths. */
+/**
+ * Checks the files and all files of the same project that they import.
+ *
+ * @param files absolute paths.
+ * @returns one line for each use, in the order of the files; empty without problems.
+ */
 export function sandboxProblems(files: readonly string[]): readonly string[] {
   const seen = new Set(files)
   const problems: string[] = []
@@ -47,13 +60,9 @@ function fileOf(from: string, source: string): readonly string[] {
   return CODE.has(extname(path)) && existsSync(path) ? [path] : []
 }
 
-// Analyses one module: imports of Node's built-in modules, and globals that the sandbox lacks. Uses the bundler's parser; types are stripped by Node, which
-// keeps all positions.
-//
-//   W1. A name that the module declares anywhere is not a global. `typeof process` is not a use.
-//   W2. Dynamic imports are ignored: they name modules of activities.
+// The analysis of one module (W1, W2). Uses the bundler's parser; Node strips the types and keeps all positions.
 
-/** The place of a name in a module. */
+/** A use of a module or global that the sandbox lacks. */
 export interface UnavailableName {
   /** A module, such as `node:crypto`, or a global, such as `fetch`. */
   readonly what: 'import' | 'global'
@@ -64,8 +73,9 @@ export interface UnavailableName {
 }
 
 export interface ModuleNames {
-  /** The specifiers of its imports and re-exports. */
+  /** The specifiers of all its imports and re-exports. */
   readonly imports: readonly string[]
+  /** The uses of modules and globals that the sandbox lacks. */
   readonly missing: readonly UnavailableName[]
 }
 
@@ -77,7 +87,7 @@ interface Node {
 
 type Parse = (text: string, options: object) => Node
 
-// The bundler's declared parser, a dependency of a dependency.
+// acorn, as webpack declares it, which is a dependency of @temporalio/worker.
 const requireOfWorker = createRequire(createRequire(import.meta.url).resolve('@temporalio/worker/package.json'))
 const { parse } = createRequire(requireOfWorker.resolve('webpack/package.json'))('acorn') as { readonly parse: Parse }
 
@@ -133,6 +143,7 @@ function stripped(text: string): string {
 
 function isMissingModule(source: string): boolean {
   const [name = ''] = source.replace(/^node:/, '').split('/')
+  // Some modules, such as `node:test`, exist only with the prefix.
   return source.startsWith('node:') ? !IN_SANDBOX.has(name) : MISSING_MODULES.has(name)
 }
 

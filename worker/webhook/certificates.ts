@@ -3,10 +3,12 @@
 //
 //   C1. A client that trusts all `authorities` trusts every serving certificate that may be in use.
 //   C2. A new authority signs nothing for `settleMs`, so that API servers can load it first. Only when no authority is
-//       that old, as at the first start, the oldest one signs.
+//       that old, as at the first start, the oldest one signs, because API servers have had the most time
+//       to load it.
 //   C3. A serving certificate expires no later than the authority that signed it.
 //   C4. A certificate is renewed when less than a third of its lifetime is left. A serving certificate is also replaced
-//       when the configured names change or its authority is gone.
+//       when it lacks a configured name or when no authority in the list has signed it.
+//   C5. Expired authorities are removed from the list.
 
 import 'reflect-metadata'
 import { X509Certificate as Parsed, randomBytes, webcrypto } from 'node:crypto'
@@ -24,7 +26,7 @@ import {
 
 import { isAddress } from './flags.ts'
 
-/** PEM. */
+/** A certificate and its private key, both in PEM. */
 export interface Pair {
   readonly certificate: string
   readonly key: string
@@ -37,24 +39,31 @@ export interface Certificates {
 }
 
 export interface CertificateOptions {
-  /** DNS names and IP addresses. */
+  /** DNS names and IP addresses of the webhook. */
   readonly names: readonly string[]
+  /** Lifetime of a serving certificate. */
   readonly certificateMs: number
+  /** Lifetime of an authority. */
   readonly authorityMs: number
-  /** C2. */
+  /** Minimum age of an authority that signs (C2). */
   readonly settleMs: number
 }
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
-/** API servers whose clock is late accept a new certificate too. */
+/** A certificate is valid from this long before its creation, so that API servers whose clock is late accept it too. */
 const SKEW_MS = 60_000
 
-/** All authorities as one PEM text. */
+/** All authorities as one PEM text, for `caBundle` of the webhook configurations. */
 export function bundleOf({ authorities }: Certificates): string {
   return authorities.map(({ certificate }) => `${certificate.trim()}\n`).join('')
 }
 
-/** The certificates for this time (milliseconds). Returns the same value if nothing needs renewal. */
+/**
+ * The certificates for this time (milliseconds): renews those that need it (C4) and removes expired authorities (C5).
+ *
+ * @param found the stored certificates; undefined: there are none yet.
+ * @returns `found` itself if nothing changes, so that the caller need not store it.
+ */
 export async function renewCertificates(
   found: Certificates | undefined,
   options: CertificateOptions,
@@ -66,6 +75,7 @@ export async function renewCertificates(
   const isServingUsable = found !== undefined && isUsable(found.serving, authorities, options.names, now)
   if (isServingUsable && !isDue && valid.length === found.authorities.length) return found
   if (isServingUsable) return { authorities, serving: found.serving }
+  // `from + SKEW_MS` is the time of creation.
   const settled = authorities.find((one) => validityOf(one).from + SKEW_MS + options.settleMs <= now)
   const signer = settled ?? authorities.at(-1)
   if (signer === undefined) throw new Error('there is no authority; expected the one that was made')
@@ -97,7 +107,7 @@ function isUsable(serving: Pair, authorities: readonly Pair[], names: readonly s
   return isSigned && isNamed && !needsRenewal(serving, now)
 }
 
-/** C4. */
+/** True if less than a third of the lifetime is left (C4); the lifetime starts at the creation. */
 function needsRenewal(pair: Pair, now: number): boolean {
   const { from, to } = validityOf(pair)
   return to - now < (to - from - SKEW_MS) / 3

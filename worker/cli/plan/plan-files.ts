@@ -1,4 +1,5 @@
-// The command `pawl plan -f`: reads manifests, previews their effect, and prints it.
+// The command `pawl plan -f`: reads manifests, previews their effect by dry runs against the cluster, and prints it.
+// If the journal (Pawl's PostgreSQL tables) is reachable, the plan has the expected duration of each job.
 
 import { type Journal, openReader } from '../../../activities/journal/read/reader.ts'
 import { readYaml } from '../../../activities/yaml/read-yaml.ts'
@@ -18,7 +19,9 @@ import { jobsOf, objectsNamed } from '../../../activities/journal/read/object-qu
 export interface PlanFilesFlags extends JournalFlags {
   readonly filename: readonly string[]
   readonly output: 'text' | 'json' | 'yaml'
+  /** As the worker's `--target-allow`: the preview applies the limits of the worker. */
   readonly targetAllow?: string
+  /** As the worker's `--registry-local`. */
   readonly registryLocal?: string
 }
 
@@ -58,6 +61,7 @@ async function print(text: string): Promise<void> {
   })
 }
 
+/** Parses YAML; undefined for invalid YAML. */
 function parsed(text: string): unknown {
   try {
     return readYaml(text)
@@ -66,7 +70,12 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Undefined if there is no journal, or if the journal does not answer, which is reported on stderr. */
+/**
+ * The expected durations of the jobs in milliseconds, by `namespace/name` of the job's object.
+ *
+ * @returns undefined if no journal is configured or found (any error of `journalURL`, without a message), or if the
+ *   journal does not answer, which is reported on stderr.
+ */
 async function durationsOf(
   flags: JournalFlags,
   jobs: readonly DryRunJob[],
@@ -77,6 +86,7 @@ async function durationsOf(
   try {
     const preview = new Map<string, number>()
     const all = jobs.flatMap(withNestedJobs).slice(0, MOST_ASKED)
+    // The subject is the object that the job reconciles.
     for (const { subject } of all) {
       const { group = '', kind, namespace, name } = subject
       const ms = await expectedMs(journal, { group, kind, namespace, name })
@@ -91,23 +101,25 @@ async function durationsOf(
   }
 }
 
+/** Further jobs have no expected duration: each one takes two queries. */
 const MOST_ASKED = 100
 
+/** The job, then the jobs of its children. */
 function withNestedJobs(job: DryRunJob): readonly DryRunJob[] {
   return [job, ...job.jobs.flatMap(withNestedJobs)]
 }
 
-// Number of jobs for an expected duration.
-
+/** The expected duration is the median of this many jobs. */
 const LATEST = 5
 
-/** The median duration of the latest successful jobs in milliseconds; undefined without such jobs. */
+/** The median duration of the object's latest successful jobs in milliseconds; undefined without such jobs. */
 async function expectedMs(
   journal: Journal,
   of: { readonly group: string; readonly kind: string; readonly namespace: string; readonly name: string },
 ): Promise<number | undefined> {
   const [object] = await objectsNamed(journal, of)
   if (object === undefined) return undefined
+  // The newest job is first.
   const jobs = await jobsOf(journal, object.uid)
   return median(
     jobs
@@ -117,6 +129,7 @@ async function expectedMs(
   )
 }
 
+/** Of an even number of values the lower one of the two in the middle; undefined without values. */
 export function median(values: readonly number[]): number | undefined {
   return [...values].sort((left, right) => left - right)[Math.floor((values.length - 1) / 2)]
 }

@@ -1,4 +1,5 @@
-// Writes declarations as TypeScript, in the form that prettier gives them with this repository's settings.
+// Prints the declarations of generated types (declarations.ts) as TypeScript, in the form that prettier gives them with
+// this repository's settings.
 
 import type {
   Declaration,
@@ -16,17 +17,20 @@ export function printDeclaration(declaration: Declaration): string {
   return declaration.is === 'interface' ? printInterface(declaration) : printValues(declaration)
 }
 
+/** An open interface also has an index signature: the API server keeps fields that the schema does not declare. */
 function printInterface({ name, docs, members, isOpen }: InterfaceDeclaration): string {
   const lines = members.flatMap((member) => [...printDocs(member.docs, INDENT), printMember(member)])
   if (isOpen) lines.push(`${INDENT}readonly [key: string]: unknown`)
   return [...printDocs(docs, ''), `export interface ${name} {`, ...lines, '}'].join('\n')
 }
 
+/** A union of literals. It stands on one line, else on the line below the head, else has one line per value. */
 function printValues({ name, docs, values }: ValuesDeclaration): string {
   const texts = values.map((value) => (typeof value === 'string' ? quoted(value) : String(value)))
   const head = `export type ${name} =`
   const short = texts.join(' | ')
   const forms = [`${head} ${short}`, `${head}\n${INDENT}${short}`]
+  // Only the last line of a form can be too long: the head is short.
   const fitting = forms.find((form) => fits(form.slice(form.lastIndexOf('\n') + 1)))
   const long = [head, ...texts.map((text) => `${INDENT}| ${text}`)].join('\n')
   return [...printDocs(docs, ''), fitting ?? (texts.length > 1 ? long : `${head} ${short}`)].join('\n')
@@ -36,6 +40,7 @@ function printMember({ name, isOptional, type }: Member): string {
   const head = `${INDENT}readonly ${isIdentifier(name) ? name : quoted(name)}${isOptional ? '?' : ''}:`
   const flat = `${head} ${printType(type)}`
   if (fits(flat)) return flat
+  // `readonly X[] | null`: prettier moves the union below the name, and prints one line per part if that is too long.
   if (isNullable(type) && type.parts[0].is === 'list') {
     const below = `${INDENT}${INDENT}${printType(type)}`
     return [head, ...(fits(below) ? [below] : type.parts.map((part) => `${INDENT}${INDENT}| ${printType(part)}`))].join(
@@ -59,7 +64,12 @@ function printType(type: TypeExpression): string {
   }
 }
 
-/** The type on several lines where it can be broken: between the angle brackets of a map. On one, when that has room. */
+/**
+ * The type on one line if it has at most `room` characters, else on several lines, if it can be broken: only a map can,
+ * between its angle brackets. The first line has no indentation; further lines have at least `indent`.
+ *
+ * @param room 0: never on one line, if it can be broken.
+ */
 function printLong(type: TypeExpression, indent: string, room: number): string {
   const flat = printType(type)
   if (flat.length <= room) return flat
@@ -69,10 +79,13 @@ function printLong(type: TypeExpression, indent: string, room: number): string {
   const inner = `${indent}${INDENT}`
   const record = `Record<string, ${printType(type.of)}>`
   const value = `${inner}${INDENT}${printLong(type.of, `${inner}${INDENT}`, WIDTH - inner.length - INDENT.length)}`
+  // The last statement indents each element of `body`. The first line of `value` is indented already, so it is cut
+  // here; the further lines of `value` belong to the same element and keep their indentation.
   const body = fits(inner + record) ? [record] : ['Record<', `${INDENT}string,`, value.slice(inner.length), '>']
   return ['Readonly<', ...body.map((line) => inner + line), `${indent}>`].join('\n')
 }
 
+/** Whether the type is a union of one type and null, in this order. */
 function isNullable(
   type: TypeExpression,
 ): type is { readonly is: 'union'; readonly parts: readonly [TypeExpression, TypeExpression] } {
