@@ -2,8 +2,8 @@
 // docs/security.md.
 //
 // From registry-stage.ts: `open` is a registry without authentication. `opened()` creates a registry client with its
-// cache; by default it may connect to 127.0.0.1 (`LISTED`). `pushed()` pushes a component to `open` with its own prefix,
-// and `plain` is the descriptor of one without resources. `server()` starts an HTTP server with the given answers.
+// cache; by default it may connect to 127.0.0.1 (`LISTED`). `pushed()` pushes a component to `open` with its own
+// prefix, and `plain` is a descriptor without resources. `server()` starts an HTTP server with the given answers.
 
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
