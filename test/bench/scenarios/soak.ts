@@ -114,7 +114,7 @@ type Strikes = Pick<OwnDisruptions, 'strike' | 'claims' | 'summary'>
 
 /**
  * Strikes by Disruptions (X1) if the bench started the set (`isOwn`). In a running `pawl dev`, the controllers of
- * Disruptions may be disabled. There, and on other systems than Linux, the soak only kills a second worker.
+ * Disruptions may be disabled. There the soak only kills a second worker.
  */
 async function openStrikes(stage: Stage, processes: ExtraProcesses, journal: JournalReader): Promise<Strikes> {
   if (stage.set.isOwn && SOAK_WINGS !== undefined) return await OwnDisruptions.open(stage, processes, journal)
