@@ -1,3 +1,6 @@
+// Compares docs/dsl.md with the compiler of the language of controllers: the `.cm` files that declare the objects a
+// controller observes and its actions. `pawl gen` compiles them to TypeScript (workflows/kit/dsl).
+
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
@@ -9,6 +12,8 @@ import { firstColumn, section } from './markdown.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const page = await readFile(`${ROOT}/docs/dsl.md`, 'utf8')
 const blocks = [...page.matchAll(/^```\w*\n([^]*?)^```$/gm)].map(([, block = '']) => block)
+// The code blocks by their order in the page: the example `CronJob`, its plan, the types of Execution under "Modes",
+// and a compiler error of the example.
 const [example = '', plan = '', inMode = '', diagnostic = ''] = blocks
 
 describe('the page on the language of controllers', () => {
@@ -24,8 +29,9 @@ describe('the page on the language of controllers', () => {
     for (const [, step = ''] of plan.matchAll(/step\.(\w+)/g)) expect(code).toContain(`    ${step}: action(`)
   })
 
-  it('explains every mode, and shows names that are generated in another than level', async () => {
+  it('explains every mode of the compiler, and shows names that mode job generates', async () => {
     const modes = firstColumn(section(page, '## Modes'))
+    // The first ' {' of the example ends the head of its controller: `decl CronJob for CronJob {`.
     const { code, diagnostics } = compile(example.replace(' {', ' as job {'), {
       source: 'controller.cm',
       kit: 'pawl/kit',
@@ -35,12 +41,14 @@ describe('the page on the language of controllers', () => {
       expect(code).toContain(`export interface ${name} {`)
     for (const mode of modes)
       expect(compile(example.replace(' {', ` as ${mode} {`), { source: '', kit: '' }).diagnostics).toEqual([])
+    // The error message of an unknown mode lists the modes of the compiler.
     const [known = ''] = compile(example.replace(' {', ' as unknown {'), { source: '', kit: '' }).diagnostics.map(
       ({ message }) => message,
     )
     expect(known).toBe(
       `no mode is called 'unknown'; expected ${modes.slice(0, -1).join(', ')} or ${modes.at(-1) ?? ''}`,
     )
+    // The page shows names that `pawl gen` has generated for Execution.
     const own = await readFile(`${ROOT}/workflows/landscaper/execution/controller.gen.ts`, 'utf8')
     for (const name of ['ExecutionObservation', 'executionSteps', 'checkItems', 'applyDeployItems']) {
       expect(inMode).toContain(name)
@@ -48,13 +56,15 @@ describe('the page on the language of controllers', () => {
     }
   })
 
-  it('shows a diagnostic in the form and the words that it has', () => {
+  it('shows the exact text that the compiler prints for a mistake in the example', () => {
     const wrong = example.replace('CleanUpOldJobs(jobs)', 'CleanUpOldJobs(job)')
     const { diagnostics } = compile(wrong, { source: 'controller.cm', kit: 'pawl/kit' })
     expect(diagnostics.map((found) => `${formatDiagnostic('controller.cm', wrong, found)}\n`)).toEqual([diagnostic])
   })
 
-  it('lists every selector and every statement', () => {
+  // The lists are literals: this test does not find a selector or a statement that only the compiler has.
+  it('lists these selectors and these statements, in this order', () => {
+    // The texts before the first `=` or `/`: `fields/PATH` and `fields/metadata.controller` both begin with `fields`.
     expect(firstColumn(section(page, '## Selectors')).map((text) => text.split(/[=/]/)[0])).toEqual([
       'name',
       'namespace',
@@ -67,6 +77,7 @@ describe('the page on the language of controllers', () => {
       'owned',
       'fresh',
     ])
+    // The texts before the first blank: `NAME KIND`, `NAME []KIND` and `NAME(STATE, ...)` begin with NAME.
     expect(firstColumn(section(page, '## Statements')).map((text) => text.split(' ')[0])).toEqual([
       'bind',
       'alias',

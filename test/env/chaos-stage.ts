@@ -1,5 +1,7 @@
-// Provides containers and injectors for tests of disruptions: real processes with their own networks and control
-// groups. Needs Linux and root; changes only objects that it creates.
+// Provides stand-ins for containers, and injectors that disrupt them, for tests of disruptions. A container is a
+// process (chaos-agent.js) with a network namespace and cgroups. An injector is a process of `worker/program.ts
+// injector`: it injects a failure, such as lost packets, into a container. Needs Linux and root; changes only objects
+// that it creates.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,6 +14,7 @@ import { createInterface } from 'node:readline'
 import { expect } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../..')
+/** The mount point of all cgroup hierarchies. */
 const GROUPS = '/sys/fs/cgroup'
 /** The mount point of the unified hierarchy, in version 2 or a hybrid set-up. */
 export const UNIFIED = [GROUPS, join(GROUPS, 'unified')].find((root) => existsSync(join(root, 'cgroup.controllers')))
@@ -39,6 +42,7 @@ function isInstalled(program: string): boolean {
   }
 }
 
+/** The arguments of a command to chaos-agent.js. */
 type Told = Readonly<Record<string, unknown>>
 
 export interface Exit {
@@ -52,15 +56,19 @@ export interface Container {
   readonly id: string
   /** Sends a command to chaos-agent.js. @returns its answer. */
   readonly does: <Answer>(deed: string, told?: Told) => Promise<Answer>
+  /** Resolves when the process has ended. */
   readonly ended: Promise<Exit>
 }
 
 export interface Injector {
   readonly pid: number
+  /** The lines of standard output and standard error until now. */
   readonly lines: readonly string[]
   readonly readinessFile: string
+  /** Whether the readiness file exists: the injector writes it after it has injected. */
   readonly isReady: () => boolean
   readonly kill: (signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL') => void
+  /** Resolves to the exit code; null if a signal ended the process. */
   readonly ended: Promise<number | null>
 }
 
@@ -72,8 +80,9 @@ export interface ContainerParts {
 }
 
 export interface InjectorParts {
+  /** Environment variables; they override the defaults of the stage. */
   readonly env?: Readonly<Record<string, string>>
-  /** The container whose network it runs in. */
+  /** The container in whose network the injector runs. Default: the network of the test. */
   readonly inside?: Container
 }
 
@@ -91,11 +100,12 @@ export class ChaosStage {
     return new ChaosStage(await mkdtemp(join(tmpdir(), 'pawl-chaos-')))
   }
 
+  /** The folder in which the injectors store their state. */
   get state(): string {
     return join(this.folder, 'state')
   }
 
-  /** Creates a control group below the root of a hierarchy, such as `memory` or the unified one. Returns its folder. */
+  /** Creates a cgroup. @param hierarchy path of its root, such as /sys/fs/cgroup/memory. @returns its folder. */
   group(hierarchy: string, name: string): string {
     const folder = join(hierarchy, `pawl-${process.pid}-${name}`)
     mkdirSync(folder)
@@ -103,9 +113,11 @@ export class ChaosStage {
     return folder
   }
 
+  /** Starts a container. Resolves when its agent answers and its loopback interface is up. */
   async container({ beside, groups = [] }: ContainerParts = {}): Promise<Container> {
     const network =
       beside === undefined ? ['unshare', '--net', '--'] : ['nsenter', `--net=/proc/${beside.pid}/ns/net`, '--']
+    // Shell commands by which the process joins its cgroups before it becomes the agent.
     const join_ = groups.map((group) => `echo $$ > ${group}/cgroup.procs && `).join('')
     const command = [...network, process.execPath, join(import.meta.dirname, 'chaos-agent.js')].join(' ')
     const child = spawn('sh', ['-c', `${join_}exec ${command}`], { stdio: ['pipe', 'pipe', 'inherit'] })
@@ -120,12 +132,17 @@ export class ChaosStage {
     const pid = child.pid ?? 0
     const ended = exitOf(child)
     const container = { pid, id: `process://${pid}`, does, ended }
+    // The answer shows that the agent runs, so the process is in its network namespace. The count itself is not used.
     await does('counted')
     run('nsenter', `--net=/proc/${pid}/ns/net`, 'ip', 'link', 'set', 'lo', 'up')
     return container
   }
 
-  /** Connects two networks by interfaces called eth0; resolves when packets pass. */
+  /**
+   * Connects two networks by interfaces called eth0. Resolves when both interfaces are up.
+   *
+   * @param ips IPv4 addresses in one /24 network. Only `one` may have several, to be several servers for `other`.
+   */
   async connect(one: Container, other: Container, ips: { readonly one: readonly string[]; readonly other: string }) {
     const end = ({ pid }: Container) => ['eth0', 'netns', String(pid)]
     run('ip', 'link', 'add', ...end(one), 'type', 'veth', 'peer', 'name', ...end(other))
@@ -136,6 +153,7 @@ export class ChaosStage {
       await expect.poll(() => inside(each, 'ip', 'link', 'show', 'eth0')).toContain('state UP')
   }
 
+  /** Starts an injector with debug logs, and does not wait for it. */
   injector(args: readonly string[], { env = {}, inside: place }: InjectorParts = {}): Injector {
     const readinessFile = join(this.folder, `ready-${this.children.length}`)
     const enter = place === undefined ? [] : ['nsenter', `--net=/proc/${place.pid}/ns/net`, '--']
@@ -160,13 +178,14 @@ export class ChaosStage {
     return { pid: child.pid ?? 0, lines, readinessFile, isReady, ended, kill: (signal) => void child.kill(signal) }
   }
 
-  /** Starts an injector, and waits until it has injected. */
+  /** Starts an injector, and waits until it has injected (`isReady`). */
   async injected(args: readonly string[], parts: InjectorParts = {}): Promise<Injector> {
     const injector = this.injector(args, parts)
     await expect.poll(() => injector.isReady() || injector.lines.join('\n'), { timeout: 60_000 }).toBe(true)
     return injector
   }
 
+  /** Kills all containers, injectors and processes in the cgroups, and removes the cgroups and the folder. */
   async close(): Promise<void> {
     for (const child of this.children) child.kill('SIGKILL')
     for (const folder of this.groups) await expect.poll(() => removed(folder)).toBe(true)
@@ -179,7 +198,12 @@ async function exitOf(child: ChildProcess): Promise<Exit> {
   return { code, signal }
 }
 
-/** Kills the processes of a control group, and removes the group. @returns false while a process still exists. */
+/**
+ * Sends SIGKILL to all processes of a cgroup, and tries to remove the cgroup. The removal fails until the last process
+ * has ended, so the caller polls.
+ *
+ * @returns whether the cgroup was removed.
+ */
 function removed(folder: string): boolean {
   for (const pid of readFileSync(join(folder, 'cgroup.procs'), 'utf8')
     .trim()
@@ -194,6 +218,7 @@ function removed(folder: string): boolean {
   }
 }
 
+/** @returns the standard output. @throws if the exit code is not 0. */
 export function run(program: string, ...args: readonly string[]): string {
   return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 }
@@ -216,7 +241,10 @@ export function networkState(container: Container): string {
   ].join('\n')
 }
 
-/** Uses the tables once: the kernel creates a table at its first use and keeps it, which changes `networkState`. */
+/**
+ * Makes the kernel create the iptables tables `mangle` and `nat`, by a rule that is added and deleted. Otherwise a
+ * disruption would create them at their first use, and `networkState` before and after it would differ.
+ */
 export function openTables(container: Container): void {
   for (const table of ['mangle', 'nat']) {
     const rule = ['-t', table, 'OUTPUT', '-j', 'RETURN']

@@ -1,6 +1,6 @@
 // The journal's invariants over random histories of a small cluster (docs/architecture.md "Journal"), against a real
 // PostgreSQL. The watch repeats events, lists arrive between events, and responses to writes arrive before their
-// events.
+// events. S7 (events of several kinds out of order) and S8 (repeated events) are faults in docs/faults.md.
 
 import fc from 'fast-check'
 import type { Selectable } from 'kysely'
@@ -14,6 +14,11 @@ import { emptyJournal, useJournal } from '../activities/journal/use-journal.ts'
 
 const test = useJournal(inject('servers').databaseUrl)
 
+/**
+ * `change`: creates or changes an object. `declared`: the change is in a field that the journal stores, as in every
+ * creation. `own`: a run makes the change, and its response is journaled before the watch event. `deliver`: the watch
+ * delivers the next events. `replay`: the watch goes back, so that it delivers the last events again.
+ */
 type Step =
   | { readonly step: 'change'; readonly slot: number; readonly declared: boolean; readonly own: boolean }
   | { readonly step: 'delete'; readonly slot: number }
@@ -39,6 +44,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 30 },
 )
 
+/** A watch event of the cluster. */
 interface Happened {
   readonly type: EventType
   readonly task: TaskOptions
@@ -47,8 +53,10 @@ interface Happened {
 /** An API server with three object names. A recreated object has a new uid. */
 class Cluster {
   readonly history: Happened[] = []
+  /** The existing objects by their slot. */
   readonly living = new Map<number, TaskOptions>()
   version = 100
+  /** The number of created objects, for uids. */
   #births = 0
 
   change(slot: number, declared: boolean): Happened {
@@ -72,6 +80,7 @@ class Cluster {
     this.living.delete(slot)
   }
 
+  /** Stores the state and adds the event to the history. `delete` then removes the state. */
   #happen(type: EventType, slot: number, task: TaskOptions): Happened {
     const happened = { type, task }
     this.living.set(slot, task)
@@ -80,6 +89,7 @@ class Cluster {
   }
 }
 
+/** Applies the steps to the cluster, and journals the events that the journal sees of them. */
 async function play(cluster: Cluster, script: readonly Step[]): Promise<void> {
   let cursor = 0
   const deliver = async (count: number): Promise<void> => {
@@ -120,6 +130,7 @@ async function play(cluster: Cluster, script: readonly Step[]): Promise<void> {
         await relist()
     }
   }
+  // At the end the watch delivers all remaining events.
   await deliver(Infinity)
 }
 
@@ -127,12 +138,16 @@ const clear = () => emptyJournal(test.db)
 
 type Row = Pick<Selectable<WatchEventTable>, 'uid' | 'outcome' | 'resource_version' | 'projection' | 'source' | 'type'>
 
-/** Checks that no journaled state of an object is older than the state before it. */
+/**
+ * Checks that no journaled state of an object is older than the state before it. An older state that caused a wake
+ * passes: the rows do not show whether it is a late change (below).
+ */
 function neverBack(rows: readonly Row[]): void {
   const newest = new Map<string, number>()
   for (const row of rows.filter(isState)) {
     const before = newest.get(row.uid) ?? 0
-    // A change that arrives after a newer state wakes the subject, but does not change the object row.
+    // The watch event of another writer's change may arrive after the response to a newer write. The journal then
+    // wakes the subject, but does not change the row of the object.
     const overtaken = row.outcome === 'wake' && row.resource_version < before && Object.keys(row.projection).length > 0
     if (overtaken) continue
     expect(row.resource_version).toBeGreaterThanOrEqual(before)
@@ -141,15 +156,16 @@ function neverBack(rows: readonly Row[]): void {
 }
 
 /**
- * A relist journals a deletion that the watch missed, with the resourceVersion of the list. Later watch events of the
- * object may have a lower one.
+ * Whether the row contains a state with the object's own resourceVersion. Stale events do not change the state. A
+ * deletion that a relist discovers has the resourceVersion of the list; later watch events of the object may have a
+ * lower one.
  */
 const isState = ({ source, type, outcome }: Row): boolean =>
   outcome !== 'stale' && !(source === 'relist' && type === 'DELETED')
 
 describe('S7, S8: a journal that has seen any history, however told', () => {
   it(
-    'knows the cluster as it is, went back in no version, and accounts for every event',
+    'ends with the objects of the cluster, never returns to an older version, and has a reason for every event',
     { timeout: 240_000 },
     async () => {
       await fc.assert(
@@ -191,9 +207,10 @@ describe('S7, S8: a journal that has seen any history, however told', () => {
     },
   )
 
-  it('marks a wake as own only when nothing that others did is in it', { timeout: 240_000 }, async () => {
+  it('marks a wake as foreign exactly when a change was not a write of the run', { timeout: 240_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
+        // `first`: the watch delivers after this change, before the next one.
         fc.array(fc.record({ own: fc.boolean(), first: fc.boolean() }), { minLength: 1, maxLength: 8 }),
         async (changes) => {
           const cluster = new Cluster()
@@ -206,7 +223,7 @@ describe('S7, S8: a journal that has seen any history, however told', () => {
                 deps,
               )
             const told = cluster.history.map((happened) => seen(happened.type, happened.task))
-            // The watch repeats all events after each change, or delivers them only at the end.
+            // Each delivery repeats all events since the start.
             if (first) await journalEvents(test.db, { cluster: 'c', source: 'watch', events: told }, deps)
           }
           await journalEvents(

@@ -1,4 +1,9 @@
-// Reading components from real OCI registries, with and without credentials. Source: spec/landscaper.md 1.2, 1.7; docs/security.md.
+// Reads OCM components from real OCI registries, with and without credentials. Source: spec/landscaper.md 1.2, 1.7;
+// docs/security.md.
+//
+// From registry-stage.ts: `open` is a registry without authentication. `opened()` creates a registry client with its
+// cache; by default it may connect to 127.0.0.1 (`LISTED`). `pushed()` pushes a component to `open` with its own
+// prefix, and `plain` is a descriptor without resources. `server()` starts an HTTP server with the given answers.
 
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -22,6 +27,7 @@ import {
   useOpenRegistry,
 } from './registry-stage.ts'
 
+// These registries require a password and a token. They serve the storage of `open`, so that tests push to `open`.
 let basic: OciRegistry
 let token: OciRegistry
 
@@ -47,8 +53,10 @@ describe('a component in a registry', () => {
   })
 
   it('is found at the repository and tag that OCM derives from its name and version', async () => {
+    // The repository is the hash of the name. The tag is 1.0.0.build-a, because a tag cannot contain `+`.
     const hashed = createHash('sha256').update(NAME).digest('hex')
     await pushComponent(open, { repository: `hashed/${hashed}`, descriptor: descriptorV3(NAME, '1.0.0+a') })
+    // Additional fields of the repository context.
     const context = { subPath: 'hashed', componentNameMapping: 'sha256-digest' }
     const found = await resolve({ registry: open.url, context, version: '1.0.0+a' })
     expect(found.own.version).toBe('1.0.0+a')
@@ -87,6 +95,7 @@ describe('a component in a registry', () => {
     })
     const scope = await resolve({ registry: `${open.url}/${prefix}` })
     expect(scope.all.map(({ name }) => name)).toEqual([NAME, 'example.com/db'])
+    // `contentOf` returns `MEDIA_TYPE: CONTENT`. An ociBlob has no media type.
     expect(await contentOf(scope, 'cd://resources/local')).toBe('text/plain: of the component')
     expect(await contentOf(scope, 'cd://resources/blob')).toBe(': an artefact')
     expect(await contentOf(scope, 'cd://resources/artefact')).toBe('text/x-note: an artefact')
@@ -124,6 +133,8 @@ describe('a component in a registry', () => {
 
   it('is read once for all namespaces; the tag is read again after 1 minute, everything after 1 hour', async () => {
     const prefix = await pushed({ descriptor: plain })
+    // The cache keeps a tag for 30 s, and content with a digest for 10 minutes. A component takes three requests: the
+    // manifest by its tag, the config and the descriptor.
     const asked: string[] = []
     const proxy = await server((request, response) => {
       asked.push(request.url?.split('/').slice(-2).join('/').slice(0, 16) ?? '')
@@ -163,7 +174,7 @@ describe('a registry', () => {
     const here = { code: 'RegistryNotAllowed', message: expect.stringContaining('a loopback address') as string }
     expect(await ask(`https://${open.host}`)).toMatchObject(here)
     expect(await ask(`https://localhost:${new URL(open.url).port}`)).toMatchObject(here)
-    // Nor does it lead there: by a redirect, or for a token.
+    // The rule also applies to redirects and to the token server that a registry names.
     const redirecting = await server(
       (_, response) => void response.writeHead(307, { location: 'http://localhost:1/' }).end(),
     )
@@ -199,6 +210,7 @@ describe('a pull secret', () => {
     const scope = await resolveComponents(data, {
       definition: { ref: { componentName: NAME, version: '1.0.0' } },
       repositoryContext: { type: 'ociRegistry', baseUrl: `${basic.url}/${prefix}` },
+      // The name of the Context object.
       context: 'default',
       registryFolder: undefined,
       registries: () => Promise.resolve(registries.of({ namespace: 'n' }, [entries])),

@@ -1,8 +1,11 @@
-// Scenario: many users change Installations at random for a long time while processes die. At the end nothing is left, and memory, open files and delays have not
-// grown.
+// Scenario: many users change Installations at random for a long time while processes die. At the end nothing is left,
+// and memory, open files and delays have not grown. A set is the servers and the Pawl that the bench starts, or those
+// of a running `pawl dev`. A strike ends one process; it restarts a bridge or worker.
 //
-//   X1. The sampler observes the set's own bridge and worker, which run from start to end. A second worker and a second bridge are killed (soak/own-disruptions.ts).
-//   X2. A seed determines the random choices. The report names it.
+//   X1. The sampler observes the set's own bridge and worker, which run from start to end. The strikes end a second
+//       worker, a second bridge and a backend of PostgreSQL in turn (soak/own-disruptions.ts).
+//   X2. A seed determines the random choices of the users. It comes from the clock, and no flag sets it. The report
+//       names it.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -24,7 +27,7 @@ import { flatnessClaims, quartersTable, Sampler } from '../soak/soak-sampler.ts'
 import { type Change, SoakUser } from '../soak/soak-user.ts'
 
 const MINUTES = 20
-/** Disruptions of processes need Linux. */
+/** Disruptions of processes need Linux. Undefined: the default wings of `pawl dev`. */
 const SOAK_WINGS = process.platform === 'linux' ? WINGS : undefined
 
 export const scenario: Scenario = {
@@ -37,7 +40,7 @@ const USERS = 8
 const NAMESPACES = 2
 const SAMPLE_MS = 10_000
 const KILL_MS = 3 * 60_000
-/** A short soak also kills each process once. */
+/** The number of processes that strikes end in turn (X1). A short soak also ends each of them once. */
 const LEAST_KILLS = 3
 const WORKER = 'worker-2'
 const IDLE_LIMIT_MS = 120_000
@@ -100,6 +103,7 @@ function usersOf({ set }: Stage, namespaces: readonly string[], seed: number): r
   })
 }
 
+/** The interval between strikes, and their end. */
 interface Pace {
   readonly everyMs: number
   readonly signal: AbortSignal
@@ -108,7 +112,10 @@ interface Pace {
 
 type Strikes = Pick<OwnDisruptions, 'strike' | 'claims' | 'summary'>
 
-/** In a running `pawl dev` the soak only kills the worker that it has started, because the wing chaos may be off there. */
+/**
+ * Strikes by Disruptions (X1) if the bench started the set (`isOwn`). In a running `pawl dev`, the controllers of
+ * Disruptions may be disabled. There the soak only kills a second worker.
+ */
 async function openStrikes(stage: Stage, processes: ExtraProcesses, journal: JournalReader): Promise<Strikes> {
   if (stage.set.isOwn && SOAK_WINGS !== undefined) return await OwnDisruptions.open(stage, processes, journal)
   await processes.start(WORKER, 'worker')
@@ -123,7 +130,12 @@ async function openStrikes(stage: Stage, processes: ExtraProcesses, journal: Jou
   }
 }
 
-/** Strikes until the signal aborts, at least LEAST_KILLS times, and finishes the last strike. @returns the number of strikes. */
+/**
+ * Strikes until the signal aborts, at least LEAST_KILLS times, and finishes the last strike. After the abort, the
+ * strikes that are missing follow without a pause.
+ *
+ * @returns the number of strikes.
+ */
 async function strikeAgain(strikes: Strikes, { everyMs, signal, log }: Pace): Promise<number> {
   for (let count = 0; ; count++) {
     await sleep(everyMs, undefined, { signal }).catch(() => undefined)

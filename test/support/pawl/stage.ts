@@ -1,12 +1,14 @@
-// The namespace and the Pawl of one e2e test file.
+// The fixture of one e2e test file: a namespace, and a Pawl (a bridge and a worker) for it.
 
 import { afterAll, afterEach, beforeAll, inject } from 'vitest'
 import { Cluster } from '../cluster/cluster.ts'
 import { Pawl, type PawlOptions } from './pawl.ts'
 import type { TestServers } from '../servers/servers.ts'
 
-// The time-outs of production. Test files share two cores, where a slow process must not count as dead.
+// The worker's default time-outs, in place of the short ones of `Pawl.start`. Test files share two cores, where a slow
+// process must not count as dead.
 export const PRODUCTION_TASK_TIMEOUTS = ['--workflow-task-timeout-ms', '10000', '--sticky-timeout-ms', '4000']
+// A wake lease is the time for which a dispatcher holds a wake, an entry of the journal's work queue.
 export const PRODUCTION_TIMEOUTS = [...PRODUCTION_TASK_TIMEOUTS, '--wake-lease-ms', '10000']
 // On a busy machine a process takes many seconds to start.
 const SET_UP_MS = 240_000
@@ -29,6 +31,7 @@ export class Stage {
     return this.#pawl
   }
 
+  /** @param options a function that runs after the namespace exists, so that it can create objects there. */
   async setUp(name: string, options: () => Promise<Partial<PawlOptions>>): Promise<void> {
     const { servers } = this
     this.#cluster = new Cluster(servers.kubeconfigPath, name)
@@ -38,13 +41,20 @@ export class Stage {
     this.#pawl = await Pawl.start({ name, servers, namespace: name, ...own, workerFlags })
   }
 
+  /** Stops the Pawl. The namespace and its objects stay. */
   async tearDown(): Promise<void> {
     await this.#pawl?.stop()
     await this.#cluster?.kube.close()
   }
 }
 
-/** Sets up a stage before the tests of the file and removes it afterwards. @param name of the namespace. */
+/**
+ * Sets up a stage before the tests of the file, and stops its Pawl after them. After a failed test it prints the wakes
+ * and the unfinished runs in the journal.
+ *
+ * @param name of the namespace and the Pawl.
+ * @param options called when the namespace exists.
+ */
 export function useStage(
   name: string,
   options: () => Promise<Partial<PawlOptions>> = () => Promise.resolve({}),

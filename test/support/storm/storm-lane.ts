@@ -1,9 +1,12 @@
-// Injects random faults into one Pawl, a lane of the storm: bridge and worker, with proxies to their three servers.
+// Injects random faults into one lane of the storm. A lane is one Pawl (a bridge and a worker) with its own namespace,
+// and with proxies to the API server, PostgreSQL and Temporal.
 //
-//   N1. A fault counts only if there is a request, a connection or a process to inject it into.
+//   N1. A fault counts only if there is a request, a connection or a process to inject it into. Exception:
+//       `PostgreSQL connections all cut` counts also without a connection.
 //   N2. At most one process of a lane is stopped or killed at a time. The process continues or restarts afterwards.
 //   N3. The 409 fault is not injected into creates: for an update, 409 means a conflict; for a create, it means that
 //       the object exists.
+//   N4. API faults concern only writes of the worker. The only fault of the bridge's API requests is `watches cut`.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WriteFault } from '../faults/api-proxy.ts'
@@ -32,6 +35,7 @@ export const FAULT_WEIGHTS = {
 } as const
 export type Fault = keyof typeof FAULT_WEIGHTS
 
+/** `lost before`: the server does not get the request. `lost after`: it executes the request; the answer is lost. */
 const API_FAULTS: Readonly<Partial<Record<Fault, WriteFault>>> = {
   'API 500': { status: 500, reason: 'InternalError' },
   'API 429': { status: 429, reason: 'TooManyRequests', retryAfterSeconds: 1 },
@@ -39,7 +43,7 @@ const API_FAULTS: Readonly<Partial<Record<Fault, WriteFault>>> = {
   'API request lost': 'lost before',
   'API answer lost': 'lost after',
 }
-/** Maximum number of API faults that wait for a write. The storm continues with other faults. */
+/** Maximum number of API faults that wait for a write. `strike` drops an API fault that exceeds it. */
 const MOST_WAITING = 8
 const LONGEST_STOP_MS = 3000
 
@@ -49,7 +53,9 @@ export class StormLane {
   readonly #journal: TcpProxy
   readonly #temporal: TcpProxy
   readonly #random: () => number
+  /** API faults for later writes, the oldest first. */
   #waiting: Fault[] = []
+  /** Set while a process is stopped or restarts (N2). */
   #process: Promise<void> | undefined
 
   private constructor(lane: Lane, journal: TcpProxy, temporal: TcpProxy, random: () => number) {
@@ -57,6 +63,7 @@ export class StormLane {
     this.#journal = journal
     this.#temporal = temporal
     this.#random = random
+    // Without a trap for one write. The proxy of the worker calls #disturb for each write.
     lane.proxy.arm(undefined, (label) => this.#disturb(label))
   }
 
@@ -65,6 +72,7 @@ export class StormLane {
       TcpProxy.to(Number(new URL(servers.databaseUrl).port)),
       TcpProxy.to(Number(servers.temporalAddress.split(':')[1])),
     ])
+    // The addresses of the proxies in place of the servers' addresses.
     const through = {
       ...servers,
       databaseUrl: journal.through(servers.databaseUrl),
@@ -75,11 +83,12 @@ export class StormLane {
     return new StormLane(lane, journal, temporal, random)
   }
 
+  /** The number of faults that count (N1). */
   get struck(): number {
     return [...this.counts.values()].reduce((total, count) => total + count, 0)
   }
 
-  /** Draws a fault and injects it: API faults into a later write, all other faults at once (N1). */
+  /** Draws a fault. An API fault waits for a later write; the lane injects all other faults at once. */
   strike(): void {
     const fault = drawn(FAULT_WEIGHTS, this.#random())
     if (fault in API_FAULTS) {
@@ -87,7 +96,11 @@ export class StormLane {
     } else if (this.#act(fault)) this.#count(fault)
   }
 
-  /** Discards the waiting faults. Resolves when both processes run. */
+  /**
+   * Discards the waiting faults, and waits for a process that is stopped or restarts.
+   *
+   * @throws the error of a restart that fails meanwhile. The error of an earlier restart is lost.
+   */
   async calm(): Promise<void> {
     this.#waiting = []
     await this.#process
@@ -99,6 +112,7 @@ export class StormLane {
     await Promise.all([this.#journal.stop(), this.#temporal.stop()])
   }
 
+  /** Called for each write of the worker. @returns the fault of the write; undefined for none. */
   #disturb(label: string): WriteFault | undefined {
     const isFitting = (fault: Fault) => !(fault === 'API 409' && label.startsWith('POST '))
     const at = this.#waiting.findIndex(isFitting)
@@ -109,7 +123,7 @@ export class StormLane {
     return API_FAULTS[fault!]
   }
 
-  /** @returns whether the fault was injected. */
+  /** Injects a fault that is no API fault. @returns whether there was a connection or process for it (N1). */
   #act(fault: Fault): boolean {
     switch (fault) {
       case 'watches cut':
@@ -137,7 +151,7 @@ export class StormLane {
     const stopMs = this.#random() * LONGEST_STOP_MS
     const over = fault === 'process killed' ? this.#replace(part) : this.#pause(part, stopMs)
     this.#process = over.finally(() => (this.#process = undefined))
-    // No unhandled rejection: if a process does not start again, the waits of the lane fail.
+    // No unhandled rejection: without the process, the waits for results of this lane time out and fail the test.
     this.#process.catch(() => undefined)
     return true
   }

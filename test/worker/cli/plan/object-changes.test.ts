@@ -1,3 +1,5 @@
+// The field changes that `pawl plan` shows, and how it hides values of Secrets.
+
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 
@@ -5,6 +7,7 @@ import { changesOf, maskSecrets, secretTexts } from '../../../../worker/cli/plan
 
 const PASSWORD = 'correct horse'
 const secret = { kind: 'Secret', metadata: { name: 's' }, data: { password: Buffer.from(PASSWORD).toString('base64') } }
+/** Ignores the status and the job label, and hides spec.key of a Vault and the values of `secret`. */
 const showing = {
   incidental: ['status', 'metadata.labels.example.org/job'],
   concealed: { Vault: ['spec.key'] },
@@ -17,7 +20,7 @@ const object = (spec: unknown, metadata: object = {}, kind = 'Thing') => ({
 })
 
 describe('the changes of an object', () => {
-  it('list each field with its values, without fields that the API server maintains', () => {
+  it('list each field with its values, without ignored fields and fields that the API server maintains', () => {
     const before = object({ size: 1, list: ['a'] }, { resourceVersion: '1', labels: { 'example.org/job': 'x' } })
     const after = object({ size: 2, list: ['a', 'b'] }, { resourceVersion: '2', labels: { 'example.org/job': 'y' } })
     expect(changesOf({ before, after }, showing)).toEqual([
@@ -28,22 +31,27 @@ describe('the changes of an object', () => {
   })
 
   it('show no value of a Secret, in any object', () => {
+    // The values of the Secret in other objects, and a Secret inside another object.
     const manifest = { kind: 'Secret', stringData: { other: 'rendered otherwise' } }
     const after = object({ text: `login: ${PASSWORD}`, encoded: Buffer.from(PASSWORD).toString('base64'), manifest })
     const shown = JSON.stringify(changesOf({ before: undefined, after }, showing))
+    // Y29ycmVjd is the start of PASSWORD in base64.
     expect(shown).not.toMatch(/correct horse|rendered otherwise|Y29ycmVjd/)
     expect(shown).toContain('login: ***')
+    // The fields of the Secret itself, also without a list of secret texts.
     const stored = JSON.stringify(changesOf({ before: undefined, after: secret }, { ...showing, secrets: [] }))
     expect(stored).not.toContain(secret.data.password)
+    // A field that the rules hide.
     expect(
       JSON.stringify(changesOf({ before: undefined, after: object({ key: 'k' }, {}, 'Vault') }, showing)),
     ).toContain('***')
   })
 
-  it('mask scalars inside YAML values; short values only if they are the whole text', () => {
+  it('mask scalars inside YAML values; those below 4 characters only if they are the whole value', () => {
     const data = { conf: Buffer.from('token: "abcd-efgh"\npin: 42\n').toString('base64') }
     const secrets = secretTexts([{ metadata: { name: 's' }, data }], parse)
     expect(maskSecrets('the abcd-efgh', { secrets })).toBe('the ***')
+    // A string value as JSON, so with quotes.
     expect(maskSecrets('"42"', { secrets })).toBe('***')
     expect(maskSecrets('version 1.42', { secrets })).toBe('version 1.42')
   })

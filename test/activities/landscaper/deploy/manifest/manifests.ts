@@ -1,4 +1,4 @@
-// Builders of what tests of the manifest deployer apply.
+// Builds provider configurations, DeployItems and objects for tests of the manifest deployer.
 
 import { storedAs } from '../../../../../activities/kube/object-views.ts'
 import { readManifestConfig } from '../../../../../activities/landscaper/deploy/manifest/config.ts'
@@ -11,9 +11,15 @@ export const V1 = 'manifest.deployer.landscaper.gardener.cloud/v1alpha1'
 
 type Fields = Readonly<Record<string, unknown>>
 
+/** A provider configuration. */
 export const config = (fields: Fields, apiVersion = V2) => ({ apiVersion, kind: 'ProviderConfiguration', ...fields })
 
-/** A DeployItem with the configuration, on the Target of this name. */
+/**
+ * A DeployItem, typed as if the API server had returned it.
+ *
+ * @param config the provider configuration; it hides the function `config` here.
+ * @param target name of the Target. Default: the item has no Target.
+ */
 export const deployItem = (config: unknown, status: object = {}, target?: string) =>
   storedAs(deployItemKind, {
     metadata: { name: 'item', namespace: 'n' },
@@ -28,7 +34,12 @@ export const configMap = (name: string, data: Fields = { a: '1' }, metadata: Fie
   data,
 })
 
-/** One entry of a configuration as the deployer reads it. */
+/**
+ * Parses a configuration with one manifest entry, as the deployer does. @returns the parsed entry.
+ *
+ * @param object the object to deploy.
+ * @param around the other fields of the entry, such as `annotateBeforeCreate`.
+ */
 export function manifest(object: unknown, around: Fields = {}, policy: Policy = 'manage'): Manifest {
   const [read] = readManifestConfig(
     deployItem(config({ manifests: [{ manifest: object, policy, ...around }] })),

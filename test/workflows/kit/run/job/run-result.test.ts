@@ -1,3 +1,6 @@
+// How a run in job mode ends (workflows/kit/run/job/run-result.ts). The result of a run is the final phase of its job,
+// or Superseded (the job is no longer its own), or Finished (the job has ended, but its final phase is not known).
+
 import { describe, expect, it } from 'vitest'
 import { nop } from '../../../../../workflows/kit/index.ts'
 import { failedPhases, runFailureOf, earlyExit } from '../../../../../workflows/kit/run/job/run-result.ts'
@@ -5,13 +8,16 @@ import { failedPhases, runFailureOf, earlyExit } from '../../../../../workflows/
 const lastError = { operation: 'Progressing', reason: 'DeployItemsFailed', message: 'failed: db', codes: ['X'] }
 const plan = {
   phases: { Progressing: { step: nop, next: 'Succeeded' }, Deleting: { step: nop, next: 'Deleted' } },
+  // The final phase of a failed job, by the phase in which it failed.
   failed: (phase: string) => (phase === 'Deleting' ? 'DeleteFailed' : 'Failed'),
 }
+/** @param target the job fields of the object. @returns undefined when the run completes. */
 const why = (result: string, target?: Parameters<typeof runFailureOf>[3]) =>
   runFailureOf(failedPhases(plan), result, 'job-1', target)
 
 describe('the run of a job', () => {
   it.each(['Failed', 'DeleteFailed'])('fails with the last error of its object when the job ended as %s', (phase) => {
+    // Without `operation` and `codes` of the last error.
     const told = { reason: 'DeployItemsFailed', message: 'failed: db' }
     expect(why(phase, { jobID: 'job-1', lastError })).toEqual(told)
   })
@@ -23,10 +29,10 @@ describe('the run of a job', () => {
   })
 
   it.each([
-    ['by another job', 'job-2', 'the object has another job: job-2'],
-    ['by nobody', undefined, 'the object has no job any more'],
-    ['by another run', 'job-1', 'job job-1 was taken over while it ran'],
-  ])('fails when another run has its job: %s', (_by, jobID, message) => {
+    ['the object has another job', 'job-2', 'the object has another job: job-2'],
+    ['the object has no job', undefined, 'the object has no job any more'],
+    ['another run took over the job', 'job-1', 'job job-1 was taken over while it ran'],
+  ])('fails as Superseded when %s', (_by, jobID, message) => {
     expect(why('Superseded', { jobID, lastError })).toEqual({ reason: 'Superseded', message })
   })
 
@@ -35,6 +41,8 @@ describe('the run of a job', () => {
   })
 })
 
+// `begins`: the run may start its job. It matters only when the object's job is finished and is not this run's job. No
+// case here is of this kind.
 const ended = (target: Parameters<typeof earlyExit>[0]) => earlyExit(target, 'mine', { begins: true })
 
 describe('the early exit of a run', () => {

@@ -1,3 +1,6 @@
+// The status patch of a controller in level mode (workflows/kit/run/level/status-patch.ts). The order of the arguments:
+// statusPatch(wanted, current), applyStatusPatch(current, patch), mergeConditions(current, changed).
+
 import { describe, expect, it } from 'vitest'
 
 import { mergeConditions, statusPatch, applyStatusPatch } from '../../../../../workflows/kit/index.ts'
@@ -7,7 +10,7 @@ const notReady = { type: 'Ready', status: 'False' }
 const theirs = { type: 'Theirs', status: 'True' }
 
 describe('the status patch of a pass', () => {
-  it('contains only differences; null equals absent', () => {
+  it('contains only the given fields that differ; null removes a field, and equals an absent one', () => {
     expect(statusPatch({ a: '1', b: null }, { a: '1' })).toBeUndefined()
     expect(statusPatch({}, undefined)).toBeUndefined()
     expect(statusPatch({ a: '2', b: null, c: { d: 1 } }, { a: '1', b: 'x', c: { d: 1 } })).toEqual({
@@ -22,15 +25,16 @@ describe('the status patch of a pass', () => {
       conditions: [ready],
     })
     expect(statusPatch({ conditions: [ready] }, { conditions: [theirs, ready] })).toBeUndefined()
+    // Null is not a list: it removes the whole field, with the conditions of other controllers.
     expect(statusPatch({ conditions: null }, { conditions: [ready] })?.status).toEqual({ conditions: null })
   })
 
-  it('replaces a list that is not a list of conditions', () => {
+  it('replaces the whole field if the wanted or the current value is not a list of conditions', () => {
     expect(statusPatch({ conditions: ['x'] }, { conditions: [ready] })?.status).toEqual({ conditions: ['x'] })
     expect(statusPatch({ conditions: [ready] }, { conditions: 'x' })?.status).toEqual({ conditions: [ready] })
   })
 
-  it('removes the given condition once, and no other one', () => {
+  it('removes a condition that is given with the status null, if it exists, and no other condition', () => {
     const gone = { type: 'Theirs', status: null }
     expect(statusPatch({ conditions: [ready, gone] }, { conditions: [theirs, ready] })).toEqual({
       status: {},
@@ -44,7 +48,7 @@ describe('the status patch of a pass', () => {
     expect(mergeConditions([theirs], [gone])).toEqual([])
   })
 
-  it('applied to the status gives the new status', () => {
+  it('applied to a status, replaces and removes the fields that it contains and keeps all others', () => {
     const news = { status: { a: '2', b: null }, conditions: [ready] }
     expect(applyStatusPatch({ a: '1', b: 'x', c: 'y', conditions: [theirs, notReady] }, news)).toEqual({
       a: '2',
