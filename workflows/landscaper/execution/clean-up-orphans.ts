@@ -1,6 +1,6 @@
 // Phase Progressing, before new items start: uninstalls all orphans at once and waits until they are deleted. Source: spec/landscaper.md 2.8 rule 1.
 // `dependsOn` of orphans is ignored. An orphan that no deployer ever picked up, e.g. because its type is misspelt, has nothing to uninstall and is
-// released at once. So is an orphan whose cluster was removed (releaseOfRemoved).
+// released at once. So is an orphan whose cluster was removed (releaseItemsOfRemoved).
 
 import { done, fail, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
