@@ -45,6 +45,7 @@ const API_FAULTS: Readonly<Partial<Record<Fault, WriteFault>>> = {
 }
 /** Maximum number of API faults that wait for a write. `strike` drops an API fault that exceeds it. */
 const MOST_WAITING = 8
+const MOST_STARTS = 5
 const LONGEST_STOP_MS = 3000
 
 export class StormLane {
@@ -57,6 +58,8 @@ export class StormLane {
   #waiting: Fault[] = []
   /** Set while a process is stopped or restarts (N2). */
   #process: Promise<void> | undefined
+  /** The first error of a restart. */
+  #failure: Error | undefined
 
   private constructor(lane: Lane, journal: TcpProxy, temporal: TcpProxy, random: () => number) {
     this.lane = lane
@@ -99,11 +102,12 @@ export class StormLane {
   /**
    * Discards the waiting faults, and waits for a process that is stopped or restarts.
    *
-   * @throws the error of a restart that fails meanwhile. The error of an earlier restart is lost.
+   * @throws the error of a process that could not be restarted.
    */
   async calm(): Promise<void> {
     this.#waiting = []
-    await this.#process
+    await this.#process?.catch(() => undefined)
+    if (this.#failure !== undefined) throw this.#failure
   }
 
   async close(): Promise<void> {
@@ -151,16 +155,24 @@ export class StormLane {
     const stopMs = this.#random() * LONGEST_STOP_MS
     const over = fault === 'process killed' ? this.#replace(part) : this.#pause(part, stopMs)
     this.#process = over.finally(() => (this.#process = undefined))
-    // No unhandled rejection: without the process, the waits for results of this lane time out and fail the test.
-    this.#process.catch(() => undefined)
+    this.#process.catch((error: unknown) => {
+      this.#failure ??= error instanceof Error ? error : new Error(String(error))
+    })
     return true
   }
 
   async #replace(part: 'worker' | 'bridge'): Promise<void> {
     const { pawl } = this.lane
-    await pawl.kill(part)
-    // The start may fail, because the storm continues meanwhile.
-    await (part === 'worker' ? pawl.startWorker() : pawl.startBridge())
+    for (let start = 1; ; start++) {
+      await pawl.kill(part)
+      try {
+        await (part === 'worker' ? pawl.startWorker() : pawl.startBridge())
+        return
+      } catch (error) {
+        // A start may fail, because the storm continues meanwhile. The kubelet would start the process again.
+        if (start === MOST_STARTS) throw error
+      }
+    }
   }
 
   async #pause(part: 'worker' | 'bridge', ms: number): Promise<void> {
