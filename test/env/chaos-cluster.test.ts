@@ -1,7 +1,7 @@
 // The injector's requests to a real API server; the test plays the kubelet. Source: spec/chaos.md 3.4 (6), 3.5, 3.6
 // "Services", 3.8 "podReplacement".
 
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, it, onTestFailed } from 'vitest'
 
 import { createKubeClient, type KubeClient, type KubeObject } from '../../activities/kube/client.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
@@ -53,6 +53,7 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
     await createPod('target')
     await runs('target', app.id)
     const injector = await stage.injected(args(), { env: inCluster('chaos-3') })
+    onTestFailed(() => process.stderr.write(`the injector:\n${injector.lines.join('\n')}\n`))
     await expect.poll(() => networkState(app)).toContain('CHAOS-NET')
     const next = await stage.container()
     inside(next, 'ip', 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'other')
