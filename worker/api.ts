@@ -24,7 +24,7 @@ import { createReadinessChecks, serveHealth, type ReadinessChecks } from './serv
 import { type ProcessContext, runProcess } from './server/process.ts'
 import { PAWL_VERSION } from './server/version.ts'
 
-// More than the concurrency limit of one user, so that one user cannot take all connections.
+// The pool is larger than the concurrency limit per user: a single user cannot use all connections.
 const CONNECTIONS = 8
 const LOOK_MS = 5000
 

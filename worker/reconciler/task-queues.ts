@@ -113,7 +113,7 @@ export function excludedPartitions(shares: readonly PartitionShare[]): readonly 
 
 // Parsers of flags that list names.
 
-/** What the names in a flag are, such as `controller`, and the known names; undefined: any name. */
+/** The kind of name that a flag takes, such as `controller`, and the valid names; undefined: every name is valid. */
 export interface Nameable {
   readonly flag: string
   readonly what: string

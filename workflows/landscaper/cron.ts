@@ -82,7 +82,7 @@ function numberOf(text: string, least: number, names: readonly string[]): number
 // Computes the next time of a cron specification as robfig/cron v3 does. Pure: reads no clock.
 // Source: robfig/cron v3, SpecSchedule.Next and ConstantDelaySchedule.Next; five fields in UTC, or in the time zone before them.
 
-/* eslint-disable no-restricted-globals -- Times are converted; no clock is asked. */
+/* eslint-disable no-restricted-globals -- Date only converts times that the caller passes; no clock is read. */
 
 const ZONE_PREFIX = /^(?:CRON_)?TZ=(\S*)\s+/
 const EVERY_PREFIX = /^@every [+]?/

@@ -178,7 +178,7 @@ export async function newestJobs(
 /** Maximum number of jobs of one object. */
 const MOST_JOBS = 50
 
-/** The jobs of an object, newest first: all jobs, those with this job ID, or those of this run. */
+/** Reads the jobs of an object, newest first. A job ID or a run ID limits the result. */
 export async function jobsOf(
   { db, cluster }: Journal,
   uid: string,

@@ -18,7 +18,7 @@ export interface Checkpoint extends GroupKind {
   readonly resourceVersion: number | undefined
   readonly epoch: number
   readonly leaseOwner: string
-  /** Undefined: any timeline. */
+  /** The checkpoint is stored only while the server is on this PostgreSQL timeline; undefined: on every timeline. */
   readonly timeline?: string | undefined
 }
 
@@ -34,7 +34,7 @@ export interface LeaseRequest extends GroupKind {
   readonly cluster: string
   readonly owner: string
   readonly leaseMs: number
-  /** Renews only a lease of this timeline; undefined: of any timeline. */
+  /** Renews the lease only while the server is on this timeline; undefined: on every timeline. */
   readonly timeline?: string | undefined
 }
 

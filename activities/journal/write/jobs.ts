@@ -27,7 +27,7 @@ export interface SubjectRules {
   readonly modes: Readonly<Record<string, Mode>>
   /** The partitions of controllers that have partitions. */
   readonly lanes?: Readonly<Record<string, Partitions>>
-  /** For controllers whose subjects may be hosted: the controllers whose runs host them. Absent: any controller. */
+  /** By controller of a hosted subject: the controllers whose runs may host it. Absent: runs of every controller may. */
   readonly hosts?: Readonly<Record<string, readonly string[]>>
 }
 

@@ -203,7 +203,7 @@ function providerIn(provider: unknown): Fields {
   const name = textOf(provider)
   if (!name.startsWith('{')) return { name }
   try {
-    // eslint-disable-next-line no-restricted-properties -- unchanged rule for providers: their numbers are doubles in signed texts
+    // eslint-disable-next-line no-restricted-properties -- the signed text has doubles here; readJson would keep more digits
     return fieldsOf(JSON.parse(name))
   } catch (error) {
     if (error instanceof SyntaxError) return { name }

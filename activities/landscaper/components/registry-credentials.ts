@@ -23,7 +23,7 @@ export interface RegistryCredential {
 /** A credential with the repositories for which it is used. */
 export interface CredentialEntry {
   readonly hostname: string
-  /** Absent: any port. */
+  /** Absent: the credentials are valid for each port of the host. */
   readonly port?: string
   readonly scheme?: string
   /** A prefix of the repository's path, in whole segments; empty for all repositories. */

@@ -55,7 +55,7 @@ export class RepositoryOfContext {
     this.#place = named === undefined ? `repositoryContext of context ${source.context}` : field
   }
 
-  /** The repository context as written; undefined if there is none. */
+  /** The repository context as the user wrote it; undefined if the object has no repository context. */
   get repositoryContext(): unknown {
     return this.#named ?? this.#source.repositoryContext
   }

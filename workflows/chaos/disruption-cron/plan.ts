@@ -119,7 +119,7 @@ const createDue = action<CronPass>('runDue', async (pass): Promise<Outcome> => {
   return next
 })
 
-/** The schedule fields of the status, whatever the pass does next. */
+/** Computes the schedule fields of the status. Each pass writes them, also when it creates no Disruption. */
 function setScheduleStatus(pass: CronPass, { run, lastMs, nextMs }: CronDecision): void {
   const { target, state, status, now } = pass
   addToHistory(pass, state.children)

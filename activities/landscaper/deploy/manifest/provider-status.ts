@@ -7,7 +7,7 @@ import type { ProviderStatus } from '../run/deployer.ts'
 import { targetOf } from '../objects/removal.ts'
 import type { ManifestConfig } from './config.ts'
 
-/** `apiVersion` is that of the item's configuration, `targetName` the Target of the objects. */
+/** `apiVersion`: copied from the item's configuration. `targetName`: the Target to which the objects were deployed. */
 export function providerStatus(
   apiVersion: string,
   managedResources: readonly ManagedResource[],

@@ -24,7 +24,7 @@ export interface AdmissionPolicy {
       readonly enable: boolean
       readonly allowNodeFailure: boolean
       readonly allowNodeLevel: boolean
-      /** Empty: any environment. */
+      /** The environment of this cluster, from the chaos configuration; empty: environments are not compared. */
       readonly environment: string
       /** Empty: all users. */
       readonly permittedUserGroups: readonly string[]
@@ -67,7 +67,7 @@ export function userGroupProblems(permitted: readonly string[], groups: readonly
   return [{ field: '', found, expected: `one of ${permitted.join(', ')}` }]
 }
 
-/** @param environment empty: any environment. */
+/** @param environment the environment of this cluster; empty: environments are not compared. */
 export function environmentProblems(environment: string, metadata: JsonFields): readonly Problem[] {
   const found = fieldsOf(metadata['annotations'])[ENVIRONMENT_ANNOTATION]
   if (environment === '' || found === environment) return []

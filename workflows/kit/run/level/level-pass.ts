@@ -89,7 +89,7 @@ export interface ObservedObject {
   readonly metadata: Pick<ObjectMeta, 'name' | 'uid' | 'resourceVersion'> & Partial<Pick<ObjectMeta, 'namespace'>>
 }
 
-/** Fields of another controller's object: any fields, but of metadata only labels and annotations. Ownership cannot be changed. */
+/** A patch of an object of another controller. Of metadata it may contain labels and annotations only, so that it cannot change the owner. */
 export type ObjectPatch = Readonly<Record<string, unknown>> & {
   readonly metadata?: Pick<WantedMeta, 'labels' | 'annotations'>
 }
