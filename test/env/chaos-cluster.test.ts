@@ -53,7 +53,9 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
     await createPod('target')
     await runs('target', app.id)
     const injector = await stage.injected(args(), { env: inCluster('chaos-3') })
-    onTestFailed(() => process.stderr.write(`the injector:\n${injector.lines.join('\n')}\n`))
+    onTestFailed(() => {
+      process.stderr.write(`the injector:\n${injector.lines.join('\n')}\n`)
+    })
     await expect.poll(() => networkState(app)).toContain('CHAOS-NET')
     const next = await stage.container()
     inside(next, 'ip', 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'other')
