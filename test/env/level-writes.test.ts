@@ -361,13 +361,15 @@ describe('a value of a Secret', () => {
       reason: 'BadRequest',
       message: `"canary" or ${password} is wrong`,
     }
-    api.intercept = ({ method }) => (method === 'POST' ? { status: 400, body } : undefined)
-    await expect(apply(wanted({ url: '' }), { gaps })).rejects.toMatchObject({
-      message: expect.stringContaining('"***" or *** is wrong') as string,
-    })
+    api.intercept = ({ method }) => (method === 'GET' ? undefined : { status: 400, body })
+    const redactedMessage = { message: expect.stringContaining('"***" or *** is wrong') as string }
+    await expect(apply(wanted({ url: '' }), { gaps })).rejects.toMatchObject(redactedMessage)
+    const object = observed(api.put(`${MAPS}/b`, map({}, { name: 'b', uid: 'uid-b' })))
+    const patch = { ...base, resource: maps, object, patch: { data: { url: '' } }, gaps, fenced: false }
+    await expect(act.patchLevel(patch)).rejects.toMatchObject(redactedMessage)
     await deps.journal.flush(base.by.workflowID)
     const rows = await deps.db.selectFrom('action').select('error').execute()
-    expect(rows).toHaveLength(1)
+    expect(rows).toHaveLength(2)
     expect(JSON.stringify(rows)).not.toMatch(/canary|Y2FuYXJ5/)
   })
 })

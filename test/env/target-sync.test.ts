@@ -96,8 +96,16 @@ describe('Secrets of the source whose names match', () => {
     expect(found(`${SECRETS}/a.kubeconfig`)['data']).toEqual({ kubeconfig: inBase64('another') })
   })
 
-  it('do not show their values in any row of the journal', async () => {
+  it('do not show their values in any row of the journal and in no error, also when the API server quotes them', async () => {
+    const value = inBase64(`${CANARY}a.kubeconfig`)
+    const quoting = { kind: 'Status', status: 'Failure', reason: 'BadRequest', message: `${value} is wrong` }
+    own.intercept = ({ method, path }) =>
+      method === 'POST' && path.includes('/secrets') ? { status: 400, body: quoting } : undefined
     offer('a.kubeconfig')
+    const { errors } = await sync()
+    expect(errors.join()).toContain('*** is wrong')
+    expect(errors.join()).not.toContain(value)
+    own.intercept = () => undefined
     await sync()
     await deps.journal.flushAll()
     const rows = await journalOf(stage().database)

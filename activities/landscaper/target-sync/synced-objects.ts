@@ -132,7 +132,13 @@ async function write(
   wanted: Wanted,
 ): Promise<boolean> {
   const { namespace } = subject
-  const at = { watched, namespace, name: wanted.name, redacted: wanted.redacted ?? [] }
+  // Typed: without the type, a misspelt `redacted` would be lost, and messages would contain a kubeconfig.
+  const at: Pick<Write, 'watched' | 'namespace' | 'name' | 'redacted'> = {
+    watched,
+    namespace,
+    name: wanted.name,
+    redacted: wanted.redacted ?? [],
+  }
   const existing = await readObject(deps, watched, namespace, wanted.name)
   if (existing === undefined) {
     await send(deps, writer, { ...at, verb: 'create', body: bodyOf(subject, watched, wanted), isOurs: () => false })

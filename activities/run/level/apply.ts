@@ -78,8 +78,8 @@ type Filled<Input extends CreateInput> = Input & Pick<Write, 'redacted'>
 
 /** Fills the values of Secrets into the object. */
 async function filled<Input extends CreateInput>(deps: Deps, input: Input): Promise<Filled<Input>> {
-  const { value, conceals } = await fillSecrets(deps, input, input.object, input.gaps)
-  return { ...input, object: secretData(value) ?? value, redacted: conceals }
+  const { value, redacted } = await fillSecrets(deps, input, input.object, input.gaps)
+  return { ...input, object: secretData(value) ?? value, redacted }
 }
 
 interface NamedPlace extends Place {

@@ -20,8 +20,8 @@ interface SecretsInput {
 
 export interface Filled<Value> {
   readonly value: Value
-  /** F3 */
-  readonly conceals: readonly string[]
+  /** F3. The texts that messages must not contain. */
+  readonly redacted: readonly string[]
 }
 
 const SECRETS = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
@@ -33,12 +33,12 @@ export async function fillSecrets<Value>(
   value: Value,
   gaps: readonly SecretGap[] = [],
 ): Promise<Filled<Value>> {
-  if (gaps.length === 0) return { value, conceals: [] }
+  if (gaps.length === 0) return { value, redacted: [] }
   const found = await readValues(deps, whose, gaps)
   const filled = structuredClone(value)
   for (const { at, parts } of gaps)
     setText(filled, at, parts.map((part) => (typeof part === 'string' ? part : textOf(found, part))).join(''))
-  return { value: filled, conceals: textFormsOf([...found.values()]) }
+  return { value: filled, redacted: textFormsOf([...found.values()]) }
 }
 
 // Shorter lines may occur in any message; redacting them would hide too much.

@@ -66,14 +66,14 @@ function registered(name: string, { heartbeatMs }: CallOptions, { run, deps, ...
   return async ({ subject, input, gaps }) => {
     const { context, beat } = contextOf(name, subject, ofWing)
     const by = { workflowID: Context.current().info.workflowExecution?.workflowId ?? '' }
-    const { value, conceals } = await fillSecrets(deps, { by, subject }, input, gaps)
+    const { value, redacted: texts } = await fillSecrets(deps, { by, subject }, input, gaps)
     const timer = heartbeatMs === undefined ? setInterval(beat, HEARTBEAT_MS) : undefined
     try {
       const result = await run(value, context)
       refuseTooLarge(name, result)
       return result
     } catch (error) {
-      throw isCancellation(error) ? error : toFailure(error, conceals)
+      throw isCancellation(error) ? error : toFailure(error, texts)
     } finally {
       clearInterval(timer)
     }
@@ -123,9 +123,9 @@ export function isCancellation(error: unknown): boolean {
   return error instanceof CancelledFailure || (error instanceof Error && error.name === 'AbortError')
 }
 
-/** O1, O3. @param conceals texts that the failure must not contain. */
-export function toFailure(error: unknown, conceals: readonly string[]): unknown {
-  if (conceals.length > 0) return toFailure(redacted(error, conceals), [])
+/** O1, O3. @param secretTexts texts that the failure must not contain. */
+export function toFailure(error: unknown, secretTexts: readonly string[]): unknown {
+  if (secretTexts.length > 0) return toFailure(redacted(error, secretTexts), [])
   if (error instanceof ApplicationFailure) return error
   if (isActivityError(error)) {
     const { code, message, retryable, retryMs } = error

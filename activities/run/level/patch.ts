@@ -20,10 +20,11 @@ import { mergePatchTo } from './merge-patch.ts'
 export async function patchObserved(deps: Deps, input: PatchInput): Promise<'patched' | 'changed'> {
   const { object, resource } = input
   refuseIdentity(object, input.patch)
-  const { value, conceals } = await fillSecrets(deps, input, input.patch, input.gaps)
+  const { value, redacted } = await fillSecrets(deps, input, input.patch, input.gaps)
   const patch: Patch = secretData({ ...value, apiVersion: object.apiVersion, kind: object.kind }) ?? value
   const { name, namespace = '' } = object.metadata
-  const at = { watched: followedKind(deps, resource), namespace, name, redacted: conceals }
+  // Typed: without the type, a misspelt `redacted` would be lost, and messages would contain values of Secrets.
+  const at: Place & Pick<Write, 'redacted'> = { watched: followedKind(deps, resource), namespace, name, redacted }
   const { ['status']: status, ...others } = patch
   // Kind and version are part of the request path.
   const fields = { ...others, apiVersion: undefined, kind: undefined }
