@@ -9,7 +9,7 @@ import { gen } from '../../../worker/gen.ts'
 import type { LevelController } from '../../../workflows/kit/index.ts'
 import { runPass } from '../../../workflows/kit/testing/index.ts'
 import { genNew } from '../../../worker/gen/new-kind.ts'
-import { compilerErrors } from '../../workflows/kit/dsl/compiler-errors.ts'
+import { compilerErrors } from '../../support/compiler/compiler-errors.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 

@@ -6,7 +6,7 @@ import { compile, type CompileOptions, print } from '../../../../workflows/kit/d
 import { again, done, type LevelPass } from '../../../../workflows/kit/index.ts'
 import { fakeRuntime } from '../plan/fake-runtime.ts'
 import { rightDocument } from './arbitraries.ts'
-import { compilerErrors } from './compiler-errors.ts'
+import { compilerErrors } from '../../../support/compiler/compiler-errors.ts'
 import { golden, lookup, OPTIONS } from './documents.ts'
 import { cronQueries, cronSteps } from './golden/everything.gen.ts'
 import { backupSteps, type BackupObservation } from './golden/modes.gen.ts'
