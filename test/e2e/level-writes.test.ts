@@ -6,7 +6,6 @@ import { parse } from 'yaml'
 
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { inParallel } from '../../activities/kube/in-parallel.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { crdDocument } from '../../worker/gen/crd.ts'
 import { parcelKind, rackKind, SHARED } from '../support/level/parcel.ts'
@@ -99,13 +98,6 @@ describe('a parcel', () => {
     expect((await get(MAPS, 'adopted'))?.metadata.ownerReferences).toMatchObject([{ kind: 'Parcel' }])
   })
 
-  it("writes only its own field of another owner's object", async () => {
-    await create('stamping', { text: 'x', foreign: 'theirs' })
-    await request('POST', MAPS, '', { metadata: { name: 'theirs' }, data: { key: 'theirs' } })
-    await until(MAPS, 'theirs', { key: 'theirs', stamp: 'stamping' })
-    expect((await get(MAPS, 'theirs'))?.metadata).not.toHaveProperty('ownerReferences')
-  })
-
   it('creates a Secret from another one and follows its changes; the value is in no history', async () => {
     const parcel = await create('secretive', { text: 'x', secret: 'db' })
     await vi.waitFor(async () => expect(await lastError(parcel)).toMatchObject({ reason: 'SecretNotFound' }), PATIENT)
@@ -128,18 +120,6 @@ describe('a parcel', () => {
     const texts = textsOf(await run.fetchHistory())
     expect(texts).toContain('"password"')
     expect(texts).not.toMatch(/canary|Y2FuYXJ5/)
-  })
-
-  it('observes a thousand objects by a view, by selected fields, and by its own selector', async () => {
-    const crowd = Array.from({ length: 1000 }, (_, index) => index)
-    await inParallel(crowd, 20, async (index) => {
-      const labels = { crowd: 'big', ...(index < 3 && { few: 'yes' }) }
-      const data = { large: 'x'.repeat(3000), ...(index % 2 === 0 && { small: 'y' }) }
-      await request('POST', MAPS, '', { metadata: { name: `crowd-${index}`, labels }, data })
-    })
-    await create('crowded', { text: 'x', crowd: 'big', selector: { few: 'yes' } })
-    const status = { crowd: '1000 500', selected: ['crowd-0', 'crowd-1', 'crowd-2'] }
-    await vi.waitFor(async () => expect((await get(parcelKind, 'crowded'))?.['status']).toMatchObject(status), PATIENT)
   })
 
   it('deletes its children in other namespaces when it is deleted, except for those that stay', async () => {

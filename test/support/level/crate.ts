@@ -1,4 +1,4 @@
-// Four controllers of one kind that differ in how they are run, for tests on real servers. Each calls the program of the test in every pass.
+// Three controllers of one kind that differ in how they are run, for tests on real servers. Each calls the program of the test in every pass.
 
 import {
   action,
@@ -11,7 +11,6 @@ import {
   type ObjectOf,
   record,
   required,
-  retryLater,
   text,
 } from 'pawl/kit'
 
@@ -56,21 +55,4 @@ function calling(name: 'slow' | 'quick' | 'apart', settings?: LevelSettings) {
   })
 }
 
-const fail = action<Pass>('fail', async ({ target, call }) => {
-  await call(calls).call({ url: `${target.spec.url}failing` })
-  return retryLater('Away', 'never there')
-})
-
-export const controllers = [
-  calling('slow', { passes: 2 }),
-  calling('quick'),
-  calling('apart', { queue: 'apart' }),
-  defineLevel<object, ObjectOf<typeof crateKind>>({
-    name: 'failing',
-    target: crateKind,
-    queries: {},
-    plan: fail,
-    activities: calls,
-    settings: { retries: { firstMs: 400, mostMs: 1600 } },
-  }),
-]
+export const controllers = [calling('slow', { passes: 2 }), calling('quick'), calling('apart', { queue: 'apart' })]
