@@ -125,10 +125,13 @@ describe('a run in level mode', () => {
   })
 
   it('starts the next pass without back-off when an object to be removed or written has changed', async () => {
-    const [removing, acting] = [await start({ remove: true }), await start({ acts: true })]
+    const [removing, acting] = [new GadgetWorld(), new GadgetWorld()]
     removing.removal = 'changed'
+    removing.becomes({ remove: true })
     acting.answer = 'changed'
+    acting.becomes({ acts: true })
     for (const world of [removing, acting]) {
+      await run(world)
       await world.reached('settle')
       expect(world.settled).toMatchObject([{ againMs: 0, attempt: 0, fault: { reason: 'Changed' } }])
     }
