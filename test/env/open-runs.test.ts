@@ -95,7 +95,9 @@ describe('an open run without a recent pass', () => {
   })
 
   it('is restarted at once if a build before migration 0006 started it', async () => {
-    const handle = await openRun(taskQueueOf({ taskQueue: name, controllers: ['execution'] }, 'execution'))
+    // A worker of that build still polls its queue.
+    const handle = await openRun(`former-${name}`)
+    await poll(`former-${name}`)
     const former = async () => (await sql`select workflow_id from former_run`.execute(test.db)).rows
     await sql`insert into former_run values (${handle.workflowId}, ${STARTED})`.execute(test.db)
     expect(await sweep(['installation'])).toEqual(LEFT)
