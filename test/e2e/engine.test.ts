@@ -176,22 +176,24 @@ describe('an invalid job ID that a user writes into a status', () => {
     const { type, config } = item({ name: 'x' })
     const object = { apiVersion: API, kind: 'DeployItem', metadata: { name: 'strange' }, spec: { type, config } }
     await cluster.create(object, 'deployitems')
-    await cluster.create(execution('strange', CHAIN), 'executions')
+    await cluster.create(execution('strange-execution', CHAIN), 'executions')
     await cluster.create(installation('strange', CHAIN, { triggered: false }), 'installations')
-    for (const plural of ['deployitems', 'executions']) await cluster.waitUntil(plural, 'strange', isGuarded)
+    await cluster.waitUntil('deployitems', 'strange', isGuarded)
+    await cluster.waitUntil('executions', 'strange-execution', isGuarded)
     const ids = { deployitems: '../../etc', executions: 'with\nbreak', installations: 'x'.repeat(300) }
     for (const [plural, jobID] of Object.entries(ids)) {
-      const patched = await cluster.patch(plural, 'strange', { status: { jobID } }, 'status')
+      const name = plural === 'executions' ? 'strange-execution' : 'strange'
+      const patched = await cluster.patch(plural, name, { status: { jobID } }, 'status')
       await pawl.waitUntilJournaled(patched)
       await pawl.waitUntilSettled(patched)
       await expect
         .poll(() => refusalsOf(patched))
         .toEqual([expect.stringMatching(/^status.jobID is not a job ID.*expected a text of at most 128 bytes/)])
       expect(await pawl.jobs(patched)).toEqual([])
-      expect(await cluster.get(plural, 'strange')).toMatchObject({ status: patched.status })
+      expect(await cluster.get(plural, name)).toMatchObject({ status: patched.status })
     }
-    await cluster.patch('executions', 'strange', { status: { jobID: 'mended' } }, 'status')
-    const finished = await cluster.waitUntilFinished('strange', undefined, 'executions')
+    await cluster.patch('executions', 'strange-execution', { status: { jobID: 'mended' } }, 'status')
+    const finished = await cluster.waitUntilFinished('strange-execution', undefined, 'executions')
     expect(finished.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: 'mended' })
   })
 })

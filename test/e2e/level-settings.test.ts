@@ -5,12 +5,10 @@ import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { parse } from 'yaml'
 
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { crdDocument } from '../../worker/gen/crd.ts'
 import { crateKind } from '../support/level/crate.ts'
+import { objectsOf } from '../support/level/objects.ts'
 import { byForm } from '../support/matrix/form.ts'
 import { administrators } from '../support/rights/accounts.ts'
 import { useStage } from '../support/pawl/stage.ts'
@@ -28,13 +26,8 @@ const stage = useStage('level-settings', () => {
   return Promise.resolve({ controllers, accounts, workerFlags })
 })
 
-beforeAll(async () => {
-  const { kube } = stage.cluster
-  const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
-  await kube.request('POST', crds, { body: parse(crdDocument(crateKind)) as object })
-  const served = () => kube.request('GET', resourcePath(crateKind, stage.cluster.namespace))
-  await vi.waitFor(async () => expect(await served()).toMatchObject({ items: [] }), WAIT)
-})
+const objects = objectsOf(stage)
+beforeAll(() => objects.install(crateKind))
 
 describe('a controller with a maximum of concurrent passes', { timeout: 300_000 }, () => {
   it('never runs more passes in all workers together, and does not delay other controllers', async () => {
@@ -132,13 +125,8 @@ async function programOf(answers: Partial<Record<Of, number | 'held'>>) {
   }
 }
 
-async function create(name: string, url: (crate: string) => string): Promise<KubeObject> {
-  const { apiVersion, kind } = crateKind
-  const body = { apiVersion, kind, metadata: { name }, spec: { url: url(name) } }
-  return await stage.cluster.kube.request<KubeObject>('POST', resourcePath(crateKind, stage.cluster.namespace), {
-    body,
-  })
-}
+const create = async (name: string, url: (crate: string) => string) =>
+  await objects.create(crateKind, name, { url: url(name) })
 
 async function run(controller: string, { metadata: { uid = '' } }: KubeObject) {
   return await stage.pawl.db

@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 
 import { widgetKind } from '../support/level/widget.ts'
-import { CONFIG_MAPS, managersOf, uidOf, WAIT, widgetsOf } from '../support/level/widgets.ts'
+import { CONFIG_MAPS, WAIT } from '../support/level/objects.ts'
+import { managersOf, uidOf, widgetsOf } from '../support/level/widgets.ts'
 import { administrators } from '../support/rights/accounts.ts'
 import { useStage } from '../support/pawl/stage.ts'
 

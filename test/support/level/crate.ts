@@ -14,16 +14,14 @@ import {
   text,
 } from 'pawl/kit'
 
+import { TEST_KIND } from './test-kind.ts'
+
 export const crateKind = defineKind({
+  ...TEST_KIND,
   group: 'settings.test.pawl.dev',
-  version: 'v1',
   kind: 'Crate',
   plural: 'crates',
   singular: 'crate',
-  shortNames: [],
-  statusSubresource: true,
-  printerColumns: [],
-  description: 'For tests.',
   workerVerbs: [],
   schema: {
     spec: required(record('What is wanted.', { url: required(text('Of the program that is called.')) })),
@@ -33,7 +31,6 @@ export const crateKind = defineKind({
       apart: text('What it said to the one with a queue of its own.'),
     }),
   },
-  projection: [],
 })
 
 type Pass = LevelPass<object, ObjectOf<typeof crateKind>>

@@ -23,7 +23,9 @@ import {
 } from 'pawl/kit'
 import type { ConfigMap, Secret } from 'pawl/kit/v1'
 
-const GROUP = { group: 'writes.test.pawl.dev', version: 'v1', shortNames: [], printerColumns: [], projection: [] }
+import { TEST_KIND } from './test-kind.ts'
+
+const GROUP = { ...TEST_KIND, group: 'writes.test.pawl.dev' }
 
 /** The namespace in which the parcel controller may write in addition to the namespace of the Parcel. */
 export const SHARED = 'level-writes-shared'
@@ -33,9 +35,6 @@ export const parcelKind = defineKind({
   kind: 'Parcel',
   plural: 'parcels',
   singular: 'parcel',
-  statusSubresource: true,
-  description: 'For tests.',
-  workerVerbs: ['patch'],
   schema: {
     spec: required(
       record('What is wanted.', {
@@ -59,9 +58,6 @@ export const rackKind = defineKind({
   kind: 'Rack',
   plural: 'racks',
   singular: 'rack',
-  statusSubresource: true,
-  description: 'For tests; in no namespace.',
-  workerVerbs: ['patch'],
   schema: {
     spec: required(
       record('What is wanted.', {

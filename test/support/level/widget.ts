@@ -12,7 +12,6 @@ import {
   done,
   integer,
   type LevelPass,
-  type ObjectMeta,
   type ObjectOf,
   path,
   record,
@@ -25,18 +24,16 @@ import {
   timeout,
   when,
 } from 'pawl/kit'
+import type { ConfigMap } from 'pawl/kit/v1'
+
+import { TEST_KIND } from './test-kind.ts'
 
 export const widgetKind = defineKind({
+  ...TEST_KIND,
   group: 'level.test.pawl.dev',
-  version: 'v1',
   kind: 'Widget',
   plural: 'widgets',
   singular: 'widget',
-  shortNames: [],
-  statusSubresource: true,
-  printerColumns: [],
-  description: 'For tests.',
-  workerVerbs: ['patch'],
   schema: {
     spec: required(
       record('What is wanted.', {
@@ -61,13 +58,6 @@ export const widgetKind = defineKind({
 })
 
 export type Widget = ObjectOf<typeof widgetKind>
-
-interface ConfigMap {
-  readonly apiVersion: 'v1'
-  readonly kind: 'ConfigMap'
-  readonly metadata: ObjectMeta
-  readonly data?: Readonly<Record<string, string>>
-}
 
 interface WidgetState {
   readonly configMap: ConfigMap | undefined
