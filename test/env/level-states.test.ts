@@ -93,7 +93,7 @@ describe('the observation of a pass', () => {
       target: { apiVersion: 'example.com/v1', kind: 'Shop', metadata },
       states: { list: [expect.objectContaining({ data: { key: 'x' } })] },
     })
-    const refresh = { ...base, isGone: true, state: 'list', query: { ...maps, query: list } }
+    const refresh = { ...base, isGone: true as const, state: 'list', query: { ...maps, query: list } }
     expect(await stage.act.refreshLevel(refresh)).toMatchObject({ found: [{ data: { key: 'x' } }] })
     expect(asked).toHaveLength(2)
   })

@@ -13,7 +13,7 @@ import {
   type Step,
   timeout,
 } from '../../../../workflows/kit/index.ts'
-import { Cancelled, deferred, fakeRuntime, WorldFailure } from './fake-runtime.ts'
+import { Cancelled, deferred, fakeRuntime } from './fake-runtime.ts'
 
 describe('steps that run in parallel', () => {
   it('are all awaited when one throws early', async () => {

@@ -52,7 +52,6 @@ describe('when', () => {
     }
     await expect(runAll(when(asks, leaf('work')))).rejects.toThrow('a bug')
   })
-
 })
 
 describe('a step with a time-out', () => {

@@ -50,8 +50,6 @@ describe('the change of status that a pass settles', () => {
 })
 
 describe('the change of status of a hosted child', () => {
-  const before = { jobID: 'job before', jobIDFinished: 'job before' }
-
   it('is undefined for an equal draft when the child has the job', () => {
     const change = hostedChange(jobPass({ phase: 'Init' }, { phase: 'Working' }), FINAL)
     expect(change).toMatchObject({ phase: 'Working' })
