@@ -11,6 +11,8 @@ export interface SchemaField {
   readonly schema: JsonSchema
   /** The schema of the accepted values. If the field is one of several alternatives, an empty string is invalid. */
   readonly taken: JsonSchema
+  /** Whether the schema of the parent requires the field. */
+  readonly isRequired: boolean
 }
 
 export type JsonObject = Readonly<Record<string, JsonValue>>
@@ -19,16 +21,19 @@ export type JsonObject = Readonly<Record<string, JsonValue>>
 export const MAP_KEY = 'key'
 
 /** Every field at or below a schema, parents first. */
-export function fieldsOf(schema: JsonSchema, at: FieldPath = [], taken = schema): readonly SchemaField[] {
-  const { properties = {}, items, additionalProperties } = schema
+export function fieldsOf(schema: JsonSchema, at: FieldPath = []): readonly SchemaField[] {
+  const { properties = {}, required = [], items, additionalProperties } = schema
   const sources = sourcesOf(schema)
+  const field = (name: string, child: JsonSchema, taken = child): readonly SchemaField[] => {
+    const path = [...at, name]
+    return [{ at: path, schema: child, taken, isRequired: required.includes(name) }, ...fieldsOf(child, path)]
+  }
   return [
-    ...(at.length === 0 ? [] : [{ at, schema, taken }]),
     ...Object.entries(properties).flatMap(([name, child]) =>
-      fieldsOf(child, [...at, name], sources.includes(name) ? asSource(child) : child),
+      field(name, child, sources.includes(name) ? asSource(child) : child),
     ),
-    ...(items === undefined ? [] : fieldsOf(items, [...at, '[]'])),
-    ...(additionalProperties === undefined ? [] : fieldsOf(additionalProperties, [...at, '*'])),
+    ...(items === undefined ? [] : field('[]', items)),
+    ...(additionalProperties === undefined ? [] : field('*', additionalProperties)),
   ]
 }
 

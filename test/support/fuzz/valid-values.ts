@@ -18,6 +18,13 @@ export function validValue(schema: JsonSchema, reader: Reader = { isServer: fals
   return schema.type === undefined ? strangeJson : VALUES[schema.type](schema, reader)
 }
 
+/**
+ * Any value that the schema accepts in a required field: not null, because the API server removes fields that are null, and then the field is missing.
+ */
+export function requiredValue(schema: JsonSchema, reader?: Reader): fc.Arbitrary<JsonValue> {
+  return validValue(schema, reader).filter((value) => value !== null)
+}
+
 // Longer lists take long to generate and test nothing more.
 const MOST_MORE = 8
 
@@ -77,9 +84,9 @@ function withSource(schema: JsonSchema, source: string, reader: Reader): fc.Arbi
 function withFields({ properties = {}, required = [] }: JsonSchema, reader: Reader): fc.Arbitrary<JsonValue> {
   const values = Object.fromEntries(
     Object.entries(properties).map(([name, child]): [string, fc.Arbitrary<JsonValue>] => {
+      if (required.includes(name)) return [name, requiredValue(child, reader)]
       const value = validValue(child, reader)
-      const isOptional = !required.includes(name)
-      return [name, reader.isServer && isOptional ? fc.oneof({ weight: 9, arbitrary: value }, NOTHING) : value]
+      return [name, reader.isServer ? fc.oneof({ weight: 9, arbitrary: value }, NOTHING) : value]
     }),
   )
   return fc.record(values, { requiredKeys: [...required], noNullPrototype: true })

@@ -8,16 +8,6 @@ const engine = createTemplateEngine({ threads: 1 })
 afterAll(() => engine.close())
 
 describe('merging exports', () => {
-  it('merges maps at any depth and lets the later value win elsewhere', () => {
-    const earlier = { a: { b: { x: 1, y: [1, 2] }, c: 'text' }, d: 1 }
-    const later = { a: { b: { y: [3], z: null }, c: { now: 'a map' } }, e: false }
-    expect(mergeExports(earlier, later)).toEqual({
-      a: { b: { x: 1, y: [3], z: null }, c: { now: 'a map' } },
-      d: 1,
-      e: false,
-    })
-  })
-
   it('has the empty map as identity, is idempotent, and keeps every later value', () => {
     const fields = fc.dictionary(
       fc.constantFrom('a', 'b', '__proto__'),
@@ -43,29 +33,6 @@ describe('merging exports', () => {
 
 describe('the exports of an installation', () => {
   const cluster = { type: 'landscaper.gardener.cloud/mock', config: {} }
-
-  it('are the values that the blueprint both defines and produces', async () => {
-    const produced = { url: 'http://a', count: null, cluster, surplus: 1 }
-    expect(await finish(produced, {}, ['url', 'cluster'])).toEqual({ url: 'http://a', count: null, cluster })
-  })
-
-  it('are mapped one by one; a mapping reads them at the top level and under "exports", and its result overrides an export without a schema check', async () => {
-    const mappings = {
-      url: { host: '(( exports.url ))', number: '(( count ))' },
-      page: '(( url "/index" ))',
-      kind: '(( cluster.type ))',
-      constant: 5,
-    }
-    expect(await finish({ url: 'http://a', count: 3, cluster, surplus: 1 }, mappings, ['page', 'url'])).toEqual({
-      url: { host: 'http://a', number: 3 },
-      count: 3,
-      cluster,
-      page: 'http://a/index',
-      kind: 'landscaper.gardener.cloud/mock',
-      constant: 5,
-    })
-    await expect(finish({ surplus: 1 }, { page: '(( surplus ))' }, [])).rejects.toThrow("'surplus' not found")
-  })
 
   it('fail with every schema mismatch, but without the values', async () => {
     const produced = {

@@ -33,68 +33,30 @@ imports:
 const FULL_TYPE = 'landscaper.gardener.cloud/kubernetes-cluster'
 
 describe('the imports of an installation', () => {
-  it('are the declared values of the installation and the defaults; an optional import without a value is absent', async () => {
-    expect(await construct({ data: { host: 'a', surplus: 1 } })).toEqual({
-      bindings: { host: 'a', port: 80 },
-      data: { host: 'a', port: 80 },
-      targets: {},
-      targetObjects: {},
-    })
-  })
-
-  it('contain Targets, lists of Targets and maps of Targets as whole objects', async () => {
-    const [cluster, east, west, own] = ['c', 'east', 'west', 'own'].map((name) => target(name))
-    if (cluster === undefined || east === undefined || west === undefined || own === undefined) throw new Error('no')
-    const tenant = target('t1', 'kubernetes-cluster')
-    const targets = { cluster: { target: cluster }, zones: { list: [east, west] }, tenants: { map: { one: tenant } } }
-    expect(await construct({ data: { host: 'a' }, targets: { ...targets, surplus: { target: own } } })).toEqual({
-      bindings: { host: 'a', port: 80, cluster, zones: [east, west], tenants: { one: tenant } },
+  it('contain Targets, lists and maps of Targets as whole objects, also empty ones', async () => {
+    const targets = {
+      cluster: { target: target('c') },
+      zones: { list: [target('east'), target('west')] },
+      tenants: { map: { one: target('t1', 'kubernetes-cluster') } },
+    }
+    const data = { host: 'a' }
+    const named = (name: string) => ({ name, namespace: 'demo' })
+    const surplus = { target: target('own') }
+    expect(await construct({ data: { ...data, surplus: 1 }, targets: { ...targets, surplus } })).toEqual({
+      bindings: {
+        ...{ host: 'a', port: 80, cluster: targets.cluster.target },
+        ...{ zones: targets.zones.list, tenants: targets.tenants.map },
+      },
       data: { host: 'a', port: 80 },
       targets: {
-        cluster: { target: { name: 'c', namespace: 'demo' } },
-        zones: {
-          list: [
-            { name: 'east', namespace: 'demo' },
-            { name: 'west', namespace: 'demo' },
-          ],
-        },
-        tenants: { map: { one: { name: 't1', namespace: 'demo' } } },
+        cluster: { target: named('c') },
+        zones: { list: [named('east'), named('west')] },
+        tenants: { map: { one: named('t1') } },
       },
       targetObjects: targets,
     })
-  })
-
-  it('may be an empty list or map of targets', async () => {
-    const { bindings } = await construct({
-      data: { host: 'a' },
-      targets: { zones: { list: [] }, tenants: { map: {} } },
-    })
+    const { bindings } = await construct({ data, targets: { zones: { list: [] }, tenants: { map: {} } } })
     expect(bindings).toEqual({ host: 'a', port: 80, zones: [], tenants: {} })
-  })
-
-  it('are mapped one by one; a mapping overrides an import, and an import overrides a default', async () => {
-    const mappings = {
-      host: '(( domain ".example.org" ))',
-      port: '(( host.ports.[0] ))',
-      chain: '(( port || "unseen" ))',
-    }
-    const { data } = await construct({ data: { domain: 'a', host: { ports: [8443] }, port: 1 }, mappings })
-    expect(data).toEqual({ host: 'a.example.org', port: 8443 })
-  })
-
-  it('may be mapped from constants and from any Target', async () => {
-    const mappings = {
-      host: '(( cluster.metadata.name "-" zones.[0].metadata.name "-" tenants.one.spec.type ))',
-      tls: true,
-      certificate: 'plain: text',
-    }
-    const targets = {
-      cluster: { target: target('c') },
-      zones: { list: [target('z')] },
-      tenants: { map: { one: target('t', 'kubernetes-cluster') } },
-    }
-    const { data } = await construct({ targets, mappings })
-    expect(data).toEqual({ host: 'c-z-kubernetes-cluster', port: 80, tls: true, certificate: 'plain: text' })
   })
 
   it('include nested imports only when the optional parent import has a value', async () => {
@@ -111,17 +73,6 @@ describe('the imports of an installation', () => {
         'import chain: found no value, expected data from imports.data or importDataMappings',
       ].join('; '),
     )
-  })
-
-  it('get more bindings from import executions, but no more data', async () => {
-    const executions = `
-importExecutions:
-  - { name: first, type: GoTemplate, template: 'bindings: { url: "http://{{ .imports.host }}:{{ .imports.port }}" }' }
-  - { name: second, type: Spiff, template: { bindings: { page: (( imports.url "/index" )) } } }
-`
-    const constructed = await construct({ data: { host: 'a' } }, BLUEPRINT + executions)
-    expect(constructed.bindings).toEqual({ host: 'a', port: 80, url: 'http://a:80', page: 'http://a:80/index' })
-    expect(constructed.data).toEqual({ host: 'a', port: 80 })
   })
 
   it('may have names of JavaScript object properties, and non-ASCII values', async () => {
@@ -206,20 +157,6 @@ describe('imports that do not match the blueprint', () => {
       '\t(( error(host) ))\tin template\t\t()\t***',
       'input: {"host":"[string]"}',
     ])
-  })
-
-  it('fail with the errors of an import execution', async () => {
-    const executions = `
-importExecutions:
-  - { name: check, type: GoTemplate, template: 'errors: [{{ if lt (len .imports.host) 3 }}host is too short{{ end }}]' }
-`
-    expect(await rejection(construct({ data: { host: 'a' } }, BLUEPRINT + executions))).toMatchObject({
-      code: 'ImportExecutionFailed',
-      message: 'import execution check: host is too short',
-    })
-    expect((await construct({ data: { host: 'long' } }, BLUEPRINT + executions)).bindings).toMatchObject({
-      host: 'long',
-    })
   })
 })
 

@@ -25,36 +25,6 @@ const problemOf = async (...subinstallations: readonly object[]) =>
   (await rejection(render(listing(...subinstallations)))).message
 
 describe('the sub-installations of a blueprint', () => {
-  it('come from the list, from its files and from executions, in this order', async () => {
-    const executor = {
-      name: 'more',
-      type: 'GoTemplate',
-      template:
-        'subinstallations: [{ name: c, blueprint: { filesystem: { a: {{ .imports.text }} } } }]\nstate: { count: 1 }',
-    }
-    const given = blueprint(
-      { subinstallations: [template('a'), { file: 'subs/b.yaml' }], subinstallationExecutions: [executor] },
-      { 'subs/b.yaml': 'kind: InstallationTemplate\nname: b\nblueprint: { filesystem: { a: b } }' },
-    )
-    const data = { text: 'hello' }
-    const rendered = await renderSubinstallations(engine, given, { blueprint: {}, imports: data }, NONE)
-    expect(rendered.templates.map(({ name }) => name)).toEqual(['a', 'b', 'c'])
-    expect(rendered.templates[2]?.blueprint).toEqual({ inline: { filesystem: { a: 'hello' } } })
-    expect(rendered.states).toEqual({ more: { count: 1 } })
-  })
-
-  it('do not import optional data that the parent lacks', async () => {
-    const imports = [
-      { name: 'there', type: 'data', required: false, schema: {} },
-      { name: 'absent', type: 'data', required: false, schema: {} },
-    ]
-    const wants = (dataRef: string) => ({ name: `my-${dataRef}`, dataRef })
-    const sub = template('a', { imports: { data: [wants('there'), wants('absent')] } })
-    const given = blueprint({ imports, subinstallations: [sub] })
-    const { templates } = await render(given, { ...NONE, data: { there: 1 } })
-    expect(templates[0]?.imports.data).toEqual([wants('there')])
-  })
-
   it('are refused with the reason when a template is invalid', async () => {
     expect(await problemOf({ file: 'none.yaml' })).toContain('subinstallations[0]: found no file none.yaml')
     expect(await problemOf({ blueprint: { filesystem: {} } })).toContain('subinstallations[0]: found no name')
