@@ -55,7 +55,10 @@ exportExecutions:
         { ...required, name: 'host', schema: text },
         { ...required, name: 'port', required: false, default: { value: 80 }, schema: { $ref: 'local://port' } },
         {
-          ...{ name: 'tls', type: 'data', required: false, schema: { type: 'boolean' } },
+          ...required,
+          name: 'tls',
+          required: false,
+          schema: { type: 'boolean' },
           imports: [{ ...required, name: 'certificate', schema: text }],
         },
         { ...required, name: 'cluster', type: 'target', targetType: CLUSTER },

@@ -32,8 +32,6 @@ describe('merging exports', () => {
 })
 
 describe('the exports of an installation', () => {
-  const cluster = { type: 'landscaper.gardener.cloud/mock', config: {} }
-
   it('fail with every schema mismatch, but without the values', async () => {
     const produced = {
       url: 1,

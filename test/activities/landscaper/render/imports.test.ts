@@ -44,8 +44,11 @@ describe('the imports of an installation', () => {
     const surplus = { target: target('own') }
     expect(await construct({ data: { ...data, surplus: 1 }, targets: { ...targets, surplus } })).toEqual({
       bindings: {
-        ...{ host: 'a', port: 80, cluster: targets.cluster.target },
-        ...{ zones: targets.zones.list, tenants: targets.tenants.map },
+        host: 'a',
+        port: 80,
+        cluster: targets.cluster.target,
+        zones: targets.zones.list,
+        tenants: targets.tenants.map,
       },
       data: { host: 'a', port: 80 },
       targets: {
