@@ -29,7 +29,7 @@ describe.each([
 })
 
 describe('the tutorial', () => {
-  // test/package/tutorial.test.ts runs the files that the example lacks.
+  // test/package/installed.test.ts runs the files that the example lacks.
   it('shows complete files', async () => {
     const own = ['tsconfig.json', 'cron-job/plan.test.ts']
     const files = typed(page).filter(({ path }) => !own.includes(path))
