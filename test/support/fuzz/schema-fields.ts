@@ -47,7 +47,7 @@ export function sourcesOf(schema: JsonSchema): readonly string[] {
 
 /** The schema of an alternative field that has a value: a string must not be empty. */
 export function asSource(schema: JsonSchema): JsonSchema {
-  return schema.type === 'string' ? { ...schema, minLength: Math.max(1, schema.minLength ?? 0) } : schema
+  return schema.type === 'string' ? { ...schema, minLength: 1 } : schema
 }
 
 /** Formats a path like the API server: `spec.imports.data[0].name`. */
@@ -61,11 +61,8 @@ export function pathText(at: FieldPath): string {
 /** The smallest value of a schema: required fields, and the first of alternative fields. */
 export function leanValue(schema: JsonSchema): JsonValue {
   if (schema['x-kubernetes-embedded-resource'] === true) return { apiVersion: 'v1', kind: 'Lean' }
-  if (schema['x-kubernetes-int-or-string'] === true) return leanNumber(schema)
   return schema.type === undefined ? {} : LEAN[schema.type](schema)
 }
-
-const leanNumber = ({ minimum, maximum }: JsonSchema) => minimum ?? Math.min(0, maximum ?? 0)
 
 const LEAN: Readonly<Record<NonNullable<JsonSchema['type']>, (schema: JsonSchema) => JsonValue>> = {
   array: ({ items = {}, minItems = 0 }) => Array.from({ length: minItems }, () => leanValue(items)),
@@ -75,15 +72,14 @@ const LEAN: Readonly<Record<NonNullable<JsonSchema['type']>, (schema: JsonSchema
     return Object.fromEntries(names.map((name) => [name, leanValue(properties[name] ?? {})]))
   },
   boolean: () => false,
-  integer: leanNumber,
-  number: leanNumber,
+  integer: () => 0,
+  number: () => 0,
   string: leanText,
 }
 
-function leanText({ enum: values, format, minLength = 0 }: JsonSchema): string {
-  if (values !== undefined) return values[0] ?? ''
+function leanText({ format }: JsonSchema): string {
   if (format === 'date-time') return '2020-01-01T00:00:00Z'
-  return format === 'byte' ? 'AA==' : 'x'.repeat(Math.max(1, minLength))
+  return format === 'byte' ? 'AA==' : 'x'
 }
 
 /** `base` with the value at the path. Creates missing parents with their smallest values. */
