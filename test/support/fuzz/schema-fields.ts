@@ -65,7 +65,7 @@ export function leanValue(schema: JsonSchema): JsonValue {
 }
 
 const LEAN: Readonly<Record<NonNullable<JsonSchema['type']>, (schema: JsonSchema) => JsonValue>> = {
-  array: ({ items = {}, minItems = 0 }) => Array.from({ length: minItems }, () => leanValue(items)),
+  array: () => [],
   object: (schema) => {
     const { properties = {}, required = [] } = schema
     const names = [...required, ...sourcesOf(schema).slice(0, 1)]

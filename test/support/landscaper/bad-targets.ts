@@ -1,7 +1,7 @@
 // A table of unusable Targets, with the errors of the items that use them: one of each kind. Unit tests have all of them
 // (test/activities/landscaper/deploy/target). Source: spec/landscaper.md 1.5, 4.6.
 
-import { BOMB, type ExpectedFailure } from './bad-input.ts'
+import type { ExpectedFailure } from './bad-input.ts'
 import { TARGET_TYPE } from './manifests.ts'
 
 /** A cluster in a kubeconfig. */
