@@ -204,7 +204,7 @@ describe('a source that cannot be read', () => {
     const render = () => Promise.reject(new TemplateError('TemplateTimeout', 'not rendered within 1 ms'))
     const templates = { of: () => ({ render }) }
     deps = { ...deps, landscaper: { ...deps.landscaper, templates: templates as never } }
-    const errors = await errorsOf()
+    const errors = (await sync()).errors.join()
     expect(errors).toContain('not rendered within 1 ms')
     expect(errors).not.toContain('expected a regular expression')
   })
