@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { drawPlan } from '../../worker/plans/draw-plan.ts'
 import { findPlans, planNamed } from '../../worker/plans/find-plans.ts'
 import { builtInRegistry } from '../../worker/server/registry.ts'
+import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import * as combine from '../../workflows/kit/plan/combine.ts'
 import * as kit from '../../workflows/kit/index.ts'
 import * as outcome from '../../workflows/kit/plan/outcome.ts'
@@ -68,28 +69,8 @@ describe('docs/kit-exports.md', () => {
   })
 
   it('lists every field of a kind definition', () => {
-    const definition = Object.keys(
-      kit.defineKind({
-        group: 'g',
-        version: 'v1',
-        kind: 'K',
-        plural: 'ks',
-        singular: 'k',
-        shortNames: [],
-        description: 'K.',
-        statusSubresource: true,
-        printerColumns: [],
-        schema: {},
-        projection: [],
-        flow: () => undefined,
-        hashed: [],
-        selectableFields: [],
-        workerVerbs: [],
-        scope: 'Namespaced',
-        versions: [],
-        rules: [],
-      }),
-    )
+    const optional = { selectableFields: [], scope: 'Namespaced', versions: [], rules: [] } as const
+    const definition = Object.keys(kit.defineKind({ ...installationKind, ...optional }))
     const listed = fieldLines().flatMap((line) => [...(line.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)])
     expect(listed.map(([, name]) => name).sort()).toEqual(definition.filter((name) => name !== 'apiVersion').sort())
   })
