@@ -71,19 +71,15 @@ describe('a Target', () => {
   })
 
   it.each<[string, object, string]>([
-    ['other-type', { type: 'example.org/canary', config: {} }, 'spec.type is another type; expected landscaper'],
+    ['other-type', { type: 'example.org/canary', config: {} }, 'spec.type is another type'],
     ['nothing', {}, 'spec has neither config nor secretRef; expected one of them'],
     ['both', { config: {}, secretRef: { name: 's' } }, 'spec has both config and secretRef'],
-    [
-      'no-secret',
-      { secretRef: { name: 'absent' } },
-      'secret target-access/absent is not there; expected it because of',
-    ],
+    ['no-secret', { secretRef: { name: 'absent' } }, 'secret target-access/absent is not there'],
     ['path', { secretRef: { name: '../configmaps/x' } }, 'is not there'],
     ['empty', { config: {} }, 'spec.config is without kubeconfig and selfConfig; expected one of them'],
     ['text', { config: 'canary' }, 'spec.config is another text; expected a map with kubeconfig or selfConfig'],
-    ['oidc', { config: { oidcConfig: { server: 'canary' } } }, 'spec.config.oidcConfig is set; expected kubeconfig or'],
-    ['old', { config: { kubeconfig: { secretRef: {} } } }, 'spec.config.kubeconfig.secretRef is set; expected spec.se'],
+    ['oidc', { config: { oidcConfig: { server: 'canary' } } }, 'spec.config.oidcConfig is set'],
+    ['old', { config: { kubeconfig: { secretRef: {} } } }, 'spec.config.kubeconfig.secretRef is set'],
     ['exec', { config: { kubeconfig: 'clusters: []\nexec: canary' } }, 'spec.config.kubeconfig'],
     ['foreign', self({ name: 'a', namespace: 'canary' }), 'selfConfig.serviceAccount.namespace is set'],
     ['no-account', self({ name: 'absent' }), 'service account target-access/absent is not there'],
