@@ -10,7 +10,7 @@ import { inParallel } from '../../../activities/kube/in-parallel.ts'
 import { SEED } from '../matrix/form.ts'
 
 /** The content of a file in `kept/`: the shrunk value of a failure that has been fixed. */
-export interface Kept<Value> {
+interface Kept<Value> {
   /** The bug that the value showed. */
   readonly comment: string
   /** The name of the property that failed, as passed to `holds`. */
@@ -21,13 +21,13 @@ export interface Kept<Value> {
 const KEPT = new URL('kept/', import.meta.url)
 
 /** The stored failures of a property. */
-export function keptOf<Value>(of: string): readonly Kept<Value>[] {
+function keptOf<Value>(of: string): readonly Kept<Value>[] {
   const files = readdirSync(KEPT).filter((name) => name.endsWith('.json'))
   const all = files.sort().map((name) => JSON.parse(readFileSync(new URL(name, KEPT), 'utf8')) as Kept<Value>)
   return all.filter((one) => one.of === of)
 }
 
-export interface Tried<Value> {
+interface Tried<Value> {
   /** The name of the property. */
   readonly name: string
   readonly values: fc.Arbitrary<Value>

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 
-export const ITEM_NAMES = ['a', 'b', 'c', 'd'] as const
+const ITEM_NAMES = ['a', 'b', 'c', 'd'] as const
 const NOBODY = 'nobody'
 
 export interface EditedItem {

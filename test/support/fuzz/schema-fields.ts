@@ -18,7 +18,7 @@ export interface SchemaField {
 export type JsonObject = Readonly<Record<string, JsonValue>>
 
 /** The only key of the maps that `withValue` creates. */
-export const MAP_KEY = 'key'
+const MAP_KEY = 'key'
 
 /** Every field at or below a schema, parents first. */
 export function fieldsOf(schema: JsonSchema, at: FieldPath = []): readonly SchemaField[] {
@@ -115,6 +115,6 @@ function beside(
   return { ...others, [other]: known[other] ?? leanValue(schema.properties?.[other] ?? {}) }
 }
 
-export function isObject(value: JsonValue | undefined): value is JsonObject {
+function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
