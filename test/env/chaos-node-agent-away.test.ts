@@ -8,8 +8,7 @@ import { describe, expect, inject, it, vi } from 'vitest'
 
 import { isRunning } from '../../activities/chaos/node-agent/processes.ts'
 import { GOOD_INJECTOR } from '../activities/chaos/node-agent/chaos-pods.ts'
-import { ApiProxy } from '../support/faults/api-proxy.ts'
-import { refused } from '../support/faults/read-faults.ts'
+import { HttpProxy } from '../support/faults/http-proxy.ts'
 import { FINALIZER, PATIENCE, RUNNING, terminated, useNodeAgents } from './node-agent-stage.ts'
 
 const { kubeconfigPath } = inject('servers')
@@ -86,12 +85,12 @@ describe('a terminated agent', () => {
 
 describe('while the API server is away', () => {
   it('injectors end in time, and the agent reports it afterwards', async () => {
-    const proxy = await ApiProxy.start(kubeconfigPath)
+    const proxy = await HttpProxy.start(kubeconfigPath)
     try {
       await startAgent(GOOD_INJECTOR, '--kubeconfig', proxy.kubeconfigPath)
       await createPod({ activeDeadlineSeconds: 8 })
       await until(RUNNING)
-      proxy.reads = { instead: () => refused({ status: 503, reason: 'ServiceUnavailable' }) }
+      proxy.reads = { instead: () => ({ status: 503, reason: 'ServiceUnavailable' }) }
       proxy.arm(undefined, () => 'lost before')
       proxy.cutWatches()
       const folder = await onlyFolder()
@@ -107,12 +106,12 @@ describe('while the API server is away', () => {
   })
 
   it('deletions are found afterwards, also when the watch has expired', async () => {
-    const proxy = await ApiProxy.start(kubeconfigPath)
+    const proxy = await HttpProxy.start(kubeconfigPath)
     try {
       await startAgent(GOOD_INJECTOR, '--kubeconfig', proxy.kubeconfigPath)
       await createPod()
       await until(RUNNING)
-      proxy.reads = { instead: () => refused({ status: 503, reason: 'ServiceUnavailable' }) }
+      proxy.reads = { instead: () => ({ status: 503, reason: 'ServiceUnavailable' }) }
       expect(proxy.expireWatches()).toBeGreaterThan(0)
       await removePod('chaos-one', 0)
       await untilGone()
@@ -127,7 +126,7 @@ describe('while the API server is away', () => {
 
 describe('fake pods', () => {
   it('are ready at once and succeed, with three writes each', async () => {
-    const proxy = await ApiProxy.start(kubeconfigPath)
+    const proxy = await HttpProxy.start(kubeconfigPath)
     try {
       const names = Array.from({ length: 30 }, (_, index) => `chaos-${index}`)
       for (const name of names) await createPod({ name })
