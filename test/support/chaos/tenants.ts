@@ -25,13 +25,9 @@ export class ChaosTenants<Name extends string> {
   /** Heartbeat timers of the created nodes. */
   readonly beats = new Set<NodeJS.Timeout>()
 
-  /** Writes the configuration with other `injector` fields, for the next worker. @returns the path of the file. */
-  readonly configure: (injector: object) => string
-
-  constructor(folder: string, tenants: Tenants<Name>, configure: (injector: object) => string) {
+  constructor(folder: string, tenants: Tenants<Name>) {
     this.folder = folder
     this.tenants = tenants
-    this.configure = configure
   }
 
   of(name: Name): ChaosCluster {
@@ -64,16 +60,18 @@ export function useChaos<const Name extends string>(
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
   const ofBoth = ['--wings', 'chaos', '--content-key', join(folder, 'content.key')]
-  const operators = { controller: { finalizerDeletionDelay: '0s', ...controller(folder) }, cloudProviders }
-  const configure = (injector: object) => configFile(folder, { ...operators, injector })
-  const config = configure(chaosNamespace === undefined ? {} : { chaosNamespace })
+  const config = configFile(folder, {
+    controller: { finalizerDeletionDelay: '0s', ...controller(folder) },
+    cloudProviders,
+    injector: chaosNamespace === undefined ? {} : { chaosNamespace },
+  })
   const tenants = useTenants(name, names, undefined, {
     ...options,
     wings: ['chaos'],
     bridgeFlags: ofBoth,
     workerFlags: [...ofBoth, '--chaos-config', config, ...workerFlags],
   })
-  const all = new ChaosTenants(folder, tenants, configure)
+  const all = new ChaosTenants(folder, tenants)
   afterAll(() => {
     for (const beat of all.beats) clearInterval(beat)
   })
