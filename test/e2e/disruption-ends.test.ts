@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { CHAOS_NAMESPACE } from '../../workflows/chaos/config.ts'
 import { type ChaosPodObject, ChaosKubelet } from '../support/chaos/kubelet.ts'
-import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
+import { PATIENT, SHORT_TIMEOUTS, useChaos } from '../support/chaos/tenants.ts'
 import { MovableClock, whyNoMovableClock } from '../support/servers/movable-clock.ts'
 
 type EventObject = KubeObject & { readonly reason: string; readonly involvedObject: object }
@@ -16,8 +16,7 @@ const clock = new MovableClock()
 const fixed = whyNoMovableClock()
 const chaos = useChaos('disruption-ends', ['shop'], undefined, {
   proxied: true,
-  // A restarted worker soon continues the tasks of the killed one.
-  workerFlags: ['--workflow-task-timeout-ms', '5000', '--sticky-timeout-ms', '2000', '--wake-lease-ms', '5000'],
+  workerFlags: SHORT_TIMEOUTS,
   environments: fixed === undefined ? { worker: clock.env } : {},
 })
 afterAll(() => clock.remove())

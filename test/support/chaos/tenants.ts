@@ -15,6 +15,10 @@ import { configFile } from './config-file.ts'
 
 export const CHAOS = 'chaos.datadoghq.com/v1beta1'
 export const PATIENT = { timeout: 60_000, interval: 50 }
+/** Flags of a worker with which another worker soon continues the tasks of a killed one. */
+export const SHORT_TIMEOUTS = [
+  ...['--workflow-task-timeout-ms', '5000', '--sticky-timeout-ms', '2000', '--wake-lease-ms', '5000'],
+]
 const MERGE = 'application/merge-patch+json'
 const HEARTBEAT_MS = 10_000
 
