@@ -106,7 +106,9 @@ describe('pawl replay --against, on recorded runs', { timeout: 180_000 }, () => 
   })
 
   it('explains the differences and the parts that were not compared', async () => {
-    const { code, stdout } = await startPawl('--against', HASTY, '--file', file('execution-manifest-failed'))
+    const { code, stdout } = await startPawl(
+      ...['--against', HASTY, '--file', file('execution-manifest-failed'), '--controllers', LEVEL_CONTROLLERS],
+    )
     expect(code).toBe(3)
     expect(stdout).toContain('1 run replayed with both builds\n')
     expect(stdout).toContain(
