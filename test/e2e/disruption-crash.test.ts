@@ -24,7 +24,7 @@ import {
 import { FrozenRuns, type Held } from '../support/chaos/frozen-runs.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { PlayedKubelet } from '../support/chaos/played-kubelet.ts'
-import { useChaos } from '../support/chaos/tenants.ts'
+import { SHORT_TIMEOUTS, useChaos } from '../support/chaos/tenants.ts'
 import { RESTART_MS } from '../support/faults/lane.ts'
 import { byForm, sampleOf } from '../support/matrix/form.ts'
 
@@ -32,9 +32,7 @@ import { byForm, sampleOf } from '../support/matrix/form.ts'
 const LIMIT_MS = 400_000
 const AWAY_MS = byForm(3000, 60_000)
 
-// The short time-outs let the next worker continue the killed worker's tasks soon.
-const workerFlags = ['--workflow-task-timeout-ms', '5000', '--sticky-timeout-ms', '2000', '--wake-lease-ms', '5000']
-const chaos = useChaos('disruption-crash', ['shop'], undefined, { proxied: true, workerFlags })
+const chaos = useChaos('disruption-crash', ['shop'], undefined, { proxied: true, workerFlags: SHORT_TIMEOUTS })
 let stage: CrashStage
 let expected: Course
 
