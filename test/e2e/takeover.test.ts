@@ -90,7 +90,7 @@ function statusPaths(status: unknown, at = 'status'): readonly string[] {
 // Only Landscaper's mock deployer writes this condition. Both projects have a mock deployer for their tests.
 const NOT_WRITTEN = [
   'DeployItem status.conditions DeployItemValidation=True',
-  'Installation status.dependentsToTrigger.name',
+  'Installation status.dependentsToTrigger[].name',
 ]
 
 describe('an installation that Landscaper 0.127.0 left unfinished', () => {
