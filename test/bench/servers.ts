@@ -104,11 +104,7 @@ function dataFolders({ servers }: Dev, dataDir: string): readonly string[] {
   return relative(dataDir, data).startsWith('..') ? [dataDir, dirname(data)] : [dataDir]
 }
 
-async function describeSet({
-  dataDir,
-  kubeconfig,
-  parts,
-}: DevState): Promise<Omit<BenchSet, 'failure' | 'stop'>> {
+async function describeSet({ dataDir, kubeconfig, parts }: DevState): Promise<Omit<BenchSet, 'failure' | 'stop'>> {
   const partNamed = (name: string) => {
     const part = parts.find((one) => one.name === name)
     if (part === undefined)

@@ -80,7 +80,7 @@ export function temporalFaults(temporal: () => OwnTemporal): readonly Fault[] {
           // Both items are written at once: one restart for two. The worker may repeat a batch during a restart.
           disturb: async (label) => {
             if ((label === 'POST deployitems' || label === 'DELETE deployitems') && struck() % 2 === 1)
-              restarting = restarting.then(restart)
+              restarting = restarting.then(async () => await restart())
             await restarting
             return undefined
           },
