@@ -137,7 +137,9 @@ describe.concurrent('an installation with sub-installations', () => {
     for (const name of ['after', 'failing'])
       expect(root.status?.lastError?.message).toContain(`installation ${subs.get(name)?.metadata.name} is Failed`)
   })
+})
 
+describe('a tree of sub-installations', () => {
   it('that is endless is refused with its path', async () => {
     const { cluster } = stage
     const template = JSON.stringify({
