@@ -27,6 +27,8 @@ describe('a journal that is away for some time', () => {
     await eventually(async () => expect(await checkpoint()).toBe(140))
     const versions = (await journaled()).map((line) => Number(line.split(' ')[3]))
     expect([...new Set(versions)]).toEqual(Array.from({ length: 40 }, (_, index) => 101 + index))
+    const about = stage.messages().filter((message) => message.includes('batch'))
+    expect([...new Set(about)]).toEqual(['batch of events is not journaled; the bridge retries it'])
   })
 })
 

@@ -32,11 +32,13 @@ export function useReflectorStage(databaseUrl: string) {
   let server: BadServer
   let stopping: AbortController
   let runs: Promise<void>[]
+  const lines: string[] = []
 
   beforeEach(async () => {
     server = await startBadServer()
     stopping = new AbortController()
     runs = []
+    lines.length = 0
   })
   afterEach(async () => {
     await stop()
@@ -51,7 +53,7 @@ export function useReflectorStage(databaseUrl: string) {
       journal: { route: routeToSelf, ...rules, contentKey: undefined, now: () => new Date() },
       owner,
       settings: { ...QUICK, ...settings },
-      log: pino({ level: 'silent' }),
+      log: pino({ level: 'warn' }, { write: (line) => lines.push(line) }),
       random: () => 0.5,
     })
     runs.push(reflector.run(signal))
@@ -92,6 +94,8 @@ export function useReflectorStage(databaseUrl: string) {
     get server() {
       return server
     },
+    /** The warnings and errors in the log. */
+    messages: () => lines.map((line) => (JSON.parse(line) as { readonly msg: string }).msg),
     start,
     stop,
     journaled,
