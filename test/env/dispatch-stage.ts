@@ -12,7 +12,8 @@ import { Dispatcher, type DispatcherDeps, type DispatcherOptions } from '../../w
 import { createLogger } from '../../worker/server/log.ts'
 import type { WatchedKind } from '../../workflows/kit/index.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
-import { deps, seen, type TaskOptions } from '../activities/journal/build-events.ts'
+import { seen, type TaskOptions, unrouted } from '../activities/journal/build-events.ts'
+import { newWake } from '../activities/journal/build-job.ts'
 import type { useJournal } from '../activities/journal/use-journal.ts'
 
 export const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
@@ -66,26 +67,12 @@ export async function journalObjects(
 ): Promise<void> {
   const spec = { type: 'landscaper.gardener.cloud/mock' }
   const events = objects.map((object) => seen('ADDED', { spec, ...object }, kind))
-  await journalEvents(db, { cluster, source: 'watch', events }, { ...deps, route: () => ({ ignored: 'set-up' }) })
+  await journalEvents(db, { cluster, source: 'watch', events }, unrouted)
 }
 
-export function wakeRow(uid: string, overrides: Partial<NewWake> = {}): NewWake {
-  return {
-    controller: 'deploy',
-    uid,
-    job_id: '',
-    cluster: 'c',
-    namespace: 'ns',
-    name: `task-${uid}`,
-    seq: 1,
-    due: now(),
-    foreign_event: true,
-    may_start: true,
-    writer: null,
-    cause: 'test',
-    ...overrides,
-  }
-}
+/** A wake of a deploy item's controller that is due now. */
+export const wakeRow = (uid: string, overrides: Partial<NewWake> = {}): NewWake =>
+  newWake({ controller: 'deploy', uid, name: `task-${uid}`, due: now(), ...overrides })
 
 /** Stores the wake. @returns its row. */
 export async function storeWake({ db }: Journal, uid: string, overrides: Partial<NewWake> = {}): Promise<Wake> {
