@@ -47,7 +47,7 @@ export function useJournal(adminUrl: string) {
     /** The pending wakes, by uid. */
     wakes: () => test.db.selectFrom('wake').selectAll().orderBy('uid').execute(),
     /** These columns of all rows, sorted by the first column. */
-    rows: <T extends keyof Database & string, C extends keyof Database[T] & string>(table: T, ...columns: C[]) =>
+    rows: <T extends keyof Database, C extends keyof Database[T] & string>(table: T, ...columns: C[]) =>
       readRows(test.db, table, columns),
   }
 }
@@ -64,7 +64,7 @@ async function outcomesOf(db: Kysely<Database>): Promise<string[]> {
 }
 
 /** These columns of all rows, sorted by the first column. */
-export async function readRows<T extends keyof Database & string, C extends keyof Database[T] & string>(
+export async function readRows<T extends keyof Database, C extends keyof Database[T] & string>(
   db: Kysely<Database>,
   table: T,
   columns: readonly C[],
