@@ -26,8 +26,14 @@ const missing = (uid: string, listVersion = 20): BatchEvent => ({
 
 const OBJECT = 'Task.test.pawl.dev/ns/task-u1'
 const action = {
-  ...{ workflow_id: RUN, run_id: 'r', pass: 1, step: 's', object: OBJECT, verb: 'patch' },
-  ...{ field_manager: 'pawl', started_at: NOW },
+  workflow_id: RUN,
+  run_id: 'r',
+  pass: 1,
+  step: 's',
+  object: OBJECT,
+  verb: 'patch',
+  field_manager: 'pawl',
+  started_at: NOW,
 }
 const finished = { ...action, resource_version: 5, error: null, finished_at: NOW }
 

@@ -7,7 +7,7 @@ import { createReflector, type Reflector } from '../../worker/bridge/reflector.t
 import { type ReflectorSettings, DEFAULT_REFLECTOR_SETTINGS } from '../../worker/bridge/settings.ts'
 import { routeToSelf, rules, task, taskKind } from '../activities/journal/build-events.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
-import { type BadServer, startBadServer } from '../worker/bridge/bad-server.ts'
+import { type BadServer, type Connection, startBadServer } from '../worker/bridge/bad-server.ts'
 
 const QUICK: ReflectorSettings = {
   ...DEFAULT_REFLECTOR_SETTINGS,
@@ -84,6 +84,14 @@ export function useReflectorStage(databaseUrl: string) {
     await eventually(async () => expect(await checkpoint()).toBe(version))
   }
 
+  /** The next watch, after it has delivered one new object for each uid, from version 101. */
+  async function watchWith(...uids: readonly string[]): Promise<Connection> {
+    const watch = await server.nextWatch()
+    for (const [index, uid] of uids.entries()) watch.send('ADDED', event(uid, 101 + index))
+    await upTo(100 + uids.length)
+    return watch
+  }
+
   return {
     get db() {
       return journal.db
@@ -101,5 +109,6 @@ export function useReflectorStage(databaseUrl: string) {
     journaled,
     checkpoint,
     upTo,
+    watchWith,
   }
 }
