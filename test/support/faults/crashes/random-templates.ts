@@ -3,7 +3,7 @@
 
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'vitest'
-import type { WritePoint } from '../api-proxy.ts'
+import type { WritePoint } from '../http-proxy.ts'
 import { blueprintOf, installation, item, type LsObject, waitingItem } from '../../cluster/cluster.ts'
 import { type CrashCase, withCrash } from '../crash.ts'
 import { waitUntilJournalIdle, type Lane, RESTART_MS } from '../lane.ts'

@@ -3,7 +3,7 @@
 
 import pg from 'pg'
 import { expect } from 'vitest'
-import type { RecordedWrite, WritePoint } from '../api-proxy.ts'
+import type { RecordedWrite, WritePoint } from '../http-proxy.ts'
 import { type Course, install, uninstall } from '../course.ts'
 import { type CrashCase, withCrash } from '../crash.ts'
 import { isUnwatched, findUnjournaledWrites } from '../unjournaled-writes.ts'

@@ -1,27 +1,31 @@
-// A proxy between one process and kube-apiserver. A test acts before or after a chosen write, so it can kill the process at each of its writes without a
-// hook in production code. The proxy can also refuse requests, lose answers, cut watches, and falsify reads (read-faults.ts).
+// The programmable proxy of fault tests. It stands between one process and kube-apiserver, or between Temporal's clients and Temporal (`toGrpc`). A test
+// acts before or after a chosen write, so it can kill the process at each of its writes without a hook in production code. The proxy can also refuse
+// requests, lose requests and answers, cut watches, and change the lines of watches. stale-reads.ts has answers from an older state of the cluster.
 //
 //   Y1. `before`: the proxy has the request and has not forwarded it. `after`: the proxy has the answer and has not returned it.
 //   Y2. The proxy records each forwarded write with its answer, also when its client is dead.
 //   Y3. Kubernetes Events about the duration of a job depend on the clock only. The proxy forwards them, and does not count or record them.
 
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createSecureServer, type Http2SecureServer, type SecureServerOptions } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { mkdtempSync, rmSync, writeFileSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import {
+  type Answer,
+  answerWith,
+  bodyOf,
   EXPIRED,
-  type CannedAnswer,
-  type ReadFaults,
+  type ReadRequest,
   type Refusal,
-  seenRead,
-  statusOf,
+  requestOf,
   watchLines,
-} from './read-faults.ts'
-import { KubeConfig } from '@kubernetes/client-node'
-import { Agent, request } from 'undici'
+} from './http-messages.ts'
+import { Upstream } from './upstream.ts'
 
 /** A write that reached the server. */
 export interface RecordedWrite {
@@ -60,47 +64,72 @@ export type OnWrite = (
   sent: string,
 ) => WriteFault | undefined | Promise<WriteFault | undefined>
 
+export interface ReadFaults {
+  /** Called for each read and watch. Undefined: the proxy forwards the request. */
+  readonly instead?: (read: ReadRequest) => Answer | undefined | Promise<Answer | undefined>
+  /** Called for each line of a watch. The client gets the returned lines. A promise delays this watch only. */
+  readonly lines?: (read: ReadRequest, line: string) => readonly string[] | Promise<readonly string[]>
+}
+
+/** Called for each gRPC call with its headers. Undefined: the proxy forwards the call. */
+export type OnCall = (path: string, headers: IncomingMessage['headers']) => Answer | undefined
+
 /** Source: worker/reconciler/job-events.ts and waiting-jobs.ts. */
 const BY_THE_CLOCK = /"reason":"(?:JobStarted|JobSucceeded|JobStalled|WaitingForTurn)"/
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
-export class ApiProxy {
+export class HttpProxy {
   readonly writes: RecordedWrite[] = []
-  readonly kubeconfigPath: string
-  readonly #server: Server
-  readonly #upstream: Upstream
-  readonly #watches = new Set<ServerResponse>()
+  /** Leads to the proxy, which has the credentials. */
+  readonly kubeconfigPath = join(mkdtempSync(join(tmpdir(), 'pawl-proxy-')), 'kubeconfig')
   /** The faults of reads, also of open watches. */
   reads: ReadFaults = {}
+  readonly #server: Server | Http2SecureServer
+  readonly #upstream: Upstream
+  readonly #watches = new Set<ServerResponse>()
   #counts = new Map<string, number>()
   #total = 0
   #disturb: OnWrite = () => undefined
   #trap: Trap | undefined
 
-  private constructor(server: Server, upstream: Upstream) {
+  private constructor(server: Server | Http2SecureServer, upstream: Upstream) {
     this.#server = server
     this.#upstream = upstream
-    this.kubeconfigPath = join(mkdtempSync(join(tmpdir(), 'pawl-proxy-')), 'kubeconfig')
   }
 
-  static async start(kubeconfigPath: string): Promise<ApiProxy> {
+  static async start(kubeconfigPath: string): Promise<HttpProxy> {
     const server = createServer()
-    const proxy = new ApiProxy(server, await Upstream.of(kubeconfigPath))
+    const proxy = new HttpProxy(server, await Upstream.ofCluster(kubeconfigPath))
     server.on('request', (req, res) => void proxy.#serve(req, res))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    // The proxy has the credentials; its client needs none.
+    await proxy.#listen()
     const kubeconfig = {
       apiVersion: 'v1',
       kind: 'Config',
       // client-node refuses plain HTTP without this flag.
-      clusters: [{ name: 'proxy', cluster: { server: url, 'insecure-skip-tls-verify': true } }],
+      clusters: [{ name: 'proxy', cluster: { server: `http://${proxy.address}`, 'insecure-skip-tls-verify': true } }],
       users: [{ name: 'proxy', user: {} }],
       contexts: [{ name: 'proxy', context: { cluster: 'proxy', user: 'proxy' } }],
       'current-context': 'proxy',
     }
     writeFileSync(proxy.kubeconfigPath, JSON.stringify(kubeconfig), { mode: 0o600 })
     return proxy
+  }
+
+  /** Adds TLS to a gRPC server, like a hosted Temporal service. @param address `host:port` of the server. */
+  static async toGrpc(address: string, tls: SecureServerOptions, onCall: OnCall): Promise<HttpProxy> {
+    const server = createSecureServer(tls)
+    const proxy = new HttpProxy(server, Upstream.ofGrpc(address))
+    server.on('session', (session) => session.on('error', () => undefined))
+    server.on('request', (req, res) => {
+      // The HTTP/2 classes have the methods that the proxy uses.
+      void proxy.#serveCall(onCall, req as unknown as IncomingMessage, res as unknown as ServerResponse)
+    })
+    await proxy.#listen()
+    return proxy
+  }
+
+  get address(): string {
+    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
   /** Clears the recorded writes, counts from 1 again, and sets the trap for one write and the faults of all writes. */
@@ -127,16 +156,26 @@ export class ApiProxy {
   /** Ends all open watches with 410 Expired, as after a compaction of etcd. @returns their number. */
   expireWatches(): number {
     const count = this.#watches.size
-    for (const watch of this.#watches) watch.end(`${JSON.stringify({ type: 'ERROR', object: EXPIRED })}\n`)
+    for (const watch of this.#watches) watch.end(`${JSON.stringify({ type: 'ERROR', object: bodyOf(EXPIRED) })}\n`)
     this.#watches.clear()
     return count
   }
 
+  /** Does not wait for open gRPC connections. */
   async stop(): Promise<void> {
-    this.#server.closeAllConnections()
-    await new Promise((resolve) => this.#server.close(resolve))
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    if ('closeAllConnections' in this.#server) {
+      this.#server.closeAllConnections()
+      await closed
+    }
     await this.#upstream.close()
     rmSync(dirname(this.kubeconfigPath), { recursive: true, force: true })
+  }
+
+  async #listen(): Promise<void> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
   }
 
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -149,11 +188,22 @@ export class ApiProxy {
     }
   }
 
+  async #serveCall(onCall: OnCall, req: IncomingMessage, res: ServerResponse): Promise<void> {
+    try {
+      const instead = onCall(req.url ?? '', req.headers)
+      if (instead === undefined) await this.#upstream.forwardCall(req, res)
+      else answerWith(res, instead)
+    } catch {
+      // The client or the server has gone. Each call reports its own error.
+      res.destroy()
+    }
+  }
+
   async #serveRead(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const read = seenRead(req.url ?? '')
+    const read = requestOf(req.url ?? '')
     const instead = await this.reads.instead?.(read)
     if (instead !== undefined) {
-      answer(res, instead)
+      answerWith(res, instead)
       return
     }
     const { statusCode, body } = await this.#upstream.send(req, undefined)
@@ -177,39 +227,28 @@ export class ApiProxy {
   }
 
   async #serveWrite(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const sent = await bodyOf(req)
+    const sent = await buffer(req)
     const label = labelOf(req.method ?? '', req.url ?? '')
-    // Y3
-    if (label === 'POST events' && BY_THE_CLOCK.test(sent.toString())) await this.#passOn(req, sent, res)
-    else await this.#serveCounted(label, req, sent, res)
-  }
-
-  async #serveCounted(label: string, req: IncomingMessage, sent: Buffer, res: ServerResponse): Promise<void> {
-    const trap = this.#trapFor(label)
-    const disturbance = await this.#disturb(label, this.#total, (req.url ?? '').replace(/\?.*$/, ''), sent.toString())
-    if ((await isCut(trap, 'before')) || disturbance === 'lost before') throw new Error('lost before the write')
-    if (typeof disturbance === 'object' && 'status' in disturbance) {
-      answer(res, { ...disturbance, body: statusOf(disturbance) })
+    const isCounted = !(label === 'POST events' && BY_THE_CLOCK.test(sent.toString()))
+    const trap = isCounted ? this.#trapFor(label) : undefined
+    const path = (req.url ?? '').replace(/\?.*$/, '')
+    const fault = isCounted ? await this.#disturb(label, this.#total, path, sent.toString()) : undefined
+    if ((await isCut(trap, 'before')) || fault === 'lost before') throw new Error('lost before the write')
+    if (typeof fault === 'object' && 'status' in fault) {
+      answerWith(res, fault)
       return
     }
     const { statusCode, body } = await this.#upstream.send(req, sent)
     const text = await body.text()
-    this.writes.push({
-      label,
-      path: req.url ?? '',
-      status: statusCode,
-      body: parse(sent.toString()),
-      answer: parse(text) as unknown as KubeObject,
-    })
-    if ((await isCut(trap, 'after')) || (await isLostAfter(disturbance))) throw new Error('lost after the write')
+    if (isCounted) this.#record(label, req, sent, { status: statusCode, text })
+    if ((await isCut(trap, 'after')) || (await isLostAfter(fault))) throw new Error('lost after the write')
     res.writeHead(statusCode, { 'content-type': 'application/json' })
     res.end(text)
   }
 
-  async #passOn(req: IncomingMessage, sent: Buffer, res: ServerResponse): Promise<void> {
-    const { statusCode, body } = await this.#upstream.send(req, sent)
-    res.writeHead(statusCode, { 'content-type': 'application/json' })
-    res.end(await body.text())
+  #record(label: string, { url = '' }: IncomingMessage, sent: Buffer, got: { status: number; text: string }): void {
+    const answer = parse(got.text) as unknown as KubeObject
+    this.writes.push({ label, path: url, status: got.status, body: parse(sent.toString()), answer })
   }
 
   #trapFor(label: string): Trap | undefined {
@@ -228,68 +267,15 @@ function labelOf(method: string, url: string): string {
   return `${method} ${resource}${subresource === undefined ? '' : `/${subresource}`}`
 }
 
-async function bodyOf(req: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of req) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks)
-}
-
 async function isCut(trap: Trap | undefined, when: Trap['when']): Promise<boolean> {
   return trap?.when === when && (await trap.act()) === 'cut'
 }
 
-async function isLostAfter(disturbance: WriteFault | undefined): Promise<boolean> {
-  const isHeld = typeof disturbance === 'object' && 'afterwards' in disturbance
-  return isHeld ? (await disturbance.afterwards()) === 'cut' : disturbance === 'lost after'
-}
-
-function answer(res: ServerResponse, { status, retryAfterSeconds, body }: CannedAnswer): void {
-  const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
-  res.writeHead(status, { 'content-type': 'application/json', ...headers })
-  res.end(JSON.stringify(body))
+async function isLostAfter(fault: WriteFault | undefined): Promise<boolean> {
+  const isHeld = typeof fault === 'object' && 'afterwards' in fault
+  return isHeld ? (await fault.afterwards()) === 'cut' : fault === 'lost after'
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> {
   return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
-}
-
-/** The API server behind a proxy, with its credentials; a request that comes with a token, as one for a Target does, keeps that. */
-export class Upstream {
-  readonly #url: string
-  readonly #headers: Readonly<Record<string, string>>
-  readonly #agent: Agent
-
-  private constructor(url: string, headers: Readonly<Record<string, string>>, agent: Agent) {
-    this.#url = url
-    this.#headers = headers
-    this.#agent = agent
-  }
-
-  static async of(kubeconfigPath: string): Promise<Upstream> {
-    const config = new KubeConfig()
-    config.loadFromString(readFileSync(kubeconfigPath, 'utf8'))
-    const options: { ca?: Buffer | string; headers?: Record<string, string> } = {}
-    await config.applyToHTTPSOptions(options)
-    const agent = new Agent({ connect: options.ca === undefined ? {} : { ca: options.ca }, bodyTimeout: 0 })
-    return new Upstream(config.getCurrentCluster()?.server ?? '', options.headers ?? {}, agent)
-  }
-
-  async send(req: IncomingMessage, body: Buffer | undefined) {
-    const { authorization, 'content-type': contentType } = req.headers
-    return await request(`${this.#url}${req.url ?? ''}`, {
-      method: (req.method ?? 'GET') as 'GET',
-      headers: {
-        ...(authorization === undefined ? this.#headers : { authorization }),
-        accept: 'application/json',
-        'user-agent': req.headers['user-agent'] ?? '',
-        ...(contentType !== undefined && { 'content-type': contentType }),
-      },
-      ...(body !== undefined && body.length > 0 && { body }),
-      dispatcher: this.#agent,
-    })
-  }
-
-  async close(): Promise<void> {
-    await this.#agent.destroy()
-  }
 }

@@ -1,4 +1,4 @@
-// The content of an Installation in a storm: mock items with the imported values, sometimes a manifest item and a sub-installation; and the check of its objects
+// The content of an Installation whose users change it at random (lives.ts): mock items with the imported values, sometimes a manifest item and a sub-installation; and the check of its objects
 // at the end.
 
 import { isDeepStrictEqual } from 'node:util'

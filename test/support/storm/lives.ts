@@ -1,40 +1,70 @@
-// Simulates the users in a storm of faults: they create, change, interrupt and delete Installations, and wait for jobs
-// or not. At the end, each Installation must match its last change.
+// Simulates users who create, change, interrupt and delete Installations at random, and wait for jobs or not. At the
+// end, each Installation must match its last change.
 //
 //   L1. A user who does not wait continues before the job has ended, and ignores its result.
 //   L2. `kept` has the last change of each remaining Installation. Deleted Installations must disappear.
 
 import { blueprintOf, type Cluster, installation, type LsObject, OPERATION, waitingItem } from '../cluster/cluster.ts'
-import { blueprintWith, type Content, drawContent, IMPORTS, noteName, wrongNotes, wrongOf } from './storm-content.ts'
+import {
+  blueprintWith,
+  type Content,
+  createImports,
+  drawContent,
+  IMPORTS,
+  noteName,
+  wrongNotes,
+  wrongOf,
+} from './content.ts'
 
-/** Long, because faults delay jobs. A job that does not end within this time counts as lost. */
-const LIMIT_MS = 900_000
 const CHANGES = 3
 const INTERRUPTED = 'InterruptOperation'
 
-export class StormLives {
+export interface LivesOptions {
+  /** From 0 to 1. */
+  readonly random: () => number
+  /** A job or deletion that does not end within this time counts as lost. */
+  readonly limitMs: number
+  /** The prefix of names; unique in the namespace. */
+  readonly prefix?: string
+  /** Called after each step of each life. */
+  readonly onStep?: () => void
+}
+
+export class Lives {
   readonly #cluster: Cluster
+  readonly #options: LivesOptions
   readonly #random: () => number
   /** The last change of each Installation (L2). */
   readonly kept = new Map<string, Content>()
   readonly failures: string[] = []
   readonly counts = { created: 0, changed: 0, interrupted: 0, deleted: 0, manifests: 0, subInstallations: 0 }
-  #made = 0
 
-  constructor(cluster: Cluster, random: () => number) {
+  constructor(cluster: Cluster, options: LivesOptions) {
     this.#cluster = cluster
-    this.#random = random
+    this.#options = options
+    this.#random = options.random
   }
 
-  /** Runs `abreast` lives concurrently, and starts a new life after each, until the signal aborts. */
-  async run(abreast: number, signal: AbortSignal): Promise<void> {
+  /** Creates the objects that all Installations of the namespace import. */
+  async prepare(): Promise<void> {
+    if ((await this.#cluster.get('targets', 'here')) === undefined) await createImports(this.#cluster)
+  }
+
+  /** Runs `abreast` lives concurrently, and starts a new life after each, until `isOver`. */
+  async run(abreast: number, isOver: () => boolean): Promise<void> {
     const lane = async () => {
-      while (!signal.aborted) {
-        const name = `life-${this.#made++}`
-        await this.#live(name, signal).catch((error: unknown) => this.failures.push(String(error)))
+      while (!isOver()) {
+        const name = `${this.#options.prefix ?? 'life'}-${this.counts.created}`
+        await this.#live(name, isOver).catch((error: unknown) => this.failures.push(String(error)))
       }
     }
     await Promise.all(Array.from({ length: abreast }, lane))
+  }
+
+  /** Deletes all remaining Installations and waits until they are gone. */
+  async end(): Promise<void> {
+    const names = [...this.kept.keys()]
+    await Promise.all(names.map(async (name) => await this.#delete(name)))
   }
 
   /** Differences between the Installations and their last changes, one sentence each. */
@@ -43,30 +73,37 @@ export class StormLives {
     return [...found.flat(), ...(await wrongNotes(this.#cluster, [...this.kept.values()]))]
   }
 
-  async #live(name: string, signal: AbortSignal): Promise<void> {
+  async #live(name: string, isOver: () => boolean): Promise<void> {
     this.counts.created += 1
     const blueprint = this.#draw(name, 0)
     const { spec, ...created } = installation(name, [], { spec: { imports: IMPORTS } })
     await this.#cluster.create({ ...created, spec: { ...spec, ...blueprint } }, 'installations')
+    this.#options.onStep?.()
     if (this.#random() < 0.15) await this.#interrupt(name)
     else if (this.#isPatient()) await this.#succeeded(name)
     // At least one change, because an interrupted job has failed.
-    for (let change = 0; change === 0 || (change < CHANGES && !signal.aborted); change++) {
+    for (let change = 0; change === 0 || (change < CHANGES && !isOver()); change++) {
       this.counts.changed += 1
       await this.#cluster.patch('installations', name, {
         metadata: { annotations: { [OPERATION]: 'reconcile' } },
         spec: this.#draw(name, change + 1),
       })
+      this.#options.onStep?.()
       if (this.#isPatient()) await this.#succeeded(name)
     }
-    if (signal.aborted) {
+    if (isOver()) {
       await this.#succeeded(name)
       return
     }
+    await this.#delete(name)
+  }
+
+  async #delete(name: string): Promise<void> {
     this.kept.delete(name)
-    this.counts.deleted += 1
     await this.#cluster.delete('installations', name)
-    await this.#cluster.waitUntilGone(name, 'installations', LIMIT_MS)
+    this.#options.onStep?.()
+    await this.#cluster.waitUntilGone(name, 'installations', this.#options.limitMs)
+    this.counts.deleted += 1
   }
 
   /** Starts a job with an item that waits, and interrupts the job. */
@@ -77,10 +114,15 @@ export class StormLives {
       metadata: { annotations: { [OPERATION]: 'reconcile' } },
       spec: { blueprint: { inline: { filesystem: { 'blueprint.yaml': text } } } },
     })
-    await this.#cluster.waitUntilItems(name, ['slow'], (one) => one?.status?.phase === 'Progressing', LIMIT_MS)
+    await this.#cluster.waitUntilItems(
+      name,
+      ['slow'],
+      (one) => one?.status?.phase === 'Progressing',
+      this.#options.limitMs,
+    )
     this.counts.interrupted += 1
     await this.#cluster.patch('installations', name, { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
-    const { status } = await this.#cluster.waitUntilFinished(name, undefined, 'installations', LIMIT_MS)
+    const { status } = await this.#cluster.waitUntilFinished(name, undefined, 'installations', this.#options.limitMs)
     const item = (await this.#cluster.items(name)).get('slow')
     // Without the interrupt, the item fails at its timeout, with another reason.
     if (item?.status?.lastError?.reason !== INTERRUPTED)
@@ -91,7 +133,7 @@ export class StormLives {
   async #succeeded(name: string): Promise<void> {
     const isDone = (object: LsObject | undefined) =>
       object !== undefined && isFinished(object) && object.status?.observedGeneration === object.metadata.generation
-    const { status } = await this.#cluster.waitUntil('installations', name, isDone, LIMIT_MS)
+    const { status } = await this.#cluster.waitUntil('installations', name, isDone, this.#options.limitMs)
     if (status?.phase !== 'Succeeded') throw new Error(`${name} ended in ${status?.phase}: ${JSON.stringify(status)}`)
   }
 

@@ -1,8 +1,8 @@
 // Tests the check for repeated writes, and the random numbers of the test matrices.
 
 import { describe, expect, it } from 'vitest'
-import type { RecordedWrite } from '../faults/api-proxy.ts'
-import { doubled } from './crowd.ts'
+import type { RecordedWrite } from '../faults/http-proxy.ts'
+import { doubled } from './checks.ts'
 import { diceOf, drawn } from '../matrix/dice.ts'
 
 const ENDED = { jobID: 'j1', jobIDFinished: 'j1' }

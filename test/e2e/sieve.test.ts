@@ -1,16 +1,18 @@
-// Tests a process that is killed, and whose successor reads an older state of the cluster (Sieve's "stale state" and
-// "time travel"). The result equals that of an undisturbed run, with the same number of creations, deletions and
-// triggers. Source: spec/engine.md 4.2; docs/faults.md.
+// Tests a process that is killed: between two commits in different systems, the dispatcher between journal and Temporal,
+// the bridge between API server and journal (Sieve's "intermediate state"); or before its successor reads an older state
+// of the cluster ("stale state" and "time travel"). The result equals that of an undisturbed run, with the same number of
+// creations, deletions and triggers. Source: spec/engine.md 4.2; docs/faults.md.
 
+import { type RawBuilder, sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
-import type { WritePoint } from '../support/faults/api-proxy.ts'
+import type { ReadFaults, WritePoint } from '../support/faults/http-proxy.ts'
 import { API, type Item, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
 import { type Course, courseOf, install, runBoth, uninstall, withoutSettles } from '../support/faults/course.ts'
 import { withCrash } from '../support/faults/crash.ts'
 import { closeLane, type Lane, openLane, RESTART_MS, runUndisturbed } from '../support/faults/lane.ts'
 import { Gate } from '../support/faults/gate.ts'
-import { type CannedAnswer, type ReadFaults, refused, type ReadRequest } from '../support/faults/read-faults.ts'
-import { asOldAsAllowed, frozenAt } from '../support/faults/read-faults.ts'
+import { EXPIRED } from '../support/faults/http-messages.ts'
+import { asOldAsAllowed, frozenAt } from '../support/faults/stale-reads.ts'
 import { sampleOf } from '../support/matrix/form.ts'
 import { VersionWatch } from '../support/cluster/version-watch.ts'
 
@@ -18,6 +20,8 @@ const servers = inject('servers')
 
 // A process may take many seconds to start on a busy machine, and a disturbed job takes longer.
 const LIMIT_MS = 240_000
+/** The advisory lock that statements wait for. While one waits, the test kills its process. */
+const LOCK = 4711
 // So many items that Pawl lists them instead of reading them one by one.
 const MANY: readonly Item[] = Array.from({ length: 8 }, (_, index) => ({ name: `item-${index}` }))
 const FOLLOWED = ['installations', 'executions', 'deployitems'].map((plural) => ({ apiVersion: API, plural }))
@@ -31,7 +35,7 @@ let many: readonly Course[]
 let waited: Course
 
 beforeAll(async () => {
-  await runUndisturbed('stale', servers, async (own) => {
+  await runUndisturbed('sieve', servers, async (own) => {
     both = await runBoth(own, 'undisturbed')
     own.proxy.arm()
     const job = await install(own, 'many', MANY)
@@ -39,7 +43,11 @@ beforeAll(async () => {
     many = [job, await uninstall(own, 'many')]
     waited = await waitAndEnd(own, 'waiting', () => Promise.resolve())
   })
-  lane = await openLane('stale', servers)
+  lane = await openLane('sieve', servers)
+  await sql`create function wait_for_test() returns trigger language plpgsql as $$ begin
+    perform pg_advisory_xact_lock(${sql.lit(LOCK)});
+    return coalesce(new, old);
+  end $$`.execute(lane.pawl.db)
   history = VersionWatch.start(lane.cluster, FOLLOWED)
 }, LIMIT_MS)
 afterEach(() => {
@@ -49,6 +57,43 @@ afterEach(() => {
 afterAll(async () => {
   await history.stop()
   await closeLane(lane)
+})
+
+describe('an installation whose dispatcher is killed', { timeout: LIMIT_MS }, () => {
+  const kills = [
+    ['S2: before its run is started, when it has been claimed', sql`insert on job`],
+    ['S2: after its run was started, before that is acknowledged', sql`delete on wake`],
+  ] as const
+  it.each(sampleOf('a dispatcher that is killed', kills, 1))(
+    '%s ends like an undisturbed one',
+    async (title, statement) => {
+      const name = title.includes('before its run') ? 'claimed' : 'started'
+      const job = await killedAt('worker', statement, () => install(lane, name))
+      const deletion = await killedAt('worker', statement, () => uninstall(lane, name))
+      expect([job, deletion].map(({ course }) => course).map(withoutSettles)).toEqual(both.map(withoutSettles))
+    },
+  )
+})
+
+describe('an installation whose bridge is killed', { timeout: LIMIT_MS }, () => {
+  it('S3: during an event ends like an undisturbed one; the next bridge resumes from the checkpoint without a list', async () => {
+    const asked: string[] = []
+    lane.bridgeProxy.reads = {
+      instead({ plural, isWatch, query }) {
+        if (plural === 'installations') asked.push(isWatch ? `watch ${query.get('resourceVersion') ?? ''}` : 'list')
+        return undefined
+      },
+    }
+    const resumed = async (half: () => Promise<Course>) => {
+      asked.length = 0
+      const { course, checkpoint } = await killedAt('bridge', sql`insert on watch_event`, half)
+      expect(asked).toEqual([`watch ${checkpoint}`])
+      return course
+    }
+    const job = await resumed(() => install(lane, 'received'))
+    const deletion = await resumed(() => uninstall(lane, 'received'))
+    expect([job, deletion].map(withoutSettles)).toEqual(both.map(withoutSettles))
+  })
 })
 
 const CRASHES: readonly { readonly job: WritePoint; readonly deletion: WritePoint }[] = [
@@ -123,16 +168,20 @@ describe('S6: a restarted bridge that lists an older state', { timeout: LIMIT_MS
     await expect.poll(async () => await pawl.wakesOf('old')).toEqual([])
   })
 
-  it.each([
+  const states = [
     ['the execution, and no item', 'waits', ({ execution }: Found) => execution],
     ['nothing of it', 'waits-too', ({ uid }: Found) => createdAt(uid) - 1],
-  ])('loses nothing of a waiting job: there is %s', async (_title, name, version) => {
-    const course = await waitAndEnd(lane, name, async (found) => {
-      await backInTime(version(found))
-    })
-    expect(withoutSettles({ ...course, runs: [] })).toEqual(withoutSettles({ ...waited, runs: [] }))
-    expect(course.runs).toContain('installation: Succeeded')
-  })
+  ] as const
+  it.each(sampleOf('a bridge that lists an older state', states, 1))(
+    'loses nothing of a waiting job: there is %s',
+    async (_title, name, version) => {
+      const course = await waitAndEnd(lane, name, async (found) => {
+        await backInTime(version(found))
+      })
+      expect(withoutSettles({ ...course, runs: [] })).toEqual(withoutSettles({ ...waited, runs: [] }))
+      expect(course.runs).toContain('installation: Succeeded')
+    },
+  )
 })
 
 /** All due wakes, and the pending activities and workflow task of an object's run. */
@@ -167,7 +216,7 @@ async function frozen(at: WritePoint, half: () => Promise<Course>): Promise<Cour
   let frozenReads: ReadFaults['instead']
   // Evaluated for each read: the version is known only after the write.
   proxy.reads = {
-    instead: (read: ReadRequest): CannedAnswer | undefined | Promise<CannedAnswer | undefined> => {
+    instead: (read) => {
       const last = proxy.writes.findLast(({ status }) => status < 300)
       if (proxy.isArmed || last === undefined) return undefined
       frozenReads ??= frozenAt(history, Number(last.answer.metadata.resourceVersion) - 1, () => stale++ < STALE_READS)
@@ -195,7 +244,7 @@ async function backInTime(version: number): Promise<void> {
       if (!read.isWatch) return await listed(read)
       if (refusedOnce.has(read.plural)) return undefined
       refusedOnce.add(read.plural)
-      return refused({ status: 410, reason: 'Expired' })
+      return EXPIRED
     },
     async lines(_read, line) {
       await gate.opened
@@ -238,4 +287,62 @@ async function waitAndEnd(on: Lane, name: string, meanwhile: (found: Found) => P
   await meanwhile({ uid: metadata.uid ?? '', execution: Number(created?.answer.metadata.resourceVersion), item })
   await cluster.finishItem(item, 'Succeeded')
   return await root
+}
+
+/** Runs the job or the deletion. Kills the process before the first statement of this kind commits, and restarts it. */
+async function killedAt(
+  part: 'worker' | 'bridge',
+  statement: RawBuilder<unknown>,
+  half: () => Promise<Course>,
+): Promise<{ readonly course: Course; readonly checkpoint: number }> {
+  const { pawl, proxy } = lane
+  proxy.arm()
+  const locked = await pawl.db.connection().execute(async (held) => {
+    await sql`select pg_advisory_lock(${LOCK})`.execute(held)
+    await sql`create trigger wait before ${statement} for each row execute function wait_for_test()`.execute(pawl.db)
+    try {
+      const course = half()
+      const reached = vi.waitFor(async () => expect(await waiting()).toBeGreaterThan(0), PATIENT).then(() => 'waits')
+      expect(await Promise.race([reached, course.then(() => 'is over')])).toBe('waits')
+      await pawl.kill(part)
+      return { course }
+    } finally {
+      // The waiting statements continue, or PostgreSQL ends them with their connection.
+      await sql`select pg_advisory_unlock(${LOCK})`.execute(held)
+      await sql`drop trigger wait on ${sql.raw(await triggered())}`.execute(pawl.db)
+    }
+  })
+  const left = await checkpoint()
+  await (part === 'worker' ? pawl.startWorker() : pawl.startBridge())
+  return { course: await locked.course, checkpoint: left }
+}
+
+const PATIENT = { timeout: RESTART_MS, interval: 20 }
+
+/** The number of sessions that wait for the test's lock. */
+async function waiting(): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from pg_locks
+    where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`.execute(
+    lane.pawl.db,
+  )
+  return rows[0]?.count ?? 0
+}
+
+/** The name of the table with the trigger. */
+async function triggered(): Promise<string> {
+  const { rows } = await sql<{ name: string }>`
+    select tgrelid::regclass::text as name from pg_trigger where tgname = 'wait' and tgparentid = 0`.execute(
+    lane.pawl.db,
+  )
+  return rows[0]?.name ?? ''
+}
+
+/** The resourceVersion in the checkpoint of Installations. */
+async function checkpoint(): Promise<number> {
+  const { resource_version } = await lane.pawl.db
+    .selectFrom('watch_checkpoint')
+    .select('resource_version')
+    .where('kind', '=', 'Installation')
+    .executeTakeFirstOrThrow()
+  return resource_version ?? 0
 }
