@@ -8,8 +8,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readDockerConfig } from '../../activities/landscaper/components/registry-credentials.ts'
-import { resolveComponents } from '../../activities/landscaper/components/resolve-components.ts'
-import { data } from '../activities/landscaper/tenant-data.ts'
 import { descriptorV2, descriptorV3, reference, type Entry } from '../support/registries/component-registry.ts'
 import { localBlobOf, pushArtifact, pushComponent } from '../support/registries/oci-components.ts'
 import { digestOf, OciRegistry, READER } from '../support/registries/oci-registry.ts'
@@ -103,14 +101,17 @@ describe('a component in a registry', () => {
     expect(many.message).toContain('found 2 layers, expected an artefact with one, the content')
   })
 
-  it('is readable only with credentials that the registry accepts', async () => {
+  it('is readable only with credentials that the registry accepts, also from a pull secret', async () => {
     const prefix = await pushed({ descriptor: plain })
     for (const [registry, code] of [
       [basic, 401],
       [token, 401],
     ] as const) {
       const asking = { registry: `${registry.url}/${prefix}` }
+      const auth = Buffer.from(`${READER.username}:${READER.password}`).toString('base64')
+      const secret = readDockerConfig({ auths: { [`${registry.host}/${prefix}`]: { auth } } }, 'it', 'config.json')
       expect((await resolve({ ...asking, credential: READER })).own.name).toBe(NAME)
+      expect((await resolve({ ...asking, entries: secret })).own.name).toBe(NAME)
       const wrong = await errorOf(resolve({ ...asking, credential: { ...READER, password: 'mistyped' } }))
       expect(wrong).toMatchObject({
         code: 'RegistryDenied',
@@ -198,23 +199,5 @@ describe('credentials', () => {
       const failure = await errorOf(resolve({ registry: `https://${open.host}`, credential: { authority } }))
       expect(failure.message).toContain('registry https://127.0.0.1')
     }
-  })
-})
-
-describe('a pull secret', () => {
-  it('authenticates with its entry for the registry', async () => {
-    const prefix = await pushed({ descriptor: plain })
-    const auth = Buffer.from(`${READER.username}:${READER.password}`).toString('base64')
-    const entries = readDockerConfig({ auths: { [`${basic.host}/${prefix}`]: { auth } } }, 'it', 'config.json')
-    const registries = opened()
-    const scope = await resolveComponents(data, {
-      definition: { ref: { componentName: NAME, version: '1.0.0' } },
-      repositoryContext: { type: 'ociRegistry', baseUrl: `${basic.url}/${prefix}` },
-      // The name of the Context object.
-      context: 'default',
-      registryFolder: undefined,
-      registries: () => Promise.resolve(registries.of({ namespace: 'n' }, [entries])),
-    })
-    expect(scope.own.name).toBe(NAME)
   })
 })

@@ -90,6 +90,21 @@ describe('an answer of a registry', () => {
     expect(seen).toEqual([])
   })
 
+  it('that demands a token gets a request with only the pull scope of the one repository, even when it demands other scopes', async () => {
+    const scopes: string[] = []
+    const registry = await server(({ url = '', headers: { host = '' } }, response) => {
+      const { pathname, searchParams } = new URL(url, 'http://registry')
+      scopes.push(...searchParams.getAll('scope'))
+      const demanded = 'repository:other:pull,push registry:catalog:*'
+      const challenge = `Bearer realm="http://${host}/token",service="s",scope="${demanded}"`
+      if (pathname === '/token') response.end('{"token":"x"}')
+      else response.writeHead(401, { 'www-authenticate': challenge }).end()
+    })
+    const asking = resolve({ registry: `${registry}/acme`, credential: READER })
+    expect(await errorOf(asking)).toMatchObject({ code: 'RegistryDenied' })
+    expect([...new Set(scopes)]).toEqual([`repository:acme/component-descriptors/${NAME}:pull`])
+  })
+
   it('is refused when its token address is neither HTTP nor HTTPS', async () => {
     const challenge = { 'www-authenticate': 'Bearer realm="data:text/plain,x"' }
     const registry = await server((_, response) => void response.writeHead(401, challenge).end())
@@ -143,7 +158,7 @@ describe('an answer of a registry', () => {
 
   it('is awaited by a limited number of reads per namespace', async () => {
     const silent = await server(() => undefined)
-    const registries = opened({ waitMs: 100, readsOfNamespace: 2, readMs: 8000 })
+    const registries = opened({ waitMs: 100, readsOfNamespace: 2, readMs: 2000 })
     const ask = (version: string, namespace?: string) =>
       errorOf(resolve({ registry: silent, registries, version, ...(namespace !== undefined && { namespace }) }))
     await Promise.all([ask('1'), ask('2')])

@@ -1,7 +1,11 @@
+// Imports and exports of Installations: their errors. golden.test.ts tests the values.
+
+import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Blueprint } from '../../../../activities/landscaper/render/blueprint/blueprint.ts'
 import { readDefinition } from '../../../../activities/landscaper/render/blueprint/blueprint-definition.ts'
 import type { BlueprintError } from '../../../../activities/landscaper/render/render-errors.ts'
+import { finishExports, mergeExports } from '../../../../activities/landscaper/render/exports.ts'
 import {
   constructImports,
   type ImportInput,
@@ -33,68 +37,33 @@ imports:
 const FULL_TYPE = 'landscaper.gardener.cloud/kubernetes-cluster'
 
 describe('the imports of an installation', () => {
-  it('are the declared values of the installation and the defaults; an optional import without a value is absent', async () => {
-    expect(await construct({ data: { host: 'a', surplus: 1 } })).toEqual({
-      bindings: { host: 'a', port: 80 },
-      data: { host: 'a', port: 80 },
-      targets: {},
-      targetObjects: {},
-    })
-  })
-
-  it('contain Targets, lists of Targets and maps of Targets as whole objects', async () => {
-    const [cluster, east, west, own] = ['c', 'east', 'west', 'own'].map((name) => target(name))
-    if (cluster === undefined || east === undefined || west === undefined || own === undefined) throw new Error('no')
-    const tenant = target('t1', 'kubernetes-cluster')
-    const targets = { cluster: { target: cluster }, zones: { list: [east, west] }, tenants: { map: { one: tenant } } }
-    expect(await construct({ data: { host: 'a' }, targets: { ...targets, surplus: { target: own } } })).toEqual({
-      bindings: { host: 'a', port: 80, cluster, zones: [east, west], tenants: { one: tenant } },
+  it('contain Targets, lists and maps of Targets as whole objects, also empty ones', async () => {
+    const targets = {
+      cluster: { target: target('c') },
+      zones: { list: [target('east'), target('west')] },
+      tenants: { map: { one: target('t1', 'kubernetes-cluster') } },
+    }
+    const data = { host: 'a' }
+    const named = (name: string) => ({ name, namespace: 'demo' })
+    const surplus = { target: target('own') }
+    expect(await construct({ data: { ...data, surplus: 1 }, targets: { ...targets, surplus } })).toEqual({
+      bindings: {
+        host: 'a',
+        port: 80,
+        cluster: targets.cluster.target,
+        zones: targets.zones.list,
+        tenants: targets.tenants.map,
+      },
       data: { host: 'a', port: 80 },
       targets: {
-        cluster: { target: { name: 'c', namespace: 'demo' } },
-        zones: {
-          list: [
-            { name: 'east', namespace: 'demo' },
-            { name: 'west', namespace: 'demo' },
-          ],
-        },
-        tenants: { map: { one: { name: 't1', namespace: 'demo' } } },
+        cluster: { target: named('c') },
+        zones: { list: [named('east'), named('west')] },
+        tenants: { map: { one: named('t1') } },
       },
       targetObjects: targets,
     })
-  })
-
-  it('may be an empty list or map of targets', async () => {
-    const { bindings } = await construct({
-      data: { host: 'a' },
-      targets: { zones: { list: [] }, tenants: { map: {} } },
-    })
+    const { bindings } = await construct({ data, targets: { zones: { list: [] }, tenants: { map: {} } } })
     expect(bindings).toEqual({ host: 'a', port: 80, zones: [], tenants: {} })
-  })
-
-  it('are mapped one by one; a mapping overrides an import, and an import overrides a default', async () => {
-    const mappings = {
-      host: '(( domain ".example.org" ))',
-      port: '(( host.ports.[0] ))',
-      chain: '(( port || "unseen" ))',
-    }
-    const { data } = await construct({ data: { domain: 'a', host: { ports: [8443] }, port: 1 }, mappings })
-    expect(data).toEqual({ host: 'a.example.org', port: 8443 })
-  })
-
-  it('may be mapped from constants and from any Target', async () => {
-    const mappings = {
-      host: '(( cluster.metadata.name "-" zones.[0].metadata.name "-" tenants.one.spec.type ))',
-      tls: true,
-      certificate: 'plain: text',
-    }
-    const targets = {
-      cluster: { target: target('c') },
-      zones: { list: [target('z')] },
-      tenants: { map: { one: target('t', 'kubernetes-cluster') } },
-    }
-    const { data } = await construct({ targets, mappings })
-    expect(data).toEqual({ host: 'c-z-kubernetes-cluster', port: 80, tls: true, certificate: 'plain: text' })
   })
 
   it('include nested imports only when the optional parent import has a value', async () => {
@@ -111,17 +80,6 @@ describe('the imports of an installation', () => {
         'import chain: found no value, expected data from imports.data or importDataMappings',
       ].join('; '),
     )
-  })
-
-  it('get more bindings from import executions, but no more data', async () => {
-    const executions = `
-importExecutions:
-  - { name: first, type: GoTemplate, template: 'bindings: { url: "http://{{ .imports.host }}:{{ .imports.port }}" }' }
-  - { name: second, type: Spiff, template: { bindings: { page: (( imports.url "/index" )) } } }
-`
-    const constructed = await construct({ data: { host: 'a' } }, BLUEPRINT + executions)
-    expect(constructed.bindings).toEqual({ host: 'a', port: 80, url: 'http://a:80', page: 'http://a:80/index' })
-    expect(constructed.data).toEqual({ host: 'a', port: 80 })
   })
 
   it('may have names of JavaScript object properties, and non-ASCII values', async () => {
@@ -207,19 +165,74 @@ describe('imports that do not match the blueprint', () => {
       'input: {"host":"[string]"}',
     ])
   })
+})
 
-  it('fail with the errors of an import execution', async () => {
-    const executions = `
-importExecutions:
-  - { name: check, type: GoTemplate, template: 'errors: [{{ if lt (len .imports.host) 3 }}host is too short{{ end }}]' }
-`
-    expect(await rejection(construct({ data: { host: 'a' } }, BLUEPRINT + executions))).toMatchObject({
-      code: 'ImportExecutionFailed',
-      message: 'import execution check: host is too short',
+describe('merging exports', () => {
+  it('has the empty map as identity, is idempotent, and keeps every later value', () => {
+    const fields = fc.dictionary(
+      fc.constantFrom('a', 'b', '__proto__'),
+      fc.letrec((tie) => ({
+        value: fc.oneof(
+          { maxDepth: 3 },
+          fc.constantFrom(1, 'x', null),
+          fc.dictionary(fc.constantFrom('a', 'b'), tie('value')),
+        ),
+      })).value,
+    )
+    fc.assert(
+      fc.property(fields, fields, (a, b) => {
+        const merged = mergeExports(a, b)
+        expect(mergeExports(a, {})).toEqual({ ...a })
+        expect(mergeExports({}, a)).toEqual({ ...a })
+        expect(mergeExports(merged, b)).toEqual(merged)
+        expect(leaves(merged)).toEqual(expect.arrayContaining(leaves(b)))
+      }),
+    )
+  })
+})
+
+describe('the exports of an installation', () => {
+  it('fail with every schema mismatch, but without the values', async () => {
+    const produced = {
+      url: 1,
+      count: 'canary',
+      cluster: { type: 'canary' },
+      free: 'canary',
+      tagged: { tags: ['x', 1] },
+    }
+    await expect(finish(produced, {}, [])).rejects.toMatchObject({
+      code: 'SchemaValidationFailed',
+      message: [
+        'export cluster: found a target of another type, expected a target of type landscaper.gardener.cloud/mock',
+        'export url: type: must be string, found a number',
+        'export count: type: must be integer,null, found a string',
+        'export tagged: at /tags/1: type: must be string, found a number',
+      ].join('; '),
     })
-    expect((await construct({ data: { host: 'long' } }, BLUEPRINT + executions)).bindings).toMatchObject({
-      host: 'long',
+  })
+
+  it('fail when the installation requests an export that is not defined or not produced', async () => {
+    await expect(finish({ url: 'a', other: 1 }, {}, ['url', 'free', 'other'])).rejects.toMatchObject({
+      code: 'ExportNotProduced',
+      message:
+        'export free, other: is not defined, expected the blueprint to define and produce it, or exportDataMappings to hold it',
     })
+    expect(await finish({}, { other: 1 }, ['other'])).toEqual({ other: 1 })
+  })
+
+  it('fail with the name of each requested export whose value is null', async () => {
+    await expect(finish({ count: null }, { other: null }, ['count', 'other'])).rejects.toMatchObject({
+      code: 'ExportNotProduced',
+      message:
+        'export count: the value is null, expected a value that can be stored; export other: the value is null, expected a value that can be stored',
+    })
+  })
+
+  it('may have names of JavaScript object properties', async () => {
+    const produced = JSON.parse('{"__proto__":"a"}') as Record<string, unknown>
+    const exports = await finish(produced, {}, ['__proto__'], 'exports: [{ name: __proto__, schema: {} }]')
+    expect(Object.entries(exports)).toEqual([['__proto__', 'a']])
+    await expect(finish({}, {}, ['constructor'])).rejects.toMatchObject({ code: 'ExportNotProduced' })
   })
 })
 
@@ -249,4 +262,30 @@ async function rejection(constructed: Promise<unknown>): Promise<BlueprintError>
   )
   expect((outcome as Error).message).not.toContain(CANARY)
   return outcome as BlueprintError
+}
+
+const EXPORTS = `
+localTypes:
+  tags: { type: array, items: { type: string } }
+exports:
+  - { name: url, schema: { type: string } }
+  - { name: count, schema: { type: [integer, 'null'] } }
+  - { name: free, schema: {} }
+  - { name: tagged, type: data, schema: { properties: { tags: { $ref: local://tags } } } }
+  - { name: cluster, targetType: mock }
+`
+
+async function finish(
+  produced: Record<string, unknown>,
+  mappings: Record<string, unknown>,
+  requested: string[],
+  definition = EXPORTS,
+) {
+  return await finishExports(engine, blueprintOf(definition), { produced, mappings, requested })
+}
+
+/** Each value that is not a map, with its path. */
+function leaves(value: unknown, path = ''): string[] {
+  if (typeof value !== 'object' || value === null) return [`${path}=${String(value)}`]
+  return Object.entries(value).flatMap(([key, entry]) => leaves(entry, `${path}.${key}`))
 }
