@@ -1,4 +1,5 @@
-// Pass permits of a controller that limits its concurrent passes: against a real PostgreSQL.
+// Pass permits of a controller that limits its concurrent passes, and how many wakes a dispatcher may deliver to it:
+// against a real PostgreSQL.
 
 import { type RawBuilder, sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
@@ -11,17 +12,20 @@ import {
   acquirePermit,
   permitHolders,
 } from '../../activities/journal/write/pass-permits.ts'
-import { claimWakes, type NewWake, upsertWakes } from '../../activities/journal/write/wakes.ts'
+import { PassCapacity } from '../../worker/reconciler/capacity.ts'
+import { createRegistry } from '../../worker/server/registry.ts'
+import { defineLevel, nop } from '../../workflows/kit/index.ts'
 import { later, NOW } from '../activities/journal/build-events.ts'
+import { job } from '../activities/journal/build-job.ts'
 import { endJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 
 const test = useJournal(inject('servers').databaseUrl)
 
 const turn = (uid: string, controller = 'shop', cluster = 'c') => ({ cluster, controller, uid })
-const take = async (uid: string, now = NOW, controller = 'shop', cluster = 'c') => {
+const take = async (uid: string, now = NOW, { controller = 'shop', cluster = 'c', limit = 2 } = {}) => {
   const of = { ...turn(uid, controller, cluster), workflowID: `shop/${uid}`, namespace: 'ns', name: uid }
-  return await acquirePermit(test.db, of, 2, now)
+  return await acquirePermit(test.db, of, limit, now)
 }
 const taken = async (now = NOW) => {
   const found = await permitHolders(test.db, { cluster: 'c', controllers: ['shop', 'till'] }, now)
@@ -47,20 +51,8 @@ const waiting = async () => {
     select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(test.db)
   return rows.length
 }
-const open = async (uid: string) => {
-  await openJob(test.db, {
-    workflow_id: `shop/${uid}`,
-    run_id: 'run',
-    controller: 'shop',
-    cluster: 'c',
-    uid,
-    job_id: '',
-    namespace: 'ns',
-    name: uid,
-    cause: 'test',
-    started_at: NOW,
-  })
-}
+const open = async (uid: string) =>
+  await openJob(test.db, job({ controller: 'shop', uid, workflow_id: `shop/${uid}`, run_id: 'run', job_id: '' }))
 
 describe('the pass permits of a controller', () => {
   it('do not exceed its limit, and an object without a permit gets a wake that is due at once', async () => {
@@ -79,7 +71,10 @@ describe('the pass permits of a controller', () => {
 
   it('are counted separately for each controller and cluster', async () => {
     for (const uid of ['a', 'b']) await take(uid)
-    expect([await take('a', NOW, 'till'), await take('c', NOW, 'shop', 'other')]).toEqual([true, true])
+    expect([await take('a', NOW, { controller: 'till' }), await take('c', NOW, { cluster: 'other' })]).toEqual([
+      true,
+      true,
+    ])
     expect(await taken()).toEqual({ shop: 2, till: 1 })
   })
 
@@ -94,7 +89,7 @@ describe('the pass permits of a controller', () => {
     const lock = sql`select pg_advisory_xact_lock(hashtextextended('pawl passes c shop', 0))`
     await stopped(lock, async () => {
       const asking = ASKING.map(async (uid) => await take(uid))
-      expect(await take('a', NOW, 'till')).toBe(true)
+      expect(await take('a', NOW, { controller: 'till' })).toBe(true)
       expect(await Promise.all(asking)).toEqual(ASKING.map(() => false))
     })
     const wakes = await test.wakes()
@@ -143,36 +138,45 @@ describe('the pass permits of a controller', () => {
   })
 })
 
-describe('a claim of wakes with a limit', () => {
-  it('takes at most that many of both kinds together, and first the wakes that start no run', async () => {
-    const wake = (uid: string, may_start: boolean): NewWake => ({
-      controller: 'shop',
-      uid,
-      job_id: '',
-      cluster: 'c',
-      namespace: 'ns',
-      name: uid,
-      seq: 1,
-      due: NOW,
-      foreign_event: true,
-      may_start,
-      writer: null,
-      cause: 'test',
-    })
-    await upsertWakes(test.db, [wake('a', true), wake('b', true), wake('c', false), wake('d', false)], NOW)
-    const claim = async (most: number) => {
-      const wakes = await claimWakes(test.db, {
-        cluster: 'c',
-        owner: 'd',
-        limit: most,
-        starts: most,
-        most,
-        leaseMs: 1000,
-        now: NOW,
-      })
-      return wakes.map(({ uid }) => uid).sort()
-    }
-    expect(await claim(3)).toEqual(expect.arrayContaining(['c', 'd']))
-    expect(await claim(3)).toHaveLength(1)
+describe('the pass capacity of a controller', () => {
+  const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
+  const bounded = defineLevel({ name: 'shop', target, queries: {}, plan: nop, settings: { passes: 3 } })
+  const free = defineLevel({ name: 'till', target, queries: {}, plan: nop })
+  const left = async (room: PassCapacity) =>
+    Object.fromEntries(await room.remaining(test.db, { cluster: 'c', controllers: ['shop', 'till'] }, NOW))
+  const takeOne = async (uid: string) => {
+    expect(await take(uid, NOW, { limit: 3 })).toBe(true)
+  }
+
+  it('is its limit minus the running passes and the wakes in delivery; each object counts once', async () => {
+    const room = new PassCapacity(createRegistry([bounded, free], []))
+    // The other controller has no limit.
+    expect(room.acquire({ controller: 'till', uid: 'a' })).toBeUndefined()
+    expect(await left(room)).toEqual({ shop: 3 })
+    const arrived = ['a', 'a', 'b'].map((uid) => room.acquire({ controller: 'shop', uid }))
+    expect(await left(room)).toEqual({ shop: 1 })
+    await takeOne('a')
+    expect(await left(room)).toEqual({ shop: 1 })
+    await takeOne('elsewhere')
+    expect(await left(room)).toEqual({ shop: 0 })
+    arrived.forEach((arrive) => arrive?.())
+    expect(await left(room)).toEqual({ shop: 1 })
+    const again = room.acquire({ controller: 'shop', uid: 'b' })
+    // A repeated release does not release the next wake of the object.
+    arrived.forEach((arrive) => arrive?.())
+    expect(await left(room)).toEqual({ shop: 0 })
+    again?.()
+    expect(await left(room)).toEqual({ shop: 1 })
+    await releasePermit(test.db, turn('a'))
+    expect(await left(room)).toEqual({ shop: 2 })
+  })
+
+  it('grows again when another process releases a permit without notifying this one', async () => {
+    const room = new PassCapacity(createRegistry([bounded], []))
+    room.acquire({ controller: 'shop', uid: 'a' })
+    await takeOne('a')
+    expect(await left(room)).toEqual({ shop: 2 })
+    await releasePermit(test.db, turn('a'))
+    expect(await left(room)).toEqual({ shop: 3 })
   })
 })
