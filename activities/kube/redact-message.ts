@@ -7,7 +7,7 @@
 //   F3. Texts in double quotes are values, except the list of supported values. Every text of the request body is
 //       removed, because templates may have filled it with secrets; names of the object stay.
 
-import { isRecord } from './merge-patch.ts'
+import { isFields } from '../../workflows/kit/index.ts'
 
 /** `parsing time "<value>"` becomes `parsing time "..."`; quoted names of fields, kinds, users and the like stay. */
 export function blankValues(message: string): string {
@@ -105,9 +105,9 @@ export function withoutSentTexts(sentence: string, body: unknown): string {
 }
 
 function namesIn(body: unknown): ReadonlySet<unknown> {
-  if (!isRecord(body)) return new Set()
+  if (!isFields(body)) return new Set()
   const { apiVersion, kind, metadata } = body
-  return new Set([apiVersion, kind, ...(isRecord(metadata) ? [metadata['name'], metadata['namespace']] : [])])
+  return new Set([apiVersion, kind, ...(isFields(metadata) ? [metadata['name'], metadata['namespace']] : [])])
 }
 
 function* textsIn(value: unknown, names: ReadonlySet<unknown>): Generator<string> {

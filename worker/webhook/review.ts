@@ -14,9 +14,12 @@ import {
   type Problem,
   problemText,
   writeJson,
+  isFields,
+  fieldsOf,
+  type JsonFields,
 } from '../../workflows/kit/index.ts'
 import { matchesWrite, isNewOrChanged } from './match-conditions.ts'
-import { type Fields, fieldsOf, isFields, type PatchOperation, createPatch } from './json-patch.ts'
+import { type PatchOperation, createPatch } from './json-patch.ts'
 import type { ValidateFurther, MutateFurther } from './further-rules.ts'
 
 // The search stops at this number: more problems would not help the user.
@@ -147,14 +150,14 @@ function changesOf(
 }
 
 /** As the API server's objectSelector does. */
-function hasLabel(object: Fields, label: string | undefined): boolean {
+function hasLabel(object: JsonFields, label: string | undefined): boolean {
   return label === undefined || Object.hasOwn(fieldsOf(fieldsOf(object['metadata'])['labels']), label)
 }
 
 interface AdmissionWrite {
   readonly operation: AdmissionOperation
-  readonly object: Fields
-  readonly old: Fields | undefined
+  readonly object: JsonFields
+  readonly old: JsonFields | undefined
   readonly user: { readonly name: string; readonly groups: readonly string[] }
 }
 

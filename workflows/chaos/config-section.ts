@@ -1,7 +1,7 @@
 // Reads sections of the configuration file and collects problems: the path of the field, the actual and the expected
 // value. A missing field gets the reader's default; unknown fields are ignored.
 
-import { writeJson } from '../kit/index.ts'
+import { writeJson, isFields } from '../kit/index.ts'
 import type { Problem } from '../kit/index.ts'
 import { durationMs, EXPECTED_DURATION } from './go-duration.ts'
 
@@ -136,10 +136,6 @@ export function isNothing(value: unknown): value is undefined | null {
 
 function isListOf(value: unknown, isOne: (one: unknown) => boolean): boolean {
   return Array.isArray(value) && value.every(isOne)
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function quoted(value: unknown): string {

@@ -5,8 +5,8 @@
 //   N2. The form does not contain the location of contents and of the component, and labels without `signing`.
 
 import { SCHEMA_V2, SCHEMA_V3, type Component } from '../render/blueprint/component-descriptor.ts'
-import { isFields, type Fields } from '../render/field-reader.ts'
-import { writeJson } from '../../../workflows/kit/index.ts'
+import { type Fields } from '../render/field-reader.ts'
+import { writeJson, isFields, fieldsOf } from '../../../workflows/kit/index.ts'
 import { BlueprintError } from '../render/render-errors.ts'
 
 export interface DigestSpec {
@@ -220,10 +220,6 @@ function timeOf(time: unknown): string | undefined {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
-}
-
-function fieldsOf(value: unknown): Fields {
-  return isFields(value) ? value : {}
 }
 
 function listOf(value: unknown): readonly Fields[] {

@@ -31,6 +31,7 @@ import {
 import { type BatchResult, type ItemsInput, type ItemWrite, send } from './item-batch.ts'
 import { readExecution } from './observe.ts'
 import { deployItemView, itemNameOf } from '../deploy-item-view.ts'
+import { shortenList } from '../../../workflows/kit/index.ts'
 
 const MOST_PROBLEMS = 20
 
@@ -144,9 +145,7 @@ function refuseUnfit(items: readonly DeployItemTemplate[]): void {
   const problems = items.flatMap((item) =>
     itemProblems(item).map((problem) => `deploy item ${shownName(item.name)}: ${problem}`),
   )
-  const more = problems.length > MOST_PROBLEMS ? [`and ${problems.length - MOST_PROBLEMS} more`] : []
-  if (problems.length > 0)
-    throw finalFailure('InvalidDeployItems', [...problems.slice(0, MOST_PROBLEMS), ...more].join('; '))
+  if (problems.length > 0) throw finalFailure('InvalidDeployItems', shortenList(problems, MOST_PROBLEMS).join('; '))
 }
 
 // Shortened names differ only in their hash; two items with the same name would overwrite each other forever.

@@ -10,7 +10,7 @@
 import { FINALIZER } from '../../../workflows/landscaper/contract.ts'
 import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { targetSyncKind } from '../../../workflows/landscaper/target-sync/kind.ts'
-import { isIdle, type Subject } from '../../../workflows/kit/index.ts'
+import { isIdle, type Subject, joinNames } from '../../../workflows/kit/index.ts'
 import { activitySignal } from '../../kube/activity-signal.ts'
 import type { ObjectList } from '../../kube/client.ts'
 import { resourcePath } from '../../kube/resource-path.ts'
@@ -168,8 +168,8 @@ function failuresOf(
     else same.push(item)
   }
   return [...byReason].map(([told, some]) => {
-    const shown = some.slice(0, NAMES_SHOWN).map(({ item, name }) => item ?? name)
-    const object = `${shown.join(', ')}${some.length > shown.length ? ` and ${some.length - shown.length} more` : ''}`
+    const names = some.map(({ item, name }) => item ?? name)
+    const object = joinNames(names, NAMES_SHOWN)
     const message = `whether its cluster was removed is not known (onDelete.skipUninstallIfClusterRemoved): ${told}`
     return { object, code: 'ClusterUnknown', message, retryable: true }
   })

@@ -26,6 +26,7 @@ import {
   writeCredentials,
   writeTarget,
 } from './synced-objects.ts'
+import { shortenList } from '../../../workflows/kit/index.ts'
 
 export interface SyncInput {
   readonly by: By
@@ -55,9 +56,7 @@ export async function syncTargets(
   const sync = new Synchronisation(depsOf(parts), { subject, writer: writerOf(by, 'syncTargets') }, spec)
   // The kit's context declares a signal by its structure.
   const rotated = await sync.run(rotates, signal)
-  const { errors } = sync
-  const more = errors.length > MOST_ERRORS ? [`and ${errors.length - MOST_ERRORS} more`] : []
-  return { errors: [...errors.slice(0, MOST_ERRORS), ...more], rotated }
+  return { errors: shortenList(sync.errors, MOST_ERRORS), rotated }
 }
 
 /** Removes all Targets of the namespace that a TargetSync created, with their Secrets. */
