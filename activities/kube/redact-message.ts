@@ -54,8 +54,8 @@ export function refusedField(message: string, sent: unknown): string | undefined
 function withoutValues(reason: string, sent: unknown): string {
   const [line = ''] = reason.split('\n')
   const words = line.slice(0, GO_VALUE.exec(line)?.index).trim()
-  const kept = withoutSentTexts(words, sent)
-  const blank = SUPPORTED.test(kept) ? kept : blankValues(kept).replace(/: "\.\.\."$/, '')
+  const remaining = withoutSentTexts(words, sent)
+  const blank = SUPPORTED.test(remaining) ? remaining : blankValues(remaining).replace(/: "\.\.\."$/, '')
   return blank.length <= LONGEST_REASON ? blank : `${blank.slice(0, LONGEST_REASON)}...`
 }
 
@@ -98,10 +98,10 @@ const LONG = 12
  * @param body the request body; its name, namespace, kind and labels stay.
  */
 export function withoutSentTexts(sentence: string, body: unknown): string {
-  const told = [...new Set(textsIn(body, namesIn(body)))]
+  const quoted = [...new Set(textsIn(body, namesIn(body)))]
     .filter((text) => sentence.includes(text))
     .sort((one, other) => other.length - one.length)
-  return told.reduce((left, text) => left.replaceAll(pattern(text), '***'), sentence)
+  return quoted.reduce((left, text) => left.replaceAll(pattern(text), '***'), sentence)
 }
 
 function namesIn(body: unknown): ReadonlySet<unknown> {

@@ -108,10 +108,10 @@ async function verdictOn(
   if (problems.length > 0) return { problems }
   const more = await further(admission, furtherAsked)
   if (more.problems.length > 0) return { problems: firstProblems(more.problems) }
-  const told = admission.warnings === undefined ? [] : firstProblems(admission.warnings(write))
+  const warnings = admission.warnings === undefined ? [] : firstProblems(admission.warnings(write))
   return {
     problems: [],
-    warnings: [...(ofMetadata.warnings ?? []), ...told, ...more.warnings].slice(0, MAX_WARNINGS),
+    warnings: [...(ofMetadata.warnings ?? []), ...warnings, ...more.warnings].slice(0, MAX_WARNINGS),
   }
 }
 

@@ -56,12 +56,12 @@ function sectionOf(problems: Problem[], places: readonly Place[]): Section {
   const wrong = (field: string, found: string, expected: string) => problems.push({ field, found, expected })
   const placeOf = (field: string) => valuesAt(places, field)[0]
   const readerOf =
-    (told: (found: unknown) => string) =>
+    (formatProblem: (found: unknown) => string) =>
     <T>(field: string, otherwise: T, isOne: (found: unknown) => boolean, expected: string): T => {
       const place = placeOf(field)
       if (place === undefined) return otherwise
       if (isOne(place.value)) return place.value as T
-      wrong(place.at, told(place.value), expected)
+      wrong(place.at, formatProblem(place.value), expected)
       return otherwise
     }
   const read = readerOf(quoted)

@@ -32,7 +32,7 @@ export interface WriteBufferDeps {
   /**
    * Journals the answers of one run. @throws when the journal cannot be written.
    */
-  readonly write: (told: readonly WriteNews[]) => Promise<void>
+  readonly write: (news: readonly WriteNews[]) => Promise<void>
   /** Called when a flush without a waiting caller fails. */
   readonly report: (error: unknown) => void
 }
@@ -46,10 +46,10 @@ export class WriteBuffers {
     this.#deps = deps
   }
 
-  add(workflowID: string, told: WriteNews): void {
+  add(workflowID: string, news: WriteNews): void {
     const ledger = this.#ledgers.get(workflowID) ?? { told: [], timer: undefined, flushing: undefined }
     this.#ledgers.set(workflowID, ledger)
-    ledger.told.push(told)
+    ledger.told.push(news)
     ledger.timer ??= this.#flushIn(FLUSH_MS, workflowID)
   }
 

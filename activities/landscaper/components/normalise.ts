@@ -32,8 +32,9 @@ export type Normalisation = (typeof NORMALISATIONS)[number]
 export function normalForms(component: Component, normalisation: Normalisation, digests: Digests): readonly string[] {
   const parts = partsOf(component, digests)
   const write = (one: Parts) => (normalisation === 'jsonNormalisation/v1' ? formV1(component, one) : formV2(one))
-  const told = normalisation === 'jsonNormalisation/v3' ? parts : { ...parts, resources: withVersions(parts.resources) }
-  return told.resources === parts.resources ? [write(parts)] : [write(parts), write(told)]
+  const signedParts =
+    normalisation === 'jsonNormalisation/v3' ? parts : { ...parts, resources: withVersions(parts.resources) }
+  return signedParts.resources === parts.resources ? [write(parts)] : [write(parts), write(signedParts)]
 }
 
 /** A resource without content has no digest. */

@@ -123,14 +123,14 @@ function plannedWrites(
   const nameProblem = ownerNameProblem('execution', execution.metadata.name)
   if (nameProblem !== undefined) throw finalFailure('ERR_CONFIGURATION_PROBLEM', nameProblem)
   refuseUnfit(items)
-  const kept = new Map(
+  const remaining = new Map(
     existing.filter((item) => item.metadata.deletionTimestamp === undefined).map((item) => [itemNameOf(item), item]),
   )
   const wanted = new Set(items.map((item) => item.name))
-  refuseSharedNames(execution, items, kept, writing.jobID)
-  const orphans = [...kept.entries()].filter(([name]) => !wanted.has(name)).map(([, item]) => item)
+  refuseSharedNames(execution, items, remaining, writing.jobID)
+  const orphans = [...remaining.entries()].filter(([name]) => !wanted.has(name)).map(([, item]) => item)
   return [
-    ...items.flatMap((item) => itemWrite(execution, item, kept.get(item.name), writing)),
+    ...items.flatMap((item) => itemWrite(execution, item, remaining.get(item.name), writing)),
     ...orphans.map((item) => {
       const { uid, resourceVersion: version } = item.metadata
       return deleteChild({ ...objectAt(item), uid, version })
@@ -152,12 +152,12 @@ function refuseUnfit(items: readonly DeployItemTemplate[]): void {
 function refuseSharedNames(
   execution: Execution,
   items: readonly DeployItemTemplate[],
-  kept: ReadonlyMap<string, DeployItem>,
+  remaining: ReadonlyMap<string, DeployItem>,
   jobID: string,
 ): void {
   const taken = new Map<string, string>()
   for (const { name: item } of items) {
-    const name = kept.get(item)?.metadata.name ?? deployItemName(execution, item, jobID)
+    const name = remaining.get(item)?.metadata.name ?? deployItemName(execution, item, jobID)
     const other = taken.get(name)
     if (other !== undefined)
       throw finalFailure(

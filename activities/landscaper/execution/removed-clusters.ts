@@ -167,10 +167,10 @@ function failuresOf(
     if (same === undefined) byReason.set(why(item), [item])
     else same.push(item)
   }
-  return [...byReason].map(([told, some]) => {
+  return [...byReason].map(([reason, some]) => {
     const names = some.map(({ item, name }) => item ?? name)
     const object = joinNames(names, NAMES_SHOWN)
-    const message = `whether its cluster was removed is not known (onDelete.skipUninstallIfClusterRemoved): ${told}`
+    const message = `whether its cluster was removed is not known (onDelete.skipUninstallIfClusterRemoved): ${reason}`
     return { object, code: 'ClusterUnknown', message, retryable: true }
   })
 }
@@ -195,7 +195,7 @@ async function tellRelease(
   deps: LandscaperDeps,
   { namespace }: Subject,
   { uid, name }: ClusteredItem,
-  told: string,
+  reason: string,
 ): Promise<void> {
   const { apiVersion, kind } = deployItemKind
   await recordEvent(
@@ -206,7 +206,7 @@ async function tellRelease(
       reason: 'UninstallSkipped',
       source: 'pawl',
       identity: [uid, 'UninstallSkipped'],
-      message: `not uninstalled, because its cluster was removed: ${told}`,
+      message: `not uninstalled, because its cluster was removed: ${reason}`,
     },
   )
 }

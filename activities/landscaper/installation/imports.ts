@@ -155,8 +155,8 @@ function targetOf(objects: ObjectReader, name: string): TargetObject {
 
 /** The Target as templates see it. */
 export function targetObject({ apiVersion, kind, metadata, spec }: Target): TargetObject {
-  const kept = Object.entries(metadata).filter(([key]) => !VOLATILE_METADATA.has(key))
-  return { apiVersion, kind, metadata: { ...Object.fromEntries(kept), name: metadata.name }, spec }
+  const stableMetadata = Object.entries(metadata).filter(([key]) => !VOLATILE_METADATA.has(key))
+  return { apiVersion, kind, metadata: { ...Object.fromEntries(stableMetadata), name: metadata.name }, spec }
 }
 
 type SecretReference = NonNullable<Target['spec']['secretRef']>

@@ -108,17 +108,17 @@ class Synchronisation {
 
   async #bring(entries: readonly SourceEntry[], source: Source): Promise<void> {
     const former = new Map(await syncedTargets(this.#deps, this.#syncing))
-    const kept = new Set(entries.map(({ name }) => name))
+    const wantedNames = new Set(entries.map(({ name }) => name))
     await inParallel(entries, PARALLEL_ENTRIES, async (entry) => {
       await this.#try(`target ${entry.name}`, () => this.#write(entry, former.get(entry.name), source))
     })
     const name = this.#targetToSource
     if (name !== undefined) {
-      kept.add(name)
+      wantedNames.add(name)
       await this.#try(`target ${name}`, () => this.#writeTargetToSource(name))
     }
     if (this.errors.length > 0) return
-    const vanished = [...former.values()].filter(({ metadata }) => !kept.has(metadata.name))
+    const vanished = [...former.values()].filter(({ metadata }) => !wantedNames.has(metadata.name))
     await inParallel(vanished, PARALLEL_ENTRIES, async (target) => {
       await this.#try(`target ${target.metadata.name}`, () => removeSynced(this.#deps, this.#syncing, target))
     })

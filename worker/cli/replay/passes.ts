@@ -211,7 +211,7 @@ interface WakeContext {
 /** @param own the entries of the pass, including those before its start. */
 function wakeTexts(own: readonly ReplayEntry[], around: WakeContext): readonly string[] {
   const begin = own.findIndex((entry) => entry.told === 'pass')
-  const told = own.slice(0, begin).flatMap((entry): readonly string[] => {
+  const messages = own.slice(0, begin).flatMap((entry): readonly string[] => {
     switch (entry.told) {
       case 'began':
         return [beginText(entry.input, around.rows)]
@@ -223,7 +223,9 @@ function wakeTexts(own: readonly ReplayEntry[], around: WakeContext): readonly s
         return []
     }
   })
-  const all = [...new Set([...(around.before === undefined ? [] : settleTexts(around.before, around.rows)), ...told])]
+  const all = [
+    ...new Set([...(around.before === undefined ? [] : settleTexts(around.before, around.rows)), ...messages]),
+  ]
   return all.length > 0 ? all : ['the pass before, which wants another one']
 }
 

@@ -73,7 +73,7 @@ export function retainTargets(
 ): { readonly kept: readonly string[]; readonly missing: number } {
   const known = new Set(matching)
   const matchingTargetNames = current.filter((name) => known.has(name))
-  const kept =
+  const selected =
     matchingTargetNames.length > desired ? shuffled(matchingTargetNames, random).slice(0, desired) : matchingTargetNames
-  return { kept: [...kept].sort(), missing: Math.max(0, desired - kept.length) }
+  return { kept: [...selected].sort(), missing: Math.max(0, desired - selected.length) }
 }

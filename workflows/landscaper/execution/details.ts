@@ -78,9 +78,9 @@ function formatProgress(item: DeployItemView, { jobID, isHere }: Context): strin
   // Until the first status write of its job, the item shows the phase of the previous job.
   if (item.jobID !== jobID) return 'begun'
   const { phase = '', since } = item
-  const begun = since === undefined ? '' : ` since ${formatTime(since)}`
-  if (phase !== '') return `${phase}${begun}`
-  return isHere(item) ? `begun${begun}` : `waits for its deployer${begun}`
+  const sinceText = since === undefined ? '' : ` since ${formatTime(since)}`
+  if (phase !== '') return `${phase}${sinceText}`
+  return isHere(item) ? `begun${sinceText}` : `waits for its deployer${sinceText}`
 }
 
 function formatWait(item: DeployItemView, { deployItems, jobID, isOver }: Context): string {
