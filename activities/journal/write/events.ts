@@ -89,7 +89,7 @@ export async function journalEvents(
     // The checkpoint is locked before the objects, always in this order: a writer of the same objects never holds the
     // checkpoint.
     if (batch.checkpoint !== undefined) await writeCheckpoint(trx, cluster, batch.checkpoint, deps.now())
-    return await journalSourced(trx, { cluster, told: events, finished: batch.finished ?? [] }, deps)
+    return await journalSourced(trx, { cluster, events: events, finished: batch.finished ?? [] }, deps)
   })
 }
 
@@ -98,7 +98,7 @@ export interface WriteNews {
   readonly events: readonly SourcedEvent[]
   readonly finished: readonly FinishedAction[]
   /** Writes in flight without a stored intent (write-intents.ts, H2). */
-  readonly begun?: readonly NewAction[]
+  readonly newActions?: readonly NewAction[]
 }
 
 /** Reduces the answers of one batch of writes to the data that may enter the journal. */
@@ -118,13 +118,13 @@ export async function journalWrites(
 ): Promise<void> {
   const sourced = batches.flatMap(({ events }) => events)
   const finished = batches.flatMap((batch) => batch.finished)
-  const newActions = batches.flatMap((batch) => batch.begun ?? [])
+  const newActions = batches.flatMap((batch) => batch.newActions ?? [])
   if (sourced.length === 0) {
     await finishActions(db, finished, newActions)
     return
   }
   await db.transaction().execute(async (trx) => {
-    await journalSourced(trx, { cluster, told: sourced, finished, begun: newActions }, deps)
+    await journalSourced(trx, { cluster, events: sourced, finished, newActions: newActions }, deps)
   })
 }
 
@@ -149,22 +149,22 @@ function sourcedEvent(event: BatchEvent, origin: Origin, { contentKey }: Journal
 
 interface SourcedBatch {
   readonly cluster: string
-  readonly told: readonly SourcedEvent[]
+  readonly events: readonly SourcedEvent[]
   readonly finished: readonly FinishedAction[]
-  readonly begun?: readonly NewAction[]
+  readonly newActions?: readonly NewAction[]
 }
 
 async function journalSourced(
   trx: Transaction<Database>,
-  { cluster, told, finished, begun }: SourcedBatch,
+  { cluster, events, finished, newActions }: SourcedBatch,
   deps: JournalDeps,
 ): Promise<JournaledBatch> {
   const now = deps.now()
-  if (told.length === 0) {
-    await finishActions(trx, finished, begun)
+  if (events.length === 0) {
+    await finishActions(trx, finished, newActions)
     return { events: [], wakes: [] }
   }
-  const entries = await classifyBatch(trx, cluster, told, now)
+  const entries = await classifyBatch(trx, cluster, events, now)
   const news = entries.flatMap((entry) => entry.news ?? [])
   const indexOf = new Map(news.map((item, index) => [item, index]))
   const ended = endedJobs(news, deps)
@@ -181,7 +181,7 @@ async function journalSourced(
   await upsertWakes(trx, wakes, now)
   await closeEndedJobs(trx, cluster, ended, now)
   if (Object.values(deps.modes).includes('level')) await endSubscriptionsOf(trx, cluster, deletedUids(news))
-  await finishActions(trx, finished, begun)
+  await finishActions(trx, finished, newActions)
   return { events: rows, wakes }
 }
 

@@ -97,7 +97,7 @@ export function createGroupedJournal(
     write: async (news) => {
       const ended = news.flatMap(({ finished }) => finished)
       const newActions = holds.takeUnstored(ended)
-      await shared.write([...news, { events: [], finished: [], begun: newActions }])
+      await shared.write([...news, { events: [], finished: [], newActions: newActions }])
       holds.markStored(newActions)
       holds.ended(ended)
       for (const workflowID of new Set(ended.map(({ workflow_id }) => workflow_id))) families.forget(workflowID)

@@ -59,19 +59,19 @@ export const removedClusterActivities = (deps: LandscaperDeps, longestMs = LONGE
     const tell = async (answer: WriteAnswer<typeof deployItemKind>) => {
       if (answer.result !== 'ok' || !answer.wrote) return
       const item = byName.get(answer.object.metadata.name)
-      if (item !== undefined) await tellRelease(deps, subject, item, found.get(item)?.told ?? '')
+      if (item !== undefined) await reportRelease(deps, subject, item, found.get(item)?.text ?? '')
     }
     const writes = removed.map((item) => releaseOf(subject, item))
     const released = await send(deps, { by, step: STEP }, writes, tell)
-    const failures = failuresOf(those('unknown'), (item) => found.get(item)?.told ?? '')
+    const failures = failuresOf(those('unknown'), (item) => found.get(item)?.text ?? '')
     return { ...released, failures: [...released.failures, ...failures], there: those('there').map(({ name }) => name) }
   },
 })
 
-/** `told` is for messages: the cluster, or the reason why its state is unknown. */
+/** `text` is for messages: the cluster, or the reason why its state is unknown. */
 interface Whereabouts {
   readonly is: 'there' | 'removed' | 'unknown'
-  readonly told: string
+  readonly text: string
 }
 
 /** The project of the namespace's TargetSync. */
@@ -110,11 +110,11 @@ function limited(signal: AbortSignal | undefined, longestMs: number): AbortSigna
 }
 
 async function whereabouts(project: Project, { shoot, target }: ItemCluster): Promise<Whereabouts> {
-  if (target === project.ownTarget) return { is: 'there', told: '' }
+  if (target === project.ownTarget) return { is: 'there', text: '' }
   // R2
   const names = new Set([shoot, target.replace(/\.kubeconfig$/, '')].filter(isObjectName))
-  for (const name of names) if (await project.isThere(name)) return { is: 'there', told: '' }
-  return { is: 'removed', told: `Shoot ${project.namespace}/${shoot} is not there, by ${project.at}` }
+  for (const name of names) if (await project.isThere(name)) return { is: 'there', text: '' }
+  return { is: 'removed', text: `Shoot ${project.namespace}/${shoot} is not there, by ${project.at}` }
 }
 
 /** Opens the project of the only TargetSync of the namespace. @throws DeployError, KubeError, and when the signal is aborted. */
@@ -150,10 +150,10 @@ function unclear(message: string): DeployError {
 function unknown(error: unknown, at = ''): Whereabouts {
   activitySignal()?.throwIfAborted()
   if (error instanceof KubeError || error instanceof DeployError)
-    return { is: 'unknown', told: `${at}${shortened(toDeployError(OPERATION, error).message)}` }
+    return { is: 'unknown', text: `${at}${shortened(toDeployError(OPERATION, error).message)}` }
   const isOver = error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError')
   if (!isOver) throw error
-  return { is: 'unknown', told: `${at}found no answer in time` }
+  return { is: 'unknown', text: `${at}found no answer in time` }
 }
 
 /** One failure per reason, for any number of items. */
@@ -191,7 +191,7 @@ function releaseOf({ namespace }: Subject, item: ClusteredItem): ItemWrite {
 }
 
 /** Emits an Event with the reason. The item is deleted then, but its Events remain. */
-async function tellRelease(
+async function reportRelease(
   deps: LandscaperDeps,
   { namespace }: Subject,
   { uid, name }: ClusteredItem,

@@ -31,7 +31,7 @@ export interface Difference {
    */
   readonly how: 'more' | 'less' | 'other'
   readonly changes: readonly Change[]
-  /** What the call wrote in the recorded run, from the journal; absent without rows. */
+  /** The writes of the call in the recorded run, from the journal; absent without rows. */
   readonly made?: readonly string[]
 }
 

@@ -116,12 +116,13 @@ function callOf(
 ): ReplayedCall {
   const answer = answers.get(call)
   const { subject } = (input ?? {}) as { readonly subject?: Subject }
+  const end = answer?.failure === undefined ? 'done' : { failure: answer.failure }
   return {
     name,
     summary,
     action,
     isLocal,
-    answer: answer === undefined ? undefined : answer.failure === undefined ? 'done' : { failure: answer.failure },
+    answer: answer === undefined ? undefined : end,
     saw: objectsIn(answer?.result, subject),
   }
 }

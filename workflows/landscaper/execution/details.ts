@@ -70,7 +70,8 @@ function formatState(item: DeployItemView, setting: Context): string {
 
 function formatEnd({ phase = '', tookMs, error, isSkipped }: DeployItemView): string {
   if (isSkipped === true && phase === 'Succeeded') return 'skipped'
-  const took = tookMs === undefined ? '' : tookMs < SAME_WRITE_MS ? ' at once' : ` after ${formatDuration(tookMs)}`
+  let took = ''
+  if (tookMs !== undefined) took = tookMs < SAME_WRITE_MS ? ' at once' : ` after ${formatDuration(tookMs)}`
   return `${phase === '' ? 'finished' : phase}${took}${error === undefined ? '' : `: ${inlineCode(error, MAX_ERROR_LENGTH)}`}`
 }
 
