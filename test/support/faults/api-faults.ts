@@ -89,9 +89,14 @@ function refusing(lane: Lane, refuse: () => Refusal | undefined, onWrite: (nth: 
 export const WATCH_FAULTS: readonly Fault[] = [
   {
     title: 'deliver every event twice',
-    least: 10,
+    least: 11,
     start: ({ bridgeProxy }, struck) => {
-      bridgeProxy.reads = { lines: (_read, line) => Array.from({ length: 2 }, () => (struck(), line)) }
+      bridgeProxy.reads = {
+        lines(_read, line) {
+          struck()
+          return [line, line]
+        },
+      }
       return {}
     },
   },
@@ -128,7 +133,12 @@ export const WATCH_FAULTS: readonly Fault[] = [
         await pawl.kill('bridge')
         await pawl.startBridge('bridge', flags)
       }
-      bridgeProxy.reads = { lines: (_read, line) => (isBookmark(line) ? [line] : (struck(), [bookmarkOf(line)])) }
+      bridgeProxy.reads = {
+        lines(_read, line) {
+          if (!isBookmark(line)) struck()
+          return [isBookmark(line) ? line : bookmarkOf(line)]
+        },
+      }
       await restart('--relist-ms', '1500')
       return { stop: async () => await restart() }
     },

@@ -228,13 +228,13 @@ export class HttpProxy {
 
   async #serveWrite(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const sent = await buffer(req)
-    const label = labelOf(req.method ?? '', req.url ?? '')
+    const { label, path } = targetOf(req)
+    // Y3
     const isCounted = !(label === 'POST events' && BY_THE_CLOCK.test(sent.toString()))
     const trap = isCounted ? this.#trapFor(label) : undefined
-    const path = (req.url ?? '').replace(/\?.*$/, '')
     const fault = isCounted ? await this.#disturb(label, this.#total, path, sent.toString()) : undefined
     if ((await isCut(trap, 'before')) || fault === 'lost before') throw new Error('lost before the write')
-    if (typeof fault === 'object' && 'status' in fault) {
+    if (isRefusal(fault)) {
       answerWith(res, fault)
       return
     }
@@ -262,9 +262,14 @@ export class HttpProxy {
   }
 }
 
-function labelOf(method: string, url: string): string {
+function targetOf({ method = '', url = '' }: IncomingMessage): { readonly label: string; readonly path: string } {
   const [, resource = '', subresource] = /\/namespaces\/[^/]+\/([^/?]+)(?:\/[^/?]+)?(?:\/([^/?]+))?/.exec(url) ?? []
-  return `${method} ${resource}${subresource === undefined ? '' : `/${subresource}`}`
+  const label = `${method} ${resource}${subresource === undefined ? '' : `/${subresource}`}`
+  return { label, path: url.replace(/\?.*$/, '') }
+}
+
+function isRefusal(fault: WriteFault | undefined): fault is Refusal {
+  return typeof fault === 'object' && 'status' in fault
 }
 
 async function isCut(trap: Trap | undefined, when: Trap['when']): Promise<boolean> {

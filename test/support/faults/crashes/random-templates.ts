@@ -15,7 +15,7 @@ const PLACES: readonly { readonly name: string; readonly what: string; readonly 
 ]
 
 export const RANDOM_CASES = PLACES.map(({ name, what, at }): CrashCase => ({
-  title: `after ${what}`,
+  title: `in a job with random templates leaves one rendering: after ${what}`,
   async run(lane) {
     const root = `random-${name}`
     let before: readonly unknown[] = []
