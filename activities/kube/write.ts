@@ -172,7 +172,7 @@ async function writeBatch(
   const answers = await inParallel(writes, PARALLEL_WRITES, (write) => sendOne(deps, writer, write, signal))
   answers.forEach((answer, index) => cacheAnswer(deps, writes[index], answer))
   const finished_at = deps.now()
-  const finished = rows.map((row, index) => ({ ...row, finished_at, ...resultOf(answers[index]) }))
+  const finished = rows.map((row, index) => ({ ...row, finished_at, ...resultOf(writes[index], answers[index]) }))
   // Buffers only (W2).
   deps.journal.finish({
     writer: writer.workflowID,
@@ -183,14 +183,21 @@ async function writeBatch(
   return answers
 }
 
-function resultOf(answer: WriteAnswer | undefined): {
-  resource_version: number | null
-  error: { reason: string; message: string } | null
-} {
+const SUPERSEDED: Readonly<Record<Write['verb'], string>> = {
+  create: 'another object has this name',
+  patch: 'the object has changed, and the patch no longer applies',
+  patchStatus: 'the object has changed, and the patch no longer applies',
+  delete: 'the object has changed, and is no longer to be deleted',
+}
+
+function resultOf(
+  write: Write | undefined,
+  answer: WriteAnswer | undefined,
+): { resource_version: number | null; error: { reason: string; message: string } | null } {
   if (answer?.result === 'failed')
     return { resource_version: null, error: { reason: answer.error.reason, message: answer.error.message } }
-  if (answer?.result === 'superseded')
-    return { resource_version: null, error: { reason: 'Superseded', message: 'the field is no longer ours to write' } }
+  if (answer?.result === 'superseded' && write !== undefined)
+    return { resource_version: null, error: { reason: 'Superseded', message: SUPERSEDED[write.verb] } }
   const version = answer?.result === 'ok' ? answer.object.metadata.resourceVersion : undefined
   return { resource_version: version === undefined ? null : Number(version), error: null }
 }

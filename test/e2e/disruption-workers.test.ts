@@ -7,14 +7,14 @@ import type { KubeObject } from '../../activities/kube/client.ts'
 import { CHAOS_POD_FINALIZER, FINALIZER } from '../../workflows/chaos/contract.ts'
 import { type ChaosPodObject, ChaosKubelet, keyOf } from '../support/chaos/kubelet.ts'
 import { metricsOf, type Scraped, valueOf } from '../support/chaos/scrape.ts'
-import { CHAOS, PATIENT, useChaos } from '../support/chaos/tenants.ts'
+import { CHAOS, PATIENT, SHORT_TIMEOUTS, useChaos } from '../support/chaos/tenants.ts'
 
 const CHAOS_PODS = '/api/v1/namespaces/chaos-engineering/pods'
 const MERGE = 'application/merge-patch+json'
 const KINDS = ['network-disruption', 'cpu-pressure'] as const
 const WORKERS = ['worker', 'second']
 
-const chaos = useChaos('disruption-workers', ['shop'])
+const chaos = useChaos('disruption-workers', ['shop'], undefined, { workerFlags: SHORT_TIMEOUTS })
 const shop = () => chaos.of('shop')
 let kubelet: ChaosKubelet
 beforeAll(async () => {

@@ -1,12 +1,14 @@
 // The injector's requests to a real API server; the test plays the kubelet. Source: spec/chaos.md 3.4 (6), 3.5, 3.6
 // "Services", 3.8 "podReplacement".
 
+import { join } from 'node:path'
+
 import { afterEach, beforeEach, describe, expect, inject, it, onTestFailed } from 'vitest'
 
 import { createKubeClient, type KubeClient, type KubeObject } from '../../activities/kube/client.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { CHAOS_POD_FINALIZER } from '../../workflows/chaos/contract.ts'
-import { ChaosStage, type Container, inside, networkState, whyNot } from './chaos-stage.ts'
+import { ChaosStage, type Container, inside, networkState, whyNot, write } from './chaos-stage.ts'
 
 const missing = whyNot(['ip', 'tc', 'iptables', 'iptables-restore', 'nsenter', 'unshare'])
 const because = missing === undefined ? '' : ` (skipped: ${missing})`
@@ -35,35 +37,36 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
     await kube.close()
   })
 
-  it('removes its finalizer from its pod after a clean end, and keeps the finalizers of other controllers', async () => {
+  it('removes its finalizer from its pod after a clean end, keeps the finalizers of other controllers, and succeeds when its pod is deleted', async () => {
     await createPod('chaos-1', { finalizers: [CHAOS_POD_FINALIZER, 'example.com/other'] })
     const injector = await stage.injected(args(), { env: inCluster('chaos-1') })
-    injector.kill('SIGTERM')
-    expect(await injector.ended).toBe(0)
+    await injector.end()
     expect((await get('pods/chaos-1'))?.metadata.finalizers).toEqual(['example.com/other'])
+    const alone = await stage.injected(args(), { env: inCluster('chaos-2') })
+    await alone.end()
   })
 
-  it('succeeds when its pod is deleted', async () => {
-    const injector = await stage.injected(args(), { env: inCluster('chaos-2') })
-    injector.kill('SIGTERM')
-    expect(await injector.ended, injector.lines.join('\n')).toBe(0)
-  })
-
-  it('follows its target into a restarted container, and leaves the previous one unchanged', async () => {
+  it('follows its target into a restarted container that starts late, and leaves the previous one unchanged', async () => {
     await createPod('target')
     await runs('target', app.id)
-    const injector = await stage.injected(args(), { env: inCluster('chaos-3') })
+    const processes = join(stage.folder, 'containers')
+    write(processes, JSON.stringify({ app: app.pid }))
+    const env = { ...inCluster('chaos-3'), CHAOS_INJECTOR_CONTAINERS: processes }
+    const injector = await stage.injected(args(), { env })
     onTestFailed(() => {
       process.stderr.write(`the injector:\n${injector.lines.join('\n')}\n`)
     })
-    await expect.poll(() => networkState(app)).toContain('CHAOS-NET')
+    expect(networkState(app)).toContain('CHAOS-NET')
     const next = await stage.container()
     inside(next, 'ip', 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'other')
+    // No process has this PID (it is beyond the kernel's maximum).
+    write(processes, JSON.stringify({ app: 2 ** 22 + 1 }))
     await runs('target', next.id)
-    await expect.poll(() => networkState(next), { timeout: 60_000 }).toContain('-A CHAOS-NET')
+    await injector.says('no process of it is there')
     expect(networkState(app)).not.toContain('CHAOS-NET')
-    injector.kill('SIGTERM')
-    expect(await injector.ended).toBe(0)
+    write(processes, JSON.stringify({ app: next.pid }))
+    await expect.poll(() => networkState(next), { timeout: 60_000 }).toContain('-A CHAOS-NET')
+    await injector.end()
     expect(networkState(next)).not.toContain('CHAOS-NET')
   })
 
@@ -80,8 +83,7 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
     expect(rules()).toContain(`-d ${first}/32 -p tcp -m tcp --dport 8080 `)
     const second = await addressOf('web-2')
     await expect.poll(rules).toContain(`-d ${second}/32 -p tcp -m tcp --dport 8080 `)
-    injector.kill('SIGTERM')
-    expect(await injector.ended).toBe(0)
+    await injector.end()
     expect(networkState(app)).not.toContain('CHAOS-NET')
   })
 
@@ -112,8 +114,7 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
       ((await kube.request<KubeObject>('GET', `/api/v1/nodes/${node}`))['spec'] as { unschedulable?: boolean })
         .unschedulable
     expect(await isClosed()).toBe(true)
-    injector.kill('SIGTERM')
-    expect(await injector.ended, injector.lines.join('\n')).toBe(0)
+    await injector.end()
     expect(await isClosed()).toBeUndefined()
     await kube.request('DELETE', `/api/v1/nodes/${node}`)
   })

@@ -49,6 +49,9 @@ describe('a patch', () => {
     const [answer] = await writeAll(stage.deps, WRITER, [patchStatus(metadata.resourceVersion ?? '', () => verdict)])
     expect(answer).toMatchObject(expected)
     expect(statusOf()).toEqual({ phase: 'theirs' })
+    const message = 'the object has changed, and the patch no longer applies'
+    const error = verdict === 'done' ? null : { reason: 'Superseded', message }
+    expect(await actions()).toMatchObject([{ verb: 'patchStatus', error }])
   })
 
   it('fails after repeated conflicts, and reports an object that does not exist as gone', async () => {
@@ -93,6 +96,7 @@ describe('a creation', () => {
     stage.api.put(PATH, execution({ phase: 'theirs' }))
     expect(await writeAll(stage.deps, WRITER, [create(false)])).toMatchObject([{ result: 'superseded' }])
     expect(statusOf()).toEqual({ phase: 'theirs' })
+    expect(await actions()).toMatchObject([{ verb: 'create', error: { message: 'another object has this name' } }])
   })
 })
 
@@ -117,6 +121,8 @@ describe('a deletion', () => {
     const write = { ...remove('uid-exec', metadata.resourceVersion), isMeant: () => false } as Write
     expect(await writeAll(stage.deps, WRITER, [write])).toMatchObject([{ result: 'superseded' }])
     expect(stage.api.objects.size).toBe(1)
+    const message = 'the object has changed, and is no longer to be deleted'
+    expect(await actions()).toMatchObject([{ verb: 'delete', error: { message } }])
   })
 
   it('S6: does not delete another object of the same name', async () => {

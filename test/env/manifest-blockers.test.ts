@@ -65,17 +65,4 @@ describe('a renamed object', () => {
     expect(await stage.data('counted-old')).toBeUndefined()
     await stage.kube.request('DELETE', `/api/v1/namespaces/${stage.namespace}/resourcequotas/full`)
   })
-
-  it('fails where an orphan of policy keep, or an object of another item, has the port', async () => {
-    const item = stage.item('keeps').configure([{ policy: 'keep', manifest: port('kept') }])
-    await item.reconcile()
-    item.configure([port('wants')])
-    expect(await item.step('install')).toMatchObject({ result: 'failed', error: { isFinal: true } })
-    const other = stage.item('other').configure([stage.configMap('other'), port('wants-too')])
-    expect(await other.step('install')).toMatchObject({ result: 'failed' })
-    other.configure([port('wants-too')])
-    expect(await other.step('install')).toMatchObject({ result: 'failed' })
-    expect(await stage.data('other')).toEqual({ a: '1' })
-    expect(await stage.get(`/api/v1/namespaces/${stage.namespace}/services/kept`)).toBeDefined()
-  })
 })

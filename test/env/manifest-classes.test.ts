@@ -18,6 +18,8 @@ describe('a manifest item with several classes of objects', () => {
     await item.reconcile()
     expect(await stage.get('/apis/widgets.example/v1/widgets/w')).toMatchObject({ spec: { size: 3 } })
     expect(item.managed).toEqual(['inside', 'manifest-classes-own', 'w', 'widgets.widgets.example'])
+    const sent = stage.kube.writes.map(({ path }) => path.split('/').at(-1))
+    expect(sent.slice(0, 2)).toEqual(['namespaces', 'customresourcedefinitions'])
     stage.kube.requests = []
     await item.reconcile()
     expect(stage.kube.writes).toEqual([])
@@ -25,6 +27,23 @@ describe('a manifest item with several classes of objects', () => {
     expect(
       await stage.get('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.widgets.example'),
     ).toBeUndefined()
+  })
+
+  it('sends objects after the objects that they refer to: a token stays where its ServiceAccount comes with it', async () => {
+    const of = (kind: string, name: string, more: object = {}) => ({
+      apiVersion: 'v1',
+      kind,
+      metadata: { name, namespace: stage.namespace, ...more },
+    })
+    const account = { 'kubernetes.io/service-account.name': 'account' }
+    const token = { ...of('Secret', 'token', { annotations: account }), type: 'kubernetes.io/service-account-token' }
+    const service = { ...of('Service', 'referring'), spec: { ports: [{ port: 80 }] } }
+    const item = stage.item('referring').configure([service, token, of('ServiceAccount', 'account')])
+    await item.reconcile()
+    const sent = stage.kube.writes.map(({ method, path }) => `${method} ${path.split('/').at(-1)}`)
+    expect(sent).toEqual(['POST serviceaccounts', 'POST secrets', 'POST services'])
+    const path = `/api/v1/namespaces/${stage.namespace}/secrets/token`
+    await expect.poll(async () => (await stage.get(path))?.['data'], { timeout: 20_000 }).toHaveProperty('token')
   })
 
   it('waits for a CRD until the API server has established it', async () => {
@@ -93,12 +112,13 @@ describe('a manifest item with several classes of objects', () => {
     const canary = stage.configMap('Canary Name', { secret: 'canary-value' })
     const step = await stage
       .item('partly')
-      .configure([namespace, canary, stage.configMap('partly')])
+      .configure([namespace, canary, stage.configMap('partly'), stage.configMap('bare', {}, { namespace: undefined })])
       .step('install')
     expect(step).toMatchObject({ result: 'failed', error: { reason: 'SeveralFailures', isFinal: true } })
     const { message } = (step as { error: Error }).error
     expect(message).toContain('Namespace manifest-classes-no: no role allows it')
     expect(message).toContain(`ConfigMap ${stage.namespace}/Canary Name: `)
+    expect(message).toContain('ConfigMap bare: metadata.namespace is absent')
     expect(message).not.toContain('canary-value')
     expect(await stage.data('partly')).toEqual({ a: '1' })
   })

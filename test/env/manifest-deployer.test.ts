@@ -8,12 +8,6 @@ import { useTargetStage } from '../activities/landscaper/deploy/manifest/target-
 
 const stage = useTargetStage(inject('servers').kubeconfigPath, 'manifest-deployer')
 
-const failure = async (work: Promise<unknown>) =>
-  (await work.then(
-    () => undefined,
-    (error: unknown) => error,
-  )) as Error
-
 describe('a manifest item', () => {
   it('creates its objects with label and field manager, and stores them with their uids in its status', async () => {
     const item = stage.item('creates').configure([
@@ -69,14 +63,6 @@ describe('a manifest item', () => {
     expect(item.managed).toEqual([])
   })
 
-  it('exports values of its objects', async () => {
-    const fromResource = { apiVersion: 'v1', kind: 'ConfigMap', name: 'exported', namespace: stage.namespace }
-    const item = stage.item('exports').configure([stage.configMap('exported', { x: '7' })], {
-      exports: { exports: [{ key: 'a.b', jsonPath: '.data.x', fromResource }] },
-    })
-    expect(await item.reconcile()).toMatchObject({ exports: { a: { b: '7' } } })
-  })
-
   it('waits for readiness, then patches its objects, and does not patch or reset them again', async () => {
     const item = stage
       .item('patches')
@@ -94,43 +80,11 @@ describe('a manifest item', () => {
     await item.reconcile()
     expect(stage.kube.writes).toEqual([])
   })
-
-  it('rejects an invalid configuration, and a namespaced object without a namespace, with final errors', async () => {
-    const bad = await failure(
-      stage
-        .item('bad')
-        .configure([{ manifest: {} }])
-        .step('install'),
-    )
-    expect(bad).toMatchObject({ isFinal: true, reason: 'InvalidConfiguration' })
-    const homeless = stage.configMap('homeless', {}, { namespace: undefined })
-    const step = await stage.item('homeless').configure([homeless]).step('install')
-    expect(step).toMatchObject({ result: 'failed', error: { isFinal: true, codes: ['ERR_CONFIGURATION_PROBLEM'] } })
-  })
 })
 
 const CONTAINER = { name: 'main', image: 'example/app:1' }
 
 describe('a readiness check', () => {
-  it('waits for a Deployment until its pods run, and names the Deployment in its checkpoint', async () => {
-    const labels = { app: 'slow' }
-    const containers = [{ name: 'main', image: 'example/app:1' }]
-    const web = (nodeSelector: object) => ({
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'slow', namespace: stage.namespace },
-      spec: {
-        selector: { matchLabels: labels },
-        template: { metadata: { labels }, spec: { nodeSelector, containers } },
-      },
-    })
-    const item = stage.item('slow').configure([web({ nowhere: 'true' }), stage.configMap('beside-slow')])
-    const checkpoint = `deployer: during readiness check - resource ${stage.namespace}/slow of type Deployment`
-    expect(await item.step('install')).toMatchObject({ result: 'waiting', checkpoint })
-    expect(await item.step('check')).toMatchObject({ result: 'waiting', checkpoint })
-    expect(await item.configure([web({})]).reconcile()).toMatchObject({ result: 'done' })
-  })
-
   it('recreates an object that is deleted while it waits, and leaves the other objects unchanged', async () => {
     const labels = { app: 'waits' }
     const template = { metadata: { labels }, spec: { nodeSelector: { nowhere: 'true' }, containers: [CONTAINER] } }
@@ -156,14 +110,6 @@ describe('a readiness check', () => {
     stage.kube.requests = []
     await item.step('check')
     expect(stage.kube.writes).toEqual([])
-  })
-
-  it('creates objects that were added to the configuration meanwhile', async () => {
-    const item = stage.item('grown').configure([stage.configMap('grown-a')])
-    await item.step('install')
-    item.configure([stage.configMap('grown-a'), stage.configMap('grown-b')])
-    expect(await item.step('check')).toMatchObject({ result: 'done' })
-    expect(await stage.data('grown-b')).toEqual({ a: '1' })
   })
 })
 

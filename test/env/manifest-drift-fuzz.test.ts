@@ -52,6 +52,6 @@ async function isApplied(twins: Twins, manifest: Course['first']): Promise<boole
 describe('an object that is changed at random', () => {
   it.each(Object.entries(courses))('ends as server-side apply would have it: %s', async (name, course) => {
     const lane = Object.keys(courses).indexOf(name)
-    await holds({ name: `drift-${name.toLowerCase()}`, values: course, runs: isLong ? 400 : 5, lane }, runs)
+    await holds({ name: `drift-${name.toLowerCase()}`, values: course, runs: isLong ? 400 : 8, lane }, runs)
   })
 })

@@ -80,20 +80,6 @@ describe('orphans of an update', () => {
     expect(await stage.data('fails-old')).toBeUndefined()
   })
 
-  it('whose deletion fails cause a retryable error with the answer of the server', async () => {
-    const item = stage.item('undeletable').configure([stage.configMap('undeletable')])
-    await item.reconcile()
-    item.configure([])
-    stage.kube.refuse = (method) => (method === 'DELETE' ? forbidden() : undefined)
-    const step = await item.step('install')
-    expect(step).toMatchObject({
-      result: 'failed',
-      error: { operation: 'CleanupOrphaned', reason: 'Forbidden', isFinal: false },
-    })
-    expect((step as { error: Error }).error.message).toBe(`ConfigMap ${stage.namespace}/undeletable: no role allows it`)
-    expect(item.managed).toEqual(['undeletable'])
-  })
-
   it('that the item could neither create nor read do not block the item', async () => {
     const item = stage.item('never-made').configure([stage.configMap('never-made'), stage.configMap('made')])
     const isThat = (path: string) => path.endsWith('never-made')
@@ -113,21 +99,12 @@ describe('orphans of an update', () => {
     item.configure([])
     expect(await item.step('install')).toMatchObject({
       result: 'failed',
-      error: { reason: 'Forbidden', isFinal: false },
+      error: { operation: 'CleanupOrphaned', reason: 'Forbidden', isFinal: false },
     })
     expect(item.managed).toEqual(['maybe'])
     stage.kube.refuse = () => undefined
     await item.reconcile()
     expect(await stage.data('maybe')).toBeUndefined()
-  })
-
-  it('of policy immutable that another writer has created stay', async () => {
-    await stage.create(stage.configMap('theirs', { a: 'theirs' }))
-    const item = stage.item('immutable').configure([{ policy: 'immutable', manifest: stage.configMap('theirs') }])
-    await item.reconcile()
-    await item.configure([]).reconcile()
-    await item.configure([{ policy: 'immutable', manifest: stage.configMap('theirs') }]).uninstall()
-    expect(await stage.data('theirs')).toEqual({ a: 'theirs' })
   })
 
   it('in no deletion group of the update stay on the cluster', async () => {
@@ -279,31 +256,6 @@ describe('an uninstall', () => {
     item.configure([{ manifest: 'no object' }])
     await item.uninstall()
     expect(await stage.data('spoilt')).toBeUndefined()
-  })
-
-  it('finds objects by a served version if their own version is no longer served', async () => {
-    const { definition, resource } = customKind('gears', 'Gear')
-    const owner = stage.item('gear-owner').configure([definition])
-    await owner.reconcile()
-    const item = stage.item('gears').configure([resource('g', {})])
-    await expect.poll(async () => (await item.step('install')).result, { timeout: 30_000 }).toBe('done')
-    const [first] = definition.spec.versions
-    const versions = [
-      { ...first, served: false, storage: true },
-      { ...first, name: 'v2', storage: false },
-    ]
-    await owner.configure([{ ...definition, spec: { ...definition.spec, versions } }]).reconcile()
-    const served = async (version: string) => (await stage.get(`/apis/gears.example/${version}`))?.['resources']
-    await expect.poll(() => served('v1'), { timeout: 20_000 }).toBeUndefined()
-    await expect.poll(() => served('v2'), { timeout: 20_000 }).toBeDefined()
-    // Discovery lists a version before the API server can serve its objects.
-    await expect.poll(() => stage.get('/apis/gears.example/v2/gears/g'), { timeout: 20_000 }).toBeDefined()
-    const next = stage.item('gears').configure([resource('g', {})])
-    next.providerStatus = item.providerStatus
-    await next.uninstall()
-    expect(await stage.get('/apis/gears.example/v2/gears/g')).toBeUndefined()
-    expect(deletes()).toEqual(['g'])
-    await owner.uninstall()
   })
 
   it('deletes a cluster-scoped object in its own group, even if the status lists it with a namespace and without a uid', async () => {

@@ -148,6 +148,8 @@ function injectionsOf(injectorStart: InjectorStart, context: InjectionContext): 
       createInjection({
         what: `${spec.kind} of ${group.join(', ')}`,
         prepare: async () => {
+          // A restart may have replaced the processes. If one is not there yet, the life cycle retries.
+          await findTarget(injectorStart, target)
           const [first, ...rest] = target.containers.filter(({ name }) => group.includes(name))
           if (first === undefined) throw new Error(`container ${group.join(', ')} is not there any more`)
           return await prepareOrDryRun(injectorStart, context, [first, ...rest])
@@ -238,7 +240,6 @@ function actionsOf(injectorStart: InjectorStart, { target, cluster, simulation }
         })
         if (restarted !== undefined) {
           target.requested = restarted
-          await findTarget(injectorStart, target)
           return
         }
       }

@@ -18,14 +18,14 @@ const TRIALS = {
   fw: 'tc qdisc add dev lo root handle 1: htb && tc filter add dev lo protocol ip parent 1: handle 1 fw flowid 1:1',
   flower:
     'tc qdisc add dev lo root handle 1: htb && tc filter add dev lo protocol ip parent 1: flower ip_proto tcp flowid 1:1',
-  drop: 'iptables -t mangle -A POSTROUTING -m statistic --mode random --probability 0.5 -m comment --comment c -j DROP',
-  classify: 'iptables -t mangle -A POSTROUTING -j CLASSIFY --set-class ca05:4',
-  mark: 'iptables -t mangle -A POSTROUTING -j MARK --set-mark 1',
-  connections: 'iptables -t mangle -A POSTROUTING -p tcp -m conntrack --ctstate NEW -j RETURN',
-  redirect: 'iptables -t nat -A OUTPUT -p udp --dport 53 -j DNAT --to-destination 127.0.0.1:5353',
+  drop: 'iptables -w -t mangle -A POSTROUTING -m statistic --mode random --probability 0.5 -m comment --comment c -j DROP',
+  classify: 'iptables -w -t mangle -A POSTROUTING -j CLASSIFY --set-class ca05:4',
+  mark: 'iptables -w -t mangle -A POSTROUTING -j MARK --set-mark 1',
+  connections: 'iptables -w -t mangle -A POSTROUTING -p tcp -m conntrack --ctstate NEW -j RETURN',
+  redirect: 'iptables -w -t nat -A OUTPUT -p udp --dport 53 -j DNAT --to-destination 127.0.0.1:5353',
   restore: "printf '*mangle\\n:CHAOS-TRY - [0:0]\\nCOMMIT\\n' | iptables-restore --noflush -w",
-  groupPath: 'iptables -t mangle -A POSTROUTING -m cgroup --path / -j RETURN',
-  groupClass: 'iptables -t mangle -A POSTROUTING -m cgroup --cgroup 1 -j RETURN',
+  groupPath: 'iptables -w -t mangle -A POSTROUTING -m cgroup --path / -j RETURN',
+  groupClass: 'iptables -w -t mangle -A POSTROUTING -m cgroup --cgroup 1 -j RETURN',
 } as const
 
 export type Capability = keyof typeof TRIALS

@@ -7,6 +7,8 @@
 // L4. After the deadline on either clock (clock.ts, C2) nothing is injected or injected again.
 // L5. Effects that prevent any later report happen after readiness (`Injection.finish`), unless the end has come. If
 //   they fail, the injector is not ready any more and waits for its end, as after a failed injection.
+// L6. A failed repetition (`repeat`) is retried after a growing pause until it succeeds, the next pulse, the next
+//   restart of the target, or the end. Each retry first cleans up what the previous try has injected.
 
 import { type Clock, type Deadline, deadlineAt, untilTime } from './clock.ts'
 import { type Log, textOf } from './log.ts'
@@ -50,8 +52,10 @@ export interface LifecycleActions {
 // Source: seeds/chaos-controller.txt, step 4: "retry up to 3 times".
 const CLEAN_RETRIES = 3
 const FIRST_BACKOFF_MS = 1000
+/** L6. Retries of a repetition are not limited in number. */
+const MAX_BACKOFF_MS = 30_000
 
-/** Runs until its end. Returns the exit code: 0 after a complete clean-up, else 1. */
+/** Runs until its end. Returns the exit code: 0 after a complete clean-up, 1 after a failure. */
 export async function runLifecycle(life: Lifecycle): Promise<0 | 1> {
   const over = new AbortController()
   const end = (reason: string) => over.abort(reason)
@@ -60,18 +64,21 @@ export async function runLifecycle(life: Lifecycle): Promise<0 | 1> {
   else life.end.addEventListener('abort', onSignal, { once: true })
   const deadline = life.deadline === undefined ? undefined : deadlineAt(life.deadline, life.clock)
   if (deadline !== undefined) void endAt(deadline, over)
+  let code: 0 | 1 = 0
   try {
     await injectAndWait(life, { signal: over.signal, isOver: endCheck(deadline, over) })
     life.log.info('ending', { reason: String(over.signal.reason) })
-  } finally {
-    life.end.removeEventListener('abort', onSignal)
-    end('end')
+  } catch (error) {
+    life.log.error('ending after a failure', { error: textOf(error) })
+    code = 1
   }
+  life.end.removeEventListener('abort', onSignal)
+  end('end')
   if (!(await cleanAll(life))) return 1
   await life.actions.removeFinalizer().catch((error: unknown) => {
     life.log.error('the finalizer of this pod could not be taken off', { error: textOf(error) })
   })
-  return 0
+  return code
 }
 
 async function endAt(deadline: Deadline, over: AbortController): Promise<void> {
@@ -99,7 +106,7 @@ async function injectAndWait(life: Lifecycle, { signal: over, isOver }: End): Pr
   await untilTime(life.notBefore ?? 0, clock, over)
   if (!over.aborted) await clock.sleep(life.initialDelayMs, over)
   if (isOver()) return
-  const isInjected = await injectAll(life, over, 'injected')
+  const isInjected = (await injectAll(life, life.injections, { over, counted: 'injected' })).length === 0
   if (isInjected) {
     await actions.becomeReady()
     log.info('injected')
@@ -112,24 +119,24 @@ async function injectAndWait(life: Lifecycle, { signal: over, isOver }: End): Pr
   await aborted(over)
 }
 
-/** Tries every injection. */
+/** Tries every injection. Returns those that failed. */
 async function injectAll(
-  { injections, log, count }: Lifecycle,
-  over: AbortSignal,
-  counted: 'injected' | 'reinjected',
-): Promise<boolean> {
-  let isInjected = true
-  for (const { what, inject } of injections) {
+  { log, count }: Lifecycle,
+  injections: readonly Injection[],
+  { over, counted }: { readonly over: AbortSignal; readonly counted: 'injected' | 'reinjected' },
+): Promise<readonly Injection[]> {
+  const failed: Injection[] = []
+  for (const injection of injections) {
     try {
-      await inject(over)
+      await injection.inject(over)
       count(counted, true)
     } catch (error) {
       count(counted, false)
-      isInjected = false
-      log.error('not injected', { what, error: textOf(error) })
+      failed.push(injection)
+      log.error('not injected', { what: injection.what, error: textOf(error) })
     }
   }
-  return isInjected
+  return failed
 }
 
 /** L5. Returns whether everything has succeeded. */
@@ -154,51 +161,112 @@ async function finishAll(
   return true
 }
 
-type Trigger = 'pulse' | 'restart'
+type Trigger = 'pulse' | 'restart' | 'retry'
+
+/** L6 */
+interface Retry {
+  readonly failed: readonly Injection[]
+  /** The number of retries before this one. */
+  readonly retries: number
+  /** By the monotonic clock. */
+  readonly at: number
+}
 
 /** Pulses by the monotonic clock, and injects into restarted containers, until the end. */
 async function repeat(life: Lifecycle, { signal: over, isOver }: End): Promise<void> {
-  const { pulse, clock, log } = life
+  const { pulse, clock, log, injections } = life
   let isActive = true
   let turnsAt = pulse === undefined ? undefined : clock.steady() + pulse.activeMs
+  let retry: Retry | undefined
+  // The watch continues during pulses and retries, so that no restart is missed.
+  let restart = nextRestart(life, over)
   for (;;) {
-    const turn = await nextTrigger(life, turnsAt, over)
-    if (turn === undefined || isOver()) return
-    if (turn === 'pulse' && pulse !== undefined) {
+    const trigger = await nextTrigger({ clock, restart, pulse: turnsAt, retry: retry?.at }, over)
+    if (isOver()) break
+    if (trigger === 'restart') {
+      log.info('the target was started again')
+      restart = nextRestart(life, over)
+    } else if (trigger === 'pulse' && pulse !== undefined) {
       isActive = !isActive
       turnsAt = clock.steady() + (isActive ? pulse.activeMs : pulse.dormantMs)
-    } else log.info('the target was started again')
-    if (isActive && turn === 'restart') await cleanOnce(life)
-    if (isActive) await injectAll(life, over, 'reinjected')
-    else await cleanOnce(life)
+    }
+    if (!isActive) {
+      await cleanForReinjection(life, injections)
+      retry = undefined
+    } else if (trigger === 'retry' && retry !== undefined) {
+      const failed = await reinject(life, retry.failed, { over, trigger })
+      retry = nextRetry(life, failed, retry.retries + 1)
+    } else retry = nextRetry(life, await reinject(life, injections, { over, trigger }), 0)
+  }
+  await restart
+}
+
+async function nextRestart({ actions, log }: Lifecycle, over: AbortSignal): Promise<void> {
+  try {
+    await actions.targetRestart(over)
+  } catch (error) {
+    log.error('the target is not watched any more: it will not be injected again', { error: textOf(error) })
+    await aborted(over)
   }
 }
 
-async function nextTrigger(
-  life: Lifecycle,
-  turnsAt: number | undefined,
-  over: AbortSignal,
-): Promise<Trigger | undefined> {
-  const turned = new AbortController()
-  const until = AbortSignal.any([over, turned.signal])
-  const turns: Promise<Trigger>[] = [life.actions.targetRestart(until).then(() => 'restart' as const)]
-  if (turnsAt !== undefined)
-    turns.push(life.clock.sleep(Math.max(0, turnsAt - life.clock.steady()), until).then(() => 'pulse' as const))
-  const turn = await Promise.race([...turns, aborted(over).then(() => undefined)])
-  turned.abort()
-  await Promise.all(turns)
-  return over.aborted ? undefined : turn
+function nextRetry({ clock, log }: Lifecycle, failed: readonly Injection[], retries: number): Retry | undefined {
+  if (failed.length === 0) return undefined
+  const pauseMs = Math.min(FIRST_BACKOFF_MS * 2 ** retries, MAX_BACKOFF_MS)
+  log.warn('the injection is retried', { what: failed.map(({ what }) => what), retries, pauseMs })
+  return { failed, retries, at: clock.steady() + pauseMs }
 }
 
-async function cleanOnce({ injections, log, count }: Lifecycle): Promise<void> {
-  for (const { what, clean } of injections)
-    await clean().then(
+/** Cleans up, except before a pulse, and injects. Returns the injections of which one or the other failed. */
+async function reinject(
+  life: Lifecycle,
+  injections: readonly Injection[],
+  { over, trigger }: { readonly over: AbortSignal; readonly trigger: Trigger },
+): Promise<readonly Injection[]> {
+  const unclean = trigger === 'pulse' ? [] : await cleanForReinjection(life, injections)
+  // Injecting would do nothing while the previous injection exists (I2 of injection.ts).
+  const clean = injections.filter((one) => !unclean.includes(one))
+  return [...unclean, ...(await injectAll(life, clean, { over, counted: 'reinjected' }))]
+}
+
+interface Triggers {
+  readonly clock: Clock
+  readonly restart: Promise<void>
+  /** By the monotonic clock, like the next field. */
+  readonly pulse: number | undefined
+  readonly retry: number | undefined
+}
+
+/** Returns any trigger after the end. */
+async function nextTrigger({ clock, restart, ...times }: Triggers, over: AbortSignal): Promise<Trigger> {
+  const triggered = new AbortController()
+  const until = AbortSignal.any([over, triggered.signal])
+  const timers = (['pulse', 'retry'] as const).flatMap((trigger) => {
+    const at = times[trigger]
+    return at === undefined ? [] : [clock.sleep(Math.max(0, at - clock.steady()), until).then(() => trigger)]
+  })
+  const trigger = await Promise.race([restart.then(() => 'restart' as const), ...timers])
+  triggered.abort()
+  await Promise.all(timers)
+  return trigger
+}
+
+/** Returns the injections whose clean-up failed. */
+async function cleanForReinjection(
+  { log, count }: Lifecycle,
+  injections: readonly Injection[],
+): Promise<readonly Injection[]> {
+  const failed: Injection[] = []
+  for (const injection of injections)
+    await injection.clean().then(
       () => count('cleaned_for_reinjection', true),
       (error: unknown) => {
         count('cleaned_for_reinjection', false)
-        log.error('not cleaned; it is tried again at the end', { what, error: textOf(error) })
+        failed.push(injection)
+        log.error('not cleaned; it is tried again', { what: injection.what, error: textOf(error) })
       },
     )
+  return failed
 }
 
 /** Cleans up every injection, also after failures. Returns whether all clean-ups have succeeded. */

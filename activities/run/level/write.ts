@@ -110,8 +110,9 @@ async function writeStatus(deps: Deps, input: StatusInput): Promise<string | und
   const watched = followedKind(deps, target)
   const { namespace, name } = subject
   const current = await readTarget(deps, { subject, target, version })
-  const patch = current?.metadata.uid === subject.uid ? statusPatch(input, current) : undefined
-  if (current === undefined || patch === undefined) return current?.metadata.resourceVersion
+  if (current?.metadata.uid !== subject.uid) return undefined
+  const patch = statusPatch(input, current)
+  if (patch === undefined) return current.metadata.resourceVersion
   const answer = await send(deps, writerOf(by, 'status'), {
     verb: target.statusSubresource === false ? 'patch' : 'patchStatus',
     watched,
@@ -127,7 +128,8 @@ async function writeStatus(deps: Deps, input: StatusInput): Promise<string | und
     return answer.object.metadata.resourceVersion
   }
   if (answer.result === 'failed') throw withObject(`status of ${nameOf(subject.kind, subject)}`, answer.error)
-  if (answer.result !== 'gone' || (await readObject(deps, watched, namespace, name)) === undefined) return undefined
+  if (answer.result !== 'gone') return undefined
+  if ((await readObject(deps, watched, namespace, name))?.metadata.uid !== subject.uid) return undefined
   throw finalFailure(
     'NoStatusEndpoint',
     `${nameOf(subject.kind, subject)} has no endpoint for its status; expected one, or \`statusSubresource: false\` in the controller`,

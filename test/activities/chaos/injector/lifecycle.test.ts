@@ -3,8 +3,11 @@
 
 import { describe, expect, it } from 'vitest'
 
+import type { Lifecycle } from '../../../../activities/chaos/injector/lifecycle.ts'
 import { born, failing, injection } from './born.ts'
 import { settled } from './hand-clock.ts'
+
+type Born = ReturnType<typeof born>
 
 describe('an injector', () => {
   it('injects, becomes ready, and cleans up after a signal', async () => {
@@ -157,23 +160,6 @@ describe('an injector', () => {
     ])
   })
 
-  it('counts failed repetitions', async () => {
-    let injected = 0
-    const injects = async () => {
-      injected += 1
-      if (injected === 2) await failing()
-    }
-    const { life, signal, restart, counted } = born({}, [injection('a', { injects, cleans: failingTimes(1) })])
-    await settled()
-    restart()
-    await settled()
-    signal()
-    expect(await life).toBe(0)
-    expect(counted).toEqual([
-      ...['injected succeed', 'cleaned_for_reinjection failed', 'reinjected failed', 'cleaned succeed'],
-    ])
-  })
-
   it('injects again after a restart of the target', async () => {
     const { life, done, signal, restart } = born()
     await settled()
@@ -185,6 +171,79 @@ describe('an injector', () => {
     expect(done.slice(5)).toEqual(['clean a', 'inject a'])
     signal()
     await life
+  })
+
+  it('L6: retries a failed injection into a restarted target with growing pauses, after a clean-up', async () => {
+    const a = injection('a', { injects: failingCalls(2, 3, 4, 5, 6, 7, 8) })
+    const { life, done, clock, signal, restart, counted, failures } = born({}, [a, injection('b')])
+    await settled()
+    restart()
+    await settled()
+    expect(done.slice(4)).toEqual(['clean a', 'clean b', 'inject a', 'inject b'])
+    for (const pause of [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]) {
+      await clock.turn(pause - 1)
+      const before = done.length
+      await clock.turn(1)
+      expect(done.slice(before)).toEqual(['clean a', 'inject a'])
+    }
+    await clock.turn(60_000)
+    expect(done).toHaveLength(22)
+    expect(failures).toEqual(Array.from({ length: 7 }, () => 'not injected'))
+    expect(counted.filter((one) => one === 'reinjected failed')).toHaveLength(7)
+    expect(counted.at(-1)).toBe('reinjected succeed')
+    signal()
+    expect(await life).toBe(0)
+  })
+
+  it('L6: injects into a restarted target only after a complete clean-up', async () => {
+    const { life, done, clock, signal, restart, counted, failures } = born({}, [
+      injection('a', { cleans: failingTimes(1) }),
+    ])
+    await settled()
+    restart()
+    await settled()
+    expect(done.slice(3)).toEqual(['clean a'])
+    await clock.turn(1000)
+    expect(done.slice(4)).toEqual(['clean a', 'inject a'])
+    expect(failures).toEqual(['not cleaned; it is tried again'])
+    signal()
+    await life
+    expect(counted.slice(1, 3)).toEqual(['cleaned_for_reinjection failed', 'cleaned_for_reinjection succeed'])
+  })
+
+  it.each<[string, Partial<Lifecycle>, (parts: Born) => void, readonly string[]]>([
+    ['the next restart', {}, ({ restart }) => restart(), ['clean a', 'inject a']],
+    ['a dormant phase', { pulse: { activeMs: 500, dormantMs: 60_000 } }, () => undefined, ['clean a']],
+    ['the deadline', { deadline: 1_000_500 }, () => undefined, ['clean a', 'finalizer']],
+    ['a signal', {}, ({ signal }) => signal(), ['clean a', 'finalizer']],
+  ])('L6: %s ends the retries', async (_, parts, act, then) => {
+    const all = born(parts, [injection('a', { injects: failingCalls(2) })])
+    await settled()
+    all.restart()
+    await settled()
+    const before = all.done.length
+    act(all)
+    await all.clock.turn(500)
+    await all.clock.turn(10_000)
+    expect(all.done.slice(before)).toEqual(then)
+    all.signal()
+    expect(await all.life).toBe(0)
+  })
+
+  it('stays injected when its target cannot be watched, and says so', async () => {
+    const { life, done, failures, signal } = born({}, [injection('a')], false, { targetRestart: failing })
+    await settled()
+    expect(done).toEqual(['inject a', 'ready', 'release'])
+    expect(failures).toEqual(['the target is not watched any more: it will not be injected again'])
+    signal()
+    expect(await life).toBe(0)
+  })
+
+  it('cleans up and fails when it cannot report that it is ready', async () => {
+    const { life, done, failures } = born({}, [injection('a')], false, { becomeReady: failing })
+    expect(await life).toBe(1)
+    expect(done).toEqual(['inject a', 'clean a', 'finalizer'])
+    expect(failures).toEqual(['ending after a failure'])
   })
 
   it('does not inject into a restarted target in a dormant phase', async () => {
@@ -229,10 +288,15 @@ async function untilTold(until: AbortSignal): Promise<void> {
 }
 
 function failingTimes(times: number): () => Promise<void> {
-  let left = times
+  return failingCalls(...Array.from({ length: times }, (_, index) => index + 1))
+}
+
+/** Fails at these calls, counted from 1. */
+function failingCalls(...calls: readonly number[]): () => Promise<void> {
+  let call = 0
   return async () => {
-    left -= 1
-    if (left >= 0) await failing()
+    call += 1
+    if (calls.includes(call)) await failing()
   }
 }
 

@@ -34,6 +34,14 @@ export const configMap = (name: string, data: Fields = { a: '1' }, metadata: Fie
   data,
 })
 
+/** An object of any kind in namespace `n`. */
+export const objectOf = (apiVersion: string, kind: string, fields: Fields = {}, metadata: Fields = {}) => ({
+  apiVersion,
+  kind,
+  metadata: { name: 'x', namespace: 'n', ...metadata },
+  ...fields,
+})
+
 /**
  * Parses a configuration with one manifest entry, as the deployer does. @returns the parsed entry.
  *

@@ -4,8 +4,8 @@ import { intentFor } from '../../../../../activities/landscaper/deploy/objects/a
 import { creation, patchChange, update } from '../../../../../activities/landscaper/deploy/objects/changes.ts'
 import { itemLabel } from '../../../../../activities/landscaper/deploy/objects/ownership-labels.ts'
 import { OWNERSHIP_LABELS } from '../../../../../activities/landscaper/deploy/manifest/ownership-labels.ts'
-import { POLICIES, type UpdateStrategy } from '../../../../../activities/landscaper/deploy/objects/manifest.ts'
-import { configMap, manifest } from '../manifest/manifests.ts'
+import type { UpdateStrategy } from '../../../../../activities/landscaper/deploy/objects/manifest.ts'
+import { configMap, manifest, objectOf } from '../manifest/manifests.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -20,20 +20,6 @@ function stored(object: unknown, around: Fields = {}, strategy: Parameters<typeo
 const annotationsOf = (change: ReturnType<typeof update>) =>
   (change?.body['metadata'] as { annotations?: Fields } | undefined)?.annotations
 
-describe('an object that is created', () => {
-  it('has the label, the hash and the annotations for its creation', () => {
-    const { metadata } = creation(
-      manifest(configMap('a'), { annotateBeforeCreate: { born: 'yes' } }),
-      marks(),
-    ) as unknown as KubeObject
-    expect(metadata.labels).toEqual({ [OWNERSHIP_LABELS.label]: 'item' })
-    expect(metadata.annotations).toEqual({
-      born: 'yes',
-      [OWNERSHIP_LABELS.hash]: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
-    })
-  })
-})
-
 describe('the label of an item', () => {
   it('is its name, or for a long name its beginning and a hash', () => {
     expect(itemLabel('a'.repeat(63))).toBe('a'.repeat(63))
@@ -45,13 +31,8 @@ describe('the label of an item', () => {
 
 describe('a binding to which a user has added a subject', () => {
   const alice = { kind: 'User', name: 'alice', apiGroup: 'rbac.authorization.k8s.io' }
-  const binding = {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'RoleBinding',
-    metadata: { name: 'b', namespace: 'n' },
-    roleRef: { kind: 'Role', name: 'r' },
-    subjects: [alice],
-  }
+  const roleRef = { kind: 'Role', name: 'r' }
+  const binding = objectOf('rbac.authorization.k8s.io/v1', 'RoleBinding', { roleRef, subjects: [alice] })
 
   it.each([
     ['update', [alice]],
@@ -95,25 +76,6 @@ describe.each(['update', 'patch', 'merge', 'mergeOverwrite'] as const)('strategy
 })
 
 describe('strategy update', () => {
-  it('removes fields that the manifest no longer has', () => {
-    const change = update(stored(configMap('a', { a: '1', b: '2' })), manifest(configMap('a', { a: '1' })), marks())
-    expect(change).toMatchObject({ verb: 'PUT', body: { data: { a: '1' } } })
-    expect(change?.body['data']).toEqual({ a: '1' })
-  })
-
-  it('restores fields that another client has changed', () => {
-    const live = { ...stored(configMap('a')), data: { a: 'drifted' } }
-    expect(update(live, manifest(configMap('a')), marks())?.body['data']).toEqual({ a: '1' })
-  })
-
-  it('replaces an object that another tool applied', () => {
-    const live: KubeObject = {
-      ...configMap('a', { a: '1', b: '2' }),
-      metadata: { name: 'a', namespace: 'n', uid: 'u', resourceVersion: '5' },
-    }
-    expect(update(live, manifest(configMap('a')), marks())?.body['data']).toEqual({ a: '1' })
-  })
-
   it('keeps finalizers, owners, status and the annotations of the creation', () => {
     const around = { annotateBeforeCreate: { born: 'yes', lost: 'x' } }
     const first = stored(configMap('a'), around)
@@ -129,112 +91,60 @@ describe('strategy update', () => {
     expect(annotationsOf(change)).toEqual({ born: 'changed', [OWNERSHIP_LABELS.hash]: expect.any(String) as string })
   })
 
-  it('accepts the result of patchAfterDeployment as applied', () => {
-    const around = { patchAfterDeployment: { data: { a: 'patched', c: 'new' } } }
-    const live = { ...stored(configMap('a'), around), data: { a: 'patched', c: 'new' } }
-    expect(update(live, manifest(configMap('a'), around), marks())).toBeUndefined()
-    expect(update({ ...live, data: { a: 'other' } }, manifest(configMap('a'), around), marks())).toBeDefined()
-  })
-
   it('keeps selector and pod labels of a Job', () => {
-    const job = (spec: Fields) => ({
-      apiVersion: 'batch/v1',
-      kind: 'Job',
-      metadata: { name: 'j', namespace: 'n' },
-      spec,
-    })
-    const template = { metadata: { labels: { app: 'j', 'controller-uid': 'c' } }, spec: { x: 1 } }
-    const live = {
-      ...stored(job({})),
-      spec: { selector: { matchLabels: { 'controller-uid': 'c' } }, template, parallelism: 1 },
-    }
-    const wanted = job({ parallelism: 2, template: { metadata: { labels: { app: 'new' } }, spec: { x: 1 } } })
-    expect(update(live, manifest(wanted), marks())?.body['spec']).toEqual({
-      parallelism: 2,
+    const job = (spec: Fields) => objectOf('batch/v1', 'Job', { spec })
+    const given = {
       selector: { matchLabels: { 'controller-uid': 'c' } },
-      template,
-    })
+      template: { metadata: { labels: { app: 'j', 'controller-uid': 'c' } }, spec: { x: 1 } },
+    }
+    const live = { ...stored(job({})), spec: { ...given, parallelism: 1 } }
+    const wanted = job({ parallelism: 2, template: { metadata: { labels: { app: 'new' } }, spec: { x: 1 } } })
+    expect(update(live, manifest(wanted), marks())?.body['spec']).toEqual({ parallelism: 2, ...given })
   })
 
   it('keeps the fields that the cluster has set in a Service, unless the manifest changes them', () => {
-    const service = (spec: Fields) => ({
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: 's', namespace: 'n' },
-      spec,
-    })
-    const given = {
-      type: 'LoadBalancer',
-      clusterIP: '10.0.0.7',
-      clusterIPs: ['10.0.0.7'],
-      ipFamilies: ['IPv4'],
-      externalTrafficPolicy: 'Local',
-      healthCheckNodePort: 31000,
-      ports: [
-        { port: 80, protocol: 'TCP', nodePort: 30080 },
-        { port: 81, nodePort: 30081 },
-      ],
-    }
+    const service = (spec: Fields) => objectOf('v1', 'Service', { spec })
+    const addresses = { clusterIP: '10.0.0.7', clusterIPs: ['10.0.0.7'], ipFamilies: ['IPv4'] }
+    const external = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' }
+    const allocated = [
+      { port: 80, protocol: 'TCP', nodePort: 30080 },
+      { port: 81, nodePort: 30081 },
+    ]
+    const given = { ...external, ...addresses, healthCheckNodePort: 31000, ports: allocated }
     const live = { ...stored(service({})), spec: given }
     const spec = (wanted: Fields) => update(live, manifest(service(wanted)), marks())?.body['spec']
     const ports = [{ port: 80 }, { port: 82 }]
-    expect(spec({ type: 'LoadBalancer', externalTrafficPolicy: 'Local', ports })).toEqual({
-      ...given,
-      ports: [{ port: 80, nodePort: 30080 }, { port: 82 }],
-    })
-    expect(spec({ type: 'ClusterIP', ports })).toEqual({
-      type: 'ClusterIP',
-      clusterIP: '10.0.0.7',
-      clusterIPs: ['10.0.0.7'],
-      ipFamilies: ['IPv4'],
-      ports,
-    })
+    expect(spec({ ...external, ports })).toEqual({ ...given, ports: [{ port: 80, nodePort: 30080 }, { port: 82 }] })
+    expect(spec({ type: 'ClusterIP', ports })).toEqual({ type: 'ClusterIP', ...addresses, ports })
     expect(spec({ clusterIP: 'None', ports })).toEqual({ clusterIP: 'None', ports })
     expect(spec({ type: 'ExternalName', externalName: 'x' })).toEqual({ type: 'ExternalName', externalName: 'x' })
   })
 
   it('keeps the secrets of a ServiceAccount and the volume of a claim', () => {
-    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 's', namespace: 'n' } }
+    const account = objectOf('v1', 'ServiceAccount')
     const liveAccount = { ...stored(account), secrets: [{ name: 't' }] }
     const change = update(liveAccount, manifest({ ...account, automountServiceAccountToken: true }), marks())
     expect(change?.body['secrets']).toEqual([{ name: 't' }])
 
-    const claim = (storage: string) => ({
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: { name: 'c', namespace: 'n' },
-      spec: { resources: { requests: { storage } } },
-    })
-    const liveClaim = {
-      ...stored(claim('1Gi')),
-      spec: { ...claim('1Gi').spec, volumeName: 'v', storageClassName: 'fast' },
-    }
-    expect(update(liveClaim, manifest(claim('1024Mi')), marks())?.body['spec']).toMatchObject({ volumeName: 'v' })
-    expect(update(liveClaim, manifest(claim('2Gi')), marks())?.body['spec']).toEqual({
-      ...claim('2Gi').spec,
-      volumeName: 'v',
-      storageClassName: 'fast',
-    })
+    const storage = (amount: string) => ({ resources: { requests: { storage: amount } } })
+    const claim = (amount: string) => objectOf('v1', 'PersistentVolumeClaim', { spec: storage(amount) })
+    const bound = { volumeName: 'v', storageClassName: 'fast' }
+    const liveClaim = { ...stored(claim('1Gi')), spec: { ...storage('1Gi'), ...bound } }
+    const spec = (amount: string) => update(liveClaim, manifest(claim(amount)), marks())?.body['spec']
+    expect(spec('1024Mi')).toMatchObject({ volumeName: 'v' })
+    expect(spec('2Gi')).toEqual({ ...storage('2Gi'), ...bound })
   })
 
   it('leaves the injected parts of a Pod', () => {
-    const pod = (image: string) => ({
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name: 'p', namespace: 'n' },
-      spec: { containers: [{ name: 'app', image }] },
-    })
-    const spec = {
+    const pod = (image: string) => objectOf('v1', 'Pod', { spec: { containers: [{ name: 'app', image }] } })
+    const spec = (image: string) => ({
       nodeName: 'node',
       volumes: [{ name: 'token' }],
-      containers: [{ name: 'app', image: 'a', volumeMounts: [{ name: 'token' }] }, { name: 'sidecar' }],
-    }
-    const live = { ...stored(pod('a')), spec }
-    expect(update(live, manifest(pod('a')), marks())).toBeUndefined()
-    expect(update(live, manifest(pod('b')), marks())?.body['spec']).toEqual({
-      ...spec,
-      containers: [{ name: 'app', image: 'b', volumeMounts: [{ name: 'token' }] }, { name: 'sidecar' }],
+      containers: [{ name: 'app', image, volumeMounts: [{ name: 'token' }] }, { name: 'sidecar' }],
     })
+    const live = { ...stored(pod('a')), spec: spec('a') }
+    expect(update(live, manifest(pod('a')), marks())).toBeUndefined()
+    expect(update(live, manifest(pod('b')), marks())?.body['spec']).toEqual(spec('b'))
   })
 })
 
@@ -260,13 +170,8 @@ describe('an object that Landscaper has applied', () => {
 
 describe('the rules of an aggregated role', () => {
   it('stay as the controller has aggregated them when the manifest has no rules', () => {
-    const role = {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRole',
-      metadata: { name: 'r' },
-      rules: [],
-      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] },
-    }
+    const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] }
+    const role = objectOf('rbac.authorization.k8s.io/v1', 'ClusterRole', { rules: [], aggregationRule })
     const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }]
     const change = update({ ...stored(role), rules }, manifest(role), marks())
     expect(change?.probe?.body['rules']).toEqual(rules)
@@ -296,34 +201,12 @@ describe('strategy patch', () => {
   })
 })
 
-describe('strategy merge', () => {
-  it('adds missing fields and changes no existing ones', () => {
-    const live = stored(configMap('a', { a: 'live', empty: '' }), {}, 'merge')
-    const change = update(live, manifest(configMap('a', { a: 'wanted', b: 'new', empty: 'filled' })), marks('merge'))
-    expect(change?.body['data']).toEqual({ a: 'live', b: 'new', empty: 'filled' })
-    expect(annotationsOf(change)).toEqual({})
-  })
-})
-
 describe('strategy mergeOverwrite', () => {
-  it('changes and adds fields, and leaves the others', () => {
-    const live = stored(configMap('a', { a: 'live', extra: 'x' }), {}, 'mergeOverwrite')
-    const change = update(live, manifest(configMap('a', { a: 'wanted', b: 'new' })), marks('mergeOverwrite'))
-    expect(change?.body['data']).toEqual({ a: 'wanted', b: 'new', extra: 'x' })
-  })
-
   it('replaces a list as a whole if the manifest removes an element', () => {
-    const kind = (names: readonly string[]) => ({
-      apiVersion: 'a.io/v1',
-      kind: 'Thing',
-      metadata: { name: 't', namespace: 'n' },
-      spec: { list: names.map((name) => ({ name })) },
-    })
-    const change = update(
-      stored(kind(['a', 'b']), {}, 'mergeOverwrite'),
-      manifest(kind(['a'])),
-      marks('mergeOverwrite'),
-    )
+    const thing = (...names: readonly string[]) =>
+      objectOf('a.io/v1', 'Thing', { spec: { list: names.map((name) => ({ name })) } })
+    const live = stored(thing('a', 'b'), {}, 'mergeOverwrite')
+    const change = update(live, manifest(thing('a')), marks('mergeOverwrite'))
     expect(change?.body['spec']).toEqual({ list: [{ name: 'a' }] })
   })
 })
@@ -349,23 +232,12 @@ describe('the patches around deployment', () => {
   })
 })
 
-describe('a policy and an existing object', () => {
-  it('together determine the change', () => {
+describe('an existing object of policy immutable', () => {
+  it('is left, and skipped when it is of another item and was not created by this one', () => {
     const ours = stored(configMap('a'))
     const foreign = { ...ours, metadata: { ...ours.metadata, labels: { [OWNERSHIP_LABELS.label]: 'other' } } }
-    const own = new Set<string | undefined>()
-    const intents = POLICIES.map((policy) => {
-      const one = manifest(configMap('a'), {}, policy)
-      return [policy, intentFor(one, ours, { marks: marks(), own }), intentFor(one, foreign, { marks: marks(), own })]
-    })
-    expect(intents).toEqual([
-      ['manage', 'update', 'update'],
-      ['fallback', 'update', 'skip'],
-      ['keep', 'update', 'update'],
-      ['ignore', 'skip', 'skip'],
-      ['immutable', 'leave', 'skip'],
-    ])
-    const known = new Set([foreign.metadata.uid])
-    expect(intentFor(manifest(configMap('a'), {}, 'immutable'), foreign, { marks: marks(), own: known })).toBe('leave')
+    const intent = (live: KubeObject, ...own: readonly string[]) =>
+      intentFor(manifest(configMap('a'), {}, 'immutable'), live, { marks: marks(), own: new Set(own) })
+    expect([intent(ours), intent(foreign), intent(foreign, 'u')]).toEqual(['leave', 'skip', 'leave'])
   })
 })

@@ -23,20 +23,11 @@ describe('exports of a configuration', () => {
   it('are read unchanged', () => {
     const mistakes: string[] = []
     const fromObjectRef = { apiVersion: 'v1', kind: 'Secret', jsonPath: '.ref' }
-    const config = readExportsConfig(one({ targetName: 't', fromObjectRef, timeout: '1m' }), 'exports', {
-      mistakes,
-      hasValues: false,
-    })
+    const given = one({ targetName: 't', fromObjectRef, timeout: '1m' })
+    const config = readExportsConfig(given, 'exports', { mistakes, hasValues: false })
     expect(mistakes).toEqual([])
-    expect(config).toMatchObject([
-      {
-        key: 'a.b',
-        pathText: '.data.x',
-        from: FROM,
-        targetName: 't',
-        objectRef: { apiVersion: 'v1', kind: 'Secret', pathText: '.ref' },
-      },
-    ])
+    const objectRef = { apiVersion: 'v1', kind: 'Secret', pathText: '.ref' }
+    expect(config).toMatchObject([{ key: 'a.b', pathText: '.data.x', from: FROM, targetName: 't', objectRef }])
   })
 
   it('need no resource if a chart has values', () => {
@@ -48,37 +39,25 @@ describe('exports of a configuration', () => {
   })
 
   it.each<[string, unknown, string]>([
-    ['a list instead of a map', ['canary'], 'exports is a list; expected a map'],
-    ['a text instead of a list', { exports: 'canary' }, 'exports.exports is another text; expected a list'],
-    ['an invalid export', { exports: ['canary'] }, 'exports.exports[0] is another text; expected a map'],
-    ['no key', one({ key: undefined }), 'exports.exports[0].key is absent; expected a text'],
-    [
-      'an invalid key',
-      one({ key: 'canary..x' }),
-      'exports.exports[0].key is a text with an empty part; expected a key such as a.b',
-    ],
-    ['no path', one({ jsonPath: undefined }), 'exports.exports[0].jsonPath is absent; expected a JSON path'],
-    [
-      'an invalid path',
-      one({ jsonPath: '.canary[' }),
-      'exports.exports[0].jsonPath is not a JSON path; expected one such as .status.phase or .items[?(@.name=="a")].value',
-    ],
-    [
-      'no resource',
-      one({ fromResource: undefined }),
-      'exports.exports[0].fromResource is absent; expected a map with apiVersion, kind and name',
-    ],
-    [
-      'an incomplete resource',
-      one({ fromResource: { ...FROM, name: 7 } }),
-      'exports.exports[0].fromResource.name is a number; expected a text',
-    ],
-    [
-      'an incomplete reference',
-      one({ fromObjectRef: { kind: 'Secret', jsonPath: '.ref' } }),
-      'exports.exports[0].fromObjectRef.apiVersion is absent; expected a text',
-    ],
+    ['a list instead of a map', ['canary'], ' is a list; expected a map'],
+    ['a text instead of a list', { exports: 'canary' }, '.exports is another text; expected a list'],
+    ['an invalid export', { exports: ['canary'] }, '.exports[0] is another text; expected a map'],
   ])('with %s are refused without the value', (_, value, mistake) => {
-    expect(mistakesOf(value)).toEqual([mistake])
+    expect(mistakesOf(value)).toEqual([`exports${mistake}`])
+  })
+
+  it.each<[object, string]>([
+    [{ key: undefined }, 'key is absent; expected a text'],
+    [{ key: 'canary..x' }, 'key is a text with an empty part; expected a key such as a.b'],
+    [{ jsonPath: undefined }, 'jsonPath is absent; expected a JSON path'],
+    [
+      { jsonPath: '.canary[' },
+      'jsonPath is not a JSON path; expected one such as .status.phase or .items[?(@.name=="a")].value',
+    ],
+    [{ fromResource: undefined }, 'fromResource is absent; expected a map with apiVersion, kind and name'],
+    [{ fromResource: { ...FROM, name: 7 } }, 'fromResource.name is a number; expected a text'],
+    [{ fromObjectRef: { kind: 'Secret', jsonPath: '.ref' } }, 'fromObjectRef.apiVersion is absent; expected a text'],
+  ])('are refused, without the value, when an export has %j', (change, mistake) => {
+    expect(mistakesOf(one(change))).toEqual([`exports.exports[0].${mistake}`])
   })
 })

@@ -117,30 +117,8 @@ describe('an invalid path', () => {
   })
 
   it('is rejected as invalid in every case', () => {
-    const pieces = fc.constantFrom(
-      '.',
-      '..',
-      '[',
-      ']',
-      '*',
-      "'",
-      '"',
-      '?',
-      '(',
-      ')',
-      '@',
-      '$',
-      '\\',
-      'a',
-      '0',
-      '-1',
-      ':',
-      ',',
-      '==',
-      ' ',
-      '{',
-      '__proto__',
-    )
+    const marks = `. .. [ ] * ' " ? ( ) @ $ \\ a 0 -1 : , == { __proto__`.split(' ')
+    const pieces = fc.constantFrom(' ', ...marks)
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 24 }), (parts) => {
         try {

@@ -17,6 +17,7 @@ let server: Server
 let port: number
 /** The local addresses of the connections that the server has accepted. */
 let met: (string | undefined)[]
+const agents: ReturnType<typeof createGuardedAgent>[] = []
 beforeEach(async () => {
   met = []
   server = createServer((_, response) => response.writeHead(200, { connection: 'close' }).end('{}'))
@@ -25,6 +26,7 @@ beforeEach(async () => {
   port = (server.address() as AddressInfo).port
 })
 afterEach(async () => {
+  await Promise.all(agents.splice(0).map((agent) => agent.close()))
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
 })
@@ -41,101 +43,58 @@ function answering(...answers: readonly (readonly string[])[]): LookupFunction &
   return Object.assign(lookup, { asked })
 }
 
-function agentFor(url: string, lookup?: LookupFunction) {
+/** A client of one server. @returns a function that sends a request and returns the status code. */
+function client(url: string, lookup?: LookupFunction) {
   const rule = createAddressRule([`${PUBLIC}/32`])
   const access = { server: url, isInsecure: false, credentials: {} }
-  return createGuardedAgent(access, (address) => rule.addressRefusal(url, address), lookup)
-}
-
-async function ask(url: string, dispatcher: ReturnType<typeof agentFor>): Promise<number> {
-  const { statusCode, body } = await request(url, { dispatcher })
-  await body.dump()
-  return statusCode
+  const dispatcher = createGuardedAgent(access, (address) => rule.addressRefusal(url, address), lookup)
+  agents.push(dispatcher)
+  return async (headers: Record<string, string> = {}): Promise<number> => {
+    const { statusCode, body } = await request(url, { dispatcher, headers })
+    await body.dump()
+    return statusCode
+  }
 }
 
 const REFUSED = { code: 'REFUSED_ADDRESS', message: expect.stringContaining(`is at ${LOOPBACK}, a loopback`) as string }
 
 describe('a host name', () => {
-  it('that resolved to a public address is refused when it next resolves to a loopback address', async () => {
-    const url = `http://rebound.example:${port}`
+  it('is resolved once for each connection, and refused when it next resolves to a loopback address', async () => {
     const lookup = answering([PUBLIC], [LOOPBACK])
-    const agent = agentFor(url, lookup)
-    expect(await ask(url, agent)).toBe(200)
-    await expect(ask(url, agent)).rejects.toMatchObject(REFUSED)
-    expect(met).toEqual([PUBLIC])
-    await agent.close()
-  })
-
-  it('is resolved once for each connection, so that the address cannot change between the check and the connection', async () => {
-    const url = `http://rebound.example:${port}`
-    const lookup = answering([PUBLIC], [LOOPBACK])
-    const agent = agentFor(url, lookup)
-    expect(await ask(url, agent)).toBe(200)
+    const ask = client(`http://rebound.example:${port}`, lookup)
+    expect(await ask()).toBe(200)
     expect(lookup.asked).toEqual(['rebound.example'])
-    await agent.close()
+    await expect(ask()).rejects.toMatchObject(REFUSED)
+    expect(met).toEqual([PUBLIC])
   })
 
   it.each([[[PUBLIC, LOOPBACK]], [[LOOPBACK, PUBLIC]]])(
     'with several addresses is refused when one of them is not allowed: %j',
     async (all) => {
-      const url = `http://mixed.example:${port}`
-      const agent = agentFor(url, answering(all))
-      await expect(ask(url, agent)).rejects.toMatchObject(REFUSED)
+      await expect(client(`http://mixed.example:${port}`, answering(all))()).rejects.toMatchObject(REFUSED)
       expect(met).toEqual([])
-      await agent.close()
     },
   )
 
-  it('is refused when the system resolver returns a loopback address', async () => {
-    const url = `http://localhost:${port}`
-    const agent = agentFor(url)
-    await expect(ask(url, agent)).rejects.toMatchObject({ code: 'REFUSED_ADDRESS' })
-    expect(met).toEqual([])
-    await agent.close()
-  })
-
   it('that does not exist fails with ENOTFOUND and not with a refusal', async () => {
-    const url = 'http://nobody.invalid'
     const gone = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' })
-    const agent = agentFor(url, (_host, _options, answer) => answer(gone, ''))
-    await expect(ask(url, agent)).rejects.toMatchObject({ code: 'ENOTFOUND' })
-    await agent.close()
+    const ask = client('http://nobody.invalid', (_host, _options, answer) => answer(gone, ''))
+    await expect(ask()).rejects.toMatchObject({ code: 'ENOTFOUND' })
   })
 })
 
 describe('an IP address as host', () => {
-  it.each(['http', 'https'])('is checked without a DNS lookup (%s)', async (scheme) => {
-    const url = `${scheme}://${LOOPBACK}:${port}`
-    const agent = agentFor(url)
-    await expect(ask(url, agent)).rejects.toMatchObject(REFUSED)
+  it.each([
+    ...['http://127.0.0.1', 'https://127.0.0.1', 'http://[::1]', 'http://[::ffff:127.0.0.1]', 'http://2130706433'],
+    ...['http://0x7f.1', 'http://0', 'http://localhost'],
+  ])('is checked in every notation, as is the address that the system resolver returns: %s', async (origin) => {
+    const ask = client(`${origin}:${port}`)
+    await expect(ask()).rejects.toMatchObject({ code: 'REFUSED_ADDRESS' })
+    await expect(ask({ host: 'public.example' })).rejects.toMatchObject({ code: 'REFUSED_ADDRESS' })
     expect(met).toEqual([])
-    await agent.close()
-  })
-
-  it.each(['[::1]', '[::ffff:127.0.0.1]', '2130706433', '0x7f.1', '0'])(
-    'is checked in every notation: %s',
-    async (host) => {
-      const url = `http://${host}:${port}`
-      const agent = agentFor(url)
-      await expect(ask(url, agent)).rejects.toMatchObject({ code: 'REFUSED_ADDRESS' })
-      expect(met).toEqual([])
-      await agent.close()
-    },
-  )
-
-  it('is checked even when the Host header names another host', async () => {
-    const url = `http://${LOOPBACK}:${port}`
-    const agent = agentFor(url)
-    const headers = { host: 'public.example' }
-    await expect(request(url, { dispatcher: agent, headers })).rejects.toMatchObject(REFUSED)
-    expect(met).toEqual([])
-    await agent.close()
   })
 
   it('is connected to when it is allowed', async () => {
-    const url = `http://${PUBLIC}:${port}`
-    const agent = agentFor(url)
-    expect(await ask(url, agent)).toBe(200)
-    await agent.close()
+    expect(await client(`http://${PUBLIC}:${port}`)()).toBe(200)
   })
 })

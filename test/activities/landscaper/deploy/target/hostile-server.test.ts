@@ -102,6 +102,24 @@ describe('a list of a server', () => {
   })
 })
 
+describe('an answer that no API server gives', () => {
+  const get = async () => await failure((await server.open()).kube.request('GET', '/api/v1/pods'))
+
+  it('cannot redirect requests, and is not quoted', async () => {
+    server.answer = () => ({ status: 302, headers: { location: '/canary' }, body: 'canary' })
+    const message = 'GET /api/v1/pods: 302 Unknown'
+    expect(await get()).toEqual({ reason: 'Unknown', codes: [], isFinal: false, message })
+    expect(server.requests).toEqual(['GET /api/v1/pods'])
+  })
+
+  it('is not quoted when it is not JSON, and does not fill the memory of the worker', async () => {
+    server.answer = () => ({ body: '<canary>' })
+    expect(await get()).toMatchObject({ ...BROKEN, message: "GET /api/v1/pods: no answer from the target's server" })
+    server.answer = () => ({ body: 'x'.repeat(17 * 1024 * 1024) })
+    expect((await get()).message).toContain('BODY_TOO_LONG')
+  })
+})
+
 describe('rejected credentials', () => {
   it('are reported with the Target, without the text of the server', async () => {
     server.answer = () => ({ status: 401, body: '<html>canary</html>' })

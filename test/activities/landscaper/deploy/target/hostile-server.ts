@@ -13,6 +13,7 @@ import { dataOf } from '../../tenant-data.ts'
 
 interface Answer {
   readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
   readonly body: unknown
 }
 
@@ -80,7 +81,7 @@ export class HostileServer {
     this.requests.push(request)
     const answer = this.answer(request)
     if (answer === undefined) return
-    response.writeHead(answer.status ?? 200, { 'content-type': 'application/json' })
+    response.writeHead(answer.status ?? 200, { 'content-type': 'application/json', ...answer.headers })
     response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body))
   }
 }

@@ -120,151 +120,81 @@ describe('a kubeconfig with inline data', () => {
 })
 
 describe('an unsafe or invalid kubeconfig', () => {
-  it.each<[string, Parts, string]>([
+  const PLACES = {
+    cluster: 'kubeconfig.clusters[1].cluster.',
+    user: 'kubeconfig.users[1].user.',
+    context: 'kubeconfig.',
+    root: 'kubeconfig.',
+  }
+  const CA = 'certificate-authority-data'
+  const twice = [
+    { name: 'u', user: {} },
+    { name: 'u', user: { token: 'canary' } },
+  ]
+
+  it.each<[keyof Parts, object, string]>([
+    ['cluster', { 'certificate-authority': '/canary' }, 'certificate-authority is set; expected the data'],
+    ['cluster', { 'proxy-url': 'http://canary' }, 'proxy-url is set'],
+    ['cluster', { server: 'file:///canary' }, 'server is of another scheme; expected http or https'],
+    ['cluster', { server: 'unix:///canary' }, 'server is of another scheme'],
+    ['cluster', { server: 'https://canary:canary@host' }, 'server is a URL with credentials'],
+    ['cluster', { server: 'https://host/?canary' }, 'server is a URL with a query'],
+    ['cluster', { server: 'canary' }, 'server is no URL'],
+    ['cluster', { server: undefined }, 'server is absent'],
+    ['cluster', { 'tls-server-name': 'canary\r\n' }, 'tls-server-name is another text'],
     [
-      'a CA file',
-      { cluster: { 'certificate-authority': '/canary' } },
-      'kubeconfig.clusters[1].cluster.certificate-authority is set; expected the data',
-    ],
-    ['a proxy', { cluster: { 'proxy-url': 'http://canary' } }, 'kubeconfig.clusters[1].cluster.proxy-url is set'],
-    [
-      'a file with a certificate',
-      { user: { 'client-certificate': '/canary' } },
-      'kubeconfig.users[1].user.client-certificate is set',
-    ],
-    ['a file with a key', { user: { 'client-key': '/canary' } }, 'kubeconfig.users[1].user.client-key is set'],
-    ['a file with a token', { user: { tokenFile: '/canary' } }, 'kubeconfig.users[1].user.tokenFile is set'],
-    ['an exec command', { user: { exec: { command: 'canary' } } }, 'kubeconfig.users[1].user.exec is set'],
-    [
-      'an auth provider',
-      { user: { 'auth-provider': { name: 'canary' } } },
-      'kubeconfig.users[1].user.auth-provider is set',
-    ],
-    ['another user', { user: { token: 'x', as: 'canary' } }, 'kubeconfig.users[1].user.as is set'],
-    ['another group', { user: { token: 'x', 'as-groups': ['canary'] } }, 'kubeconfig.users[1].user.as-groups is set'],
-    [
-      'another URL scheme',
-      { cluster: { server: 'file:///canary' } },
-      'kubeconfig.clusters[1].cluster.server is of another scheme; expected http or https',
-    ],
-    [
-      'a socket',
-      { cluster: { server: 'unix:///canary' } },
-      'kubeconfig.clusters[1].cluster.server is of another scheme',
-    ],
-    [
-      'credentials in the address',
-      { cluster: { server: 'https://canary:canary@host' } },
-      'kubeconfig.clusters[1].cluster.server is a URL with credentials',
-    ],
-    [
-      'a query',
-      { cluster: { server: 'https://host/?canary' } },
-      'kubeconfig.clusters[1].cluster.server is a URL with a query',
-    ],
-    ['an invalid address', { cluster: { server: 'canary' } }, 'kubeconfig.clusters[1].cluster.server is no URL'],
-    ['no address', { cluster: { server: undefined } }, 'kubeconfig.clusters[1].cluster.server is absent'],
-    [
-      'an invalid tls-server-name',
-      { cluster: { 'tls-server-name': 'canary\r\n' } },
-      'kubeconfig.clusters[1].cluster.tls-server-name is another text',
-    ],
-    [
-      'CA data and insecure-skip-tls-verify',
-      { cluster: { 'certificate-authority-data': CERTIFICATE, 'insecure-skip-tls-verify': true } },
+      'cluster',
+      { [CA]: CERTIFICATE, 'insecure-skip-tls-verify': true },
       'insecure-skip-tls-verify is true beside CA data',
     ],
     [
-      'a flag that is text',
-      { cluster: { 'insecure-skip-tls-verify': 'canary' } },
+      'cluster',
+      { 'insecure-skip-tls-verify': 'canary' },
       'insecure-skip-tls-verify is another text; expected true or false',
     ],
+    ['cluster', { [CA]: '§canary' }, `${CA} is not base64`],
+    ['cluster', { [CA]: btoa('canary') }, `${CA} is no certificate`],
+    ['cluster', { [CA]: btoa('-----BEGIN CERTIFICATE-----\ncanary') }, `${CA} is no certificate`],
+    ['user', { 'client-certificate': '/canary' }, 'client-certificate is set'],
+    ['user', { 'client-key': '/canary' }, 'client-key is set'],
+    ['user', { tokenFile: '/canary' }, 'tokenFile is set'],
+    ['user', { exec: { command: 'canary' } }, 'exec is set'],
+    ['user', { 'auth-provider': { name: 'canary' } }, 'auth-provider is set'],
+    ['user', { token: 'x', as: 'canary' }, 'as is set'],
+    ['user', { token: 'x', 'as-groups': ['canary'] }, 'as-groups is set'],
+    ['user', { token: 4711 }, 'token is a number; expected a text'],
+    ['user', { token: 'x\r\nImpersonate-User: canary' }, 'token is a text with blanks'],
+    ['user', { token: 'x', username: 'y', password: 'canary' }, 'token is set beside username'],
+    ['user', { username: 'canary' }, 'password is absent'],
+    ['user', { password: 'canary' }, 'username is absent'],
+    ['user', { username: 'can:ary', password: 'x' }, 'username is a text with a colon'],
+    ['user', { 'client-certificate-data': CERTIFICATE }, 'client-key-data is absent'],
+    ['user', { 'client-key-data': KEY }, 'client-certificate-data is absent'],
     [
-      'invalid base64',
-      { cluster: { 'certificate-authority-data': '§canary' } },
-      'certificate-authority-data is not base64',
+      'user',
+      { 'client-certificate-data': CERTIFICATE, 'client-key-data': otherKey() },
+      'client-key-data is no key, or not of this certificate',
     ],
+    ['context', { cluster: 'canary' }, 'clusters is without the cluster that is referred to'],
+    ['context', { user: 'canary' }, 'users is without the user that is referred to'],
+    ['context', { user: undefined }, 'contexts[0].context.user is absent'],
+    ['root', { 'current-context': 'canary' }, 'contexts is without the context that is referred to'],
+    ['root', { 'current-context': '' }, 'current-context is absent'],
+    ['root', { users: twice }, 'users[1].name is the name of an earlier one'],
+    ['root', { clusters: { canary: 1 } }, 'clusters is a map; expected a list'],
     [
-      'other data in base64',
-      { cluster: { 'certificate-authority-data': btoa('canary') } },
-      'certificate-authority-data is no certificate',
+      'root',
+      { users: [null, 'canary', { name: 'u', user: 'canary' }] },
+      'users[2].user is another text; expected a map',
     ],
-    [
-      'half a certificate',
-      { cluster: { 'certificate-authority-data': btoa('-----BEGIN CERTIFICATE-----\ncanary') } },
-      'certificate-authority-data is no certificate',
-    ],
-    ['a number for a token', { user: { token: 4711 } }, 'kubeconfig.users[1].user.token is a number; expected a text'],
-    [
-      'a header in the token',
-      { user: { token: 'x\r\nImpersonate-User: canary' } },
-      'kubeconfig.users[1].user.token is a text with blanks',
-    ],
-    [
-      'token and password',
-      { user: { token: 'x', username: 'y', password: 'canary' } },
-      'kubeconfig.users[1].user.token is set beside username',
-    ],
-    ['a name without password', { user: { username: 'canary' } }, 'kubeconfig.users[1].user.password is absent'],
-    ['a password without name', { user: { password: 'canary' } }, 'kubeconfig.users[1].user.username is absent'],
-    [
-      'a colon in the name',
-      { user: { username: 'can:ary', password: 'x' } },
-      'kubeconfig.users[1].user.username is a text with a colon',
-    ],
-    [
-      'a certificate without key',
-      { user: { 'client-certificate-data': CERTIFICATE } },
-      'kubeconfig.users[1].user.client-key-data is absent',
-    ],
-    [
-      'a key without certificate',
-      { user: { 'client-key-data': KEY } },
-      'kubeconfig.users[1].user.client-certificate-data is absent',
-    ],
-    [
-      'a key of something else',
-      { user: { 'client-certificate-data': CERTIFICATE, 'client-key-data': otherKey() } },
-      'kubeconfig.users[1].user.client-key-data is no key, or not of this certificate',
-    ],
-    [
-      'an unknown context',
-      { root: { 'current-context': 'canary' } },
-      'kubeconfig.contexts is without the context that is referred to',
-    ],
-    ['no context', { root: { 'current-context': '' } }, 'kubeconfig.current-context is absent'],
-    [
-      'an unknown cluster',
-      { context: { cluster: 'canary' } },
-      'kubeconfig.clusters is without the cluster that is referred to',
-    ],
-    ['an unknown user', { context: { user: 'canary' } }, 'kubeconfig.users is without the user that is referred to'],
-    ['no user', { context: { user: undefined } }, 'kubeconfig.contexts[0].context.user is absent'],
-    [
-      'a name twice',
-      {
-        root: {
-          users: [
-            { name: 'u', user: {} },
-            { name: 'u', user: { token: 'canary' } },
-          ],
-        },
-      },
-      'kubeconfig.users[1].name is the name of an earlier one',
-    ],
-    ['no lists', { root: { clusters: { canary: 1 } } }, 'kubeconfig.clusters is a map; expected a list'],
-    [
-      'a text as user',
-      { root: { users: [null, 'canary', { name: 'u', user: 'canary' }] } },
-      'kubeconfig.users[2].user is another text; expected a map',
-    ],
-    ['another kind', { root: { kind: 'canary' } }, 'kubeconfig.kind is another text; expected Config'],
-    ['another version', { root: { apiVersion: 'canary' } }, 'kubeconfig.apiVersion is another text; expected v1'],
-  ])('with %s is refused', async (_, parts, expected) => {
-    const message = await refusal(kubeconfig(parts))
-    expect(message).toContain(expected)
+    ['root', { kind: 'canary' }, 'kind is another text; expected Config'],
+    ['root', { apiVersion: 'canary' }, 'apiVersion is another text; expected v1'],
+  ])('is refused: %s %j', async (part, fields, expected) => {
+    const config = kubeconfig({ [part]: fields })
+    const message = await refusal(config)
+    expect(message).toContain(`${PLACES[part]}${expected}`)
     expect(message).not.toContain('canary')
-    expect(await refusal(writeYaml(kubeconfig(parts)))).toBe(message)
+    expect(await refusal(writeYaml(config))).toBe(message)
   })
 
   it.each<[string, unknown, string]>([
@@ -290,46 +220,15 @@ describe('an unsafe or invalid kubeconfig', () => {
 
 describe('a kubeconfig with random fields', () => {
   const ALLOWED = new Set([
-    ...[
-      'apiVersion',
-      'kind',
-      'current-context',
-      'clusters',
-      'users',
-      'contexts',
-      'name',
-      'cluster',
-      'user',
-      'context',
-      'server',
-    ],
-    ...['certificate-authority-data', 'tls-server-name', 'insecure-skip-tls-verify'],
+    ...['apiVersion', 'kind', 'current-context', 'clusters', 'users', 'contexts', 'name', 'cluster', 'user', 'context'],
+    ...['server', 'certificate-authority-data', 'tls-server-name', 'insecure-skip-tls-verify'],
     ...['client-certificate-data', 'client-key-data', 'token', 'username', 'password'],
   ])
   const fields = fc.constantFrom(
-    ...[
-      'certificate-authority',
-      'client-certificate',
-      'client-key',
-      'tokenFile',
-      'exec',
-      'auth-provider',
-      'as',
-      'as-groups',
-      'as-uid',
-    ],
-    ...[
-      'proxy-url',
-      'impersonate-user',
-      'caFile',
-      'certFile',
-      'keyFile',
-      'authProvider',
-      '__proto__',
-      'constructor',
-      'extensions',
-    ],
-    ...['disable-compression', 'namespace', 'server', 'token', 'insecure-skip-tls-verify'],
+    ...['certificate-authority', 'client-certificate', 'client-key', 'tokenFile', 'exec', 'auth-provider', 'as'],
+    ...['as-groups', 'as-uid', 'proxy-url', 'impersonate-user', 'caFile', 'certFile', 'keyFile', 'authProvider'],
+    ...['__proto__', 'constructor', 'extensions', 'disable-compression', 'namespace', 'server', 'token'],
+    'insecure-skip-tls-verify',
   )
   const values = fc.oneof(fc.jsonValue(), fc.constantFrom('/canary', 'canary', '', null, true, { command: 'canary' }))
   const part = fc.dictionary(fields, values, { maxKeys: 3 })

@@ -18,29 +18,21 @@ function problem(type: [apiVersion: string, kind: string], spec: Part, status: P
   })
 }
 
+const of = (replicas: number): Part => ({ replicas })
+
 const UNSEEN = 'its controller has not seen the newest spec yet'
 
 describe('a Deployment', () => {
   it.each<[string, Part, Part | undefined, string | undefined]>([
-    ['is not ready before its controller has looked', { replicas: 0 }, undefined, UNSEEN],
-    ['is not ready by the numbers of an older spec', { replicas: 1 }, { ...all(1), observedGeneration: 1 }, UNSEEN],
-    ['is ready with all replicas new and available', { replicas: 2 }, all(2), undefined],
-    ['is ready without replicas', { replicas: 0 }, {}, undefined],
-    ['wants one replica unless told otherwise', {}, {}, '0 of 1 replica updated'],
-    ['waits for new replicas', { replicas: 3 }, { ...all(3), updatedReplicas: 1 }, '1 of 3 replicas updated'],
-    ['waits until old ones are gone', { replicas: 2 }, { ...all(2), replicas: 3 }, '1 old replica is still there'],
-    [
-      'waits until new ones are available',
-      { replicas: 2 },
-      { ...all(2), availableReplicas: 1 },
-      '1 of 2 replicas available',
-    ],
-    [
-      'waits while it scales down',
-      { replicas: 1 },
-      { ...all(1), replicas: 2, updatedReplicas: 2 },
-      '1 of 2 replicas available',
-    ],
+    ['has not been seen', of(0), undefined, UNSEEN],
+    ['has a status of an older spec', of(1), { ...all(1), observedGeneration: 1 }, UNSEEN],
+    ['is ready with all', of(2), all(2), undefined],
+    ['is ready without replicas', of(0), {}, undefined],
+    ['wants one by default', {}, {}, '0 of 1 replica updated'],
+    ['waits for new replicas', of(3), { ...all(3), updatedReplicas: 1 }, '1 of 3 replicas updated'],
+    ['waits for old ones', of(2), { ...all(2), replicas: 3 }, '1 old replica is still there'],
+    ['waits for available ones', of(2), { ...all(2), availableReplicas: 1 }, '1 of 2 replicas available'],
+    ['scales down', of(1), { ...all(1), replicas: 2, updatedReplicas: 2 }, '1 of 2 replicas available'],
   ])('%s', (_, spec, status, expected) => {
     expect(problem([APPS, 'Deployment'], spec, status)).toBe(expected)
   })
@@ -52,45 +44,20 @@ describe('a Deployment', () => {
 
 describe('a StatefulSet', () => {
   it.each<[string, Part, Part | undefined, string | undefined]>([
-    ['is not ready before its controller has looked', {}, undefined, UNSEEN],
-    [
-      'is ready with all replicas new and available',
-      { replicas: 2 },
-      { updatedReplicas: 2, availableReplicas: 2 },
-      undefined,
-    ],
-    ['wants one replica unless told otherwise', {}, {}, '0 of 1 replica updated'],
-    [
-      'waits for available replicas',
-      { replicas: 2 },
-      { updatedReplicas: 2, availableReplicas: 1 },
-      '1 of 2 replicas available',
-    ],
-    [
-      'takes ready ones for available ones on old servers',
-      { replicas: 1 },
-      { updatedReplicas: 1, readyReplicas: 1 },
-      undefined,
-    ],
+    ['has not been seen', {}, undefined, UNSEEN],
+    ['is ready with all', of(2), { updatedReplicas: 2, availableReplicas: 2 }, undefined],
+    ['wants one by default', {}, {}, '0 of 1 replica updated'],
+    ['waits for available ones', of(2), { updatedReplicas: 2, availableReplicas: 1 }, '1 of 2 replicas available'],
+    ['counts ready ones on old servers', of(1), { updatedReplicas: 1, readyReplicas: 1 }, undefined],
     ['needs no update below its partition', rolling(3, 2), { updatedReplicas: 1, availableReplicas: 3 }, undefined],
     [
-      'needs the update above its partition',
+      'needs updates above its partition',
       rolling(3, 1),
       { updatedReplicas: 1, availableReplicas: 3 },
       '1 of 2 replicas updated',
     ],
-    [
-      'needs all available whatever its partition',
-      rolling(3, 3),
-      { availableReplicas: 2 },
-      '2 of 3 replicas available',
-    ],
-    [
-      'is updated by hand if it says so',
-      { replicas: 1, updateStrategy: { type: 'OnDelete' } },
-      { availableReplicas: 1 },
-      undefined,
-    ],
+    ['needs all below its partition', rolling(3, 3), { availableReplicas: 2 }, '2 of 3 replicas available'],
+    ['is updated by hand', { replicas: 1, updateStrategy: { type: 'OnDelete' } }, { availableReplicas: 1 }, undefined],
   ])('%s', (_, spec, status, expected) => {
     expect(problem([APPS, 'StatefulSet'], spec, status)).toBe(expected)
   })
@@ -102,17 +69,12 @@ describe('a StatefulSet', () => {
 
 describe('a DaemonSet', () => {
   it.each<[string, Part, Part | undefined, string | undefined]>([
-    ['is not ready before its controller has looked', {}, undefined, UNSEEN],
+    ['has not been seen', {}, undefined, UNSEEN],
     ['is ready without nodes', {}, { desiredNumberScheduled: 0 }, undefined],
     ['is ready on all nodes', {}, on(2, 2, 2), undefined],
-    [
-      'waits for nodes with the old pod, as nothing is allowed to be missing',
-      {},
-      on(3, 2, 3),
-      '2 of 3 replicas updated',
-    ],
+    ['waits for nodes with the old pod', {}, on(3, 2, 3), '2 of 3 replicas updated'],
     ['waits for available pods', {}, on(3, 3, 1), '1 of 3 replicas available'],
-    ['is updated by hand if it says so', { updateStrategy: { type: 'OnDelete' } }, on(2, 0, 2), undefined],
+    ['is updated by hand', { updateStrategy: { type: 'OnDelete' } }, on(2, 0, 2), undefined],
   ])('%s', (_, spec, status, expected) => {
     expect(problem([APPS, 'DaemonSet'], spec, status)).toBe(expected)
   })
@@ -127,10 +89,10 @@ describe.each([
   ['ReplicationController', 'v1'],
 ])('a %s', (kind, apiVersion) => {
   it.each<[string, Part, Part | undefined, string | undefined]>([
-    ['is not ready before its controller has looked', {}, undefined, UNSEEN],
-    ['wants one replica unless told otherwise', {}, {}, '0 of 1 replica ready'],
-    ['is ready with enough replicas', { replicas: 2 }, { readyReplicas: 3 }, undefined],
-    ['is not ready while it fails to make pods', {}, failure('True'), 'its condition ReplicaFailure is not False'],
+    ['has not been seen', {}, undefined, UNSEEN],
+    ['wants one by default', {}, {}, '0 of 1 replica ready'],
+    ['is ready with enough replicas', of(2), { readyReplicas: 3 }, undefined],
+    ['fails to make pods', {}, failure('True'), 'its condition ReplicaFailure is not False'],
     ['may have failed before', {}, failure('False'), undefined],
   ])('%s', (_, spec, status, expected) => {
     expect(problem([apiVersion, kind], spec, status)).toBe(expected)
@@ -144,17 +106,9 @@ describe.each([
 describe('a Pod', () => {
   it.each<[string, Part, string | undefined]>([
     ['is not ready without the condition', {}, 'it has no condition Ready'],
-    [
-      'is not ready with a false one',
-      { conditions: [{ type: 'Ready', status: 'False' }] },
-      'its condition Ready is not True',
-    ],
+    ['has a false one', { conditions: [{ type: 'Ready', status: 'False' }] }, 'its condition Ready is not True'],
     ['is ready with a true one', { conditions: [{ type: 'Other' }, { type: 'Ready', status: 'True' }] }, undefined],
-    [
-      'is ready when it has completed',
-      { conditions: [{ type: 'Ready', status: 'False', reason: 'PodCompleted' }] },
-      undefined,
-    ],
+    ['has completed', { conditions: [{ type: 'Ready', status: 'False', reason: 'PodCompleted' }] }, undefined],
   ])('%s', (_, status, expected) => {
     expect(problem(['v1', 'Pod'], {}, status)).toBe(expected)
   })

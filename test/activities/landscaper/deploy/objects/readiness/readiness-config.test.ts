@@ -12,6 +12,7 @@ const REFERENCE = { apiVersion: 'v1', kind: 'ConfigMap', name: 'c', namespace: '
 const REQUIREMENT = { jsonPath: '.a', operator: 'exists' }
 const CHECK = { name: 'one', resourceSelector: [REFERENCE], requirements: [REQUIREMENT] }
 const check = (change: object) => ({ custom: [{ ...CHECK, ...change }] })
+const labels = (matchLabels: object) => ({ labelSelector: { ...REFERENCE, matchLabels } })
 
 describe('readiness checks of a configuration', () => {
   it('are the default ones unless there are any', () => {
@@ -47,69 +48,53 @@ describe('readiness checks of a configuration', () => {
     ['a flag that is none', { disableDefault: 'canary' }, 'f.disableDefault is another text; expected true or false'],
     ['no list', { custom: 'canary' }, 'f.custom is another text; expected a list'],
     ['a check that is none', { custom: ['canary'] }, 'f.custom[0] is another text; expected a map'],
-    ['no name', check({ name: undefined }), 'f.custom[0].name is absent; expected a text'],
     [
-      'the same name twice',
+      'a name twice',
       { custom: [CHECK, CHECK] },
       'f.custom[1].name is the name of an earlier check; expected a name of its own',
     ],
-    [
-      'no selector',
-      check({ resourceSelector: [] }),
-      'f.custom[0] is without resourceSelector and labelSelector; expected at least one of them',
-    ],
-    [
-      'an incomplete selector',
-      check({ resourceSelector: [{ ...REFERENCE, kind: '' }] }),
-      'f.custom[0].resourceSelector[0].kind is empty; expected a text',
-    ],
-    [
-      'a selector of all labels',
-      check({ labelSelector: { ...REFERENCE, matchLabels: {} } }),
-      'f.custom[0].labelSelector.matchLabels is empty; expected at least one label',
-    ],
-    [
-      'a label that makes another selector',
-      check({ labelSelector: { ...REFERENCE, matchLabels: { a: 'b,canary=c' } } }),
-      'f.custom[0].labelSelector.matchLabels[a] is another text; expected a label and its value',
-    ],
-    [
-      'no requirements',
-      check({ requirements: undefined }),
-      'f.custom[0].requirements is absent; expected at least one requirement',
-    ],
-    [
-      'a path that is none',
-      check({ requirements: [{ jsonPath: '.canary[', operator: '!' }] }),
-      'f.custom[0].requirements[0].jsonPath is not a JSON path; expected one such as .status.phase or .items[?(@.name=="a")].value',
-    ],
-    [
-      'an unknown operator',
-      check({ requirements: [{ jsonPath: '.a', operator: 'canary' }] }),
-      'f.custom[0].requirements[0].operator is another text; expected one of =, !, exists, ==, !=, in, notin',
-    ],
-    [
-      'two values to be equal to',
-      check({ requirements: [{ jsonPath: '.a', operator: '=', values: [{ value: 1 }, { value: 2 }] }] }),
-      'f.custom[0].requirements[0].values is a list of 2; expected exactly 1 for operator ==',
-    ],
-    [
-      'nothing to be in',
-      check({ requirements: [{ jsonPath: '.a', operator: 'in' }] }),
-      'f.custom[0].requirements[0].values is a list of 0; expected at least 1 for operator in',
-    ],
-    [
-      'a bare value',
-      check({ requirements: [{ jsonPath: '.a', operator: 'in', values: [{ value: 1 }, 'canary'] }] }),
-      'f.custom[0].requirements[0].values[1] is another text; expected a map with the field value',
-    ],
-    [
-      'a value that is absent',
-      check({ requirements: [{ jsonPath: '.a', operator: '==', values: [{ canary: 1 }] }] }),
-      'f.custom[0].requirements[0].values[0].value is absent; expected any value',
-    ],
   ])('with %s are refused without the value', (_, value, mistake) => {
     expect(read(value).mistakes).toEqual([mistake])
+  })
+
+  it.each<[string, object, string]>([
+    ['name', { name: undefined }, '.name is absent; expected a text'],
+    [
+      'selector',
+      { resourceSelector: [] },
+      ' is without resourceSelector and labelSelector; expected at least one of them',
+    ],
+    ['kind', { resourceSelector: [{ ...REFERENCE, kind: '' }] }, '.resourceSelector[0].kind is empty; expected a text'],
+    ['labels', labels({}), '.labelSelector.matchLabels is empty; expected at least one label'],
+    [
+      'only label of the selector',
+      labels({ a: 'b,canary=c' }),
+      '.labelSelector.matchLabels[a] is another text; expected a label and its value',
+    ],
+    ['requirements', { requirements: undefined }, '.requirements is absent; expected at least one requirement'],
+  ])('are refused, without the value, when a check has no %s', (_, change, mistake) => {
+    expect(read(check(change)).mistakes).toEqual([`f.custom[0]${mistake}`])
+  })
+
+  it.each<[object, string]>([
+    [
+      { jsonPath: '.canary[', operator: '!' },
+      'jsonPath is not a JSON path; expected one such as .status.phase or .items[?(@.name=="a")].value',
+    ],
+    [{ operator: 'canary' }, 'operator is another text; expected one of =, !, exists, ==, !=, in, notin'],
+    [
+      { operator: '=', values: [{ value: 1 }, { value: 2 }] },
+      'values is a list of 2; expected exactly 1 for operator ==',
+    ],
+    [{ operator: 'in' }, 'values is a list of 0; expected at least 1 for operator in'],
+    [
+      { operator: 'in', values: [{ value: 1 }, 'canary'] },
+      'values[1] is another text; expected a map with the field value',
+    ],
+    [{ operator: '==', values: [{ canary: 1 }] }, 'values[0].value is absent; expected any value'],
+  ])('are refused, without the value, when a requirement is %j', (requirement, mistake) => {
+    const { mistakes } = read(check({ requirements: [{ jsonPath: '.a', ...requirement }] }))
+    expect(mistakes).toEqual([`f.custom[0].requirements[0].${mistake}`])
   })
 
   it('are rejected with all mistakes in one error', () => {
