@@ -88,6 +88,17 @@ describe('a list of a server', () => {
     })
   })
 
+  it('is read to its last page', async () => {
+    const object = (data: object) => ({ metadata: { name: 'a', namespace: 'n' }, data })
+    let pages = 0
+    server.serve(() =>
+      pages++ === 0
+        ? { body: { items: [object({ x: '1' })], metadata: { continue: 'more' } } }
+        : { body: { items: [object({})] } },
+    )
+    expect(await look()).toMatchObject({ result: 'waiting' })
+  })
+
   it('may be larger than an object', async () => {
     const metadata = { name: 'a', namespace: 'n' }
     server.serve(() => ({ body: { items: [{ metadata, data: { x: 'x'.repeat(5 * 1024 * 1024) } }] } }))
