@@ -4,6 +4,7 @@ import { afterEach, describe, expect, inject, it, vi } from 'vitest'
 
 import type { DeployStep, ItemWork } from '../../activities/landscaper/deploy/run/deployer.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
+import { ownerReference } from '../../activities/kube/owners.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 
 import { refusal } from '../activities/kube/tiny-api.ts'
@@ -153,14 +154,7 @@ describe('the exports of an item', () => {
   })
 
   it('wait until the Secret of a previous item with the same name is deleted', async () => {
-    const owner = {
-      apiVersion: deployItemKind.apiVersion,
-      kind: 'DeployItem',
-      name: 'a',
-      uid: 'gone',
-      controller: true,
-    }
-    stage.api.put(SECRET, secret({ ownerReferences: [owner] }))
+    stage.api.put(SECRET, secret({ ownerReferences: [ownerReference(deployItemKind, { name: 'a', uid: 'gone' })] }))
     item()
     stage.answers = [exporting]
     expect((await failureOf(run())).message).toContain('BeingDeleted')

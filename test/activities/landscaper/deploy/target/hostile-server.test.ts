@@ -105,6 +105,11 @@ describe('a list of a server', () => {
     expect(await look()).toEqual({ result: 'done' })
   })
 
+  it('is rejected if a page of one object is larger than 16 MiB', async () => {
+    server.serve(() => ({ body: 'x'.repeat(17 * 1024 * 1024) }))
+    expect((await failure(look())).message).toContain('an object alone is more than')
+  })
+
   it('is not reported in full if its names are long', async () => {
     server.serve(() => ({ body: { items: [{ metadata: { name: 'long'.repeat(10_000), namespace: 'n' } }] } }))
     const step = await look()
