@@ -189,9 +189,8 @@ describe('an uninstall', () => {
       await other.create(other.configMap('remote'))
       const types = [{ apiVersion: 'v1', kind: 'ConfigMap', names: ['remote'], namespaces: [other.namespace] }]
       const group = custom({ resources: types, deleteAllResources: true, targetName: 'far' })
-      const item = await stage.deployed('remote', { far: other.cluster() }, [stage.configMap('near')], {
-        deletionGroups: [group],
-      })
+      const item = stage.item('remote', { far: other.cluster() })
+      await item.configure([stage.configMap('near')], { deletionGroups: [group] }).reconcile()
       await item.uninstall()
       expect(await other.map('remote')).toBeUndefined()
       expect(deletes()).toEqual([])

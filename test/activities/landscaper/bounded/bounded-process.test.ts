@@ -34,10 +34,10 @@ describe.runIf(process.platform === 'linux')('the process that checks schemas', 
   })
 
   it('is stopped and replaced when a schema takes too long', async () => {
-    const engine = createTemplateEngine({ threads: 1, schemaTimeoutMs: 1000 })
+    const engine = createTemplateEngine({ threads: 1, schemaTimeoutMs: 1500 })
     await engine.checkSchema(quick)
     expect(children()).toHaveLength(1)
-    await expect(engine.checkSchema(endless)).rejects.toThrow('a: not checked within 1000 ms')
+    await expect(engine.checkSchema(endless)).rejects.toThrow('a: not checked within 1500 ms')
     expect(children()).toEqual([])
     expect(await engine.checkSchema(quick)).toEqual(fine)
     await engine.close()
@@ -93,7 +93,7 @@ describe.runIf(process.platform === 'linux')('the process that checks schemas', 
   ])('ends after its worker is killed, also when it %s', async (_, work) => {
     const program = `import { createTemplateEngine } from ${JSON.stringify(ENGINE)}
       const [endless, quick] = ${JSON.stringify([endless, quick])}
-      const engine = createTemplateEngine({ threads: 1, schemaTimeoutMs: 2500 })
+      const engine = createTemplateEngine({ threads: 1, schemaTimeoutMs: 4000 })
       ${work}
       console.log('begun')
       setInterval(() => 0, 1000)`

@@ -13,7 +13,7 @@ const lowered = () =>
 
 describe.runIf(process.platform === 'linux')('a template that takes more than a second', () => {
   it('continues at a low priority, while other templates render in another thread', async () => {
-    const engine = createTemplateEngine({ threads: 1, timeoutMs: 2500 })
+    const engine = createTemplateEngine({ threads: 1, timeoutMs: 4000 })
     const before = lowered()
     const slow = expect(engine.render(request(LOOP))).rejects.toMatchObject({ code: 'TemplateTimeout' })
     await expect.poll(() => lowered().length, { timeout: 60_000 }).toBe(before.length + 1)
