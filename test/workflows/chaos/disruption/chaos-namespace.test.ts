@@ -1,18 +1,13 @@
 // The namespace of a Disruption's chaos pods: the configured one at its first pass.
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { disruptionController } from '../../../../workflows/chaos/disruption/controller.ts'
 import { selectionsOf, writesFor } from '../../../../workflows/kit/index.ts'
-import { at, chaosPod, pass, pod, SPEC } from './passes.ts'
+import { chaosPod, pass, pod, SPEC, useTime } from './passes.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+useTime()
 
 const inNamespace = (chaosNamespace: string) => ({
   ...DEFAULT_CONFIG,

@@ -1,15 +1,10 @@
 // Targets that are lost or spared. Source: spec/chaos.md 2.3 (the last but one), B14, B15.
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { at, chaosPod, node, pass, pod, SPEC } from './passes.ts'
+import { describe, expect, it, vi } from 'vitest'
+import { at, chaosPod, node, pass, pod, SPEC, useTime } from './passes.ts'
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+useTime()
 
 const STATIC = { ...SPEC, count: 2, staticTargeting: true }
 const DOES = 'network-disruption'
@@ -202,9 +197,6 @@ describe('the status of chaos-controller', () => {
 })
 
 const NODES = { selector: { role: 'web' }, count: '100%', duration: '10m', level: 'node', cpuPressure: {} }
-
-beforeEach(() => vi.useFakeTimers({ now: at(5), toFake: ['Date'] }))
-afterEach(() => vi.useRealTimers())
 
 /** The settings that a pass gets from a worker. */
 const workerOn = (ownNodes: readonly string[], enableSafeguards = true) => ({

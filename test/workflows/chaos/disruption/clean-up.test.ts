@@ -1,15 +1,10 @@
 // Passes over a Disruption that is being deleted, and over a deleted one with chaos pods, without servers.
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 
-import { at, chaosPod, node, pass, pod, PROMPT, reasonsOf, SPEC, UNHELD } from './passes.ts'
+import { at, chaosPod, node, pass, pod, PROMPT, reasonsOf, SPEC, UNHELD, useTime } from './passes.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+useTime()
 
 describe('a pass over a deleted Disruption with chaos pods', () => {
   it('deletes the chaos pods, and waits for those that clean up', async () => {

@@ -1,19 +1,14 @@
 // Passes over a Disruption that chaos-controller has begun.
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
 import { FINALIZER } from '../../../../workflows/chaos/contract.ts'
 import { disruptionController } from '../../../../workflows/chaos/disruption/controller.ts'
 import type { Disruption } from '../../../../workflows/chaos/disruption/kind.ts'
 import { runPass } from '../../../../workflows/kit/testing/index.ts'
-import { at, chaosPod, CREATED, node, pass, pod, reasonsOf, SPEC } from './passes.ts'
+import { at, chaosPod, CREATED, node, pass, pod, reasonsOf, SPEC, useTime } from './passes.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+useTime()
 
 describe('a pass over a Disruption that chaos-controller has begun', () => {
   // The current format of chaos-controller's status: no list of targets, no spec.

@@ -1,5 +1,7 @@
 // Runs passes over a Disruption with prepared objects, without servers.
 
+import { afterEach, beforeEach, vi } from 'vitest'
+
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { FINALIZER } from '../../../../workflows/chaos/contract.ts'
 import { disruptionController } from '../../../../workflows/chaos/disruption/controller.ts'
@@ -11,6 +13,16 @@ import { type FakedFaults, runPass } from '../../../../workflows/kit/testing/ind
 
 export const CREATED = '2026-01-02T03:00:00Z'
 export const at = (seconds: number) => new Date(Date.parse(CREATED) + seconds * 1000)
+
+/** Sets the time before each test of the file. */
+export function useTime(seconds = 1): void {
+  beforeEach(() => {
+    vi.useFakeTimers({ now: at(seconds), toFake: ['Date'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+}
 
 export const SPEC = { selector: { app: 'web' }, count: 1, duration: '10m', network: { drop: 30 } }
 

@@ -1,19 +1,14 @@
 // Passes over a Disruption without servers: the writes of each step, their order, and a repeated pass.
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { CHAOS_POD_FINALIZER } from '../../../../workflows/chaos/contract.ts'
 import type { ChaosPod } from '../../../../workflows/chaos/disruption/observed.ts'
 import type { DisruptionState } from '../../../../workflows/chaos/disruption/pass.ts'
-import { at, chaosPod, collecting, node, pass, pod, reasonsOf, SPEC } from './passes.ts'
+import { at, chaosPod, collecting, node, pass, pod, reasonsOf, SPEC, useTime } from './passes.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+useTime()
 
 describe('a pass over a new Disruption', () => {
   it('records the spec, chooses targets, records them, and creates their chaos pods', async () => {
