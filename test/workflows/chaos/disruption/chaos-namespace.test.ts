@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { disruptionController } from '../../../../workflows/chaos/disruption/controller.ts'
 import { selectionsOf, writesFor } from '../../../../workflows/kit/index.ts'
-import { chaosPod, pass, pod, SPEC, useTime } from './passes.ts'
+import { chaosPod, pass, SPEC, useTime, there } from './passes.ts'
 
 useTime()
 
@@ -13,7 +13,7 @@ const inNamespace = (chaosNamespace: string) => ({
   ...DEFAULT_CONFIG,
   injector: { ...DEFAULT_CONFIG.injector, chaosNamespace },
 })
-const TARGETS = { pods: [pod('web-1')], targetPods: [pod('web-1')] }
+const TARGETS = there('web-1')
 
 describe('the chaos pods of a Disruption', () => {
   it('are created in the configured namespace, which the status records and the injector gets as an argument', async () => {

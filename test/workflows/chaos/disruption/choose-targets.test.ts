@@ -51,7 +51,7 @@ describe('a static target whose chaos pod a user has deleted', () => {
       targetInjections: { a: { [DOES]: { injectionStatus: 'NotInjected', since: SINCE } } },
     })
     const after = { ...there, chaosPods: [chaosPod('b', ready)] }
-    const second = await pass({ spec: STATIC, status: first.next.target.status as object, state: after })
+    const second = await pass({ spec: STATIC, status: first.after, state: after })
     expect([second.written, second.status]).toEqual([[], {}])
   })
 
@@ -90,10 +90,10 @@ describe('a static target whose chaos pod a user has deleted', () => {
       ignoredTargets: ['a', 'b'],
       ...counts(0, 3, 0, 0),
     })
-    const second = await pass({ spec: STATIC, status: first.next.target.status as object, state: there })
+    const second = await pass({ spec: STATIC, status: first.after, state: there })
     expect([second.written, second.status]).toEqual([[], {}])
     vi.setSystemTime(at(601))
-    const over = await pass({ spec: STATIC, status: first.next.target.status as object, state: there })
+    const over = await pass({ spec: STATIC, status: first.after, state: there })
     expect(over.status).toMatchObject({ injectionStatus: 'PreviouslyInjected' })
   })
 
@@ -232,14 +232,14 @@ describe('the node of the worker', () => {
       spec: NODES,
       state,
       settings: workerOn(['b']),
-      status: first.next.target.status as object,
+      status: first.after,
     })
     expect(second.status).toMatchObject({ targets: ['c'], sparedNodes: ['a', 'b'] })
     const third = await pass({
       spec: NODES,
       state,
       settings: workerOn(['a']),
-      status: second.next.target.status as object,
+      status: second.after,
     })
     expect(third.next.target.status).toMatchObject({ targets: ['c'], sparedNodes: ['a', 'b'] })
   })

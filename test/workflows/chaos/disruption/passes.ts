@@ -59,7 +59,7 @@ export async function pass({
     spec,
     ...(status && { status }),
   } as unknown as Disruption
-  return await runPass(disruptionController, {
+  const result = await runPass(disruptionController, {
     target,
     state,
     settings: settings as JsonValue,
@@ -67,6 +67,7 @@ export async function pass({
     fails,
     ...(latest && { latest }),
   })
+  return { ...result, /** The status after the pass. */ after: result.next.target.status as object }
 }
 
 export const pod = (name: string, is: Partial<Target> = {}): Target => ({
@@ -81,6 +82,12 @@ export const pod = (name: string, is: Partial<Target> = {}): Target => ({
   containers: [{ name: 'app', id: 'containerd://1' }],
   ...is,
 })
+/** Pods that match the selector, of which all may be targets. */
+export const there = (...names: readonly string[]) => {
+  const targets = names.map((name) => pod(name))
+  return { pods: targets, targetPods: targets }
+}
+
 export const chaosPod = (target: string, is: Partial<ChaosPod> = {}): ChaosPod => ({
   apiVersion: 'v1',
   kind: 'Pod',
