@@ -63,9 +63,7 @@ describe('a Disruption', () => {
     const well = ['RecoveredWarningStateInTargetPod', `${target} nothing is wrong with it any more`]
     await vi.waitFor(async () => expect(await onPod()).toEqual([disrupted, well, ...warnedOn]), PATIENT)
     await shop().until(name, { targetStates: { [name]: { restarts: { app: 3 } } } })
-    await shop().remove(name)
-    for (const one of await kubelet.pods(made)) await kubelet.end(one)
-    await shop().gone(name)
+    await shop().finish(made, kubelet)
   })
 
   it('reports Warning Events about its targets only, until a container restarts', async () => {
@@ -95,9 +93,7 @@ describe('a Disruption', () => {
     const recovered = ['Normal', 'RecoveredWarningStateInTargetPod', 'target probed: nothing is wrong with it any more']
     await vi.waitFor(async () => expect(await told()).toEqual([recovered, ...warnings]), PATIENT)
     await expectWarningsOnly()
-    await shop().remove('probed')
-    for (const one of await kubelet.pods(made)) await kubelet.end(one)
-    await shop().gone('probed')
+    await shop().finish(made, kubelet)
   })
 
   it('is woken by pods that it selects or has selected, and by no other pod of its namespace', async () => {
@@ -117,9 +113,7 @@ describe('a Disruption', () => {
     await shop().labelPod('other', { app: 'other' })
     await vi.waitFor(async () => expect(await outcomes('other')).toEqual([...ignored, 'wake', 'wake']), PATIENT)
     await shop().until('woken', { targets: ['chosen'] })
-    await shop().remove('woken')
-    for (const one of await kubelet.pods(made)) await kubelet.end(one)
-    await shop().gone('woken')
+    await shop().finish(made, kubelet)
   })
 
   it('reports the memory pressure of a target node, and its recovery', async () => {
@@ -142,9 +136,7 @@ describe('a Disruption', () => {
     await vi.waitFor(async () => expect(await reasons()).toContain('TargetNodeUnderMemoryPressure'), PATIENT)
     await shop().tell('nodes', 'n2', conditions('False'))
     await vi.waitFor(async () => expect(await reasons()).toContain('RecoveredWarningStateInTargetNode'), PATIENT)
-    await shop().remove('short-node')
-    for (const one of await kubelet.pods(made)) await kubelet.end(one)
-    await shop().gone('short-node')
+    await shop().finish(made, kubelet)
   })
 
   it('selects pods in its namespace only, and does not affect a Disruption of the same name in another namespace', async () => {
@@ -165,9 +157,7 @@ describe('a Disruption', () => {
       expect(metadata.deletionTimestamp).toBeUndefined()
       expect(metadata.labels?.[DISRUPTION_NAMESPACE_LABEL]).toBe('shop')
     }
-    await shop().remove('same')
-    for (const pod of own) await kubelet.end(pod)
-    await shop().gone('same')
+    await shop().finish(made, kubelet)
   })
 
   // Source: spec/chaos.md 4.3, B14.
@@ -191,9 +181,7 @@ describe('a Disruption', () => {
     expect(second.metadata.name).not.toBe(first?.metadata.name)
     await kubelet.ready(second)
     await shop().until('by-hand', { injectionStatus: 'Injected', runCount: 2 })
-    await shop().remove('by-hand')
-    await kubelet.end(second)
-    await shop().gone('by-hand')
+    await shop().finish(made, kubelet)
   })
 
   // Source: spec/chaos.md 2.3 (the last but one), 4.3, B14.
@@ -230,9 +218,7 @@ describe('a Disruption', () => {
     await kubelet.ready(other!)
     await shop().until('once', { injectionStatus: 'Injected', ignoredTargets: [lost], runCount: 1 })
     expect((await kubelet.pods(made)).map(({ metadata }) => metadata.uid)).toEqual([other!.metadata.uid])
-    await shop().remove('once')
-    await kubelet.end(other!)
-    await shop().gone('once')
+    await shop().finish(made, kubelet)
   })
 })
 

@@ -147,9 +147,7 @@ describe('two workers that serve Disruptions', () => {
       await shop().until(made.metadata.name, { injectionStatus: 'Injected', runCount: 1 })
     }
     for (const made of many) {
-      await shop().remove(made.metadata.name)
-      for (const pod of await kubelet.pods(made)) await kubelet.end(pod)
-      await shop().gone(made.metadata.name)
+      await shop().finish(made, kubelet)
     }
   })
 })
