@@ -9,7 +9,6 @@ import { describe, expect, inject, it, vi } from 'vitest'
 import { isRunning } from '../../activities/chaos/node-agent/processes.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { DEAF_INJECTOR, GOOD_INJECTOR } from '../activities/chaos/node-agent/chaos-pods.ts'
-import { refused } from '../support/faults/read-faults.ts'
 import {
   FINALIZER,
   mergePatch,
@@ -155,7 +154,7 @@ describe('while the API server is away', () => {
     await createPod({ name: 'chaos-gone' })
     await until(RUNNING)
     const injector = await injectorOf('chaos-gone')
-    proxy.reads = { instead: () => refused({ status: 503, reason: 'ServiceUnavailable' }) }
+    proxy.reads = { instead: () => ({ status: 503, reason: 'ServiceUnavailable' }) }
     proxy.arm(undefined, () => 'lost before')
     expect(proxy.expireWatches()).toBeGreaterThan(0)
     await removePod('chaos-gone', 0)

@@ -15,7 +15,7 @@ import { isNotFound } from '../../activities/kube/errors.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { chaosPod, type PodOptions } from '../activities/chaos/node-agent/chaos-pods.ts'
 import { Cluster } from '../support/cluster/cluster.ts'
-import { ApiProxy } from '../support/faults/api-proxy.ts'
+import { HttpProxy } from '../support/faults/http-proxy.ts'
 
 export const FINALIZER = 'finalizer.chaos.datadoghq.com/chaos-pod'
 // Simulated nodes, whose own kubelet leaves chaos pods alone (deploy/binaries/kwok/stages.yaml).
@@ -57,7 +57,7 @@ export function useNodeAgents(kubeconfigPath: string, namespace: string) {
   const { kube } = cluster
   let dir = ''
   const agents: ChildProcess[] = []
-  const proxies: ApiProxy[] = []
+  const proxies: HttpProxy[] = []
 
   beforeAll(async () => {
     await cluster.createNamespace()
@@ -133,8 +133,8 @@ export function useNodeAgents(kubeconfigPath: string, namespace: string) {
   }
 
   /** Starts an agent whose requests pass a proxy. */
-  async function startProxiedAgent(script: string | undefined, ...flags: readonly string[]): Promise<ApiProxy> {
-    const proxy = await ApiProxy.start(kubeconfigPath)
+  async function startProxiedAgent(script: string | undefined, ...flags: readonly string[]): Promise<HttpProxy> {
+    const proxy = await HttpProxy.start(kubeconfigPath)
     proxies.push(proxy)
     await startAgent(script, '--kubeconfig', proxy.kubeconfigPath, ...flags)
     return proxy
