@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { CHAOS_POD_FINALIZER } from '../../../../workflows/chaos/contract.ts'
 import type { DisruptionState } from '../../../../workflows/chaos/disruption/pass.ts'
-import { at, chaosPod, collecting, node, pass, pod, reasonsOf, SPEC, there, useTime } from './passes.ts'
+import { at, chaosPod, collecting, pass, pod, reasonsOf, SPEC, there, useTime } from './passes.ts'
 
 useTime()
 
