@@ -136,9 +136,7 @@ describe.concurrent('a Disruption', () => {
     await shop().until('regress', { injectionStatus: 'PartiallyInjected', injectedTargetsCount: 0 })
     await kubelet.ready(one!)
     await shop().until('regress', { injectionStatus: 'Injected', injectedTargetsCount: 1, runCount: 1 })
-    await shop().remove('regress')
-    for (const pod of [one!, other!]) await kubelet.end(pod)
-    await shop().gone('regress')
+    await shop().finish(made, kubelet)
   })
 })
 

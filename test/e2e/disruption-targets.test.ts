@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
-import { DISRUPTION_NAMESPACE_LABEL, EVENT_SOURCE, TARGET_LABEL } from '../../workflows/chaos/contract.ts'
+import { DISRUPTION_NAMESPACE_LABEL, EVENT_SOURCE } from '../../workflows/chaos/contract.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 
@@ -181,43 +181,6 @@ describe('a Disruption', () => {
     expect(second.metadata.name).not.toBe(first?.metadata.name)
     await kubelet.ready(second)
     await shop().until('by-hand', { injectionStatus: 'Injected', runCount: 2 })
-    await shop().finish(made, kubelet)
-  })
-
-  // Source: spec/chaos.md 2.3 (the last but one), 4.3, B14.
-  it('with static targeting ignores the target of a chaos pod that a user deletes, and selects no other target', async () => {
-    const labels = { app: 'once' }
-    for (const name of ['once-1', 'once-2', 'once-3']) await shop().runPod(name, { labels, node: 'n1' })
-    const spec = { ...SPEC, selector: labels, count: 2, staticTargeting: true }
-    const made = await shop().disrupt('once', spec)
-    const [first, other] = await kubelet.untilPods(made, 2)
-    for (const pod of [first!, other!]) await kubelet.ready(pod)
-    await shop().until('once', { injectionStatus: 'Injected', selectedTargetsCount: 2 })
-    const { targets: drawn = [] } = await shop().status('once')
-    await kubelet.delete(first!)
-    await kubelet.exit(first!, 0)
-    const lost = first!.metadata.labels![TARGET_LABEL]!
-    await shop().until('once', {
-      injectionStatus: 'Injected',
-      targets: drawn,
-      ignoredTargets: [lost],
-      runCount: 1,
-      selectedTargetsCount: 1,
-      ignoredTargetsCount: 2,
-      desiredTargetsCount: 1,
-      injectedTargetsCount: 1,
-    })
-    await vi.waitFor(async () => {
-      const still = (await kubelet.pods(made)).find(({ metadata }) => metadata.uid === first?.metadata.uid)
-      expect(still?.metadata.finalizers).toBeUndefined()
-    }, PATIENT)
-    await kubelet.bury(first!)
-    // Two more passes see that the chaos pod is missing.
-    await kubelet.ready(other!, false)
-    await shop().until('once', { injectionStatus: 'NotInjected', ignoredTargets: [lost] })
-    await kubelet.ready(other!)
-    await shop().until('once', { injectionStatus: 'Injected', ignoredTargets: [lost], runCount: 1 })
-    expect((await kubelet.pods(made)).map(({ metadata }) => metadata.uid)).toEqual([other!.metadata.uid])
     await shop().finish(made, kubelet)
   })
 })

@@ -5,6 +5,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { CHAOS_POD_FINALIZER } from '../../../../workflows/chaos/contract.ts'
 import type { DisruptionState } from '../../../../workflows/chaos/disruption/pass.ts'
+import { timestampText } from '../../../../workflows/chaos/timestamp.ts'
 import { at, chaosPod, collecting, pass, pod, reasonsOf, SPEC, there, useTime } from './passes.ts'
 
 useTime()
@@ -71,12 +72,43 @@ describe('a pass over a new Disruption', () => {
     expect(found.written).toEqual([])
   })
 
-  it('waits for its trigger', async () => {
-    const triggers = { createPods: { offset: '30s' } }
-    const { written, outcome, status } = await pass({ spec: { ...SPEC, triggers }, state: { pods: [pod('web-1')] } })
-    expect(written).toEqual([])
-    expect(outcome.againMs).toBe(29_000)
+  it.each([
+    ['an offset', { createPods: { offset: '30s' } }, 29_000],
+    ['a time', { createPods: { notBefore: '2026-01-02T03:01:00Z' } }, 59_000],
+  ])('waits for its trigger: %s', async (_, triggers, againMs) => {
+    const { written, outcome, status } = await pass({ spec: { ...SPEC, triggers }, state: there('web-1') })
+    expect([written, outcome.againMs]).toEqual([[], againMs])
     expect(status).toMatchObject({ injectionStatus: 'NotInjected' })
+  })
+
+  it.each<[string, object, string, number]>([
+    ['its duration', { duration: '15m' }, '03:00:00', 900],
+    ['a duration in nanoseconds', { duration: 90_000_000_000 }, '03:00:00', 90],
+    ['the default duration', { duration: '' }, '03:00:00', 3600],
+    [
+      'the offset of its injection',
+      { duration: '1m', triggers: { createPods: { offset: '1s' }, inject: { offset: '10s' } } },
+      '03:00:11',
+      71,
+    ],
+    [
+      'the time of its injection',
+      { duration: '1m', triggers: { inject: { notBefore: '2026-01-02T03:01:00Z' } } },
+      '03:01:00',
+      120,
+    ],
+    [
+      'its creation, if triggers precede it',
+      { duration: '1m', triggers: { createPods: { notBefore: '2020-01-01T00:00:00Z' } } },
+      '03:00:00',
+      60,
+    ],
+  ])('is injected and ends by %s', async (_, spec, from, endsIn) => {
+    const { writes } = await pass({ spec: { ...SPEC, ...spec }, state: there('web-1') })
+    const [{ object }] = writes as unknown as [{ object: { spec: { containers: [{ args: readonly string[] }] } } }]
+    const args = object.spec.containers[0].args.join(' ')
+    expect(args).toContain(`--not-injected-before 2026-01-02T${from}Z`)
+    expect(args).toContain(`--deadline ${timestampText(at(endsIn + 2).getTime())}`)
   })
 
   it('creates no chaos pod after its end, even if the clock has jumped', async () => {
