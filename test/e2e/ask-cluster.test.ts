@@ -1,21 +1,24 @@
-// Tests that a new user understands a cluster of 50 Installations with the commands in README and their help: which are
-// not ready and why, which edit broke an Installation, and which finalizer blocks a deletion. docs/ask-cluster.md shows
-// the output of the commands.
+// Tests that a new user understands and controls a cluster of 50 Installations with the commands in README and their
+// help: which are not ready and why, which edit broke an Installation, which finalizer blocks a deletion, and which part
+// of Pawl does not work. docs/ask-cluster.md shows the output of the commands.
 // Source: issue "Ask Pawl", "Shown by".
 
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
-import { API, failingItem, installation, OPERATION } from '../support/cluster/cluster.ts'
+import { API, failingItem, installation, OPERATION, waitingItem } from '../support/cluster/cluster.ts'
 import { useStage } from '../support/pawl/stage.ts'
+import { deploying, sub } from '../support/landscaper/sub-installations.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const NAMESPACE = 'ask-cluster'
-const WELL = 45
+const WELL = 43
 const IMPORTED = [{ name: 'size', type: 'data', schema: { type: 'number' } }]
+// Changes reach the journal later than the API server.
+const LATER = { timeout: 60_000, interval: 500 }
 const stage = useStage(NAMESPACE)
 /** The commands and their output, for docs/ask-cluster.md. */
 const transcript: string[] = []
@@ -23,6 +26,7 @@ const transcript: string[] = []
 beforeAll(async () => {
   const { cluster } = stage
   const imports = { data: [{ name: 'size', dataRef: 'sizes' }] }
+  const part = sub('part', { blueprint: deploying(failingItem('db')) })
   const fifty = [
     ...Array.from({ length: WELL }, (_, index) => installation(`app-${index + 1}`, [{ name: 'own' }])),
     installation('shop', [{ name: 'db' }, failingItem('app', ['db'])]),
@@ -30,12 +34,16 @@ beforeAll(async () => {
     installation('search', [{ name: 'index', type: 'example.org/theirs' }]),
     installation('mail', [{ name: 'queue' }]),
     installation('wedged', [{ name: 'own' }]),
+    installation('slow', [waitingItem('one')]),
+    installation('tree', [{ name: 'own' }], { blueprint: { subinstallations: [part] } }),
   ]
   await inParallel(fifty, 10, async (one) => {
     await cluster.create(one, 'installations')
   })
-  for (const { metadata } of fifty) if (metadata.name !== 'search') await cluster.waitUntilFinished(metadata.name)
-  await cluster.waitUntil('installations', 'search', (object) => object?.status?.phase === 'Progressing')
+  const open = ['search', 'slow']
+  for (const { metadata } of fifty) if (!open.includes(metadata.name)) await cluster.waitUntilFinished(metadata.name)
+  for (const name of open)
+    await cluster.waitUntil('installations', name, (object) => object?.status?.phase === 'Progressing')
   // This edit breaks an Installation that had succeeded.
   const { spec } = installation('mail', [failingItem('queue')])
   const path = resourcePath({ apiVersion: API, plural: 'installations' }, NAMESPACE, 'mail')
@@ -51,20 +59,28 @@ beforeAll(async () => {
   })
   await cluster.delete('installations', 'wedged')
 }, 300_000)
-
-it('pawl get shows which of 50 Installations are not ready', async () => {
-  await expect.poll(async () => (await asked('get', 'inst')).stdout, TOLD).toMatch(/^wedged .*backup\.example\.org/m)
-  const { stdout } = await shown('get', 'inst')
-  const rows = stdout.trimEnd().split('\n').slice(1)
-  expect(rows).toHaveLength(WELL + 5)
-  const others = rows.filter((row) => !/^app-\d+ +Succeeded /.test(row))
-  expect(others.map((row) => row.split(/ +/).slice(0, 2).join(' '))).toEqual([
-    ...['billing Failed', 'mail Failed', 'search Progressing', 'shop Failed'],
-    expect.stringMatching(/^wedged /),
-  ])
+afterAll(async () => {
+  const file = process.env['PAWL_TRANSCRIPT']
+  if (file !== undefined) await writeFile(file, transcript.join('\n'))
 })
 
-it('pawl why shows why three Installations are not ready', async () => {
+it('pawl get shows which of 50 Installations are not ready', async () => {
+  await expect.poll(async () => (await asked('get', 'inst')).stdout, LATER).toMatch(/^wedged .*backup\.example\.org/m)
+  const { stdout } = await shown('get', 'inst')
+  const rows = stdout.trimEnd().split('\n').slice(1)
+  // The tree has a sub-installation.
+  expect(rows).toHaveLength(WELL + 7 + 1)
+  const others = rows.filter((row) => !/^app-\d+ +Succeeded /.test(row))
+  expect(others.map((row) => row.split(/ +/).slice(0, 2).join(' '))).toEqual([
+    ...['billing Failed', 'mail Failed'],
+    expect.stringMatching(/^part-\w+ Failed/),
+    ...['search Progressing', 'shop Failed', 'slow Progressing', 'tree Failed'],
+    expect.stringMatching(/^wedged /),
+  ])
+  expect(rows.find((row) => row.startsWith('slow'))).toMatch(/Execution ask-cluster\/slow$/)
+})
+
+it('pawl why shows why Installations are not ready', async () => {
   const item = await shown('why', 'inst/shop')
   expect(item.stdout).toMatch(/\n {2}DeployItem ask-cluster\/shop-app-\w+ is Failed.*\n/)
   expect(item.stdout).toContain('the configuration asks for phase Failed')
@@ -72,6 +88,30 @@ it('pawl why shows why three Installations are not ready', async () => {
   expect((await shown('why', 'inst/search')).stdout).toMatch(
     /No deployer has picked DeployItem ask-cluster\/search-index-\w+ up since \S+: .* its type, example.org\/theirs, runs/,
   )
+  await expect
+    .poll(async () => (await asked('why', 'inst/slow')).stdout, LATER)
+    .toMatch(/The deployer of type landscaper.gardener.cloud\/mock works on DeployItem ask-cluster\/slow-one-/)
+  expect((await asked('why', 'inst/wedged')).stdout).toMatch(
+    /Installation ask-cluster\/wedged is being deleted since \S+; it goes when these finalizers are gone: backup.example.org\/keep\./,
+  )
+})
+
+it('pawl trace, graph and why follow the jobs of a tree to the item that failed', async () => {
+  const tree = (await asked('trace', 'inst/tree')).stdout
+  expect(tree).toMatch(/^Installation ask-cluster\/tree +Failed/m)
+  expect(tree).toMatch(/^├─ Installation ask-cluster\/part-\w+ +Failed/m)
+  const [, item = ''] = /DeployItem ask-cluster\/(part-\S+) +Failed/.exec(tree) ?? []
+  const why = (await asked('why', 'di', item)).stdout
+  expect(why).toMatch(/^\S+ \S+ \(as it calls itself\) created Installation ask-cluster\/tree .*operation": reconcile/)
+  expect(why).toContain(`DeployItem ask-cluster/${item} is Failed.`)
+  const told = /Execution ask-cluster\/part-\w+ says: .*the configuration asks for phase Failed/
+  expect((await asked('why', 'inst/tree')).stdout).toMatch(told)
+  expect((await asked('graph', 'inst/tree')).stdout).toMatch(/^[├└]─ Installation ask-cluster\/part-\w+ {2}Failed/m)
+
+  const followed = asked('trace', 'inst/slow', '-w')
+  const slow = await stage.cluster.waitUntilItems('slow', ['one'], (one) => one?.status?.phase === 'Progressing')
+  await stage.cluster.finishItem(slow.get('one')!, 'Succeeded')
+  expect((await followed).stdout).toMatch(/ {2}Installation ask-cluster\/slow {2}Succeeded\n/)
 })
 
 it('pawl why and pawl diff show which edit broke an Installation, who made it, and the differences since then', async () => {
@@ -85,17 +125,75 @@ it('pawl why and pawl diff show which edit broke an Installation, who made it, a
   expect(diff.stdout).toContain('metadata.generation')
 })
 
+it('a user interrupts, pauses, resumes and requests jobs, with the name of the user and the reason', async () => {
+  const { cluster } = stage
+  const interrupted = await asked('interrupt', 'inst/search', '--reason', 'nobody deploys theirs')
+  expect(interrupted.stdout).toMatch(/^the job of Installation ask-cluster\/search is interrupted by \S+/)
+  const failed = await cluster.waitUntilFinished('search')
+  expect(failed.status?.phase).toBe('Failed')
+  expect((await asked('interrupt', 'inst/search')).stderr).toContain('has no job that runs (phase Failed)')
+
+  const paused = await asked('pause', 'inst/search', '--reason', 'a freeze')
+  expect(paused.stdout).toMatch(
+    /^Installation ask-cluster\/search is paused by \S+: no job of it begins\n.*pawl resume/,
+  )
+  expect((await asked('pause', 'inst/search')).stdout).toContain('was paused before: a freeze')
+  for (const words of [
+    ['get', 'inst', '-o', 'wide'],
+    ['why', 'inst/search'],
+  ])
+    await expect
+      .poll(async () => (await asked(...words)).stdout, LATER)
+      .toMatch(/paused by (?!somebody|field)\S+ \(not verified\) since \S+: a freeze/)
+  // The command shows the ID of the failed job, not of the run that has reported the pause.
+  expect((await asked('get', 'inst')).stdout).toContain(failed.status?.jobID)
+  expect((await asked('pause', 'di', 'x')).code).not.toBe(0)
+  expect((await asked('resume', 'inst/search')).stdout).toContain('search goes on, by ')
+  expect((await asked('resume', 'inst/search')).stdout).toContain('search is not paused')
+
+  const reconciled = await asked('reconcile', 'inst/tree', '--reason', 'the image is there', '-o', 'json')
+  expect(JSON.parse(reconciled.stdout)).toMatchObject({ asked: 'asked', name: 'tree', why: 'the image is there' })
+  await expect
+    .poll(async () => (await asked('history', 'inst/tree')).stdout, LATER)
+    .toMatch(/reconcile-reason": by \S+: the image is there\n/)
+  const part = (await cluster.list('installations')).find(({ metadata }) => metadata.name.startsWith('part-'))
+  const ofPart = await asked('reconcile', 'inst', part?.metadata.name ?? '')
+  expect(ofPart.code).toBe(1)
+  expect(ofPart.stderr).toContain('pawl reconcile installation/tree')
+}, 300_000)
+
 it('pawl delete names the finalizer that blocks a deletion, and removes it with --force', async () => {
   const held = await shown('delete', 'inst/wedged')
   expect(held.code).toBe(3)
-  expect(held.stdout).toMatch(/^ {4}finalizer backup\.example\.org\/keep \(set by \S+\)/m)
+  expect(held.stdout).toMatch(/^ {4}finalizer backup\.example\.org\/keep \(set by \S+\) is for whoever it belongs to/m)
+  expect(held.stdout).toContain('pawl delete installation/wedged -n ask-cluster --force --reason TEXT')
   const forced = await shown('delete', 'inst/wedged', '--force', '--reason', 'the backup is long gone')
-  expect(forced.stdout).toMatch(/wedged is gone\n$/)
-  const file = process.env['PAWL_TRANSCRIPT']
-  if (file !== undefined) await writeFile(file, transcript.join('\n'))
+  expect(forced.stdout).toMatch(/wedged lost .*keep\n.*wedged is gone\n$/)
+  const events = await stage.cluster.list('events', 'v1')
+  expect(events.map(({ message }) => message)).toContainEqual(
+    expect.stringMatching(/ takes all finalizers off, of the object and of all below it: the backup is long gone$/),
+  )
 })
 
-const TOLD = { timeout: 60_000, interval: 500 }
+it('pawl doctor reports that all dependencies are healthy, and names each unavailable dependency', async () => {
+  const healthy = ['--temporal-address', stage.servers.temporalAddress]
+  // The bridge's leases are short. After a short stall of the bridge they expire, and doctor reports it.
+  const { stdout } = await vi.waitFor(async () => {
+    const answer = await asked('doctor', ...healthy)
+    expect(answer).toMatchObject({ code: 0, stderr: '' })
+    return answer
+  }, LATER)
+  const parts = stdout.split('\n').flatMap((line) => /^(\w+) +ok /.exec(line)?.[1] ?? [])
+  expect(parts).toEqual(
+    expect.arrayContaining([
+      ...['journal', 'clocks', 'migrations', 'bridge', 'kubernetes', 'kinds', 'rights', 'temporal', 'attributes'],
+    ]),
+  )
+  const elsewhere = await asked('doctor', '--temporal-address', '127.0.0.1:1', '--cluster', 'other')
+  expect(elsewhere.code).toBe(1)
+  expect(elsewhere.stdout).toMatch(/^bridge +bad +none has ever followed a kind of cluster other/m)
+  expect(elsewhere.stdout).toMatch(/^temporal +bad +127\.0\.0\.1:1, namespace default: /m)
+}, 300_000)
 
 async function shown(...words: readonly string[]) {
   const answer = await asked(...words)
@@ -104,9 +202,11 @@ async function shown(...words: readonly string[]) {
   return answer
 }
 
+const STEERING = ['interrupt', 'pause', 'resume', 'reconcile', 'delete']
+
 async function asked(...words: readonly string[]) {
   const env = { ...process.env, KUBECONFIG: stage.servers.kubeconfigPath }
-  const database = words[0] === 'delete' ? [] : ['--database-url', stage.pawl.databaseUrl]
+  const database = STEERING.includes(words[0] ?? '') ? [] : ['--database-url', stage.pawl.databaseUrl]
   const args = [PAWL, ...words, '-n', NAMESPACE, ...database]
   return await new Promise<{ code: unknown; stdout: string; stderr: string }>((done) => {
     execFile(process.execPath, args, { timeout: 90_000, env }, (error, stdout, stderr) =>

@@ -2,7 +2,7 @@
 // that build makes the same decisions and calls.
 
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -21,23 +21,28 @@ import { SECRET } from './scenarios/scenario.ts'
 const HERE = import.meta.dirname
 const HISTORIES = join(HERE, 'histories')
 const CHECKOUT = join(HERE, '../..')
+const HASTY = join(HERE, 'builds/hasty')
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
-const FILES = readdirSync(HISTORIES)
+// replay.test.ts replays all recorded runs. Here each build replays a sample: all items, and some runs of the other kinds.
+const LEVELS = ['beacon-level-edited', 'beacon-level-life']
+const INSTALLATIONS = ['installation-failure', 'installation-imports', 'installation-tree']
+const EXECUTIONS = readdirSync(HISTORIES).flatMap((name) => /^(execution-.*)\.json$/.exec(name)?.[1] ?? [])
+const SAMPLE = [...LEVELS, ...EXECUTIONS, ...INSTALLATIONS]
 const folder = mkdtempSync(join(tmpdir(), 'pawl-gate-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-describe('pawl replay --against, on the recorded runs', () => {
+describe('pawl replay --against, on recorded runs', { timeout: 180_000 }, () => {
   it('accepts this build: nothing differs', async () => {
     const { code, verdict } = await gate(CHECKOUT)
-    expect(verdict.trials.map(({ name }) => basename(name))).toEqual(FILES.toSorted())
-    expect(verdict).toMatchObject({ same: FILES.length, differ: 0, part: 0, unknown: 0, kinds: [] })
+    expect(verdict.trials.map(({ name }) => basename(name, '.json'))).toEqual(SAMPLE)
+    expect(verdict).toMatchObject({ same: SAMPLE.length, differ: 0, part: 0, unknown: 0, kinds: [] })
     expect(code).toBe(0)
   })
 
   it("reports decisions and writes that differ where the SDK's replay finds no difference", async () => {
-    const { code, verdict } = await gate('builds/hasty')
+    const { code, verdict } = await gate(HASTY)
     expect(verdict).toMatchObject({ part: 0, unknown: 0 })
-    expect(verdict.differ).toBeGreaterThanOrEqual(8)
+    expect(verdict.differ).toBeGreaterThanOrEqual(EXECUTIONS.length - 1)
     expect(verdict.kinds.map(({ what }) => what)).toEqual([
       'decision awaitPickup: only this build does it',
       'write settle: another change.lastError.codes',
@@ -58,9 +63,12 @@ describe('pawl replay --against, on the recorded runs', () => {
   })
 
   it('reports the first call at which a build differs from a run that it cannot replay', async () => {
-    const { code, verdict } = await gate('builds/broken')
-    const executions = FILES.filter((file) => file.startsWith('execution-'))
-    expect(verdict).toMatchObject({ part: executions.length, differ: 0, same: FILES.length - executions.length })
+    const { code, verdict } = await gate(join(HERE, 'builds/broken'))
+    expect(verdict).toMatchObject({
+      part: EXECUTIONS.length,
+      differ: 0,
+      same: LEVELS.length + INSTALLATIONS.length,
+    })
     expect(trialOf(verdict, 'execution-manifest-waits')).toMatchObject({
       verdict: 'parts',
       differences: [
@@ -72,38 +80,26 @@ describe('pawl replay --against, on the recorded runs', () => {
     expect(code).toBe(3)
   })
 
-  it('checks a build in a bundle file like a build in a folder', { timeout: 180_000 }, async () => {
-    const { code, verdict } = await gate(await bundled('builds/hasty/workflows/index.ts'))
+  it('checks a build in a bundle file like a build in a folder', async () => {
     const name = 'execution-manifest-timeout'
-    const ofFolder = await pawl('--against', join(HERE, 'builds/hasty'), '--file', file(name), '-o', 'json')
-    expect(trialOf(verdict, name)).toEqual(trialOf(JSON.parse(ofFolder.stdout) as VerdictJson, name))
-    expect(verdict.differ).toBeGreaterThanOrEqual(8)
+    const runs = [name, 'execution-manifest-failed', ...LEVELS]
+    const { code, verdict } = await gate(await bundled('builds/hasty/workflows/index.ts'), runs)
+    const ofFolder = await gate(HASTY, [name])
+    expect(trialOf(verdict, name).differences).toEqual(trialOf(ofFolder.verdict, name).differences)
     // The bundle does not contain the controllers of --controllers, so it cannot replay their runs.
-    const parted = verdict.trials.flatMap((trial) => (trial.verdict === 'parts' ? [basename(trial.name)] : []))
-    expect(parted).toEqual(FILES.filter((one) => one.startsWith('beacon-')).toSorted())
+    expect(verdict).toMatchObject({ differ: 2, part: LEVELS.length })
     expect(verdict.notes).toContain('of a bundle it is not known whether its activities are others')
     expect(code).toBe(3)
   })
 
-  it('accepts a bundle of this build, and rejects a file that is not a bundle', { timeout: 180_000 }, async () => {
-    const one = ['--file', file('execution-manifest-failed')]
-    const own = await bundled('../../workflows/index.ts')
-    expect(await pawl('--against', own, ...one)).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('     1 the same\n') as unknown,
-    })
-    expect(await pawl('--against', own, '--against-controllers', LEVEL_CONTROLLERS, ...one)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('--against-controllers is given beside a bundle') as unknown,
-    })
-    expect(await pawl('--against', file('execution-manifest-failed'), ...one)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('found another file, expected a bundle of workflows or a folder') as unknown,
-    })
+  it('accepts a bundle of this build', async () => {
+    const { code, verdict } = await gate(await bundled('../../workflows/index.ts'), ['execution-manifest-failed'])
+    expect({ code, same: verdict.same }).toEqual({ code: 0, same: 1 })
   })
 
   it('compares all applied fields of a controller in level mode, because its calls contain them', async () => {
-    const { code, verdict } = await gate(CHECKOUT, '--against-controllers', join(HERE, 'level/dimmed.ts'))
+    const dimmed = ['--against-controllers', join(HERE, 'level/dimmed.ts')]
+    const { code, verdict } = await gate(CHECKOUT, LEVELS, ...dimmed)
     expect(verdict).toMatchObject({ part: 0, unknown: 0 })
     expect(verdict.kinds.map(({ what }) => what)).toContain('write applyLevel: another object.data.keys')
     expect(code).toBe(3)
@@ -111,10 +107,7 @@ describe('pawl replay --against, on the recorded runs', () => {
 
   it('explains the differences and the parts that were not compared', async () => {
     const { code, stdout } = await startPawl(
-      '--against',
-      join(HERE, 'builds/hasty'),
-      '--file',
-      file('execution-manifest-failed'),
+      ...['--against', HASTY, '--file', file('execution-manifest-failed'), '--controllers', LEVEL_CONTROLLERS],
     )
     expect(code).toBe(3)
     expect(stdout).toContain('1 run replayed with both builds\n')
@@ -124,17 +117,33 @@ describe('pawl replay --against, on the recorded runs', () => {
     expect(stdout).toContain('    change.lastError.operation: handlePhaseProgressing -> Progressing\n')
   })
 
-  it('rejects a build that it could not compare', async () => {
+  it('rejects a run that this build cannot replay', async () => {
     // Without --controllers, neither build has the controller of this run.
     const { code, stdout } = await pawl('--against', CHECKOUT, '--file', file('beacon-level-life'))
     expect(stdout).toContain('1 this build cannot replay itself')
     expect(code).toBe(4)
-    expect(await pawl('--against', join(HERE, 'level'), '--file', HISTORIES)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(
-        'found no workflows/index.ts or .js in it, expected a folder of Pawl or a bundle',
-      ) as unknown,
-    })
+  })
+
+  const own = join(folder, 'own.js')
+  it.each([
+    ['a file that is not a bundle', file('execution-manifest-failed'), [], 'found another file, expected a bundle'],
+    [
+      'a folder without workflows',
+      join(HERE, 'level'),
+      [],
+      'found no workflows/index.ts or .js in it, expected a folder of Pawl or a bundle',
+    ],
+    [
+      'controllers for a bundle',
+      own,
+      ['--against-controllers', LEVEL_CONTROLLERS],
+      '--against-controllers is given beside a bundle',
+    ],
+  ])('rejects %s as a build', async (_, build, more, message) => {
+    writeFileSync(own, '"use strict"')
+    const { code, stderr } = await pawl('--against', build, '--file', file('execution-manifest-failed'), ...more)
+    expect(stderr).toContain(message)
+    expect(code).toBe(2)
   })
 })
 
@@ -156,16 +165,13 @@ describe('pawl replay, on a recorded run', () => {
     expect(replayed.passes.every(({ plans }) => plans.every(({ trace }) => trace !== undefined))).toBe(true)
   })
 
-  it('shows the plans with the steps that ran, and the wake of each pass', async () => {
+  it('shows the plans with the steps that ran, and the wake of each pass, up to the requested pass', async () => {
     const { stdout } = await pawl('--file', file('installation-failure'))
     expect(stdout).toContain('woken by  the job begins: reconcile annotation\n')
     expect(stdout).toContain('woken by  event 75 of the journal\n')
     expect(stdout).toContain('saw       Installation failure  version 408, phase Progressing\n')
     expect(stdout).toMatch(/ {13}│ {2}└─ ✗ triggerDeployItems: DeployItemsFailed: .* \(final\)\n/)
     expect(stdout).toContain('came to   settle: Failed, children failed\n')
-  })
-
-  it('ends with the requested pass', async () => {
     expect((await pawl('--file', file('installation-failure'), '--to', '1')).stdout).not.toContain('pass 2 of 2')
     expect(await pawl('--file', file('installation-failure'), '--to', '3')).toMatchObject({
       code: 2,
@@ -186,11 +192,12 @@ interface Ended {
   readonly stderr: string
 }
 
-/** Runs the command on all histories. */
-async function gate(build: string, ...more: readonly string[]) {
+/** Runs the command on these recorded runs. */
+async function gate(build: string, runs: readonly string[] = SAMPLE, ...more: readonly string[]) {
+  const histories = mkdtempSync(join(folder, 'runs-'))
+  for (const name of runs) copyFileSync(file(name), join(histories, `${name}.json`))
   const { code, stdout, stderr } = await pawl(
-    ...['--against', resolve(HERE, build), '--file', HISTORIES],
-    ...['--controllers', LEVEL_CONTROLLERS, '-o', 'json', ...more],
+    ...['--against', build, '--file', histories, '--controllers', LEVEL_CONTROLLERS, '-o', 'json', ...more],
   )
   if (stdout === '') throw new Error(stderr)
   return { code, verdict: JSON.parse(stdout) as VerdictJson }
@@ -212,7 +219,7 @@ type VerdictJson = Omit<Verdict, 'trials'> & {
 type TrialJson = Pick<Trial, 'name'> & Comparison
 
 function trialOf({ trials }: { readonly trials: readonly TrialJson[] }, name: string): TrialJson {
-  const found = trials.find((trial) => trial.name === file(name))
+  const found = trials.find((trial) => basename(trial.name, '.json') === name)
   if (found === undefined) throw new Error(`${name} was not tried`)
   return found
 }

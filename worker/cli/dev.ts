@@ -73,7 +73,7 @@ function devItself(): Command {
     .option(...STORE_OPTION)
     .option('--wings <names>', 'serve only these wings, such as landscaper, or none (default: all)', joined)
     .option('--controllers <files>', 'modules of controllers in level mode to run as well, separated by commas', joined)
-    .option('--watch', 'start bridge and worker anew when the code of the controllers changes')
+    .option('--watch', 'restart bridge, worker, webhook and api when the code of the controllers changes')
     .option('--kubernetes-port <port>', 'port of kube-apiserver (default: a free one, kept)', parsePort)
     .option('--etcd-port <port>', 'port of etcd (default: a free one, kept)', parsePort)
     .option('--postgres-port <port>', 'port of PostgreSQL (default: a free one, kept)', parsePort)

@@ -44,19 +44,21 @@ export async function startDetached(
   closeSync(log)
   let end: string | undefined
   child.once('error', (error) => (end = error.message))
-  child.once('exit', (code, name) => (end = `exit code ${code ?? name ?? 'unknown'}`))
+  child.once('exit', (code, name) => (end = code === null ? `${name}` : `exit code ${code}`))
 
   const showNew = tail(logFile, before, progress)
   for (;;) {
     await sleep(POLL_MS)
+    // Read before the log: a process that has ended writes no more lines.
+    const ended = end
     await showNew()
     const state = await readState(dataDir)
     if (state !== undefined && state.supervisor.pid === child.pid) {
       child.unref()
       return state
     }
-    if (end !== undefined)
-      throw new Error(`pawl dev ended with ${end} before all was ready; its output is above and in ${logFile}`)
+    if (ended !== undefined)
+      throw new Error(`pawl dev ended with ${ended} before all was ready; its output is above and in ${logFile}`)
   }
 }
 

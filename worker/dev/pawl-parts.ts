@@ -13,7 +13,7 @@ import { promisify } from 'node:util'
 
 import type { ProgramInDev } from '../../activities/program.ts'
 import { PROGRAMS } from '../../activities/programs.gen.ts'
-import { type Config, modulePath, processArgs } from '../server/config.ts'
+import { type Config, processArgs } from '../server/config.ts'
 import { type GivenFlags, readFlags } from '../server/flags.ts'
 import { TEMPORAL_FLAGS, type TemporalTarget, temporalTarget } from '../server/temporal.ts'
 import { DEFAULT_SECRET } from '../server/webhook-secret.ts'
@@ -244,15 +244,6 @@ async function startProcess(
   options: PawlOptions,
 ): Promise<void> {
   const { servers, dataDir, progress } = options
-  const entry = modulePath(file)
-  const there = await access(entry).then(
-    () => true,
-    () => false,
-  )
-  if (!there) {
-    progress(`${name}: worker/${file} is not there, left out`)
-    return
-  }
   const { password } = withoutPassword(servers.databaseUrl)
   const shared = ['--kubeconfig', servers.kubeconfigPath, '--health-port', String(healthPort)]
   const health = `http://127.0.0.1:${healthPort}`

@@ -1,4 +1,4 @@
-// The webhook records which user sets a control annotation. On an API server: test/env/webhook-records.test.ts.
+// The webhook records which user sets a control annotation. On an API server: test/env/webhook.test.ts.
 
 import { describe, expect, it } from 'vitest'
 

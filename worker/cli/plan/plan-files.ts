@@ -13,7 +13,7 @@ import { openUserClient } from '../user.ts'
 import { secretTexts } from './object-changes.ts'
 import { readDocuments } from './documents.ts'
 import { previewDocuments } from './preview.ts'
-import { planText, exitCodeOf, createPlan } from './plan-text.ts'
+import { planText, exitCodeOf, createPlan, jobKey } from './plan-text.ts'
 import { jobsOf, objectsNamed } from '../../../activities/journal/read/object-queries.ts'
 
 export interface PlanFilesFlags extends JournalFlags {
@@ -71,7 +71,7 @@ function parsed(text: string): unknown {
 }
 
 /**
- * The expected durations of the jobs in milliseconds, by `namespace/name` of the job's object.
+ * The expected durations of the jobs in milliseconds, by `jobKey` of the job's object.
  *
  * @returns undefined if no journal is configured or found (any error of `journalURL`, without a message), or if the
  *   journal does not answer, which is reported on stderr.
@@ -90,7 +90,7 @@ async function durationsOf(
     for (const { subject } of all) {
       const { group = '', kind, namespace, name } = subject
       const ms = await expectedMs(journal, { group, kind, namespace, name })
-      if (ms !== undefined) preview.set(`${namespace}/${name}`, ms)
+      if (ms !== undefined) preview.set(jobKey(subject), ms)
     }
     return preview
   } catch (error) {

@@ -52,7 +52,12 @@ interface Plan {
   readonly problems: readonly { readonly item: string; readonly problem: string }[]
 }
 
-/** @param expected durations by `namespace/name` of the job's object. */
+/** The key of a job in the expected durations: objects of several kinds may have the same name. */
+export function jobKey({ group = '', kind, namespace, name }: DryRunJob['subject']): string {
+  return [group, kind, namespace, name].join('/')
+}
+
+/** @param expected durations by `jobKey` of the job's object. */
 export function createPlan(preview: Preview, secrets: readonly string[], expected: ReadonlyMap<string, number>): Plan {
   const showing = { ...preview, secrets }
   const text = (one: string) => maskSecrets(singleLine(one), showing)
@@ -62,7 +67,7 @@ export function createPlan(preview: Preview, secrets: readonly string[], expecte
   const inJobs = new Set<string>()
   const plannedJob = ({ subject, end, told, items, jobs }: DryRunJob): PlannedJob => {
     const { kind, namespace, name } = subject
-    const expectedMs = expected.get(`${namespace}/${name}`)
+    const expectedMs = expected.get(jobKey(subject))
     return {
       kind,
       namespace,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { plainPaint } from '../../../../worker/cli/query/format.ts'
-import { planText, exitCodeOf, createPlan } from '../../../../worker/cli/plan/plan-text.ts'
+import { planText, exitCodeOf, createPlan, jobKey } from '../../../../worker/cli/plan/plan-text.ts'
 import { median } from '../../../../worker/cli/plan/plan-files.ts'
 
 const subject = { group: 'example.org', kind: 'Root', uid: 'u', namespace: 'n', name: 'shop' }
@@ -27,7 +27,10 @@ describe('a plan', () => {
     const plan = createPlan(
       { ...NOTHING, writes, works, jobs: [{ subject, end: 'succeeds', items, jobs: [] }] },
       [],
-      new Map([['n/shop', 61_000]]),
+      new Map([
+        [jobKey(subject), 61_000],
+        [jobKey({ ...subject, kind: 'Part' }), 5000],
+      ]),
     )
     expect(planText(plan, { paint: plainPaint, hasJournal: true })).toBe(
       [
