@@ -1,6 +1,6 @@
 // `npm run bench -- SCENARIO`: runs one scenario on real servers and writes a report. `--help` lists the scenarios.
 //
-//   B1. The bench stops everything that it started, also after Ctrl-C and after a failure. It never stops a running `pawl dev`.
+//   B1. The bench stops everything that it started, also after Ctrl-C and after a failure.
 //   B2. The exit code is 1 when an operation did not complete or a claim is false.
 
 import { writeFile } from 'node:fs/promises'

@@ -40,14 +40,6 @@ export class ExtraProcesses {
     this.#parts.set(name, part)
   }
 
-  /** Sends SIGKILL and waits for the end of the process. */
-  async kill(name: string): Promise<void> {
-    const part = this.#parts.get(name)
-    if (part === undefined) throw new Error(`${name} was not started`)
-    process.kill(part.identity.pid, 'SIGKILL')
-    await this.waitForEnd(name)
-  }
-
   /** Waits until the process has ended. Then it can be started again. */
   async waitForEnd(name: string): Promise<void> {
     const part = this.#parts.get(name)

@@ -11,8 +11,6 @@ export type Flags = Readonly<Record<string, readonly [placeholder: string, descr
 export interface Options {
   /** The number of measurements of each row. The report shows medians. */
   readonly runs: number
-  /** The data folder of a running `pawl dev`. Undefined: the bench starts its own servers. */
-  readonly dataDir: string | undefined
   /** The database of the Temporal server that the bench starts. */
   readonly temporalStore: TemporalStore
   readonly out: string
@@ -31,7 +29,6 @@ const DEFAULTS = { out: 'bench-report.md', runs: 3, timeoutSeconds: 600 }
 const COMMON: Flags = {
   runs: ['N', `measure each row N times, show medians (${DEFAULTS.runs})`],
   timeout: ['SECONDS', `limit of one operation (${DEFAULTS.timeoutSeconds})`],
-  'data-dir': ['DIR', 'measure a running pawl dev instead of servers of the bench'],
   'temporal-store': ['S', `${STORES.join(' or ')}, the database of Temporal (${STORES[0] ?? ''})`],
   out: ['FILE', `where to write the report, in addition to standard output (${DEFAULTS.out})`],
 }
@@ -70,11 +67,9 @@ export function readOptions(args: readonly string[], flags: Flags = {}): Options
   const switches = Object.fromEntries(Object.keys(SWITCHES).map((name) => [name, { type: 'boolean' as const }]))
   const parsed = parseArgs({ args: [...args], options: { ...text, ...switches } })
   const values = parsed.values as Readonly<Record<string, string | undefined>>
-  const dataDir = values['data-dir']
   return {
     runs: wholeNumber(values, 'runs', DEFAULTS.runs),
     timeoutMs: wholeNumber(values, 'timeout', DEFAULTS.timeoutSeconds) * 1000,
-    dataDir: dataDir === undefined ? undefined : resolve(dataDir),
     temporalStore: someOf(values, 'temporal-store', STORES)[0] ?? 'sqlite',
     out: resolve(values['out'] ?? DEFAULTS.out),
     yardsticks: values['no-yardsticks'] === undefined,

@@ -1,6 +1,5 @@
-// Starts or opens the servers that the bench measures: the servers of `pawl dev` on durable storage, with bridge and
-// worker. The bench starts its own set in a new folder and removes it at the end, or measures a running `pawl dev`,
-// which it does not stop.
+// Starts the servers that the bench measures: the servers of `pawl dev` on durable storage, with bridge and worker, in a
+// new folder. The bench removes them at the end.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { createKubeClient, type KubeClient } from '../../activities/kube/client.ts'
 import { startDev, type Dev } from '../../worker/dev.ts'
 import type { Servers } from '../../worker/dev/servers.ts'
-import { readState, type DevState } from '../../worker/dev/state.ts'
+import type { DevState } from '../../worker/dev/state.ts'
 import { readConfig } from '../../worker/server/config.ts'
 import type { ProcessTree } from './processes.ts'
 import type { Context, ScenarioResult } from './scenario.ts'
@@ -20,8 +19,6 @@ import { measureYardsticks, yardstickSection } from './yardsticks.ts'
 const CHAOS_CONFIG = fileURLToPath(new URL('../../examples/chaos/config.yaml', import.meta.url))
 
 export interface BenchSet {
-  /** True: the bench started the set and removes it at the end. */
-  readonly isOwn: boolean
   readonly kubeconfigPath: string
   readonly temporalAddress: string
   /** Includes the password. */
@@ -42,7 +39,7 @@ export interface Stage extends Context {
 export interface SetNeeds {
   /** The names of the wings to serve, as in the flag --wings. Undefined: the default of `pawl dev`. */
   readonly wings?: string | undefined
-  /** Changes the started servers before the measurement. Requires servers that the bench starts itself. */
+  /** Changes the started servers before the measurement. */
   readonly prepare?: (servers: Servers) => Promise<void>
 }
 
@@ -52,7 +49,7 @@ export async function withSet(
   needs: SetNeeds,
   work: (stage: Stage) => Promise<ScenarioResult>,
 ): Promise<ScenarioResult> {
-  const set = await openSet(context, needs)
+  const set = await startSet(context, needs)
   const kube = createKubeClient({ kubeconfigPath: set.kubeconfigPath, userAgent: 'bench' })
   try {
     const measured = withYardsticks({ ...context, set, kube }, work)
@@ -69,17 +66,6 @@ async function withYardsticks(stage: Stage, work: (stage: Stage) => Promise<Scen
   const { failures, sections } = await work(stage)
   const after = await measureYardsticks(stage)
   return { failures, sections: [yardstickSection(before, after), ...sections] }
-}
-
-async function openSet(context: Context, needs: SetNeeds): Promise<BenchSet> {
-  const { dataDir } = context.options
-  if (dataDir === undefined) return await startSet(context, needs)
-  if (needs.prepare !== undefined)
-    throw new Error(`--data-dir: found ${dataDir}, expected none: this scenario needs its own servers`)
-  const state = await readState(dataDir)
-  if (state === undefined) throw new Error(`no pawl dev runs for ${dataDir}`)
-  const never = new Promise<never>(() => undefined)
-  return { ...(await describeSet(state)), isOwn: false, failure: never, stop: () => Promise.resolve() }
 }
 
 async function startSet({ options, signal, log }: Context, { wings, prepare }: SetNeeds): Promise<BenchSet> {
@@ -104,7 +90,7 @@ async function startSet({ options, signal, log }: Context, { wings, prepare }: S
     const processes = dev.servers.parts.map(({ spec, identity }) => ({ name: spec.name, pid: identity.pid }))
     const failure = dev.servers.failure.then((error) => Promise.reject(error))
     failure.catch(() => undefined)
-    return { ...described, processes, isOwn: true, failure, stop: () => dev.stop() }
+    return { ...described, processes, failure, stop: () => dev.stop() }
   } catch (error) {
     await rm(dataDir, { recursive: true, force: true })
     throw error
@@ -118,11 +104,7 @@ function dataFolders({ servers }: Dev, dataDir: string): readonly string[] {
   return relative(dataDir, data).startsWith('..') ? [dataDir, dirname(data)] : [dataDir]
 }
 
-async function describeSet({
-  dataDir,
-  kubeconfig,
-  parts,
-}: DevState): Promise<Omit<BenchSet, 'isOwn' | 'failure' | 'stop'>> {
+async function describeSet({ dataDir, kubeconfig, parts }: DevState): Promise<Omit<BenchSet, 'failure' | 'stop'>> {
   const partNamed = (name: string) => {
     const part = parts.find((one) => one.name === name)
     if (part === undefined)

@@ -19,15 +19,3 @@ export function quantile(values: readonly number[], q: number): number {
 export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
-
-const TENTHS = 10
-
-/** The rate in each tenth of the ends, in their order. The first tenth starts with the first end, so the latency before it does not count. */
-export function perSecondByTenth(endsMs: readonly number[]): readonly number[] {
-  const sorted = [...endsMs].sort((a, b) => a - b)
-  const at = (tenth: number) => Math.round((tenth * (sorted.length - 1)) / TENTHS)
-  return Array.from({ length: TENTHS }, (_, tenth) => {
-    const [from, to] = [at(tenth), at(tenth + 1)]
-    return ((to - from) * 1000) / ((sorted[to] ?? NaN) - (sorted[from] ?? NaN))
-  })
-}

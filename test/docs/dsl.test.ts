@@ -61,31 +61,4 @@ describe('the page on the language of controllers', () => {
     const { diagnostics } = compile(wrong, { source: 'controller.cm', kit: 'pawl/kit' })
     expect(diagnostics.map((found) => `${formatDiagnostic('controller.cm', wrong, found)}\n`)).toEqual([diagnostic])
   })
-
-  // The lists are literals: this test does not find a selector or a statement that only the compiler has.
-  it('lists these selectors and these statements, in this order', () => {
-    // The texts before the first `=` or `/`: `fields/PATH` and `fields/metadata.controller` both begin with `fields`.
-    expect(firstColumn(section(page, '## Selectors')).map((text) => text.split(/[=/]/)[0])).toEqual([
-      'name',
-      'namespace',
-      'labels',
-      'fields',
-      'fields',
-      'labelsFrom',
-      'namespacesFrom',
-      'pick',
-      'owned',
-      'fresh',
-    ])
-    // The texts before the first blank: `NAME KIND`, `NAME []KIND` and `NAME(STATE, ...)` begin with NAME.
-    expect(firstColumn(section(page, '## Statements')).map((text) => text.split(' ')[0])).toEqual([
-      'bind',
-      'alias',
-      'decl',
-      'NAME',
-      'NAME',
-      'NAME(STATE,',
-      '//',
-    ])
-  })
 })

@@ -1,4 +1,4 @@
-// Tests that the code in docs/tutorial-cronjob.md is quoted from the tested files in examples/cronjob.
+// Tests that the code in docs/tutorial-cronjob.md and docs/example-app.md is quoted from the tested files of the examples.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,18 +10,26 @@ import { firstColumn, links, section } from './markdown.ts'
 const DOCS = join(import.meta.dirname, '../../docs')
 const page = await readFile(join(DOCS, 'tutorial-cronjob.md'), 'utf8')
 const operating = await readFile(join(DOCS, 'operating.md'), 'utf8')
+const app = await readFile(join(DOCS, 'example-app.md'), 'utf8')
 const kit = await readFile(join(DOCS, 'kit.md'), 'utf8')
-const headings = page.match(/^## .*$/gm) ?? []
+const headingsOf = (text: string) => text.match(/^## .*$/gm) ?? []
+
+describe.each([
+  ['the tutorial', page],
+  ['the page of the App example', app],
+])('%s', (_, text) => {
+  it.each(headingsOf(text))('%s: quotes the files to which the section links', async (heading) => {
+    const part = section(text, heading)
+    const named = links(part).filter((target) => /\.(?:ts|cm|yaml)$/.test(target))
+    const texts = await Promise.all([...new Set(named)].map((file) => readFile(join(DOCS, file), 'utf8')))
+    const code = quoted(part)
+    for (const one of code) expect(texts.filter((source) => source.includes(one)).length, one).toBe(1)
+    if (text === app) expect(code.length).toBeGreaterThan(0)
+  })
+})
 
 describe('the tutorial', () => {
-  it.each(headings)('%s: quotes the files to which the section links', async (heading) => {
-    const text = section(page, heading)
-    const named = links(text).filter((target) => /\.(?:ts|cm|yaml)$/.test(target))
-    const texts = await Promise.all(named.map((file) => readFile(join(DOCS, file), 'utf8')))
-    for (const code of quoted(text)) expect(texts.filter((source) => source.includes(code)).length, code).toBe(1)
-  })
-
-  // test/package/tutorial.test.ts runs the files that the example lacks.
+  // test/package/installed.test.ts runs the files that the example lacks.
   it('shows complete files', async () => {
     const own = ['tsconfig.json', 'cron-job/plan.test.ts']
     const files = typed(page).filter(({ path }) => !own.includes(path))
@@ -31,7 +39,7 @@ describe('the tutorial', () => {
   })
 
   it('has code in all sections except "9. Running it"', () => {
-    const without = headings.filter(
+    const without = headingsOf(page).filter(
       (heading) => [...quoted(section(page, heading)), ...typed(section(page, heading))].length === 0,
     )
     expect(without).toEqual(['## 9. Running it'])

@@ -12,7 +12,7 @@ import { NOTIFICATION_RUN } from '../../workflows/kit/index.ts'
 import { Datagrams } from '../support/chaos/datagrams.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { Receiver } from '../support/chaos/receiver.ts'
-import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
+import { PATIENT, SHORT_TIMEOUTS, useChaos } from '../support/chaos/tenants.ts'
 
 const SECRETS = { header: 'planted-header-secret', path: 'planted-path-secret', token: 'planted-bot-token' }
 const receiver = await Receiver.start()
@@ -36,7 +36,7 @@ const controller = (folder: string) => {
     },
   }
 }
-const chaos = useChaos('notifiers', ['shop'], controller, { environments })
+const chaos = useChaos('notifiers', ['shop'], controller, { environments, workerFlags: SHORT_TIMEOUTS })
 const shop = () => chaos.of('shop')
 let kubelet: ChaosKubelet
 beforeAll(async () => {
@@ -86,24 +86,18 @@ async function disturbed(name: string, spec: object = {}): Promise<KubeObject> {
   return await shop().disrupt(name, { selector: { app: name }, count: 1, duration: '10m', cpuPressure: {}, ...spec })
 }
 
-async function ended(name: string, made: KubeObject): Promise<void> {
-  await shop().remove(name)
-  await vi.waitFor(async () => {
-    for (const pod of await kubelet.pods(made)) await kubelet.end(pod)
-    expect(await kubelet.pods(made)).toEqual([])
-  }, PATIENT)
-  await shop().gone(name)
-}
-
 describe('the notifiers of Disruptions', () => {
-  it("send each Event once, with its object, under chaos-controller's names", async () => {
+  it("send each Event once, with its object, under chaos-controller's names, and metrics to a Datadog agent", async () => {
     const made = await disturbed('web', {
       reporting: { slackChannel: 'web-team', purpose: 'to see what breaks', minNotificationType: 'Completion' },
     })
     const [pod] = await kubelet.untilPods(made, 1)
+    const [injector] = pod!.spec.containers as readonly { readonly args: readonly string[]; readonly env?: object[] }[]
+    expect(injector?.args.join(' ')).toContain('--metrics-sink datadog')
+    expect(injector?.env).toContainEqual({ name: 'STATSD_URL', value: agent.url })
     await kubelet.ready(pod!)
     await shop().until('web', { injectionStatus: 'Injected' })
-    await ended('web', made)
+    await shop().finish(made, kubelet)
     await vi.waitFor(
       () => expect(reasonsOf(made)).toEqual(['ChaosPodCreated', 'Cleaned', 'Created', 'Finished']),
       PATIENT,
@@ -124,33 +118,14 @@ describe('the notifiers of Disruptions', () => {
     await vi.waitFor(() => expect(posted('C0MIRROR', '*Name:*\\nweb"')).toHaveLength(4), PATIENT)
     const [post] = receiver.received.filter(({ path }) => path === '/api/chat.postMessage')
     expect(post?.headers.authorization).toBe(`Bearer ${SECRETS.token}`)
-  })
-
-  it('send events and metrics of worker and injectors to a Datadog agent', async () => {
-    const made = await disturbed('data')
-    const [pod] = await kubelet.untilPods(made, 1)
-    const [injector] = pod!.spec.containers as readonly { readonly args: readonly string[]; readonly env?: object[] }[]
-    const { args = [], env } = injector ?? {}
-    expect(args.slice(args.indexOf('--metrics-sink'))[1]).toBe('datadog')
-    expect(env).toContainEqual({ name: 'STATSD_URL', value: agent.url })
-    await kubelet.ready(pod!)
-    await shop().until('data', { injectionStatus: 'Injected' })
-    await ended('data', made)
-    const app = 'app:chaos-controller'
-    const lines = () => agent.received.filter(({ line }) => line.startsWith('_e{') && line.includes("'data'"))
     await vi.waitFor(() => {
-      const finished = lines().find(({ line }) => line.includes("Disruption 'data' emitted the event Finished"))
-      expect(finished?.line).toContain(":Disruption 'data' is over.|")
-      expect(finished?.line).toContain('|t:info|')
-      expect(finished?.tags).toEqual(['app:data', 'disruption_name:data'])
+      const finished = agent.received.find(({ line }) => line.includes("Disruption 'web' emitted the event Finished"))
+      expect(finished?.line).toMatch(/^_e\{.*:Disruption 'web' is over\.\|.*\|t:info\|/)
+      expect(finished?.tags).toEqual(['app:web', 'disruption_name:web'])
+      const created = agent.of('chaos.controller.pods.created').filter((one) => one.tags.includes('disruptionName:web'))
+      const tags = ['app:chaos-controller', 'disruptionName:web', `namespace:${shop().cluster.namespace}`]
+      expect(created).toMatchObject([{ type: 'c', tags: [...tags, 'status:succeed'] }])
     }, PATIENT)
-    const tags = [app, 'disruptionName:data', `namespace:${shop().cluster.namespace}`]
-    await vi.waitFor(() => {
-      const about = (name: string) => agent.of(name).filter((one) => one.tags.includes('disruptionName:data'))
-      expect(about('chaos.controller.pods.created')).toMatchObject([{ type: 'c', tags: [...tags, 'status:succeed'] }])
-      expect(about('chaos.controller.disruption.completed_duration')).toMatchObject([{ type: 'ms', tags }])
-    }, PATIENT)
-    expect(agent.of('chaos.controller.restart')).toMatchObject([{ type: 'c', value: '1', tags: [app] }])
   })
 
   it('delay nothing and lose nothing silently while no receiver answers', async () => {
@@ -175,7 +150,7 @@ describe('the notifiers of Disruptions', () => {
     for (const reason of all)
       expect(told(made).filter(({ attributes }) => attributes['event_reason'] === reason)).toHaveLength(3)
     receiver.answering = (_, response) => response.end('{"ok":true}')
-    await ended('mute', made)
+    await shop().finish(made, kubelet)
   })
 
   it('continue in the next worker after a kill', async () => {
@@ -193,7 +168,7 @@ describe('the notifiers of Disruptions', () => {
     await vi.waitFor(() => expect(ofPod().length).toBeGreaterThanOrEqual(2), PATIENT)
     const keys = ofPod().map(({ headers }) => headers['idempotency-key'])
     expect(keys[1]).toBe(keys[0])
-    await ended('killed', made)
+    await shop().finish(made, kubelet)
   })
 
   it('leave no secret in histories, the journal, or the log', async () => {

@@ -5,14 +5,14 @@
 // (docs/test-matrices.md).
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { type CrashCase } from '../support/faults/crash.ts'
+import type { CrashCase } from '../support/faults/crash.ts'
 import {
   INSTALLATION_CASES,
   type Undisturbed,
   undisturbedInstallation,
   WRITES,
 } from '../support/faults/crashes/installation.ts'
-import { DEPENDENTS_CASES, FIRST_WRITES_CASES } from '../support/faults/crashes/job-start.ts'
+import { DEPENDENTS_CASES } from '../support/faults/crashes/dependents.ts'
 import { MANIFEST_CASES, type UndisturbedManifests, undisturbedManifests } from '../support/faults/crashes/manifests.ts'
 import { RANDOM_CASES } from '../support/faults/crashes/random-templates.ts'
 import { stoppedCases } from '../support/faults/crashes/stopped.ts'
@@ -43,10 +43,6 @@ afterAll(() => lanes.close())
 
 function titled<Case extends { readonly title: string }>(matrix: string, cases: readonly Case[], count: number) {
   return sampleOf(matrix, cases, count).map((one) => [one.title, one] as const)
-}
-
-async function run(_title: string, one: CrashCase): Promise<void> {
-  await lanes.use((lane) => one.run(lane))
 }
 
 describe('an installation that nothing disturbs', () => {
@@ -85,7 +81,7 @@ describe('an execution of manifests that nothing disturbs', () => {
 })
 
 describe.concurrent('S1, S9, S10: an installation whose process is killed', { timeout: LIMIT_MS }, () => {
-  it.each(titled('crash: installation', INSTALLATION_CASES, 3))('ends like any other: %s', (_title, one) =>
+  it.each(titled('crash: installation', INSTALLATION_CASES, 2))('ends like any other: %s', (_title, one) =>
     lanes.use((lane) => one.run(lane, expected.installation)),
   )
 })
@@ -96,37 +92,24 @@ describe.concurrent('S1: an execution of manifests whose worker is killed', { ti
   )
 })
 
+const OTHER_CASES: readonly CrashCase[] = [
+  ...[...DEPENDENTS_CASES, ...RANDOM_CASES, ...UNFLUSHED_CASES],
+  {
+    title: 'while twenty items wait: the next worker continues without a write, and ends each item with one write',
+    run: crashWhileItemsWait,
+  },
+]
+
 describe.concurrent('S1: a worker that is killed', { timeout: LIMIT_MS }, () => {
-  it.each(titled('crash: first writes', FIRST_WRITES_CASES, 1))(
-    'between the first two writes of a job leaves one job for the request: %s',
-    run,
-  )
-
-  it.each(titled('crash: dependents', DEPENDENTS_CASES, 1))(
-    'at the end of a root leaves its dependents triggered: %s',
-    run,
-  )
-
-  it.each(titled('crash: random templates', RANDOM_CASES, 1))(
-    'in a job with random templates leaves one rendering: %s',
-    run,
-  )
-
-  it.each(titled('crash: unflushed', UNFLUSHED_CASES, 1))(
-    'before it can write to the journal leaves a journal with all its writes: %s',
-    run,
-  )
-
-  it('while twenty items wait: the next worker continues without a write, and ends each item with one write', () =>
-    lanes.use(crashWhileItemsWait))
+  it.each(titled('crash: other', OTHER_CASES, 2))('%s', (_title, one) => lanes.use((lane) => one.run(lane)))
 })
 
 describe.concurrent(
   'T7, T13: a worker that is stopped until its job and the next one are over',
-  {
-    timeout: LIMIT_MS,
-  },
+  { timeout: LIMIT_MS },
   () => {
-    it.each(titled('crash: stopped', stoppedCases(servers.accounts.worker), 1))('cannot land %s', run)
+    it.each(titled('crash: stopped', stoppedCases(servers.accounts.worker), 1))('cannot land %s', (_title, one) =>
+      lanes.use((lane) => one.run(lane)),
+    )
   },
 )

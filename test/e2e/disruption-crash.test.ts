@@ -11,7 +11,7 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
-import type { OnWrite, WritePoint } from '../support/faults/api-proxy.ts'
+import type { OnWrite, WritePoint } from '../support/faults/http-proxy.ts'
 import {
   CLEANUP_WRITES,
   type Course,
@@ -24,18 +24,15 @@ import {
 import { FrozenRuns, type Held } from '../support/chaos/frozen-runs.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { PlayedKubelet } from '../support/chaos/played-kubelet.ts'
-import { useChaos } from '../support/chaos/tenants.ts'
+import { SHORT_TIMEOUTS, useChaos } from '../support/chaos/tenants.ts'
 import { RESTART_MS } from '../support/faults/lane.ts'
-import { refused } from '../support/faults/read-faults.ts'
 import { byForm, sampleOf } from '../support/matrix/form.ts'
 
 // A Disruption takes seconds, but a process starts slowly on a busy machine.
 const LIMIT_MS = 400_000
 const AWAY_MS = byForm(3000, 60_000)
 
-// The short time-outs let the next worker continue the killed worker's tasks soon.
-const workerFlags = ['--workflow-task-timeout-ms', '5000', '--sticky-timeout-ms', '2000', '--wake-lease-ms', '5000']
-const chaos = useChaos('disruption-crash', ['shop'], undefined, { proxied: true, workerFlags })
+const chaos = useChaos('disruption-crash', ['shop'], undefined, { proxied: true, workerFlags: SHORT_TIMEOUTS })
 let stage: CrashStage
 let expected: Course
 
@@ -203,7 +200,7 @@ describe('a Disruption ends like any other', () => {
       await course.inject()
       let backAt = 0
       const isAway = () => Date.now() < backAt
-      const instead = () => (isAway() ? refused({ status: 503, reason: 'ServiceUnavailable' }) : undefined)
+      const instead = () => (isAway() ? { status: 503, reason: 'ServiceUnavailable' } : undefined)
       const act = () => {
         backAt = Date.now() + AWAY_MS
         worker.reads = { instead }

@@ -84,8 +84,8 @@ async function remove(name: string): Promise<void> {
   expect((await shop().cluster.kube.request<ObjectList>('GET', pods)).items).toEqual([])
 }
 
-/** A running pod whose container is a process of this machine. */
+/** A running pod whose container is a process of this machine. Only the annotation shows which one. */
 async function run(name: string, { pid }: ChildProcess): Promise<void> {
   const annotations = { 'pawl.dev/processes': JSON.stringify({ app: pid }) }
-  await shop().runPod(name, { labels: { app: name }, node: NODE, annotations, containerID: `process://${pid}` })
+  await shop().runPod(name, { labels: { app: name }, node: NODE, annotations, containerID: 'kwok://app' })
 }

@@ -3,15 +3,15 @@
 // Source: docs/architecture.md "Writes, fields, errors", spec/landscaper.md 2.2, 2.3 "Completing".
 
 import { afterAll, describe, expect, it } from 'vitest'
-import { ApiProxy } from '../support/faults/api-proxy.ts'
+import { HttpProxy } from '../support/faults/http-proxy.ts'
 import { blueprintOf, installation, type Item, item, type LsObject } from '../support/cluster/cluster.ts'
 import { findUnjournaledWrites } from '../support/faults/unjournaled-writes.ts'
 import { sampleOf } from '../support/matrix/form.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
-let proxy: ApiProxy | undefined
+let proxy: HttpProxy | undefined
 const stage = useStage('between', async () => {
-  proxy = await ApiProxy.start(stage.servers.accounts.worker)
+  proxy = await HttpProxy.start(stage.servers.accounts.worker)
   return { workerKubeconfig: proxy.kubeconfigPath }
 })
 afterAll(() => proxy?.stop())

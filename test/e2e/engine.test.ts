@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import type { ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { ApiProxy } from '../support/faults/api-proxy.ts'
+import { HttpProxy } from '../support/faults/http-proxy.ts'
 import {
   CHAIN,
   execution,
@@ -20,9 +20,9 @@ import {
 import { Gate } from '../support/faults/gate.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
-let proxy: ApiProxy | undefined
+let proxy: HttpProxy | undefined
 const stage = useStage('engine', async () => {
-  proxy = await ApiProxy.start(stage.servers.accounts.worker)
+  proxy = await HttpProxy.start(stage.servers.accounts.worker)
   return { workerKubeconfig: proxy.kubeconfigPath }
 })
 afterAll(() => proxy?.stop())

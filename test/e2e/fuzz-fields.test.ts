@@ -20,7 +20,7 @@ import { BASES, PLANTED, plant, plantedComponents } from '../support/fuzz/bases.
 import { expectLocated } from '../support/fuzz/located.ts'
 import { describeSoundness } from '../support/fuzz/soundness.ts'
 import { fieldsOf, type FieldPath, type JsonObject, pathText, withValue } from '../support/fuzz/schema-fields.ts'
-import { validValue } from '../support/fuzz/valid-values.ts'
+import { requiredValue, validValue } from '../support/fuzz/valid-values.ts'
 import { createTarget } from '../support/landscaper/manifests.ts'
 import { sampleOf } from '../support/matrix/form.ts'
 import { useStage } from '../support/pawl/stage.ts'
@@ -77,10 +77,10 @@ describe.concurrent('a job over an object with a strange value', () => {
       // The job of a standalone DeployItem with a type that no deployer handles never ends, because only an Execution
       // has a pickup timeout. The case of the kind Execution tests such types.
       const isAwaited = ({ at }: { readonly at: FieldPath }) => kind.kind !== 'DeployItem' || at.join() !== 'type'
-      await forEach(fieldsOf(writtenBy(kind)).filter(isAwaited), AT_ONCE, async ({ at, taken }, lane) => {
+      await forEach(fieldsOf(writtenBy(kind)).filter(isAwaited), AT_ONCE, async ({ at, taken, isRequired }, lane) => {
         const tried = {
           name: `answer-${kind.kind}-${pathText(at)}`,
-          values: validValue(taken, { isServer: true }),
+          values: (isRequired ? requiredValue : validValue)(taken, { isServer: true }),
           runs: RUNS,
           lane,
         }

@@ -3,7 +3,7 @@
 // Source: spec/landscaper.md 2.3 to 2.6, docs/performance.md.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import type { RecordedWrite } from '../support/faults/api-proxy.ts'
+import type { RecordedWrite } from '../support/faults/http-proxy.ts'
 import { installation, type LsObject } from '../support/cluster/cluster.ts'
 import { waitUntilJournalIdle, closeLane, type Lane, openLane } from '../support/faults/lane.ts'
 import { dataObject } from '../support/landscaper/imports.ts'

@@ -10,7 +10,7 @@ import { DefaultLogger } from '@temporalio/worker'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 
-import type { RecordedWrite } from '../support/faults/api-proxy.ts'
+import type { RecordedWrite } from '../support/faults/http-proxy.ts'
 import { bundleEntry } from '../../worker/reconciler/temporal/bundle.ts'
 import { installation, type LsObject } from '../support/cluster/cluster.ts'
 import { waitUntilJournalIdle, closeLane, type Lane, openLane } from '../support/faults/lane.ts'

@@ -10,7 +10,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { shootResource } from '../../activities/landscaper/deploy/target/gardener.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { API, installation, item, OPERATION } from '../support/cluster/cluster.ts'
-import { ApiProxy, type Trap } from '../support/faults/api-proxy.ts'
+import { HttpProxy, type Trap } from '../support/faults/http-proxy.ts'
 import { Gate } from '../support/faults/gate.ts'
 import { secret } from '../support/landscaper/imports.ts'
 import { historiesOf, journalOf, findLeaks } from '../support/tenants/planted-secret.ts'
@@ -18,14 +18,14 @@ import { useStage } from '../support/pawl/stage.ts'
 
 const CANARY = 'canary-4be1f07a22'
 const folder = mkdtempSync(join(tmpdir(), 'pawl-target-sync-'))
-let proxy: ApiProxy | undefined
+let proxy: HttpProxy | undefined
 afterAll(async () => {
   await proxy?.stop()
   rmSync(folder, { recursive: true })
 })
 
 const stage = useStage('target-sync', async () => {
-  proxy = await ApiProxy.start(stage.servers.accounts.worker)
+  proxy = await HttpProxy.start(stage.servers.accounts.worker)
   const ofBoth = ['--target-sync', 'yes', '--content-key', join(folder, 'content.key')]
   return { bridgeFlags: ofBoth, workerFlags: ofBoth, workerKubeconfig: proxy.kubeconfigPath }
 })

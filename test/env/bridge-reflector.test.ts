@@ -1,21 +1,22 @@
 // List and watch of a reflector on a server that implements the protocol badly, with a real PostgreSQL.
 
+import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
 import { newestVersion } from '../../activities/journal/read/subjects.ts'
-import { laggingKinds } from '../../worker/bridge/reflector.ts'
+import { reflectorReadiness } from '../../worker/bridge/reflector.ts'
 import { path, valueAt } from '../../workflows/kit/index.ts'
 import { TASK, task } from '../activities/journal/build-events.ts'
-import type { BadServer, Connection } from '../worker/bridge/bad-server.ts'
-import { event, eventually, useReflectorStage } from './reflector-stage.ts'
+import type { Connection } from '../worker/bridge/bad-server.ts'
+import { event, useReflectorStage } from './reflector-stage.ts'
 
 const stage = useReflectorStage(inject('servers').databaseUrl)
-const { start, journaled, upTo } = stage
+const { start, journaled, upTo, watchWith } = stage
 
 describe('a reflector that starts for the first time', () => {
   it('journals a paged list as one epoch and watches from its version', async () => {
     stage.server.objects = ['a', 'b', 'c', 'd', 'e'].map((uid, index) => event(uid, 90 + index))
-    const reflector = start()
+    const { failures } = reflectorReadiness([start()])
     const watch = await stage.server.nextWatch()
     expect(stage.server.requests).toEqual(['list', 'list', 'list', 'watch 100'])
     expect(watch.url.searchParams.get('allowWatchBookmarks')).toBe('true')
@@ -26,7 +27,7 @@ describe('a reflector that starts for the first time', () => {
     expect(
       await stage.db.selectFrom('watch_checkpoint').select(['resource_version', 'epoch', 'lease_owner']).execute(),
     ).toEqual([{ resource_version: 100, epoch: 1, lease_owner: 'one' }])
-    await eventually(async () => expect(await Promise.resolve(laggingKinds([reflector]))).toEqual({}))
+    await expect.poll(failures).toEqual({})
   })
 
   it('continues with smaller pages when the server rejects a page as too large', async () => {
@@ -41,8 +42,8 @@ describe('a reflector that starts for the first time', () => {
 
   it('reports its activity until it is caught up', async () => {
     stage.server.refusals.push({ sort: 'list', status: 500 }, { sort: 'list', status: 404 })
-    const reflector = start()
-    expect(laggingKinds([reflector])).toEqual({ 'Task.test.pawl.dev': 'starting' })
+    const { field, failures } = reflectorReadiness([start()])
+    expect([field, failures()]).toEqual(['behind', { 'Task.test.pawl.dev': 'starting' }])
     await stage.server.nextWatch()
     expect(stage.server.requests).toEqual(['list', 'list', 'list', 'watch 100'])
   })
@@ -59,38 +60,23 @@ describe('a reflector that watches', () => {
     expect(await journaled()).toHaveLength(10)
   })
 
-  it.each([
-    ['is cut', (watch: Awaited<ReturnType<BadServer['nextWatch']>>) => watch.cut()],
-    ['is ended by the server', (watch: Awaited<ReturnType<BadServer['nextWatch']>>) => watch.end()],
-    [
-      'brings a line of garbage',
-      (watch: Awaited<ReturnType<BadServer['nextWatch']>>) => watch.raw('{"type":"MODIFIED","obj\n'),
-    ],
-    [
-      'brings an event without a version',
-      (watch: Awaited<ReturnType<BadServer['nextWatch']>>) => watch.send('MODIFIED', { metadata: {} }),
-    ],
-    [
-      'brings an unknown type',
-      (watch: Awaited<ReturnType<BadServer['nextWatch']>>) => watch.send('PANIC', event('a', 999)),
-    ],
-    [
-      'brings a failure of the server',
-      (watch: Awaited<ReturnType<BadServer['nextWatch']>>) =>
-        watch.send('ERROR', { kind: 'Status', code: 500, reason: 'InternalError' }),
-    ],
+  it.each<[string, (watch: Connection) => void]>([
+    ['is cut', (watch) => watch.cut()],
+    ['is ended by the server', (watch) => watch.end()],
+    ['brings a line of garbage', (watch) => watch.raw('{"type":"MODIFIED","obj\n')],
+    ['brings an event without a version', (watch) => watch.send('MODIFIED', { metadata: {} })],
+    ['brings an unknown type', (watch) => watch.send('PANIC', event('a', 999))],
+    ['brings a failure of the server', (watch) => watch.send('ERROR', { kind: 'Status', code: 500 })],
     [
       'is cut within an event',
-      (watch: Awaited<ReturnType<BadServer['nextWatch']>>) => {
+      (watch) => {
         watch.raw('{"type":"ADDED","object":{"meta')
         setTimeout(() => watch.cut(), 20)
       },
     ],
   ])('resumes after the last event when the connection %s', async (_case, harm) => {
     start()
-    const watch = await stage.server.nextWatch()
-    watch.send('ADDED', event('a', 101))
-    await upTo(101)
+    const watch = await watchWith('a')
     harm(watch)
     const second = await stage.server.nextWatch()
     expect(second.url.searchParams.get('resourceVersion')).toBe('101')
@@ -148,10 +134,8 @@ describe('a reflector that watches', () => {
 describe('a watch that misses events', () => {
   it('S4: is repaired by the next periodic list, which adds no known version', async () => {
     start({ relistMs: 600, watchSeconds: [300, 600] })
-    const first = await stage.server.nextWatch()
+    const first = await watchWith('a', 'b', 'c')
     expect(first.url.searchParams.get('timeoutSeconds')).toBe('1')
-    for (const [index, uid] of ['a', 'b', 'c'].entries()) first.send('ADDED', event(uid, 101 + index))
-    await upTo(103)
     // No event reports that b has changed, c was deleted, and d was created.
     stage.server.objects = [event('a', 101), event('b', 104), event('d', 106)]
     stage.server.version = 107
@@ -168,9 +152,7 @@ describe('a watch that misses events', () => {
 
   it('is repaired once by a list for fields that the previous release did not store', async () => {
     start({ relistMs: 400, watchSeconds: [300, 600] })
-    let watch = await stage.server.nextWatch()
-    for (const [index, uid] of ['a', 'b', 'c'].entries()) watch.send('ADDED', event(uid, 101 + index))
-    await upTo(103)
+    let watch = await watchWith('a', 'b', 'c')
     await sql`update object set projection = projection #- '{metadata,generation}' where uid in ('a', 'c')`.execute(
       stage.db,
     )
@@ -188,12 +170,11 @@ describe('a watch that misses events', () => {
 
   it.each([429, 504, 410, 500])('S4: continues when the periodic list fails with HTTP %d', async (status) => {
     start({ relistMs: 40, watchSeconds: [300, 600] })
-    const first = await stage.server.nextWatch()
+    await stage.server.nextWatch().then((watch) => watch.end())
     // After HTTP 504 the reflector first retries with smaller pages.
     const refusals = Array.from({ length: 400 }, () => ({ sort: 'list', status }) as const)
     stage.server.refusals.push(...refusals)
-    first.send('ADDED', event('a', 101))
-    await upTo(101)
+    const first = await watchWith('a')
     let watch = await ended(first)
     while (stage.server.refusals.length === 400) watch = await ended(watch)
     expect(watch.url.searchParams.get('resourceVersion')).toBe('101')
@@ -214,41 +195,56 @@ describe('a watch that misses events', () => {
 })
 
 describe('a watch whose version is too old', () => {
-  it.each([
+  const expired = { kind: 'Status', code: 410, reason: 'Expired' }
+
+  it.each<[string, (watch: Connection) => void]>([
     [
       'by status',
-      (): void =>
-        void stage.server.refusals.push({
-          sort: 'watch',
-          status: 410,
-          body: { kind: 'Status', code: 410, reason: 'Expired' },
-        }),
+      (watch) => {
+        stage.server.refusals.push({ sort: 'watch', status: 410, body: expired })
+        watch.cut()
+      },
     ],
-    ['by an error event', undefined],
+    ['by an error event', (watch) => watch.send('ERROR', expired)],
   ])('S4, T10: gets %s, and a list shows the missed changes', async (_case, refuse) => {
     start()
-    const first = await stage.server.nextWatch()
-    for (const [index, uid] of ['a', 'b', 'c', 'd', 'e', 'f', 'g'].entries())
-      first.send('ADDED', event(uid, 101 + index))
-    await upTo(107)
+    const first = await watchWith('a', 'b', 'c', 'd', 'e', 'f', 'g')
     stage.server.objects = [event('a', 101), event('b', 150), event('new', 160)]
     stage.server.version = 200
-    if (refuse === undefined) first.send('ERROR', { kind: 'Status', code: 410, reason: 'Expired' })
-    else {
-      refuse()
-      first.cut()
-    }
+    refuse(first)
     expect((await stage.server.nextWatch()).url.searchParams.get('resourceVersion')).toBe('200')
-    expect((await journaled()).slice(7).sort()).toEqual(
-      [
-        ...['c', 'd', 'e', 'f', 'g'].map((uid) => `relist DELETED ${uid} 200 wake`),
-        'relist ADDED new 160 wake',
-        'relist MODIFIED b 150 wake',
-      ].sort(),
-    )
-    expect(await stage.db.selectFrom('watch_checkpoint').select(['resource_version', 'epoch']).execute()).toEqual([
-      { resource_version: 200, epoch: 2 },
+    expect((await journaled()).slice(7).sort()).toEqual([
+      'relist ADDED new 160 wake',
+      ...['c', 'd', 'e', 'f', 'g'].map((uid) => `relist DELETED ${uid} 200 wake`),
+      'relist MODIFIED b 150 wake',
     ])
+    const checkpoints = stage.db.selectFrom('watch_checkpoint').select(['resource_version', 'epoch'])
+    expect(await checkpoints.execute()).toEqual([{ resource_version: 200, epoch: 2 }])
+  })
+})
+
+describe('an event that PostgreSQL rejects', () => {
+  /** An object with a name that is too long for PostgreSQL's indexes. */
+  const unjournalable = (uid: string, version: number) =>
+    task({ uid, version, name: randomBytes(20_000).toString('hex') })
+
+  it('is skipped; other events of its batch and later events are journaled', async () => {
+    stage.server.objects = [event('a', 90), unjournalable('b', 91), event('c', 92)]
+    start({ pageLimit: 500 })
+    const watch = await stage.server.nextWatch()
+    for (const object of [event('a', 101), unjournalable('d', 102), event('c', 103)]) watch.send('MODIFIED', object)
+    await upTo(103)
+    expect(await journaled()).toEqual([
+      'relist ADDED a 90 wake',
+      'relist ADDED b 91 ignored',
+      'relist ADDED c 92 wake',
+      'watch MODIFIED a 101 wake',
+      'watch MODIFIED d 102 ignored',
+      'watch MODIFIED c 103 wake',
+    ])
+    const refused = stage.db.selectFrom('watch_event').selectAll().where('uid', '=', 'd')
+    expect(await refused.execute()).toMatchObject([{ reason: 'could not be journaled', projection: {} }])
+    expect(stage.messages()).toEqual(['event could not be journaled', 'event could not be journaled'])
   })
 })
 

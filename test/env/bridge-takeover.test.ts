@@ -6,14 +6,12 @@ import { TASK } from '../activities/journal/build-events.ts'
 import { event, eventually, useReflectorStage } from './reflector-stage.ts'
 
 const stage = useReflectorStage(inject('servers').databaseUrl)
-const { start, stop, journaled, checkpoint, upTo } = stage
+const { start, stop, journaled, checkpoint, upTo, watchWith } = stage
 
 describe('a reflector that restarts', () => {
   it('S3: resumes from the checkpoint without a list', async () => {
     start()
-    const first = await stage.server.nextWatch()
-    first.send('ADDED', event('a', 101))
-    await upTo(101)
+    await watchWith('a')
     await stop()
     start({}, 'two')
     const second = await stage.server.nextWatch()

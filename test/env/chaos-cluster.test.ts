@@ -37,18 +37,13 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
     await kube.close()
   })
 
-  it('removes its finalizer from its pod after a clean end, and keeps the finalizers of other controllers', async () => {
+  it('removes its finalizer from its pod after a clean end, keeps the finalizers of other controllers, and succeeds when its pod is deleted', async () => {
     await createPod('chaos-1', { finalizers: [CHAOS_POD_FINALIZER, 'example.com/other'] })
     const injector = await stage.injected(args(), { env: inCluster('chaos-1') })
-    injector.kill('SIGTERM')
-    expect(await injector.ended).toBe(0)
+    await injector.end()
     expect((await get('pods/chaos-1'))?.metadata.finalizers).toEqual(['example.com/other'])
-  })
-
-  it('succeeds when its pod is deleted', async () => {
-    const injector = await stage.injected(args(), { env: inCluster('chaos-2') })
-    injector.kill('SIGTERM')
-    expect(await injector.ended, injector.lines.join('\n')).toBe(0)
+    const alone = await stage.injected(args(), { env: inCluster('chaos-2') })
+    await alone.end()
   })
 
   it('follows its target into a restarted container that starts late, and leaves the previous one unchanged', async () => {
@@ -67,12 +62,11 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
     // No process has this PID (it is beyond the kernel's maximum).
     write(processes, JSON.stringify({ app: 2 ** 22 + 1 }))
     await runs('target', next.id)
-    await expect.poll(() => injector.lines.join('\n'), { timeout: 60_000 }).toContain('no process of it is there')
+    await injector.says('no process of it is there')
     expect(networkState(app)).not.toContain('CHAOS-NET')
     write(processes, JSON.stringify({ app: next.pid }))
     await expect.poll(() => networkState(next), { timeout: 60_000 }).toContain('-A CHAOS-NET')
-    injector.kill('SIGTERM')
-    expect(await injector.ended).toBe(0)
+    await injector.end()
     expect(networkState(next)).not.toContain('CHAOS-NET')
   })
 
@@ -89,8 +83,7 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
     expect(rules()).toContain(`-d ${first}/32 -p tcp -m tcp --dport 8080 `)
     const second = await addressOf('web-2')
     await expect.poll(rules).toContain(`-d ${second}/32 -p tcp -m tcp --dport 8080 `)
-    injector.kill('SIGTERM')
-    expect(await injector.ended).toBe(0)
+    await injector.end()
     expect(networkState(app)).not.toContain('CHAOS-NET')
   })
 
@@ -121,8 +114,7 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
       ((await kube.request<KubeObject>('GET', `/api/v1/nodes/${node}`))['spec'] as { unschedulable?: boolean })
         .unschedulable
     expect(await isClosed()).toBe(true)
-    injector.kill('SIGTERM')
-    expect(await injector.ended, injector.lines.join('\n')).toBe(0)
+    await injector.end()
     expect(await isClosed()).toBeUndefined()
     await kube.request('DELETE', `/api/v1/nodes/${node}`)
   })

@@ -34,8 +34,7 @@ describe.skipIf(missing !== undefined)(`a disruption of DNS${because}`, { timeou
     const injector = await stage.injected(args('a.example:A:192.0.2.7:5;gone.example:A:NXDOMAIN:5'), place())
     await expect.poll(() => ask('a.example')).toEqual(['192.0.2.7'])
     await expect.poll(() => ask('gone.example')).toBe('ENOTFOUND')
-    injector.kill('SIGTERM')
-    expect(await injector.ended).toBe(0)
+    await injector.end()
     expect(networkState(app)).toBe(before)
     // No server has this address.
     expect(await ask('a.example')).not.toEqual(['192.0.2.7'])
@@ -61,9 +60,8 @@ describe.skipIf(missing !== undefined)(`a disruption of DNS${because}`, { timeou
 
   it('is not injected if the address of its pod is unknown', async () => {
     const injector = stage.injector(args('a.example:A:192.0.2.7:5'), { inside: node })
-    await expect.poll(() => injector.lines.join('\n')).toContain('CHAOS_POD_IP is not set')
-    injector.kill('SIGTERM')
-    expect(await injector.ended).toBe(0)
+    await injector.says('CHAOS_POD_IP is not set')
+    await injector.end()
     expect(networkState(app)).toBe(before)
   })
 })

@@ -1,14 +1,26 @@
-// Network disruptions of real packets between two test networks. Source: spec/chaos.md 4.5 (D11), 8.3, Q19, Q20.
+// Network disruptions of real packets between two test networks. Each test has networks of its own, and they run at the same
+// time. Source: spec/chaos.md 4.5 (D11), 8.3, Q19, Q20.
 
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, type TestContext, vi } from 'vitest'
 
 import { sampleOf } from '../support/matrix/form.ts'
 import { MovableClock, whyNoMovableClock } from '../support/servers/movable-clock.ts'
-import { ChaosStage, type Container, inside, networkState, openTables, run, UNIFIED, whyNot } from './chaos-stage.ts'
+import {
+  ChaosStage,
+  type Container,
+  type Injector,
+  inside,
+  networkState,
+  openTables,
+  PATIENCE,
+  run,
+  UNIFIED,
+  whyNot,
+} from './chaos-stage.ts'
 
 const missing = whyNot(['ip', 'tc', 'iptables', 'iptables-restore', 'nsenter', 'unshare'])
 const because = missing === undefined ? '' : ` (skipped: ${missing})`
@@ -19,267 +31,260 @@ const PEER = '10.88.0.1'
 const ALLOWED = '10.88.0.3'
 const POD = '10.88.0.2'
 
-let stage: ChaosStage
-let peer: Container
-let app: Container
-let before: string
+/** The networks of one test: `peer` and `app` are connected. */
+class Networks {
+  readonly stage: ChaosStage
+  readonly peer: Container
+  readonly app: Container
+  readonly #before: string
 
-describe.skipIf(missing !== undefined)(`a network disruption${because}`, { timeout: 120_000 }, () => {
-  beforeEach(async () => {
-    stage = await ChaosStage.open()
-    peer = await stage.container()
-    app = await stage.container(UNIFIED === undefined ? {} : { groups: [stage.group(UNIFIED, 'app')] })
+  private constructor(stage: ChaosStage, peer: Container, app: Container) {
+    this.stage = stage
+    this.peer = peer
+    this.app = app
+    openTables(app)
+    this.#before = networkState(app)
+  }
+
+  static async open({ onTestFinished }: TestContext, isInGroup = true): Promise<Networks> {
+    const stage = await ChaosStage.open()
+    onTestFinished(async () => await stage.close())
+    const peer = await stage.container()
+    const groups = isInGroup && UNIFIED !== undefined ? { groups: [stage.group(UNIFIED, 'app')] } : {}
+    const app = await stage.container(groups)
     await stage.connect(peer, app, { one: [PEER, ALLOWED], other: POD })
     await peer.does('count', { ports: [9001, 9002] })
-    openTables(app)
-    before = networkState(app)
+    return new Networks(stage, peer, app)
+  }
+
+  /** The arguments of an injector that disrupts `app`. */
+  args(...flags: readonly string[]): readonly string[] {
+    return ['network-disruption', '--level', 'pod', '--target-containers', `app;${this.app.id}`, ...flags]
+  }
+
+  async injected(flags: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Injector> {
+    return await this.stage.injected(this.args(...flags), { env })
+  }
+
+  /** Sweeps the network of `app`. */
+  sweep(): Injector {
+    return this.stage.injector(['sweep', '--state', this.stage.state, '--network-of', String(this.app.pid)])
+  }
+
+  expectUndisrupted(message?: string): void {
+    expect(networkState(this.app), message).toBe(this.#before)
+  }
+
+  expectDisrupted(): void {
+    expect(networkState(this.app)).not.toBe(this.#before)
+  }
+
+  /** Sends 400 datagrams to each port, and returns how many arrived. */
+  async sent(...to: readonly (readonly [string, number])[]): Promise<Readonly<Record<number, number>>> {
+    for (const [ip, port] of to) await this.app.does('send', { ip, port, times: 400 })
+    return await this.counted()
+  }
+
+  /** All earlier datagrams have arrived: the link keeps the order, and the socket is read before the answer. */
+  async counted(): Promise<Readonly<Record<number, number>>> {
+    let sum: Record<number, number> = {}
+    for (let quiet = 0; quiet < 3;) {
+      const more = await this.peer.does<Record<number, number>>('counted')
+      quiet = Object.values(more).some((count) => count > 0) ? 0 : quiet + 1
+      sum = Object.fromEntries(Object.entries(more).map(([port, count]) => [port, (sum[Number(port)] ?? 0) + count]))
+    }
+    return sum
+  }
+}
+
+const LACKING = { CHAOS_INJECTOR_NETWORK_BACKEND: 'iptables-htb' }
+
+describe.skipIf(missing !== undefined).concurrent(`a network disruption${because}`, { timeout: 120_000 }, () => {
+  it.skipIf(fixed !== undefined).for([
+    { jump: 'past its deadline', hours: 2, lastsSeconds: 3600 },
+    // Longer than an injection takes on a slow machine.
+    { jump: 'back', hours: -2, lastsSeconds: 30 },
+  ])('X4: ends and is undone when the clock of its injector jumps $jump', async ({ hours, lastsSeconds }, context) => {
+    const clock = new MovableClock()
+    context.onTestFinished(() => clock.remove())
+    const one = await Networks.open(context)
+    const deadline = new Date(Date.now() + lastsSeconds * 1000).toISOString()
+    const injector = await one.injected(['--drop', '50', '--deadline', deadline], clock.env)
+    one.expectDisrupted()
+    clock.set(hours * 3600)
+    expect(await injector.ended).toBe(0)
+    expect(injector.lines.join('\n')).toContain('"reason":"deadline"')
+    one.expectUndisrupted()
   })
 
-  afterEach(async () => {
-    await stage.close()
-  })
-
-  it('drops its share of packets to a named port, and none to another port', async () => {
-    const injector = await stage.injected([...target(), '--drop', '50', '--hosts', `${PEER};9001;udp`])
-    const { [9001]: hit, [9002]: spared } = await sent([PEER, 9001], [PEER, 9002])
+  it('drops its share of packets to a named port, and none to another port', async (context) => {
+    const one = await Networks.open(context)
+    const injector = await one.injected(['--drop', '50', '--hosts', `${PEER};9001;udp`])
+    const { [9001]: hit, [9002]: spared } = await one.sent([PEER, 9001], [PEER, 9002])
     // Six standard deviations around the middle of 400 coin tosses.
     expect(hit).toBeGreaterThan(140)
     expect(hit).toBeLessThan(260)
     expect(spared).toBe(400)
-    injector.kill('SIGTERM')
-    expect(await injector.ended).toBe(0)
-    expect(networkState(app)).toBe(before)
-    expect(await sent([PEER, 9001])).toEqual({ 9001: 400, 9002: 0 })
+    await injector.end()
+    one.expectUndisrupted()
+    expect(await one.sent([PEER, 9001])).toEqual({ 9001: 400, 9002: 0 })
   })
 
-  describe.skipIf(fixed !== undefined)(
-    `whose injector has a clock that is set${fixed === undefined ? '' : ` (skipped: ${fixed})`}`,
-    () => {
-      let clock: MovableClock
-      beforeEach(() => {
-        clock = new MovableClock()
-      })
-      afterEach(() => {
-        clock.remove()
-      })
-
-      it.each([
-        { jump: 'past its deadline', hours: 2, lastsSeconds: 3600 },
-        // Longer than an injection takes on a slow machine.
-        { jump: 'back', hours: -2, lastsSeconds: 30 },
-      ])('X4: ends and is undone when that jumps $jump', async ({ hours, lastsSeconds }) => {
-        const deadline = new Date(Date.now() + lastsSeconds * 1000).toISOString()
-        const args = [...target(), '--drop', '50', '--hosts', `${PEER};9001;udp`, '--deadline', deadline]
-        const injector = await stage.injected(args, { env: clock.env })
-        expect(networkState(app)).not.toBe(before)
-        clock.set(hours * 3600)
-        expect(await injector.ended).toBe(0)
-        expect(injector.lines.join('\n')).toContain('"reason":"deadline"')
-        expect(networkState(app)).toBe(before)
-      })
-    },
-  )
-
-  it('passes allowed hosts when it drops everything else', async () => {
-    await stage.injected([...target(), '--drop', '100', '--allowed-hosts', ALLOWED])
-    expect(await sent([ALLOWED, 9001], [PEER, 9002])).toEqual({ 9001: 400, 9002: 0 })
+  it('passes allowed hosts when it drops everything else', async (context) => {
+    const one = await Networks.open(context)
+    await one.injected(['--drop', '100', '--allowed-hosts', ALLOWED])
+    expect(await one.sent([ALLOWED, 9001], [PEER, 9002])).toEqual({ 9001: 400, 9002: 0 })
   })
 
-  it('drops answers of the target to clients, but not its own requests', async () => {
-    for (const one of [peer, app]) await one.does('serve', { port: 8080, bytes: 10 })
-    await stage.injected([...target(), '--drop', '100', '--hosts', ';8080;tcp;ingress'])
+  it('drops answers of the target to clients, but not its own requests', async (context) => {
+    const one = await Networks.open(context)
+    const { peer, app } = one
+    for (const each of [peer, app]) await each.does('serve', { port: 8080, bytes: 10 })
+    await one.injected(['--drop', '100', '--hosts', ';8080;tcp;ingress'])
     expect(await peer.does('fetch', { ip: POD, port: 8080, withinMs: 1500 })).toMatchObject({ bytes: 0 })
     expect(await app.does('fetch', { ip: PEER, port: 8080, withinMs: 20_000 })).toMatchObject({ bytes: 10 })
   })
 
-  it('limits the bytes of the matching connection only', async () => {
+  it('limits the bytes of the matching connection only', async (context) => {
+    const one = await Networks.open(context)
+    const { peer, app } = one
     await app.does('serve', { port: 8080, bytes: 200_000 })
     await app.does('serve', { port: 8081, bytes: 5_000_000 })
-    const limit = ['--bandwidth-limit', '50000', '--hosts', ';8080;tcp;ingress']
-    const injector = await stage.injected([...target(), ...limit])
-    const limited = await peer.does<{ bytes: number; ms: number }>('fetch', { ip: POD, port: 8080, withinMs: 60_000 })
+    const injector = await one.injected(['--bandwidth-limit', '50000', '--hosts', ';8080;tcp;ingress'])
+    const fetch = async (port: number) =>
+      await peer.does<{ bytes: number; ms: number }>('fetch', { ip: POD, port, withinMs: 60_000 })
+    const limited = await fetch(8080)
     expect(limited.bytes).toBe(200_000)
     // The minimum of four seconds, if the first packets pass at once.
     expect(limited.ms).toBeGreaterThan(2000)
     // With the limit it would take a hundred seconds.
-    const free = await peer.does<{ bytes: number }>('fetch', { ip: POD, port: 8081, withinMs: 30_000 })
-    expect(free.bytes).toBe(5_000_000)
+    expect((await fetch(8081)).bytes).toBe(5_000_000)
     injector.kill('SIGINT')
     expect(await injector.ended).toBe(0)
-    expect(networkState(app)).toBe(before)
+    one.expectUndisrupted()
   })
 
-  it.skipIf(UNIFIED === undefined)('spares the other containers of the pod', async () => {
+  it.skipIf(UNIFIED === undefined)('spares the other containers of the pod', async (context) => {
+    const one = await Networks.open(context)
+    const { stage, app } = one
     const sidecar = await stage.container({ beside: app, groups: [stage.group(UNIFIED ?? '', 'sidecar')] })
-    await stage.injected([...target(), '--drop', '100', '--hosts', `${PEER};9001;udp`])
-    await sidecar.does('send', { ip: PEER, port: 9001, times: 400 })
-    await app.does('send', { ip: PEER, port: 9001, times: 400 })
-    expect(await counted()).toEqual({ 9001: 400, 9002: 0 })
+    await one.injected(['--drop', '100', '--hosts', `${PEER};9001;udp`])
+    for (const each of [sidecar, app]) await each.does('send', { ip: PEER, port: 9001, times: 400 })
+    expect(await one.counted()).toEqual({ 9001: 400, 9002: 0 })
   })
 
-  it('changes nothing in a dry run, and is ready', async () => {
-    const injector = await stage.injected([...target(), '--drop', '100', '--dry-run'])
-    expect(networkState(app)).toBe(before)
-    expect(
-      existsSync(stage.state) ? (await readdir(stage.state)).filter((name) => name.endsWith('.json')) : [],
-    ).toEqual([])
-    expect(await sent([PEER, 9001])).toEqual({ 9001: 400, 9002: 0 })
-    injector.kill('SIGTERM')
-    expect(await injector.ended).toBe(0)
+  it('changes nothing in a dry run, is ready, and reports unsupported effects', async (context) => {
+    const one = await Networks.open(context)
+    const { state } = one.stage
+    const injector = await one.injected(['--drop', '100', '--dry-run'])
+    one.expectUndisrupted()
+    expect(existsSync(state) ? (await readdir(state)).filter((name) => name.endsWith('.json')) : []).toEqual([])
+    await injector.end()
+    const lacking = await one.injected(['--delay', '100', '--dry-run'], LACKING)
+    await lacking.says('dry run: this would not be injected here')
+    one.expectUndisrupted()
   })
 
-  it('D16: is not injected, not ready, and cleans up nothing if the kernel does not support it', async () => {
-    const env = { CHAOS_INJECTOR_NETWORK_BACKEND: 'iptables-htb' }
-    const injector = stage.injector([...target(), '--drop', '10', '--delay', '100'], { env })
-    await expect
-      .poll(() => injector.lines.join('\n'))
-      .toContain('Unsupported: delay needs the queueing discipline netem')
-    expect(networkState(app)).toBe(before)
-    expect(injector.isReady()).toBe(false)
-    injector.kill('SIGTERM')
-    expect(await injector.ended).toBe(0)
-  })
-
-  it('reports unsupported effects in a dry run, and is ready', async () => {
-    const env = { CHAOS_INJECTOR_NETWORK_BACKEND: 'iptables-htb' }
-    const injector = await stage.injected([...target(), '--delay', '100', '--dry-run'], { env })
-    await expect.poll(() => injector.lines.join('\n')).toContain('dry run: this would not be injected here')
-    expect(networkState(app)).toBe(before)
-  })
-
-  it('leaves the shaping of other programs unchanged', async () => {
+  it('D16: is not injected, not ready, and changes nothing if the kernel or the shaping of other programs prevents it', async (context) => {
+    const one = await Networks.open(context)
+    const { stage, app } = one
+    const unsupported = stage.injector(one.args('--drop', '10', '--delay', '100'), { env: LACKING })
+    await unsupported.says('Unsupported: delay needs the queueing discipline netem')
+    one.expectUndisrupted()
+    expect(unsupported.isReady()).toBe(false)
+    await unsupported.end()
     inside(app, 'tc', 'qdisc', 'add', 'dev', 'eth0', 'root', 'handle', '7:', 'htb', 'default', '1')
     const shaped = networkState(app)
-    const injector = stage.injector([...target(), '--bandwidth-limit', '1000'])
-    await expect.poll(() => injector.lines.join('\n')).toContain('the bandwidth of eth0 is shaped already, by htb 7:')
-    injector.kill('SIGTERM')
-    expect(await injector.ended).toBe(0)
+    const injector = stage.injector(one.args('--bandwidth-limit', '1000'))
+    await injector.says('the bandwidth of eth0 is shaped already, by htb 7:')
+    await injector.end()
     expect(networkState(app)).toBe(shaped)
   })
 
-  it('is cleaned up at its deadline, also when the target has ended before', async () => {
-    const deadline = new Date(Date.now() + 20_000).toISOString()
-    const injector = await stage.injected([...target(), '--drop', '10', '--deadline', deadline])
-    expect(await injector.ended).toBe(0)
-    expect(networkState(app)).toBe(before)
-    const second = await stage.injected([...target(), '--drop', '10'])
-    process.kill(app.pid, 'SIGKILL')
-    await app.ended
-    second.kill('SIGTERM')
-    expect(await second.ended).toBe(0)
+  it('is cleaned up when its target has ended before', async (context) => {
+    const one = await Networks.open(context)
+    const injector = await one.injected(['--drop', '10'])
+    process.kill(one.app.pid, 'SIGKILL')
+    await one.app.ended
+    await injector.end()
   })
 })
 
-describe.skipIf(missing !== undefined)(`a killed network disruption${because}`, { timeout: 240_000 }, () => {
-  const args = () => [...target(), '--drop', '10', '--bandwidth-limit', '1000', '--hosts', `${PEER};9001;udp`]
-
-  beforeEach(async () => {
-    stage = await ChaosStage.open()
-    peer = await stage.container()
-    app = await stage.container()
-    await stage.connect(peer, app, { one: [PEER], other: POD })
-    openTables(app)
-    before = networkState(app)
-  })
-
-  afterEach(async () => {
-    await stage.close()
-  })
+describe.skipIf(missing !== undefined).concurrent(`a killed network disruption${because}`, { timeout: 240_000 }, () => {
+  const FLAGS = ['--drop', '10', '--bandwidth-limit', '1000', '--hosts', `${PEER};9001;udp`]
+  const killed = async (one: Networks, env = {}) => {
+    const injector = await one.injected(FLAGS, env)
+    injector.kill('SIGKILL')
+    await injector.ended
+    one.expectDisrupted()
+  }
 
   // Three queries, six classes, one transaction: an injection starts nsenter at least nine times.
   const LEAST_STEPS = 9
   const STEPS = Array.from({ length: LEAST_STEPS + 3 }, (_, index) => index + 1)
 
-  it.each(['its notes', 'its marks'])('is undone by %s at whatever point its injector was killed', async (by) => {
-    for (const step of sampleOf(`chaos-network: ${by}`, STEPS, 3)) {
-      const injector = stage.injector(args(), { env: await dyingAfter(step) })
-      const outcome = await Promise.race([injector.ended.then(() => 'killed'), ready(injector)])
-      if (step <= LEAST_STEPS) expect(outcome, `step ${step}`).toBe('killed')
-      injector.kill('SIGKILL')
-      await injector.ended
-      if (by === 'its marks') await rm(stage.state, { recursive: true, force: true })
-      const sweep = stage.injector(['sweep', '--state', stage.state, '--network-of', String(app.pid)])
-      expect([await sweep.ended, networkState(app)], `step ${step}: ${sweep.lines.join('\n')}`).toEqual([0, before])
-    }
-  })
-
-  it('is undone by the restarted injector', async () => {
-    const env = { INJECTOR_POD_NAME: 'chaos-1' }
-    const first = await stage.injected(args(), { env })
-    first.kill('SIGKILL')
-    await first.ended
-    expect(networkState(app)).not.toBe(before)
-    const second = await stage.injected([...target(), '--drop', '20'], { env })
-    expect(networkState(app)).not.toContain('ca05:')
-    second.kill('SIGTERM')
-    expect(await second.ended).toBe(0)
-    expect(networkState(app)).toBe(before)
-  })
-
-  it('is reported by a sweep if rules of other programs use its chain', async () => {
-    const injector = await stage.injected(args())
+  it.for(
+    ['its notes', 'its marks'].flatMap((by) =>
+      sampleOf(`chaos-network: ${by}`, STEPS, 3).map((step) => [by, step] as const),
+    ),
+  )('is undone by %s when its injector was killed at step %i', async ([by, step], context) => {
+    const one = await Networks.open(context, false)
+    const { stage } = one
+    const injector = stage.injector(one.args(...FLAGS), { env: await dyingAfter(stage, step) })
+    const ready = async () => await vi.waitFor(() => expect(injector.isReady()).toBe(true), PATIENCE)
+    const outcome = await Promise.race([injector.ended.then(() => 'killed'), ready()])
+    if (step <= LEAST_STEPS) expect(outcome).toBe('killed')
     injector.kill('SIGKILL')
     await injector.ended
-    await rm(stage.state, { recursive: true })
-    inside(app, 'iptables', '-w', '-t', 'mangle', '-A', 'OUTPUT', '-p', 'icmp', '-j', 'CHAOS-NET')
-    const sweep = stage.injector(['sweep', '--state', stage.state, '--network-of', String(app.pid)])
+    if (by === 'its marks') await rm(stage.state, { recursive: true, force: true })
+    const sweep = one.sweep()
+    expect(await sweep.ended, sweep.lines.join('\n')).toBe(0)
+    one.expectUndisrupted(sweep.lines.join('\n'))
+  })
+
+  it('is undone by the restarted injector', async (context) => {
+    const one = await Networks.open(context)
+    const env = { INJECTOR_POD_NAME: 'chaos-1' }
+    await killed(one, env)
+    const second = await one.injected(['--drop', '20'], env)
+    expect(networkState(one.app)).not.toContain('ca05:')
+    await second.end()
+    one.expectUndisrupted()
+  })
+
+  it('is reported by a sweep if rules of other programs use its chain', async (context) => {
+    const one = await Networks.open(context)
+    await killed(one)
+    await rm(one.stage.state, { recursive: true })
+    inside(one.app, 'iptables', '-w', '-t', 'mangle', '-A', 'OUTPUT', '-p', 'icmp', '-j', 'CHAOS-NET')
+    const sweep = one.sweep()
     expect(await sweep.ended).toBe(1)
     expect(sweep.lines).toContain('left: mangle: -A OUTPUT -p icmp -j CHAOS-NET')
-    expect(networkState(app)).not.toContain('pawl-chaos')
-    expect(networkState(app)).not.toContain('ca05:')
+    expect(networkState(one.app)).not.toContain('pawl-chaos')
+    expect(networkState(one.app)).not.toContain('ca05:')
   })
 
-  it('keeps another injector from disrupting the same network, until it is swept', async () => {
-    const first = await stage.injected(args())
-    first.kill('SIGKILL')
-    await first.ended
-    const second = stage.injector(args(), { env: { CHAOS_INJECTOR_STATE: join(stage.folder, 'other') } })
-    await expect.poll(() => second.lines.join('\n')).toContain('Unsupported: the target is disrupted already')
-    second.kill('SIGTERM')
-    expect(await second.ended).toBe(0)
-    expect(networkState(app)).toContain('CHAOS-NET')
-  })
-
-  it('is not touched by a sweep while its injector lives', async () => {
-    const injector = await stage.injected(args())
-    const disrupted = networkState(app)
-    const sweep = stage.injector(['sweep', '--state', stage.state, '--network-of', String(app.pid)])
-    expect(await sweep.ended).toBe(0)
-    expect(networkState(app)).toBe(disrupted)
-    injector.kill('SIGTERM')
-    expect(await injector.ended).toBe(0)
-    expect(networkState(app)).toBe(before)
+  it('keeps another injector from disrupting the same network until it is swept, and no sweep touches a living one', async (context) => {
+    const one = await Networks.open(context)
+    const { stage } = one
+    await killed(one)
+    const second = stage.injector(one.args(...FLAGS), { env: { CHAOS_INJECTOR_STATE: join(stage.folder, 'other') } })
+    await second.says('Unsupported: the target is disrupted already')
+    await second.end()
+    one.expectDisrupted()
+    expect(await one.sweep().ended).toBe(0)
+    one.expectUndisrupted()
+    const living = await one.injected(FLAGS)
+    const disrupted = networkState(one.app)
+    expect(await one.sweep().ended).toBe(0)
+    expect(networkState(one.app)).toBe(disrupted)
+    await living.end()
+    one.expectUndisrupted()
   })
 })
 
-function target(): readonly string[] {
-  return ['network-disruption', '--level', 'pod', '--target-containers', `app;${app.id}`]
-}
-
-/** Sends 400 datagrams to each port, and returns how many arrived. */
-async function sent(...to: readonly (readonly [string, number])[]): Promise<Readonly<Record<number, number>>> {
-  for (const [ip, port] of to) await app.does('send', { ip, port, times: 400 })
-  return await counted()
-}
-
-/** All earlier datagrams have arrived: the link keeps the order, and the socket is read before the answer. */
-async function counted(): Promise<Readonly<Record<number, number>>> {
-  let sum: Record<number, number> = {}
-  for (let quiet = 0; quiet < 3;) {
-    const more = await peer.does<Record<number, number>>('counted')
-    quiet = Object.values(more).some((count) => count > 0) ? 0 : quiet + 1
-    sum = Object.fromEntries(Object.entries(more).map(([port, count]) => [port, (sum[Number(port)] ?? 0) + count]))
-  }
-  return sum
-}
-
-async function ready(injector: { readonly isReady: () => boolean }): Promise<'ready'> {
-  await expect.poll(() => injector.isReady(), { timeout: 60_000 }).toBe(true)
-  return 'ready'
-}
-
 /** A wrapper of nsenter, first in the PATH, that kills its parent at the given call. */
-async function dyingAfter(turn: number): Promise<Readonly<Record<string, string>>> {
+async function dyingAfter(stage: ChaosStage, turn: number): Promise<Readonly<Record<string, string>>> {
   const folder = join(stage.folder, `bin-${turn}`)
   const real = run('sh', '-c', 'command -v nsenter').trim()
   await mkdir(folder)

@@ -1,12 +1,12 @@
-// Tests the program `pawl node-agent` against a real API server: the status of chaos pods whose injectors are short shell scripts.
-// chaos-node-agent-away.test.ts tests agents that die, and an API server that is away.
+// Tests the program `pawl node-agent` against a real API server: the status of chaos pods whose injectors are short shell scripts, agents that are killed or
+// terminated, and an API server that is away.
 
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { kill } from 'node:process'
 import { describe, expect, inject, it, vi } from 'vitest'
 
+import { isRunning } from '../../activities/chaos/node-agent/processes.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { DEAF_INJECTOR, GOOD_INJECTOR } from '../activities/chaos/node-agent/chaos-pods.ts'
 import {
@@ -20,9 +20,17 @@ import {
   useNodeAgents,
 } from './node-agent-stage.ts'
 
-const namespace = 'chaos-node-agent'
-const stage = useNodeAgents(inject('servers').kubeconfigPath, namespace)
-const { kube, pods, createPod, removePod, statusOf, until, untilGone, startAgent, folders, onlyFolder } = stage
+const stage = useNodeAgents(inject('servers').kubeconfigPath, 'chaos-node-agent')
+const { kube, pods, createPod, removePod, statusOf, until, untilGone, folderOf, folders } = stage
+const { startAgent, startProxiedAgent, killAgent } = stage
+
+/** Waits until the node has released a pod, which exists only because of its finalizer. */
+async function untilReleased(name: string): Promise<void> {
+  await vi.waitFor(async () => {
+    const { metadata } = await kube.request<KubeObject>('GET', pods(name))
+    expect(metadata).toMatchObject({ deletionGracePeriodSeconds: 0 })
+  }, PATIENCE)
+}
 
 describe('a chaos pod on a node without a kubelet', () => {
   it('runs, becomes ready, succeeds when it is deleted, and disappears with its finalizer', async () => {
@@ -37,34 +45,41 @@ describe('a chaos pod on a node without a kubelet', () => {
     })
     await removePod()
     await until({ phase: 'Succeeded', ...ready('False'), ...terminated({ exitCode: 0, reason: 'Completed' }) })
-    // The pod is released and exists only because of its finalizer.
-    await vi.waitFor(async () => {
-      const { metadata } = await kube.request<KubeObject>('GET', pods('chaos-one'))
-      expect(metadata).toMatchObject({ deletionGracePeriodSeconds: 0 })
-    }, PATIENCE)
+    await untilReleased('chaos-one')
     await kube.request('PATCH', pods('chaos-one'), mergePatch({ metadata: { finalizers: null } }))
     await untilGone()
     await vi.waitFor(async () => expect(await folders()).toEqual([]), PATIENCE)
     await expect(readFile(join(stage.dir, 'swept'))).rejects.toThrow('ENOENT')
   })
 
-  it('reports the state of its injector', async () => {
+  it('reports the state of its injector, its deadline and its kill, and never runs if it is deleted before its start', async () => {
     const idle = 'while :; do sleep 0.05; done'
-    await startAgent(`case $INJECTOR_POD_NAME in chaos-idle) ${idle};; chaos-failed) exit 1;; esac\n${GOOD_INJECTOR}`)
+    const cases = `chaos-idle) ${idle};; chaos-failed) exit 1;; chaos-deaf) ${DEAF_INJECTOR};;`
+    await createPod({ name: 'chaos-never', finalizers: [FINALIZER] })
+    await removePod('chaos-never')
+    await startAgent(`case $INJECTOR_POD_NAME in ${cases} esac\n${GOOD_INJECTOR}`)
+    await createPod({ name: 'chaos-deaf', finalizers: [FINALIZER] })
+    await createPod({ name: 'chaos-late', activeDeadlineSeconds: 8 })
     await createPod({ name: 'chaos-idle' })
     await createPod({ name: 'chaos-failed' })
     await createPod({ name: 'chaos-machine', args: ['cpu-pressure', '--level', 'node'] })
     await createPod({ name: 'chaos-other', node: OTHER_NODE })
     await createPod()
+    await until(RUNNING, 'chaos-deaf')
+    await removePod('chaos-deaf', 1)
     await until(RUNNING)
     await until(
       { phase: 'Running', ...ready('False'), containerStatuses: [{ ready: false, started: true }] },
       'chaos-idle',
     )
     await until({ phase: 'Failed', ...terminated({ exitCode: 1, reason: 'Error' }) }, 'chaos-failed')
+    await until({ phase: 'Failed', ...terminated({ exitCode: 137, reason: 'Error' }) }, 'chaos-deaf')
     const message = '--level node: this machine itself would be disturbed, expected --node-level allow'
     await until({ phase: 'Failed', ...terminated({ exitCode: 128, reason: 'StartError', message }) }, 'chaos-machine')
     expect((await statusOf('chaos-other'))?.phase).toBe('Pending')
+    await untilReleased('chaos-never')
+    expect((await statusOf('chaos-never'))?.phase).toBe('Pending')
+    await until({ phase: 'Failed', reason: 'DeadlineExceeded', ...terminated({ exitCode: 0 }) }, 'chaos-late')
     // A pod without a finalizer is deleted as soon as its injector has ended.
     await removePod()
     await untilGone()
@@ -79,75 +94,96 @@ describe('a chaos pod on a node without a kubelet', () => {
     await startAgent(`${script}\n${GOOD_INJECTOR}`, '--host-ip', '10.1.2.3')
     await createPod({ args: ['cpu-pressure', '--path', '/mnt/host/data'] })
     await until({ ...RUNNING, hostIP: '10.1.2.3' })
-    const { log, containers } = await onlyFolder()
+    const { log, containers } = await folderOf()
     expect(await readFile(log, 'utf8')).toContain(`chaos-one 10.1.2.3 / cpu-pressure --path /data ${containers}\n`)
     expect(await readFile(containers, 'utf8')).toBe('{"app":4321}')
     await kube.request('PATCH', pods('app'), mergePatch({ metadata: processes(5432) }))
     await vi.waitFor(async () => expect(await readFile(containers, 'utf8')).toBe('{"app":5432}'), PATIENCE)
   })
+})
 
-  it('fails when its injector cannot be started', async () => {
-    await startAgent(GOOD_INJECTOR, '--injector', '/no/such/injector')
-    await createPod()
-    await until({ phase: 'Failed', ...terminated({ exitCode: 128, reason: 'StartError' }) })
-  })
+/** The process of the injector of a running pod. */
+async function injectorOf(name?: string) {
+  await until(RUNNING, name)
+  return (await (await folderOf(name)).traces()).injector!
+}
 
-  it('fails at its deadline, although its injector has cleaned up', async () => {
-    await startAgent(GOOD_INJECTOR)
-    await createPod({ activeDeadlineSeconds: 8 })
-    await until({ phase: 'Failed', reason: 'DeadlineExceeded', ...terminated({ exitCode: 0 }) })
-    expect(await readFile((await onlyFolder()).log, 'utf8')).toBe('injected\ncleaned\n')
-  })
-
-  it('is killed after its grace period if its injector does not end', async () => {
-    await startAgent(DEAF_INJECTOR)
-    await createPod({ finalizers: [FINALIZER] })
-    await until(RUNNING)
-    await removePod('chaos-one', 1)
-    await until({ phase: 'Failed', ...terminated({ exitCode: 137, reason: 'Error' }) })
-  })
-
-  it('never runs if it is deleted before its start', async () => {
-    await createPod({ finalizers: [FINALIZER] })
+describe('an injector whose agent has ended', () => {
+  it('continues with the next agent, which reports how others ended, and cleans up those of deleted pods', async () => {
+    const unclean = 'trap "exit 1" TERM; touch "$CHAOS_INJECTOR_READINESS_FILE"; while :; do sleep 0.02; done'
+    const agent = await startAgent(`case $INJECTOR_POD_NAME in chaos-gone) ${unclean};; esac\n${GOOD_INJECTOR}`)
+    for (const name of ['chaos-one', 'chaos-ended', 'chaos-gone']) await createPod({ name })
+    const [one, ended, gone] = [await injectorOf(), await injectorOf('chaos-ended'), await injectorOf('chaos-gone')]
+    const { log } = await folderOf()
+    await killAgent(agent)
+    kill(ended.pid, 'SIGTERM')
+    await vi.waitFor(async () => expect(await isRunning(ended)).toBe(false), PATIENCE)
+    expect((await statusOf('chaos-ended'))?.phase).toBe('Running')
+    await removePod('chaos-gone', 0)
+    await untilGone('chaos-gone')
+    expect([await isRunning(one), await isRunning(gone)]).toEqual([true, true])
+    await startAgent('exit 9')
+    await until({ phase: 'Succeeded', ...terminated({ exitCode: 0, reason: 'Completed' }) }, 'chaos-ended')
+    await vi.waitFor(async () => expect(await readFile(join(stage.dir, 'swept'), 'utf8')).toBe('swept\n'), PATIENCE)
+    await vi.waitFor(async () => expect(await isRunning(gone)).toBe(false), PATIENCE)
+    expect(await readFile(log, 'utf8')).toBe('injected\n')
     await removePod()
+    await untilGone()
+  })
+
+  it('continues after a termination by default, and ends if configured', async () => {
+    const first = await startAgent(GOOD_INJECTOR)
+    await createPod()
+    const injector = await injectorOf()
+    await killAgent(first, 'SIGTERM')
+    expect([first.exitCode, await isRunning(injector)]).toEqual([0, true])
+    const second = await startAgent(GOOD_INJECTOR, '--at-end', 'stop')
+    await createPod({ name: 'chaos-two' })
+    await until(RUNNING, 'chaos-two')
+    await killAgent(second, 'SIGTERM')
+    expect([second.exitCode, await isRunning(injector)]).toEqual([0, false])
     await startAgent(GOOD_INJECTOR)
-    await vi.waitFor(async () => {
-      const { metadata } = await kube.request<KubeObject>('GET', pods('chaos-one'))
-      expect(metadata).toMatchObject({ deletionGracePeriodSeconds: 0 })
-    }, PATIENCE)
-    expect((await statusOf())?.phase).toBe('Pending')
-    expect(await folders()).toEqual([])
+    await until({ phase: 'Succeeded' })
   })
 })
 
-describe("a chaos pod with Pawl's injector", () => {
-  it('disturbs the process of its target, and is released after the clean-up', async () => {
-    const target = spawn('sleep', ['1000'], { stdio: 'ignore' })
-    const ended = once(target, 'exit')
-    try {
-      const metadata = { name: 'app', annotations: { 'pawl.dev/processes': `{"app":${target.pid}}` } }
-      const spec = { nodeName: OTHER_NODE, containers: [{ name: 'app', image: 'app' }] }
-      await kube.request('POST', pods(), { body: { metadata, spec } })
-      const { containerStatuses: [app] = [] } = await until({ phase: 'Running' }, 'app')
-      const id = (app as unknown as { readonly containerID: string }).containerID
-      expect(id).toMatch(/^kwok:\/\//)
-      await startAgent(undefined)
-      await createPod({
-        finalizers: [FINALIZER],
-        args: [
-          ...['container-failure', '--forced', '--level', 'pod', '--target-containers', `app;${id}`],
-          ...['--chaos-namespace', namespace, '--log-context-target-name', 'app'],
-          ...['--log-context-disruption-namespace', namespace],
-        ],
-      })
-      expect(await ended).toEqual([null, 'SIGKILL'])
-      await until(RUNNING)
-      await removePod()
-      // The injector removes the finalizer after its clean-up.
-      await untilGone()
-      await vi.waitFor(async () => expect(await folders()).toEqual([]), PATIENCE)
-    } finally {
-      target.kill('SIGKILL')
-    }
+describe('while the API server is away', () => {
+  it('injectors end in time, and the agent reports it afterwards, and finds deletions although its watch has expired', async () => {
+    const proxy = await startProxiedAgent(GOOD_INJECTOR)
+    await createPod({ activeDeadlineSeconds: 8 })
+    await createPod({ name: 'chaos-gone' })
+    await until(RUNNING)
+    const injector = await injectorOf('chaos-gone')
+    proxy.reads = { instead: () => ({ status: 503, reason: 'ServiceUnavailable' }) }
+    proxy.arm(undefined, () => 'lost before')
+    expect(proxy.expireWatches()).toBeGreaterThan(0)
+    await removePod('chaos-gone', 0)
+    await untilGone('chaos-gone')
+    const folder = await folderOf()
+    await vi.waitFor(async () => expect((await folder.traces()).exit?.text).toBe('0'), PATIENCE)
+    expect((await statusOf())?.phase).toBe('Running')
+    proxy.reads = {}
+    proxy.arm()
+    await until({ phase: 'Failed', reason: 'DeadlineExceeded' })
+    await vi.waitFor(async () => expect(await isRunning(injector)).toBe(false), PATIENCE)
+    await vi.waitFor(async () => expect(await folders()).toHaveLength(1), PATIENCE)
+  })
+})
+
+describe('fake pods', () => {
+  it('are ready at once and succeed, with three writes each', async () => {
+    const names = Array.from({ length: 10 }, (_, index) => `chaos-${index}`)
+    for (const name of names) await createPod({ name })
+    const proxy = await startProxiedAgent('exit 9', '--play', 'ready')
+    for (const name of names) await until(RUNNING, name)
+    for (const name of names) await removePod(name)
+    for (const name of names) await untilGone(name)
+    expect(proxy.writes.map(({ label }) => label).sort()).toEqual([
+      ...names.map(() => 'DELETE pods'),
+      ...names.flatMap(() => ['PATCH pods/status', 'PATCH pods/status']),
+    ])
+    const ends = proxy.writes.flatMap(({ body }) => (body['status'] as { phase?: string } | undefined)?.phase ?? [])
+    expect(ends.sort()).toEqual([...names.map(() => 'Running'), ...names.map(() => 'Succeeded')])
+    expect(await folders()).toEqual([])
   })
 })

@@ -77,8 +77,7 @@ describe.skipIf(missing !== undefined)(`a pod that waits to be disturbed${becaus
     const { code, rules } = await waiting.ended
     expect(code).toBe(0)
     expect(rules).toContain('CHAOS-NET')
-    injector.kill('SIGTERM')
-    expect(await injector.ended).toBe(0)
+    await injector.end()
     expect(networkState(sandbox)).toBe(before)
   })
 
@@ -86,9 +85,8 @@ describe.skipIf(missing !== undefined)(`a pod that waits to be disturbed${becaus
     const injector = stage.injector(args('--delay', '100'), { env: { CHAOS_INJECTOR_NETWORK_BACKEND: 'iptables-htb' } })
     expect((await waiting.ended).code).toBe(0)
     expect(injector.isReady()).toBe(false)
-    await expect.poll(() => injector.lines.join('\n')).toContain('not injected')
-    injector.kill('SIGTERM')
-    expect(await injector.ended).toBe(0)
+    await injector.says('not injected')
+    await injector.end()
     expect(networkState(sandbox)).toBe(before)
   })
 
@@ -96,7 +94,6 @@ describe.skipIf(missing !== undefined)(`a pod that waits to be disturbed${becaus
     const injector = await stage.injected(args('--dry-run'))
     expect((await waiting.ended).code).toBe(0)
     expect(networkState(sandbox)).toBe(before)
-    injector.kill('SIGTERM')
-    expect(await injector.ended).toBe(0)
+    await injector.end()
   })
 })

@@ -8,10 +8,10 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** The mount point of all cgroup hierarchies. */
@@ -70,6 +70,10 @@ export interface Injector {
   readonly kill: (signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL') => void
   /** Resolves to the exit code; null if a signal ended the process. */
   readonly ended: Promise<number | null>
+  /** Terminates it, and expects a complete clean-up. */
+  readonly end: () => Promise<void>
+  /** Waits for a text in its output. */
+  readonly says: (text: string) => Promise<void>
 }
 
 export interface ContainerParts {
@@ -85,6 +89,9 @@ export interface InjectorParts {
   /** The container in whose network the injector runs. Default: the network of the test. */
   readonly inside?: Container
 }
+
+/** The tests of a file may run at the same time, and `expect.poll` does not support that. */
+export const PATIENCE = { timeout: 60_000, interval: 50 }
 
 /** Creates containers and injectors, and ends them all. */
 export class ChaosStage {
@@ -107,7 +114,7 @@ export class ChaosStage {
 
   /** Creates a cgroup. @param hierarchy path of its root, such as /sys/fs/cgroup/memory. @returns its folder. */
   group(hierarchy: string, name: string): string {
-    const folder = join(hierarchy, `pawl-${process.pid}-${name}`)
+    const folder = join(hierarchy, `${basename(this.folder)}-${name}`)
     mkdirSync(folder)
     this.groups.push(folder)
     return folder
@@ -150,7 +157,7 @@ export class ChaosStage {
     inside(other, 'ip', 'addr', 'add', `${ips.other}/24`, 'dev', 'eth0')
     for (const each of [one, other]) inside(each, 'ip', 'link', 'set', 'eth0', 'up')
     for (const each of [one, other])
-      await expect.poll(() => inside(each, 'ip', 'link', 'show', 'eth0')).toContain('state UP')
+      await vi.waitFor(() => expect(inside(each, 'ip', 'link', 'show', 'eth0')).toContain('state UP'), PATIENCE)
   }
 
   /** Starts an injector with debug logs, and does not wait for it. */
@@ -174,21 +181,32 @@ export class ChaosStage {
     for (const stream of [child.stdout, child.stderr])
       createInterface({ input: stream }).on('line', (line) => lines.push(line))
     const ended = once(child, 'close').then(([code]) => code as number | null)
-    const isReady = () => existsSync(readinessFile)
-    return { pid: child.pid ?? 0, lines, readinessFile, isReady, ended, kill: (signal) => void child.kill(signal) }
+    return {
+      pid: child.pid ?? 0,
+      lines,
+      readinessFile,
+      ended,
+      isReady: () => existsSync(readinessFile),
+      kill: (signal) => void child.kill(signal),
+      end: async () => {
+        child.kill('SIGTERM')
+        expect(await ended, lines.join('\n')).toBe(0)
+      },
+      says: async (text) => await vi.waitFor(() => expect(lines.join('\n')).toContain(text), PATIENCE),
+    }
   }
 
   /** Starts an injector, and waits until it has injected (`isReady`). */
   async injected(args: readonly string[], parts: InjectorParts = {}): Promise<Injector> {
     const injector = this.injector(args, parts)
-    await expect.poll(() => injector.isReady() || injector.lines.join('\n'), { timeout: 60_000 }).toBe(true)
+    await vi.waitFor(() => expect(injector.isReady(), injector.lines.join('\n')).toBe(true), PATIENCE)
     return injector
   }
 
   /** Kills all containers, injectors and processes in the cgroups, and removes the cgroups and the folder. */
   async close(): Promise<void> {
     for (const child of this.children) child.kill('SIGKILL')
-    for (const folder of this.groups) await expect.poll(() => removed(folder)).toBe(true)
+    for (const folder of this.groups) await vi.waitFor(() => expect(removed(folder)).toBe(true), PATIENCE)
     await rm(this.folder, { recursive: true, force: true })
   }
 }

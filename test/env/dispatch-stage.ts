@@ -1,18 +1,20 @@
 // The stage of tests that deliver wakes to a real Temporal: the connection, rows of wakes, objects in the journal, and a dispatcher with short delays.
 // No worker runs.
 
-import { Client } from '@temporalio/client'
+import { Client, type WorkflowHandle } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, inject } from 'vitest'
+import { afterAll, beforeAll, inject, onTestFinished } from 'vitest'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { type NewWake, upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
 import { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
 import { Dispatcher, type DispatcherDeps, type DispatcherOptions } from '../../worker/reconciler/dispatcher.ts'
 import { createLogger } from '../../worker/server/log.ts'
-import type { WatchedKind } from '../../workflows/kit/index.ts'
+import { createRegistry } from '../../worker/server/registry.ts'
+import { defineLevel, nop, type WatchedKind } from '../../workflows/kit/index.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
-import { deps, seen, type TaskOptions } from '../activities/journal/build-events.ts'
+import { seen, type TaskOptions, unrouted } from '../activities/journal/build-events.ts'
+import { newWake } from '../activities/journal/build-job.ts'
 import type { useJournal } from '../activities/journal/use-journal.ts'
 
 export const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
@@ -31,6 +33,27 @@ export function useTemporal(): () => Client {
     await connection.close()
   })
   return () => new Client({ connection })
+}
+
+/** @returns the run, which is terminated after the test if the test has started it. */
+export function endAfterTest(client: Client, workflowID: string): WorkflowHandle {
+  const handle = client.workflow.getHandle(workflowID)
+  onTestFinished(async () => {
+    await handle.terminate().catch(() => undefined)
+  })
+  return handle
+}
+
+type Start = Client['workflow']['start']
+
+/** A client whose first start calls `instead` with the real start. */
+export function onFirstStart(client: Client, instead: (start: () => ReturnType<Start>) => ReturnType<Start>): Client {
+  const start = client.workflow.start.bind(client.workflow)
+  client.workflow.start = (async (...args: Parameters<Start>) => {
+    client.workflow.start = start
+    return await instead(async () => await start(...args))
+  }) as Start
+  return client
 }
 
 /** A dispatcher of all controllers on a task queue without a worker. */
@@ -66,26 +89,12 @@ export async function journalObjects(
 ): Promise<void> {
   const spec = { type: 'landscaper.gardener.cloud/mock' }
   const events = objects.map((object) => seen('ADDED', { spec, ...object }, kind))
-  await journalEvents(db, { cluster, source: 'watch', events }, { ...deps, route: () => ({ ignored: 'set-up' }) })
+  await journalEvents(db, { cluster, source: 'watch', events }, unrouted)
 }
 
-export function wakeRow(uid: string, overrides: Partial<NewWake> = {}): NewWake {
-  return {
-    controller: 'deploy',
-    uid,
-    job_id: '',
-    cluster: 'c',
-    namespace: 'ns',
-    name: `task-${uid}`,
-    seq: 1,
-    due: now(),
-    foreign_event: true,
-    may_start: true,
-    writer: null,
-    cause: 'test',
-    ...overrides,
-  }
-}
+/** A wake of a deploy item's controller that is due now. */
+export const wakeRow = (uid: string, overrides: Partial<NewWake> = {}): NewWake =>
+  newWake({ controller: 'deploy', uid, name: `task-${uid}`, due: now(), ...overrides })
 
 /** Stores the wake. @returns its row. */
 export async function storeWake({ db }: Journal, uid: string, overrides: Partial<NewWake> = {}): Promise<Wake> {
@@ -93,3 +102,28 @@ export async function storeWake({ db }: Journal, uid: string, overrides: Partial
   await upsertWakes(db, [wake], wake.due)
   return await db.selectFrom('wake').selectAll().where('uid', '=', uid).executeTakeFirstOrThrow()
 }
+
+export interface UnfinishedItem {
+  readonly uid: string
+  readonly wake: Wake
+  readonly workflowID: string
+}
+
+/** Stores an unfinished item without an owner, and its wake. Its run is terminated after the test. */
+export async function storeUnfinished(journal: Journal, client: Client): Promise<UnfinishedItem> {
+  const uid = randomUUID()
+  await journalObjects(journal, [{ uid, version: 1, status: { jobID: JOB } }])
+  const workflowID = `deploy/ns/task-${uid}/${uid}/${JOB}`
+  endAfterTest(client, workflowID)
+  return { uid, wake: await storeWake(journal, uid), workflowID }
+}
+
+/** A controller `shop` in level mode whose objects are deploy items. */
+export const levelRegistry = createRegistry([
+  defineLevel({
+    name: 'shop',
+    target: { apiVersion: deployItemKind.apiVersion, kind: 'DeployItem', plural: 'deployitems' },
+    queries: {},
+    plan: nop,
+  }),
+])

@@ -10,7 +10,7 @@ import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { KubeError } from '../../activities/kube/errors.ts'
 import { readKindFolders } from '../../worker/server/kind-folders.ts'
 import { enabledWings } from '../../worker/server/wings.ts'
-import { type JsonSchema, type JsonValue, type Kind, openApiSchema } from '../../workflows/kit/index.ts'
+import { type JsonValue, type Kind, openApiSchema } from '../../workflows/kit/index.ts'
 import { forEach, holds } from '../support/fuzz/course.ts'
 import { isLong } from '../support/matrix/form.ts'
 import { invalidValue } from '../support/fuzz/invalid-values.ts'
@@ -20,9 +20,10 @@ import {
   type JsonObject,
   leanValue,
   pathText,
+  type SchemaField,
   withValue,
 } from '../support/fuzz/schema-fields.ts'
-import { validValue } from '../support/fuzz/valid-values.ts'
+import { requiredValue, validValue } from '../support/fuzz/valid-values.ts'
 
 const NAMESPACE = 'fuzz-schema'
 const RUNS = isLong ? 60 : 1
@@ -88,21 +89,19 @@ describe.each(kinds)('the fields of the kind %s', (name, kind) => {
 
   it(`are taken with what their schema takes, ${RUNS} of each`, async () => {
     expect(fields.length).toBeGreaterThan(0)
-    await forEach(fields, AT_ONCE, async ({ at, taken }, lane) => {
+    await forEach(fields, AT_ONCE, async ({ at, taken, isRequired }, lane) => {
       const isTaken = async (value: JsonValue) => {
         const { refusal: said } = await sent(kind, at, value)
         if (said !== undefined) throw new Error(`${name} ${pathText(at)}: refused ${JSON.stringify(value)}: ${said}`)
       }
-      await holds(
-        { name: `taken-${name}-${pathText(at)}`, values: validValue(taken, { isServer: true }), runs: RUNS, lane },
-        isTaken,
-      )
+      const values = (isRequired ? requiredValue : validValue)(taken, { isServer: true })
+      await holds({ name: `taken-${name}-${pathText(at)}`, values, runs: RUNS, lane }, isTaken)
     })
   })
 
   it(`are refused with what their schema does not take, ${RUNS} of each, and named`, async () => {
     await forEach(fields, AT_ONCE, async ({ at, schema: field }, lane) => {
-      const values = invalidValue(field)
+      const values = invalidValue(field, kind.statusSubresource && at[0] === 'status')
       if (values === undefined) return
       const tried = { name: `refused-${name}-${pathText(at)}`, values, runs: RUNS, lane }
       await holds(tried, async ({ value, below, why }) => {
@@ -115,8 +114,7 @@ describe.each(kinds)('the fields of the kind %s', (name, kind) => {
   })
 
   it('are stored as if they were left out where they are null and need not be there', async () => {
-    const isNeeded = ({ at }: { readonly at: FieldPath }) =>
-      at.at(-1) === '[]' || at.at(-1) === '*' || requires(schema, at)
+    const isNeeded = ({ at, isRequired }: SchemaField) => at.at(-1) === '[]' || at.at(-1) === '*' || isRequired
     const optional = fields.filter((one) => !isNeeded(one) && one.schema.type !== undefined)
     await forEach(optional, AT_ONCE, async ({ at }) => {
       const { stored, refusal } = await sent(kind, at, null)
@@ -125,11 +123,3 @@ describe.each(kinds)('the fields of the kind %s', (name, kind) => {
     })
   })
 })
-
-/** Whether the schema of the parent requires the field. */
-function requires(schema: JsonSchema, at: FieldPath): boolean {
-  const [name = '', ...rest] = at
-  if (rest.length === 0) return schema.required?.includes(name) === true
-  const child = name === '[]' ? schema.items : name === '*' ? schema.additionalProperties : schema.properties?.[name]
-  return child !== undefined && requires(child, rest)
-}

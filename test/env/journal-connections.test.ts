@@ -1,13 +1,16 @@
 // Journal connections on which PostgreSQL stops answering, and the clock of the journal; against a real PostgreSQL.
 
-import { sql } from 'kysely'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Kysely, sql } from 'kysely'
 import { pino } from 'pino'
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 
-import { openDatabase } from '../../activities/journal/database.ts'
+import { type Database, openDatabase } from '../../activities/journal/database.ts'
 import { WAKE_CHANNEL } from '../../activities/journal/write/wakes.ts'
 import { listenForWakes } from '../../worker/reconciler/listener.ts'
 import { createJournalClock } from '../../worker/server/clocks.ts'
+import { job } from '../activities/journal/build-job.ts'
+import { openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
 import { TcpProxy } from '../support/faults/tcp-proxy.ts'
 
@@ -28,25 +31,34 @@ function throughProxy(): string {
 }
 
 describe('a connection to PostgreSQL', () => {
-  it('times out a query when the server stops answering; the next query uses another connection', async () => {
-    const db = openDatabase(throughProxy(), 1, { answerMs: 2000 })
-    const ask = async (value: number) => (await sql<{ n: number }>`select ${value}::int as n`.execute(db)).rows
-    await expect.poll(() => ask(1).catch(String)).toEqual([{ n: 1 }])
-    expect(proxy.fallSilent()).toBeGreaterThan(0)
-    await expect(ask(2)).rejects.toThrow('Query read timeout')
-    await expect.poll(() => ask(3).catch(String)).toEqual([{ n: 3 }])
-    await db.destroy()
-  })
+  const ask = async (db: Kysely<Database>, value: number) =>
+    (await sql<{ n: number }>`select ${value}::int as n`.execute(db)).rows
 
-  it('times out a transaction when the server stops answering', async () => {
-    const db = openDatabase(throughProxy(), 1, { answerMs: 2000 })
-    const transaction = db.transaction().execute(async (trx) => {
-      await sql`select 1`.execute(trx)
-      proxy.fallSilent()
-      await sql`select ${2}::int`.execute(trx)
-    })
-    await expect(transaction).rejects.toThrow()
-    expect((await sql`select ${3}::int as n`.execute(db)).rows).toEqual([{ n: 3 }])
+  it.each<[string, string, (db: Kysely<Database>, silence: () => void) => Promise<unknown>]>([
+    [
+      'a query',
+      'Query read timeout',
+      async (db, silence) => {
+        silence()
+        return await ask(db, 2)
+      },
+    ],
+    [
+      'a transaction',
+      '',
+      async (db, silence) =>
+        await db.transaction().execute(async (trx) => {
+          await ask(trx, 2)
+          silence()
+          return await ask(trx, 2)
+        }),
+    ],
+  ])('times out %s when the server stops answering; the next query uses another connection', async (_, error, act) => {
+    const db = openDatabase(throughProxy(), 1, { answerMs: 1000 })
+    await expect.poll(() => ask(db, 1).catch(String)).toEqual([{ n: 1 }])
+    const failed = act(db, () => expect(proxy.fallSilent()).toBeGreaterThan(0))
+    await expect(failed).rejects.toThrow(error)
+    await expect.poll(() => ask(db, 3).catch(String)).toEqual([{ n: 3 }])
     await db.destroy()
   })
 
@@ -54,7 +66,7 @@ describe('a connection to PostgreSQL', () => {
     const stop = new AbortController()
     let heard = 0
     const onWake = () => void (heard += 1)
-    const listening = { databaseUrl: throughProxy(), onWake, log, pingEveryMs: 200, answerMs: 2000 }
+    const listening = { databaseUrl: throughProxy(), onWake, log, pingEveryMs: 200, answerMs: 1000 }
     const end = listenForWakes(listening, stop.signal)
     /** Waits until the listener calls `onWake` after `what`. The listener also calls it after each reconnect. */
     const hearsAfter = async (what: () => unknown) => {
@@ -73,7 +85,13 @@ describe('a connection to PostgreSQL', () => {
 
   it('has no timeout for a query that waits for a free connection of the pool', async () => {
     const db = openDatabase(test.url, 1)
-    const asked = [1, 2].map(async (n) => await sql`select pg_sleep(${n === 1 ? 11 : 0}::int)`.execute(db))
+    await sql`select 1`.execute(db)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const asked = [1, 2].map(async () => await sql`select pg_sleep(0.2)`.execute(db))
+    await new Promise(setImmediate)
+    // Longer than the timeout of a new connection.
+    vi.advanceTimersByTime(11_000)
+    vi.useRealTimers()
     expect(await Promise.all(asked)).toHaveLength(2)
     await db.destroy()
   })
@@ -82,6 +100,25 @@ describe('a connection to PostgreSQL', () => {
     const db = openDatabase(test.url, 1, { statementMs: 200 })
     await expect(sql`select pg_sleep(${30}::int)`.execute(db)).rejects.toThrow('statement timeout')
     await db.destroy()
+  })
+
+  it('of a process that stops during a transaction loses its row locks, and the process gets an error when it continues', async () => {
+    await openJob(test.db, job())
+    const stopped = openDatabase(test.url, 1, { idleTransactionMs: 200 })
+    const phaseBy = (phase: string) => sql`update job set phase = ${phase} where workflow_id = 'task/u1/j1'`
+    const transaction = stopped.transaction().execute(async (trx) => {
+      await phaseBy('stopped').execute(trx)
+      await sleep(1000)
+      await phaseBy('late').execute(trx)
+    })
+    const refused = expect(transaction).rejects.toThrow(/terminat|not queryable/i)
+    await sleep(50)
+    await phaseBy('taken over').execute(test.db)
+    await refused
+    expect(await test.rows('job', 'phase')).toEqual([{ phase: 'taken over' }])
+    // The pool opens another connection.
+    await phaseBy('again').execute(stopped)
+    await stopped.destroy()
   })
 })
 

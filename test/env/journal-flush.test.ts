@@ -14,6 +14,7 @@ import { useJournal } from '../activities/journal/use-journal.ts'
 const test = useJournal(inject('servers').databaseUrl)
 const U1 = { ...TASK, uid: 'u1', namespace: 'ns', name: 'task-u1' }
 const WRITER = 'task/u1/j1'
+const OBJECT = 'Task.test.pawl.dev/ns/a'
 
 /** Routes events like `routeToSelf`, but with the given mode. */
 const asks = (mode: 'start' | 'notify') => (event: Parameters<typeof routeToSelf>[0]) => {
@@ -77,46 +78,40 @@ describe('the writes of a run', () => {
     expect(journal.newestWritten(TASK, 'ns')).toBe(0)
   })
 
+  const action = (step: string) => ({
+    workflow_id: WRITER,
+    run_id: 'r1',
+    pass: 1,
+    step,
+    object: OBJECT,
+    verb: 'patch',
+    field_manager: 'f',
+    started_at: NOW,
+  })
+
   it('hold the events of their objects until the flush', async () => {
-    const action = { workflow_id: WRITER, run_id: 'r1', pass: 1, step: 's', object: 'Task/ns/a', verb: 'patch' }
-    const begun = { ...action, field_manager: 'f', started_at: NOW }
-    const held = async () =>
-      (
-        await checkReceivedEvents(
-          test.db,
-          { cluster: 'c', ...TASK, objects: [action.object], versions: [] },
-          later(-1000),
-        )
-      ).held
-    await beginActions(test.db, [begun])
-    tell(begin, [begun])
-    expect(await held()).toEqual(new Set([action.object]))
+    const held = async () => {
+      const asked = { cluster: 'c', ...TASK, objects: [OBJECT], versions: [] }
+      return [...(await checkReceivedEvents(test.db, asked, later(-1000))).held]
+    }
+    await beginActions(test.db, [action('s')])
+    tell(begin, [action('s')])
+    expect(await held()).toEqual([OBJECT])
     await journal.flush(WRITER)
-    expect(await held()).toEqual(new Set())
+    expect(await held()).toEqual([])
   })
 
   it('create one action row per object before the flush, and one action row per write in the flush', async () => {
-    const write = (step: string) => {
-      const action = {
-        workflow_id: WRITER,
-        run_id: 'r1',
-        pass: 1,
-        step,
-        object: 'Task.test.pawl.dev/ns/a',
-        verb: 'patch',
-      }
-      return { ...action, field_manager: 'f', started_at: NOW }
-    }
     const rows = async () =>
-      (
-        await test.db.selectFrom('action').select(['step', 'finished_at', 'resource_version']).orderBy('step').execute()
-      ).map(({ step, finished_at, resource_version }) => [step, finished_at !== null, resource_version])
-    await journal.begin([write('a')])
-    tell(begin, [write('a')])
-    await journal.begin([write('b')])
-    tell({ version: 6, status: { phase: 'Progressing', jobID: 'j1' } }, [write('b')])
+      (await test.rows('action', 'step', 'finished_at', 'resource_version')).map(
+        ({ step, finished_at, resource_version }) => [step, finished_at !== null, resource_version],
+      )
+    await journal.begin([action('a')])
+    tell(begin, [action('a')])
+    await journal.begin([action('b')])
+    tell({ version: 6, status: { phase: 'Progressing', jobID: 'j1' } }, [action('b')])
     // Write c is still in flight when the flush journals the writes before it.
-    await journal.begin([write('c')])
+    await journal.begin([action('c')])
     expect(await rows()).toEqual([['a', false, null]])
     await journal.flush(WRITER)
     expect(await rows()).toEqual([
@@ -125,11 +120,11 @@ describe('the writes of a run', () => {
       ['c', false, null],
     ])
     // The row of c holds the events of the object now, so that d needs no row before the flush.
-    await journal.begin([write('d')])
+    await journal.begin([action('d')])
     expect(await rows()).toHaveLength(3)
-    tell({ ...begin, version: 7 }, [write('c'), write('d')])
+    tell({ ...begin, version: 7 }, [action('c'), action('d')])
     await journal.flush(WRITER)
-    await journal.begin([write('e')])
+    await journal.begin([action('e')])
     expect(await rows()).toEqual([...['a', 'b', 'c', 'd'].map((step) => [step, true, 1]), ['e', false, null]])
   })
 
@@ -147,7 +142,6 @@ describe('the writes of a run', () => {
     tell(end)
     await journal.flush(WRITER)
     expect(await test.wakes()).toEqual([])
-    const row = await test.db.selectFrom('job').select('outcome').executeTakeFirstOrThrow()
-    expect(row).toEqual({ outcome: 'Succeeded' })
+    expect(await test.rows('job', 'outcome')).toEqual([{ outcome: 'Succeeded' }])
   })
 })

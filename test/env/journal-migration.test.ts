@@ -20,12 +20,13 @@ import { installationKind } from '../../workflows/landscaper/installation/kind.t
 import { deps, NOW, seen } from '../activities/journal/build-events.ts'
 import { findOpenJob, readObject } from '../activities/journal/one-row.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
+import { readRows } from '../activities/journal/use-journal.ts'
 import { migrationNames } from '../activities/journal/undo-migrations.ts'
 
 const JOB = '4f1c2a54-d0b9-4c7e-9a3b-e8f15d4c7a21'
 const UNFINISHED = JSON.stringify({ metadata: { uid: 'i' }, status: { jobID: JOB, phase: 'Progressing' } })
-const { route, subjectKinds, modes } = builtInRegistry
-const journal = { ...deps, route, subjectKinds, modes }
+const RUN = `installation/i/${JOB}`
+const journal = { ...deps, ...builtInRegistry }
 
 let test: TestDatabase
 let db: Kysely<Database>
@@ -34,59 +35,47 @@ beforeEach(async () => {
   db = test.db
   await migrateFirst()
   await fill()
+  expect(await migrateUp(test.url, NOW)).toEqual((await migrationNames()).slice(1))
 })
 afterEach(async () => {
   await test.drop()
 })
 
 describe('the migration of a version 1 journal', () => {
-  beforeEach(async () => {
-    expect(await migrateUp(test.url, NOW)).toEqual((await migrationNames()).slice(1))
-  })
-
-  it('keeps an unfinished job: its object has an API group, and its wake resolves to the open run, or to a new run if the job row is missing', async () => {
+  it('keeps an unfinished job, its object with an API group, its subscriptions, and the checkpoints of built-in kinds', async () => {
     expect(await readObject(db, 'c', groupKindOf(installationKind), 'i')).toMatchObject({ resource_version: 7, seq: 3 })
     const wake = await db.selectFrom('wake').selectAll().where('controller', '=', 'installation').executeTakeFirst()
     expect(wake).toMatchObject({ uid: 'i', version: 1, foreign_event: true })
-    expect(await resolveWake(wake!, directLookups(db))).toMatchObject({
-      to: 'open',
-      job: { workflow_id: `installation/i/${JOB}` },
-    })
+    const resolve = async () => await resolveWake(wake!, directLookups(db))
+    expect(await resolve()).toMatchObject({ to: 'open', job: { workflow_id: RUN } })
+
+    // The leases of the previous bridge are released.
+    const lease = { cluster: 'c', ...groupKindOf(installationKind), owner: 'new', leaseMs: 60_000 }
+    expect(await acquireLease(db, lease)).toMatchObject({ resourceVersion: 9, epoch: 4 })
+
+    await db.deleteFrom('wake').execute()
+    const awaited = seen('ADDED', { uid: 'e', name: 'again', version: 10, finalizers: [FINALIZER] }, executionKind)
+    await journalEvents(db, { cluster: 'c', source: 'watch', events: [awaited] }, journal)
+    expect(await readRows(db, 'wake', ['controller', 'uid', 'cause'])).toEqual([
+      { controller: 'installation', uid: 'i', cause: 'waits for Execution again' },
+    ])
 
     await db.deleteFrom('job').execute()
-    expect(await resolveWake(wake!, directLookups(db))).toMatchObject({
-      to: 'start',
-      run: { workflowID: `installation/ns/i/i/${JOB}`, input: { subject: groupKindOf(installationKind) } },
-    })
+    const run = { workflowID: `installation/ns/i/i/${JOB}`, input: { subject: groupKindOf(installationKind) } }
+    expect(await resolve()).toMatchObject({ to: 'start', run })
   })
 
   it('keeps the row of an unfinished job, and the write that finishes the job closes the row', async () => {
     const status = { jobID: JOB, jobIDFinished: JOB, phase: 'Succeeded' }
     const ended = seen('MODIFIED', { uid: 'i', version: 8, status }, installationKind)
-    const write = { cluster: 'c', source: 'write', writer: `installation/i/${JOB}` } as const
-    await journalEvents(db, { ...write, events: [ended] }, journal)
+    await journalEvents(db, { cluster: 'c', source: 'write', writer: RUN, events: [ended] }, journal)
     expect(await findOpenJob(db, 'installation', 'i')).toBeUndefined()
-    expect(await db.selectFrom('object').select('uid').execute()).toEqual([{ uid: 'i' }])
-  })
-
-  it('keeps the checkpoints of the built-in kinds, and releases the leases of the previous bridge', async () => {
-    const lease = { cluster: 'c', ...groupKindOf(installationKind), owner: 'new', leaseMs: 60_000 }
-    expect(await acquireLease(db, lease)).toMatchObject({ resourceVersion: 9, epoch: 4 })
-  })
-
-  it('keeps subscriptions: an event of an awaited Execution wakes the Installation', async () => {
-    await db.deleteFrom('wake').execute()
-    const found = { uid: 'e', name: 'again', version: 10, finalizers: [FINALIZER] }
-    const events = [seen('ADDED', found, executionKind)]
-    await journalEvents(db, { cluster: 'c', source: 'watch', events }, journal)
-    expect(await db.selectFrom('wake').select(['controller', 'uid', 'cause']).execute()).toEqual([
-      { controller: 'installation', uid: 'i', cause: 'waits for Execution again' },
-    ])
+    expect(await readRows(db, 'object', ['uid'])).toEqual([{ uid: 'i' }])
   })
 
   it('makes the bridge relist a kind with an unknown API group, and wakes the open run of its object', async () => {
     for (const table of ['object', 'watch_checkpoint', 'subscription'] as const)
-      expect(await db.selectFrom(table).select('kind').where('kind', '=', 'Widget').execute()).toEqual([])
+      expect(await readRows(db, table, ['kind'])).not.toContainEqual({ kind: 'Widget' })
     const level = await db.selectFrom('wake').selectAll().where('controller', '=', 'widget').executeTakeFirstOrThrow()
     expect(level).toMatchObject({ uid: 'w', seq: 0, foreign_event: true, cause: 'the journal was migrated' })
     const target = { apiVersion: 'example.com/v1', kind: 'Widget', plural: 'widgets' }
@@ -99,49 +88,41 @@ describe('the migration of a version 1 journal', () => {
     expect(await acquireLease(db, lease)).toMatchObject({ resourceVersion: undefined, epoch: 0 })
   })
 
-  it('keeps events and actions, with the API group if it is known', async () => {
-    const events = db.selectFrom('watch_event').select(['api_group', 'kind', 'resource_version']).orderBy('seq')
-    expect(await events.execute()).toEqual([
-      { api_group: installationKind.group, kind: 'Installation', resource_version: 7 },
+  it('keeps events and actions, with the API group if it is known; the retry of an unfinished write finishes its row', async () => {
+    const { group } = installationKind
+    const events = async () => await readRows(db, 'watch_event', ['resource_version', 'api_group', 'kind'])
+    expect(await events()).toEqual([
+      { api_group: group, kind: 'Installation', resource_version: 7 },
       { api_group: '?', kind: 'Widget', resource_version: 8 },
     ])
-    const actions = db.selectFrom('action').select(['object', 'api_group', 'kind', 'namespace', 'name']).orderBy('seq')
-    const { group } = installationKind
-    expect(await actions.execute()).toEqual([
-      { object: `Installation.${group}/ns/i`, api_group: group, kind: 'Installation', namespace: 'ns', name: 'i' },
+    const object = `Installation.${group}/ns/i`
+    expect(await readRows(db, 'action', ['object', 'api_group', 'kind', 'namespace', 'name'])).toEqual([
+      { object, api_group: group, kind: 'Installation', namespace: 'ns', name: 'i' },
       { object: 'Widget.?/ns/w', api_group: '?', kind: 'Widget', namespace: 'ns', name: 'w' },
     ])
-    await ensurePartitions(db, new Date(NOW.getTime() + 40 * 86_400_000))
-    expect(await events.execute()).toHaveLength(2)
-  })
-
-  it('keeps the row of an unfinished write, and the retry of the activity finishes this row', async () => {
-    const key = { ...write('Installation', 'i'), object: `Installation.${installationKind.group}/ns/i` }
-    await beginActions(db, [{ ...key, started_at: NOW }])
-    await finishActions(db, [{ ...key, started_at: NOW, resource_version: 8, error: null, finished_at: NOW }])
-    expect(await db.selectFrom('action').select(['resource_version', 'finished_at']).orderBy('seq').execute()).toEqual([
-      { resource_version: 8, finished_at: NOW },
-      { resource_version: null, finished_at: null },
+    const begun = { ...write('Installation', 'i'), object, started_at: NOW }
+    await beginActions(db, [begun])
+    await finishActions(db, [{ ...begun, resource_version: 8, error: null, finished_at: NOW }])
+    expect(await readRows(db, 'action', ['object', 'resource_version', 'finished_at'])).toEqual([
+      { object, resource_version: 8, finished_at: NOW },
+      { object: 'Widget.?/ns/w', resource_version: null, finished_at: null },
     ])
+    await ensurePartitions(db, new Date(NOW.getTime() + 40 * 86_400_000))
+    expect(await events()).toHaveLength(2)
   })
 })
 
-describe('a process of schema version 1 on a migrated journal', () => {
-  it('cannot write objects, events or leases, so that no row lacks an API group', async () => {
-    await migrateUp(test.url, NOW)
+describe('a process of an earlier version on a migrated journal', () => {
+  it('of schema version 1 cannot write objects, events or leases, so that no row lacks an API group', async () => {
     await expect(insertObject('Installation', 'late')).rejects.toThrow('api_group')
     await expect(insertEvent('Installation', 9)).rejects.toThrow('api_group')
     const taken = sql`insert into watch_checkpoint (cluster, kind, lease_owner) values ('c', 'Installation', 'old')
       on conflict (cluster, kind) do update set lease_owner = excluded.lease_owner`
     await expect(taken.execute(db)).rejects.toThrow('no unique or exclusion constraint')
   })
-})
 
-describe('a process of a version without handled types', () => {
-  it('can write job rows to a migrated journal, and its runs handle all types', async () => {
-    await migrateUp(test.url, NOW)
-    await sql`insert into job (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, started_at)
-      values ('installation/former', 'r', 'installation', 'c', 'former', ${JOB}, 'ns', 'f', 'test', ${NOW})`.execute(db)
+  it('of a version without handled types can write job rows, and its runs handle all types', async () => {
+    await insertJob('installation/former', 'installation', 'former', JOB)
     expect(await findOpenJob(db, 'installation', 'former')).toMatchObject({ serves: null, outcome: null })
   })
 })
@@ -164,11 +145,7 @@ async function fill(): Promise<void> {
       values ('c', ${kind}, 9, 4, 'old', now() + interval '1 hour')`.execute(db)
     const level = kind === 'Widget'
     const controller = kind.toLowerCase()
-    const workflowID = level ? 'widget/w' : `installation/i/${JOB}`
-    await sql`insert into job (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, started_at)
-      values (${workflowID}, 'r', ${controller}, 'c', ${uid}, ${level ? '' : JOB}, 'ns', ${uid}, 'test', ${NOW})`.execute(
-      db,
-    )
+    await insertJob(level ? 'widget/w' : RUN, controller, uid, level ? '' : JOB)
     const { workflow_id, run_id, pass, step, object, verb, field_manager } = write(kind, uid)
     await sql`insert into action (workflow_id, run_id, pass, step, object, verb, field_manager, started_at)
       values (${workflow_id}, ${run_id}, ${pass}, ${step}, ${object}, ${verb}, ${field_manager}, ${NOW})`.execute(db)
@@ -185,6 +162,11 @@ async function fill(): Promise<void> {
   )
 }
 
+async function insertJob(workflowID: string, controller: string, uid: string, jobID: string): Promise<void> {
+  await sql`insert into job (workflow_id, run_id, controller, cluster, uid, job_id, namespace, name, cause, started_at)
+    values (${workflowID}, 'r', ${controller}, 'c', ${uid}, ${jobID}, 'ns', ${uid}, 'test', ${NOW})`.execute(db)
+}
+
 async function insertObject(kind: string, uid: string): Promise<void> {
   await sql`insert into object (cluster, kind, uid, namespace, name, resource_version, seq, projection, updated_at)
     values ('c', ${kind}, ${uid}, 'ns', ${uid}, 7, 3, ${UNFINISHED}, ${NOW})`.execute(db)
@@ -196,7 +178,7 @@ async function insertEvent(kind: string, version: number): Promise<void> {
 }
 
 function write(kind: string, uid: string) {
-  const workflow_id = kind === 'Widget' ? 'widget/w' : `installation/i/${JOB}`
+  const workflow_id = kind === 'Widget' ? 'widget/w' : RUN
   const key = { workflow_id, run_id: 'r', pass: 1, step: 's', object: `${kind}/ns/${uid}`, verb: 'patch' }
   return { ...key, field_manager: 'pawl' }
 }

@@ -10,9 +10,11 @@ import { migrateUp, migrationStatus } from '../../activities/journal/migrate.ts'
 import { ensurePartitions } from '../../activities/journal/write/partitions.ts'
 import { pruneJournal } from '../../activities/journal/write/retention.ts'
 import { subscribe } from '../../activities/journal/write/subscriptions.ts'
-import { deps, seen } from '../activities/journal/build-events.ts'
+import { deps, seen, unrouted } from '../activities/journal/build-events.ts'
+import { job } from '../activities/journal/build-job.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
 import { endJob, openJob } from '../activities/journal/one-row.ts'
+import { readRows } from '../activities/journal/use-journal.ts'
 import { migrationNames, undoMigrations } from '../activities/journal/undo-migrations.ts'
 
 let test: TestDatabase
@@ -26,6 +28,17 @@ afterEach(async () => {
 const DAY_MS = 24 * 60 * 60 * 1000
 const TODAY = new Date('2026-03-10T12:00:00Z')
 const daysAgo = (days: number): Date => new Date(TODAY.getTime() - days * DAY_MS)
+const prune = async (days: number, db = test.db) => await pruneJournal(db, days * DAY_MS, TODAY)
+/** Uses another connection, which ends afterwards. */
+async function withClient(act: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = new pg.Client({ connectionString: test.url })
+  await client.connect()
+  try {
+    await act(client)
+  } finally {
+    await client.end()
+  }
+}
 
 describe('migrating an empty database', () => {
   it('applies every migration once, even if several processes migrate at the same time', async () => {
@@ -42,9 +55,7 @@ describe('migrating while processes write to the journal', () => {
   it('waits for the open transactions of these processes, and does not deadlock with them', async () => {
     await migrateUp(test.url)
     const later = await undoMigrations(test.db, '0008_prune_by_index')
-    const journaling = new pg.Client({ connectionString: test.url })
-    await journaling.connect()
-    try {
+    await withClient(async (journaling) => {
       // The lock order of journal writers: the object table first, the action table last.
       await journaling.query('begin; lock table object in row exclusive mode')
       const migrating = migrateUp(test.url)
@@ -53,9 +64,7 @@ describe('migrating while processes write to the journal', () => {
         .toBeGreaterThan(0)
       await journaling.query('lock table wake, job, action in row exclusive mode; commit')
       expect(await migrating).toEqual(later)
-    } finally {
-      await journaling.end()
-    }
+    })
   })
 })
 
@@ -65,16 +74,26 @@ describe('the partitions of events', () => {
       where inhparent = 'watch_event'::regclass order by 1`.execute(test.db)
     return rows.map(({ name }) => name).filter((name) => name !== 'watch_event_default')
   }
-  const journalAt = async (at: Date, version: number) =>
+  const journalAt = async (at: Date, version: number, uid = `u${version}`) =>
     await journalEvents(
       test.db,
-      { cluster: 'c', source: 'watch', events: [seen('ADDED', { uid: `u${version}`, version })] },
+      { cluster: 'c', source: 'watch', events: [seen('MODIFIED', { uid, version })] },
       { ...deps, now: () => at },
     )
   const versions = async () =>
-    (await test.db.selectFrom('watch_event').select('resource_version').orderBy('resource_version').execute()).map(
-      (row) => row.resource_version,
-    )
+    (await readRows(test.db, 'watch_event', ['resource_version'])).map((row) => row.resource_version)
+  /** Journals one event on each of these days, for the subjects u1, u2, ... Only the wakes of some uids stay. */
+  const journalDays = async (days: readonly number[], ...woken: readonly string[]) => {
+    await migrateUp(test.url, daysAgo(20))
+    await ensurePartitions(test.db, daysAgo(13))
+    for (const [index, ago] of days.entries()) await journalAt(daysAgo(ago), index + 1)
+    await test.db
+      .deleteFrom('wake')
+      .where('uid', 'not in', ['', ...woken])
+      .execute()
+  }
+  const openTask = async (uid: string, started_at: Date) =>
+    await openJob(test.db, job({ workflow_id: `task/${uid}`, uid, started_at }))
 
   it('are created a week ahead, and receive the events of their day from the default partition', async () => {
     await migrateUp(test.url, daysAgo(30))
@@ -89,30 +108,9 @@ describe('the partitions of events', () => {
     expect(await versions()).toEqual([1, 2])
   })
 
-  /** Journals one event on each of these days, for the subjects u1, u2, ... */
-  const journalDays = async (...days: readonly number[]) => {
-    await migrateUp(test.url, daysAgo(20))
-    await ensurePartitions(test.db, daysAgo(13))
-    for (const [index, ago] of days.entries()) await journalAt(daysAgo(ago), index + 1)
-  }
-  const openTask = async (uid: string, started: Date) =>
-    await openJob(test.db, {
-      workflow_id: `task/${uid}`,
-      run_id: null,
-      controller: 'task',
-      cluster: 'c',
-      uid,
-      job_id: 'j',
-      namespace: 'ns',
-      name: '',
-      cause: '',
-      started_at: started,
-    })
-
   it('are dropped if all their events are older than the retention and none is needed', async () => {
-    await journalDays(20, 10, 6, 5, 3, 1)
-    await test.db.deleteFrom('wake').execute()
-    const pruned = await pruneJournal(test.db, 5 * DAY_MS, TODAY)
+    await journalDays([20, 10, 6, 5, 3, 1])
+    const pruned = await prune(5)
     expect(pruned).toMatchObject({ before: daysAgo(5) })
     expect(pruned?.partitions).toContain('watch_event_20260218')
     expect(await versions()).toEqual([4, 5, 6])
@@ -124,66 +122,53 @@ describe('the partitions of events', () => {
     await journalAt(daysAgo(7), 1)
     await journalAt(daysAgo(1), 2)
     await test.db.deleteFrom('wake').execute()
-    expect(await pruneJournal(test.db, 5 * DAY_MS, TODAY)).toMatchObject({ rows: 1 })
+    expect(await prune(5)).toMatchObject({ rows: 1 })
     expect(await versions()).toEqual([2])
   })
 
   it('keep the event of a pending wake, and no other old event', async () => {
-    await journalDays(20, 15, 15, 10)
-    await test.db.deleteFrom('wake').where('uid', '<>', 'u2').execute()
-    await pruneJournal(test.db, DAY_MS, TODAY)
+    await journalDays([20, 15, 15, 10], 'u2')
+    await prune(1)
     expect(await versions()).toEqual([2])
     expect((await partitions()).filter((name) => name < 'watch_event_20260309')).toEqual(['watch_event_20260223'])
   })
 
   it('keep the events of an open job and of its children until the job ends, and no other old events', async () => {
-    await journalDays(20, 16, 16, 12, 12, 10)
-    const event = (uid: string, version: number, ago: number) =>
-      journalEvents(
-        test.db,
-        { cluster: 'c', source: 'watch', events: [seen('MODIFIED', { uid, version })] },
-        { ...deps, now: () => daysAgo(ago) },
-      )
-    await event('u2', 11, 14)
-    await event('u2', 12, 8)
-    await event('u4', 13, 8)
+    await journalDays([20, 16, 16, 12, 12, 10])
+    await journalAt(daysAgo(14), 11, 'u2')
+    await journalAt(daysAgo(8), 12, 'u2')
+    await journalAt(daysAgo(8), 13, 'u4')
     await test.db.deleteFrom('wake').execute()
     // u4 is a child of u2.
     await test.db.updateTable('object').set({ owner_uid: 'u2' }).where('uid', '=', 'u4').execute()
     await openTask('u2', daysAgo(13))
-    await pruneJournal(test.db, DAY_MS, TODAY)
+    await prune(1)
     expect(await versions()).toEqual([2, 4, 11, 12, 13])
     await endJob(test.db, 'task/u2', daysAgo(2))
-    await pruneJournal(test.db, DAY_MS, TODAY)
+    await prune(1)
     expect(await versions()).toEqual([])
   })
 
   it('stay while a long transaction reads them, so that pruning never blocks writers of the journal, and are dropped afterwards', async () => {
-    await journalDays(20, 10, 1)
-    await test.db.deleteFrom('wake').execute()
-    const reader = new pg.Client({ connectionString: test.url })
-    await reader.connect()
-    try {
+    await journalDays([20, 10, 1])
+    await withClient(async (reader) => {
       await reader.query('begin; select count(*) from watch_event')
       const pruned = await Promise.all([
-        pruneJournal(test.db, 5 * DAY_MS, TODAY),
+        prune(5),
         ...[21, 22, 23].map(async (version) => await journalAt(TODAY, version)),
       ])
       expect(pruned[0]?.partitions).toEqual([])
       expect(await versions()).toEqual([1, 2, 3, 21, 22, 23])
       await reader.query('commit; begin; lock table only watch_event in row exclusive mode')
-      expect((await pruneJournal(test.db, 5 * DAY_MS, TODAY))?.partitions).toEqual([])
+      expect((await prune(5))?.partitions).toEqual([])
       expect(await versions()).toEqual([3, 21, 22, 23])
       await reader.query('commit')
-      expect((await pruneJournal(test.db, 5 * DAY_MS, TODAY))?.partitions.length).toBeGreaterThan(1)
-    } finally {
-      await reader.end()
-    }
+      expect((await prune(5))?.partitions.length).toBeGreaterThan(1)
+    })
   })
 
   it('are pruned within a statement timeout of 20 s, even if an open job has 4,000 objects', async () => {
-    await journalDays(20, 15)
-    await test.db.deleteFrom('wake').execute()
+    await journalDays([20, 15])
     await openTask('u2', daysAgo(16))
     // A job with 4,000 objects, and a day with ten times as many events of other objects.
     await sql`insert into object (cluster, api_group, kind, uid, namespace, name, owner_uid, resource_version, seq, projection, updated_at)
@@ -195,15 +180,14 @@ describe('the partitions of events', () => {
       test.db,
     )
     const db = openDatabase(test.url, 1, { statementMs: 20_000 })
-    expect((await pruneJournal(db, 5 * DAY_MS, TODAY))?.rows).toBe(40_001)
+    expect((await prune(5, db))?.rows).toBe(40_001)
     await db.destroy()
     expect(await versions()).toEqual([2])
   })
 
   it('are pruned without errors if several processes prune at the same time', async () => {
-    await journalDays(20, 15, 10, 1)
-    await test.db.deleteFrom('wake').execute()
-    const all = await Promise.all([1, 2, 3].map(() => pruneJournal(test.db, 5 * DAY_MS, TODAY)))
+    await journalDays([20, 15, 10, 1])
+    const all = await Promise.all([1, 2, 3].map(() => prune(5)))
     expect(all.filter((pruned) => pruned !== undefined)).not.toEqual([])
     expect(await versions()).toEqual([4])
     expect(await partitions()).toEqual([])
@@ -213,45 +197,40 @@ describe('the partitions of events', () => {
 describe('ended jobs and deleted objects', () => {
   it('are pruned by the same retention, with their actions and subscriptions; the rows of an open job stay', async () => {
     await migrateUp(test.url, daysAgo(20))
-    const names = { cluster: 'c', namespace: '', name: '' }
-    const job = { controller: 'task', job_id: 'j', ...names, cause: '', run_id: 'r' }
     const jobs = { old: [15, 12], recent: [10, 2], late: [4, undefined] } as const
     for (const [uid, [started, ended]] of Object.entries(jobs)) {
-      const at = daysAgo(started)
+      const started_at = daysAgo(started)
       const action = { workflow_id: uid, run_id: 'r', pass: 1, step: 's', object: 'o', verb: 'patch' }
-      await openJob(test.db, { ...job, uid, workflow_id: uid, started_at: at })
-      await beginActions(test.db, [{ ...action, field_manager: 'f', started_at: at }])
-      const wait = { controller: 'task', uid, job_id: 'j', ...names, group: 'g', kind: 'K', name: 'n' }
+      await openJob(test.db, job({ uid, workflow_id: uid, started_at }))
+      await beginActions(test.db, [{ ...action, field_manager: 'f', started_at }])
+      const wait = { controller: 'task', uid, job_id: 'j1', cluster: 'c', namespace: '', group: 'g', kind: 'K' }
       if (ended !== undefined) await endJob(test.db, uid, daysAgo(ended))
-      await subscribe(test.db, wait, at)
+      await subscribe(test.db, { ...wait, name: 'n' }, started_at)
     }
-    const gone = (uid: string, version: number) => [
-      seen('ADDED', { uid, version }),
-      seen('DELETED', { uid, version: version + 1 }),
-    ]
+    const events = [seen('ADDED', { uid: 'x', version: 1 }), seen('DELETED', { uid: 'x', version: 2 })]
     await journalEvents(
       test.db,
-      { cluster: 'c', source: 'watch', events: [...gone('x', 1), seen('ADDED', { uid: 'y', version: 3 })] },
-      { ...deps, route: () => ({ ignored: 'set-up' }), now: () => daysAgo(8) },
+      { cluster: 'c', source: 'watch', events: [...events, seen('ADDED', { uid: 'y', version: 3 })] },
+      { ...unrouted, now: () => daysAgo(8) },
     )
-    await pruneJournal(test.db, 3 * DAY_MS, TODAY)
-    const left = async (table: 'job' | 'action', column: 'workflow_id') =>
-      (await test.db.selectFrom(table).select(column).orderBy(column).execute()).map((row) => row[column])
-    expect(await left('job', 'workflow_id')).toEqual(['late', 'recent'])
-    expect(await left('action', 'workflow_id')).toEqual(['late', 'recent'])
-    expect(await test.db.selectFrom('subscription').select('uid').execute()).toEqual([{ uid: 'late' }])
-    expect(await test.db.selectFrom('object').select('uid').execute()).toEqual([{ uid: 'y' }])
+    await prune(3)
+    for (const table of ['job', 'action'] as const)
+      expect(await readRows(test.db, table, ['workflow_id'])).toEqual([
+        { workflow_id: 'late' },
+        { workflow_id: 'recent' },
+      ])
+    expect(await readRows(test.db, 'subscription', ['uid'])).toEqual([{ uid: 'late' }])
+    expect(await readRows(test.db, 'object', ['uid'])).toEqual([{ uid: 'y' }])
   })
 
   it('are pruned even if their owner reference names the uid of a job in another namespace', async () => {
     await migrateUp(test.url, daysAgo(20))
-    const job = { controller: 'task', job_id: 'j', cluster: 'c', name: '', cause: '', run_id: 'r' }
-    await openJob(test.db, { ...job, uid: 'root', namespace: 'ns', workflow_id: 'root', started_at: daysAgo(15) })
+    await openJob(test.db, job({ uid: 'root', workflow_id: 'root', started_at: daysAgo(15) }))
     await sql`insert into object (cluster, api_group, kind, uid, namespace, name, owner_uid, resource_version, seq, projection, updated_at, deleted)
       select 'c', 'g', 'K', 'in ' || namespace, namespace, 'n', 'root', 1, 1, '{}', ${daysAgo(8)}::timestamptz, true
       from (values ('ns'), ('other')) as place (namespace)`.execute(test.db)
-    await pruneJournal(test.db, 3 * DAY_MS, TODAY)
-    expect(await test.db.selectFrom('object').select('uid').execute()).toEqual([{ uid: 'in ns' }])
+    await prune(3)
+    expect(await readRows(test.db, 'object', ['uid'])).toEqual([{ uid: 'in ns' }])
   })
 
   it('are pruned together with old actions, which pruning finds by an index instead of a full scan', async () => {
@@ -268,7 +247,7 @@ describe('ended jobs and deleted objects', () => {
     }
     expect(await scans()).toBe(0)
     // Prunes only the oldest actions.
-    const { before: until = TODAY } = (await pruneJournal(test.db, 14.8 * DAY_MS, TODAY)) ?? {}
+    const { before: until = TODAY } = (await prune(14.8)) ?? {}
     // PostgreSQL updates its statistics with a delay.
     await expect.poll(scans).toBeGreaterThan(0)
     const oldest = await test.db.selectFrom('action').select('started_at').orderBy('started_at').limit(1).execute()

@@ -1,10 +1,9 @@
 // Isolation of namespaces in the journal, against a real PostgreSQL. Any user can write any owner reference, so the
 // journal ignores references to owners in other namespaces. On real API servers: test/e2e/walls.test.ts.
 
-import { describe, expect, inject, it } from 'vitest'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { CompiledQuery, createQueryId, type RootOperationNode, sql } from 'kysely'
 import { acquireLease } from '../../activities/journal/write/checkpoints.ts'
-import { journalEvents } from '../../activities/journal/write/events.ts'
 import { countPasses } from '../../activities/journal/write/jobs.ts'
 import { wakeIfBehind } from '../../activities/journal/write/resync.ts'
 import { isChildRow } from '../../activities/journal/conditions.ts'
@@ -16,7 +15,16 @@ import { FINALIZER } from '../../workflows/landscaper/contract.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
-import { deps, later, rules, seen, task, TASK, taskKind, type TaskOptions } from '../activities/journal/build-events.ts'
+import {
+  deps,
+  later,
+  seen,
+  task,
+  TASK,
+  taskKind,
+  type TaskOptions,
+  unrouted,
+} from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
 import { findOpenJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
@@ -27,14 +35,8 @@ const RUNNING = { phase: 'Progressing', jobID: JOB }
 const VICTIM = 'alice'
 const ATTACKER = 'mallory'
 
-const built = {
-  ...deps,
-  ...rules,
-  route: builtInRegistry.route,
-  subjectKinds: builtInRegistry.subjectKinds,
-  modes: builtInRegistry.modes,
-}
-const quiet = { ...deps, route: () => ({ ignored: 'set-up' }) }
+const built = { ...deps, ...builtInRegistry }
+const quiet = unrouted
 
 type Told = readonly [WatchedKind, TaskOptions]
 
@@ -43,7 +45,18 @@ async function journal(how: typeof built | typeof quiet, ...told: readonly Told[
     const event = seen('ADDED', { finalizers: [FINALIZER], ...options }, watched)
     return { ...event, object: { ...event.object, apiVersion: watched.apiVersion, kind: watched.kind } }
   })
-  return await journalEvents(test.db, { cluster: 'c', source: 'watch', events }, how)
+  return await test.journal({ events }, how)
+}
+/** Opens the job of the victim's Installation. */
+const openInstallation = async () =>
+  await openJob(
+    test.db,
+    job({ controller: 'installation', uid: 'inst', job_id: JOB, workflow_id: 'i', namespace: VICTIM }),
+  )
+/** Where the only wake leads to. */
+const resolve = async () => {
+  const [wake] = await test.wakes()
+  return await resolveWake(wake!, directLookups(test.db))
 }
 
 const ownedBy = (watched: WatchedKind, uid: string, name: string) => {
@@ -90,32 +103,17 @@ async function rowsRead(query: RootOperationNode): Promise<number> {
 }
 
 describe('an object that names an owner in another namespace', () => {
-  it('does not wake that owner', async () => {
+  beforeEach(async () => {
     await journal(quiet, ...tree)
-    await journal(built, forgedExecution, forgedItem)
-    expect(await test.wakes()).toEqual([])
-    expect((await test.outcomes()).slice(-2)).toEqual([
-      'watch 11 ignored: no subject is concerned',
-      'watch 12 ignored: no subject is concerned',
-    ])
-  })
-
-  it('does not divert the wakes of that owner, even if the journal saw the object before the owner', async () => {
-    await journal(built, forgedItem)
-    expect(await test.wakes()).toMatchObject([{ controller: 'execution', uid: 'exec', namespace: ATTACKER }])
-    await journal(built, [executionKind, { uid: 'exec', name: 'shop', namespace: VICTIM, version: 2, status: RUNNING }])
-    const wakes = (await test.wakes()).filter(({ uid }) => uid === 'exec')
-    expect(wakes).toMatchObject([{ controller: 'execution', namespace: VICTIM, name: 'shop' }])
   })
 
   it('wakes an owner only if namespace and name of the owner match', async () => {
-    await journal(quiet, ...tree)
     const [, forged] = forgedExecution
-    await journal(built, [
-      executionKind,
-      { ...forged, uid: 'other-name', ...ownedBy(installationKind, 'inst', 'other') },
-    ])
+    const ofOther = { ...forged, uid: 'other-name', ...ownedBy(installationKind, 'inst', 'other') }
+    await journal(built, forgedExecution, forgedItem, [executionKind, ofOther])
     expect(await test.wakes()).toEqual([])
+    const outcome = 'ignored: no subject is concerned'
+    expect((await test.outcomes()).slice(-3)).toEqual([11, 12, 11].map((version) => `watch ${version} ${outcome}`))
     await journal(built, [executionKind, { ...forged, uid: 'real', namespace: VICTIM }])
     expect(await test.wakes()).toMatchObject([
       { controller: 'installation', uid: 'inst', namespace: VICTIM, name: 'shop' },
@@ -123,7 +121,7 @@ describe('an object that names an owner in another namespace', () => {
   })
 
   it('is not among the children of that owner', async () => {
-    await journal(quiet, ...tree, forgedExecution, forgedItem)
+    await journal(quiet, forgedExecution, forgedItem)
     const owner = { ...groupKindOf(installationKind), uid: 'inst', namespace: VICTIM, name: 'shop' }
     const other = { ...groupKindOf(executionKind), uid: 'exec', namespace: VICTIM, name: 'shop' }
     const families = await knownFamilies(test.db, 'c', [owner, other])
@@ -134,7 +132,6 @@ describe('an object that names an owner in another namespace', () => {
   })
 
   it('adds no cost to reads of that owner, even if 20,000 such objects exist', async () => {
-    await journal(quiet, ...tree)
     await sql`insert into object (cluster, api_group, kind, uid, namespace, name, owner_uid, resource_version, seq, projection, updated_at)
       select 'c', ${executionKind.group}, 'Execution', 'forged' || n, ${ATTACKER}, 'n' || n, 'inst', 1, 1, '{}', now() from generate_series(1, 20000) n`.execute(
       test.db,
@@ -157,38 +154,29 @@ describe('an object that names an owner in another namespace', () => {
   })
 
   it('is not woken when that owner is deleted', async () => {
-    await journal(quiet, ...tree, forgedExecution)
+    await journal(quiet, forgedExecution)
     const gone = seen('DELETED', { uid: 'inst', name: 'shop', namespace: VICTIM, version: 20 }, installationKind)
-    await journalEvents(test.db, { cluster: 'c', source: 'watch', events: [gone] }, built)
+    await test.journal({ events: [gone] }, built)
     expect((await test.wakes()).filter(({ controller }) => controller === 'execution').map(({ uid }) => uid)).toEqual([
       'exec',
     ])
   })
 
   it('is not hosted by a run of that owner; its wake starts its own run', async () => {
-    await journal(quiet, ...tree)
-    await openJob(
-      test.db,
-      job({ controller: 'installation', uid: 'inst', job_id: JOB, workflow_id: 'i', namespace: VICTIM }),
-    )
+    await openInstallation()
     await acquireLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
     await test.db.updateTable('watch_checkpoint').set({ resource_version: 9 }).execute()
     const [, forged] = forgedItem
     const spec = { type: 'landscaper.gardener.cloud/mock' }
     await journal(built, [deployItemKind, { ...forged, spec, status: RUNNING }])
-    const [wake] = await test.wakes()
-    expect(await resolveWake(wake!, directLookups(test.db))).toMatchObject({
+    expect(await resolve()).toMatchObject({
       to: 'start',
       run: { controller: 'deploy', input: { subject: { uid: 'forged-item', namespace: ATTACKER } } },
     })
   })
 
   it('does not make the sweep wake an idle job of that owner', async () => {
-    await journal(quiet, ...tree)
-    await openJob(
-      test.db,
-      job({ controller: 'installation', uid: 'inst', job_id: JOB, workflow_id: 'i', namespace: VICTIM }),
-    )
+    await openInstallation()
     await countPasses(test.db, [{ workflowID: 'i', runID: 'r1' }], later(1000))
     const isBehind = async () => {
       const open = await findOpenJob(test.db, 'installation', 'inst')
@@ -222,13 +210,9 @@ describe('an object whose owner in the same namespace does not host objects of t
 
   it('has its own run, even if both have the same job ID', async () => {
     await journal(quiet, ...tree)
-    await openJob(
-      test.db,
-      job({ controller: 'installation', uid: 'inst', job_id: JOB, workflow_id: 'i', namespace: VICTIM }),
-    )
+    await openInstallation()
     await journal(built, item)
-    const [wake] = await test.wakes()
-    expect(await resolveWake(wake!, directLookups(test.db))).toMatchObject({
+    expect(await resolve()).toMatchObject({
       to: 'start',
       run: { controller: 'deploy', input: { subject: { uid: 'odd' }, jobID: JOB } },
     })
@@ -237,11 +221,20 @@ describe('an object whose owner in the same namespace does not host objects of t
   it('is deleted without waiting for a job ID from the owner', async () => {
     await journal(quiet, ...tree)
     await journal(built, [item[0], { ...item[1], status: ended, deleting: true }])
-    const [wake] = await test.wakes()
-    expect(await resolveWake(wake!, directLookups(test.db))).toMatchObject({
+    expect(await resolve()).toMatchObject({
       to: 'start',
       run: { controller: 'deploy', input: { cause: 'deletion without owner' } },
     })
+  })
+})
+
+describe('an object that the journal saw before the owner that it names in another namespace', () => {
+  it('does not divert the wakes of that owner', async () => {
+    await journal(built, forgedItem)
+    expect(await test.wakes()).toMatchObject([{ controller: 'execution', uid: 'exec', namespace: ATTACKER }])
+    await journal(built, [executionKind, { uid: 'exec', name: 'shop', namespace: VICTIM, version: 2, status: RUNNING }])
+    const wakes = (await test.wakes()).filter(({ uid }) => uid === 'exec')
+    expect(wakes).toMatchObject([{ controller: 'execution', namespace: VICTIM, name: 'shop' }])
   })
 })
 
@@ -252,12 +245,9 @@ describe('the set of children of an owner', () => {
     const tasks: TaskOptions[] = owners.map((at, index) => ({ ...at, version: index + 1 }))
     const variants = ['test.pawl.dev/v1', 'test.pawl.dev/v2', 'other.pawl.dev/v1', 'v1'].flatMap((apiVersion) =>
       ['Task', 'Chore'].flatMap((kind) =>
-        ['same', 'other'].flatMap((name) =>
+        [{}, { name: 'other' }].flatMap((name) =>
           owners.flatMap(({ uid }) =>
-            places.map((namespace) => ({
-              owner: { uid, kind, apiVersion, ...(name === 'other' && { name }) },
-              namespace,
-            })),
+            places.map((namespace) => ({ owner: { uid, kind, apiVersion, ...name }, namespace })),
           ),
         ),
       ),

@@ -15,6 +15,7 @@ import { isNotFound } from '../../activities/kube/errors.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { chaosPod, type PodOptions } from '../activities/chaos/node-agent/chaos-pods.ts'
 import { Cluster } from '../support/cluster/cluster.ts'
+import { HttpProxy } from '../support/faults/http-proxy.ts'
 
 export const FINALIZER = 'finalizer.chaos.datadoghq.com/chaos-pod'
 // Simulated nodes, whose own kubelet leaves chaos pods alone (deploy/binaries/kwok/stages.yaml).
@@ -46,7 +47,7 @@ export const terminated = (state: object) => ({
 export const RUNNING = { phase: 'Running', ...ready('True') }
 
 export const mergePatch = (body: object) => ({ body, contentType: 'application/merge-patch+json' })
-export const gone = (error: unknown) => {
+const gone = (error: unknown) => {
   if (!isNotFound(error)) throw error
 }
 
@@ -56,6 +57,7 @@ export function useNodeAgents(kubeconfigPath: string, namespace: string) {
   const { kube } = cluster
   let dir = ''
   const agents: ChildProcess[] = []
+  const proxies: HttpProxy[] = []
 
   beforeAll(async () => {
     await cluster.createNamespace()
@@ -70,6 +72,7 @@ export function useNodeAgents(kubeconfigPath: string, namespace: string) {
   })
   afterEach(async () => {
     for (const agent of agents.splice(0)) await killAgent(agent)
+    for (const proxy of proxies.splice(0)) await proxy.stop()
     for (const pod of (await kube.request<{ items: KubeObject[] }>('GET', pods())).items) {
       await kube.request('PATCH', pods(pod.metadata.name), mergePatch({ metadata: { finalizers: null } }))
       await removePod(pod.metadata.name, 0).catch(gone)
@@ -129,6 +132,14 @@ export function useNodeAgents(kubeconfigPath: string, namespace: string) {
     return agent
   }
 
+  /** Starts an agent whose requests pass a proxy. */
+  async function startProxiedAgent(script: string | undefined, ...flags: readonly string[]): Promise<HttpProxy> {
+    const proxy = await HttpProxy.start(kubeconfigPath)
+    proxies.push(proxy)
+    await startAgent(script, '--kubeconfig', proxy.kubeconfigPath, ...flags)
+    return proxy
+  }
+
   async function killAgent(agent: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     if (agent.exitCode !== null || agent.signalCode !== null) return
     const exit = once(agent, 'exit')
@@ -141,10 +152,9 @@ export function useNodeAgents(kubeconfigPath: string, namespace: string) {
     return (await readdir(path).catch(() => [])).map((uid) => new PodFolder(join(path, uid)))
   }
 
-  async function onlyFolder(): Promise<PodFolder> {
-    const [folder, ...more] = await folders()
-    expect(more).toEqual([])
-    return folder!
+  async function folderOf(name = 'chaos-one'): Promise<PodFolder> {
+    const { metadata } = await kube.request<KubeObject>('GET', pods(name))
+    return new PodFolder(join(dir, 'state/pods', metadata.uid ?? ''))
   }
 
   return {
@@ -153,7 +163,6 @@ export function useNodeAgents(kubeconfigPath: string, namespace: string) {
     get dir() {
       return dir
     },
-    agents,
     pods,
     createPod,
     removePod,
@@ -161,8 +170,9 @@ export function useNodeAgents(kubeconfigPath: string, namespace: string) {
     until,
     untilGone,
     startAgent,
+    startProxiedAgent,
     killAgent,
     folders,
-    onlyFolder,
+    folderOf,
   }
 }

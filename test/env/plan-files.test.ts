@@ -9,14 +9,16 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
-import { API } from '../support/cluster/cluster.ts'
+import { API, execution, installation, item } from '../support/cluster/cluster.ts'
+import { dataObject } from '../support/landscaper/imports.ts'
+import { configMap, manifestItem } from '../support/landscaper/manifests.ts'
+import { deploying, sub } from '../support/landscaper/sub-installations.ts'
 import { LISTED_TARGETS } from '../support/pawl/pawl.ts'
 import { useTargetStage } from './target-stage.ts'
 
 const NAMESPACE = 'plan-files'
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const PASSWORD = 'correct horse battery'
-const MANIFEST = 'landscaper.gardener.cloud/kubernetes-manifest'
 const cluster = useTargetStage(NAMESPACE)
 let folder = ''
 beforeAll(async () => {
@@ -54,18 +56,8 @@ async function plan(objects: readonly object[], ...args: readonly string[]) {
   const file = join(folder, 'objects.yaml')
   await writeFile(file, objects.map((object) => JSON.stringify(object)).join('\n---\n'))
   const { kubeconfigPath } = inject('servers')
-  const asked = [
-    'plan',
-    '-f',
-    file,
-    '-n',
-    NAMESPACE,
-    '--kubeconfig',
-    kubeconfigPath,
-    '--target-allow',
-    LISTED_TARGETS,
-    ...args,
-  ]
+  const where = ['-n', NAMESPACE, '--kubeconfig', kubeconfigPath, '--target-allow', LISTED_TARGETS]
+  const asked = ['plan', '-f', file, ...where, ...args]
   const env = { ...process.env, PAWL_DATA_DIR: folder, PAWL_DATABASE_URL: '' }
   return await new Promise<{ readonly stdout: string; readonly stderr: string; readonly code: number }>((resolve) => {
     const child = execFile(process.execPath, [PAWL, ...asked], { env }, (_error, stdout, stderr) => {
@@ -80,76 +72,34 @@ async function told(objects: readonly object[]) {
   return { ...(JSON.parse(stdout) as Told), code, stdout }
 }
 
-const shop = (spec: object = {}) => ({
-  apiVersion: API,
-  kind: 'Installation',
-  metadata: { name: 'shop', namespace: NAMESPACE },
-  spec: {
-    imports: {
-      data: [{ name: 'password', secretRef: { name: 'login', key: 'password' } }],
-      targets: [{ name: 'here', target: 'here' }],
-    },
-    blueprint: { inline: { filesystem: { 'blueprint.yaml': blueprint() } } },
-    ...spec,
-  },
-})
-
-function blueprint(): string {
-  const manifests = (kind: string, content: object) => ({
-    apiVersion: 'manifest.deployer.landscaper.gardener.cloud/v1alpha2',
-    kind: 'ProviderConfiguration',
-    manifests: [
-      {
-        policy: 'manage',
-        manifest: {
-          apiVersion: 'v1',
-          kind,
-          metadata: { name: `of-${kind.toLowerCase()}`, namespace: NAMESPACE },
-          ...content,
-        },
-      },
-    ],
+/** An Installation with a Secret and a ConfigMap on a target, an item of another deployer, and a sub-installation. */
+function shop() {
+  const imported = '{{ .imports.password }}'
+  const onTarget = (name: string, manifest: object, dependsOn: readonly string[] = []) => ({
+    ...manifestItem({ name, manifests: [{ ...manifest }], dependsOn }),
+    target: { import: 'here' },
   })
-  const items = [
-    {
-      name: 'web',
-      type: MANIFEST,
-      target: { import: 'here' },
-      dependsOn: ['db'],
-      config: manifests('ConfigMap', { data: { colour: 'blue' } }),
-    },
-    {
-      name: 'db',
-      type: MANIFEST,
-      target: { import: 'here' },
-      config: manifests('Secret', { stringData: { password: '{{ .imports.password }}' } }),
-    },
-    {
-      name: 'theirs',
-      type: 'example.com/theirs',
-      config: { apiVersion: 'v1', kind: 'X', text: '{{ .imports.password }}' },
-    },
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'of-secret', namespace: NAMESPACE } }
+  const deployItems = [
+    onTarget('web', configMap('of-configmap', NAMESPACE), ['db']),
+    onTarget('db', { ...secret, stringData: { password: imported } }),
+    item({ name: 'theirs', type: 'example.com/theirs', config: { text: imported } }),
   ]
-  const template = JSON.stringify({ deployItems: items })
-  const sub = {
-    apiVersion: 'landscaper.gardener.cloud/v1alpha1',
-    kind: 'InstallationTemplate',
-    name: 'inner',
-    blueprint: {
-      filesystem: {
-        'blueprint.yaml': JSON.stringify({
-          deployExecutions: [{ name: 'one', type: 'GoTemplate', template: '{"deployItems":[]}' }],
-        }),
-      },
-    },
+  const imports = {
+    data: [{ name: 'password', secretRef: { name: 'login', key: 'password' } }],
+    targets: [{ name: 'here', target: 'here' }],
   }
-  return JSON.stringify({
-    imports: [
-      { name: 'password', type: 'data', schema: { type: 'string' } },
-      { name: 'here', type: 'target', targetType: 'landscaper.gardener.cloud/kubernetes-cluster' },
-    ],
-    subinstallations: [sub],
-    deployExecutions: [{ name: 'items', type: 'GoTemplate', template }],
+  return installation('shop', [], {
+    triggered: false,
+    spec: { imports },
+    blueprint: {
+      imports: [
+        { name: 'password', type: 'data', schema: { type: 'string' } },
+        { name: 'here', type: 'target', targetType: 'landscaper.gardener.cloud/kubernetes-cluster' },
+      ],
+      subinstallations: [sub('inner', { blueprint: deploying() })],
+      deployExecutions: [{ name: 'items', type: 'GoTemplate', template: JSON.stringify({ deployItems }) }],
+    },
   })
 }
 
@@ -219,18 +169,18 @@ describe('pawl plan -f', () => {
   })
 
   it('reads other objects from the same files, and reports missing objects and invalid fields as the controllers do', async () => {
-    const later = { apiVersion: API, kind: 'DataObject', metadata: { name: 'size' }, data: 3 }
-    const imports = (dataRef: string) => ({ imports: { data: [{ name: 'size', dataRef }] } })
-    const inline = {
-      'blueprint.yaml': JSON.stringify({ imports: [{ name: 'size', type: 'data', schema: { type: 'integer' } }] }),
-    }
-    const installation = (dataRef: string) =>
-      shop({ ...imports(dataRef), blueprint: { inline: { filesystem: inline } } })
-    expect((await told([later, installation('size')])).jobs).toMatchObject([{ end: 'succeeds' }])
-    const missing = await told([installation('nowhere')])
-    expect(missing.code).toBe(1)
-    expect(missing.jobs[0]?.told).toContain('spec.imports.data[0] "size": found no DataObject plan-files/nowhere')
-    const refused = await told([shop({ blueprint: 7 })])
+    const sized = (name: string, dataRef: string) =>
+      installation(name, [], {
+        triggered: false,
+        spec: { imports: { data: [{ name: 'size', dataRef }] } },
+        blueprint: { imports: [{ name: 'size', type: 'data', schema: { type: 'integer' } }] },
+      })
+    const { jobs, code } = await told([dataObject('size', 3), sized('good', 'size'), sized('bad', 'nowhere')])
+    expect(code).toBe(1)
+    const [good, bad] = ['good', 'bad'].map((name) => jobs.find((job) => job.name === name))
+    expect(good).toMatchObject({ end: 'succeeds' })
+    expect(bad?.told).toContain('spec.imports.data[0] "size": found no DataObject plan-files/nowhere')
+    const refused = await told([{ ...shop(), spec: { blueprint: 7 } }])
     expect(refused).toMatchObject({
       code: 1,
       refused: [{ problem: expect.stringContaining('spec.blueprint') as string }],
@@ -238,27 +188,10 @@ describe('pawl plan -f', () => {
   })
 
   it('reports orphaned items and dependency cycles of an existing Execution', async () => {
-    const item = (name: string, dependsOn: readonly string[] = []) => ({
-      name,
-      dependsOn,
-      type: 'landscaper.gardener.cloud/mock',
-      config: { apiVersion: 'mock.deployer.landscaper.gardener.cloud/v1alpha1', kind: 'ProviderConfiguration' },
-    })
-    const execution = (deployItems: readonly object[]) => ({
-      apiVersion: API,
-      kind: 'Execution',
-      metadata: { name: 'exec' },
-      spec: { deployItems },
-    })
-    const { metadata } = await create('executions', execution([item('old')]))
-    const owner = {
-      apiVersion: API,
-      kind: 'Execution',
-      name: 'exec',
-      uid: metadata.uid,
-      controller: true,
-      blockOwnerDeletion: true,
-    }
+    const { metadata } = await create('executions', execution('exec', [{ name: 'old' }]))
+    const { uid } = metadata
+    const owner = { apiVersion: API, kind: 'Execution', name: 'exec', uid, controller: true, blockOwnerDeletion: true }
+    const label = (name: string) => `execution.landscaper.gardener.cloud/${name}`
     await create('deployitems', {
       apiVersion: API,
       kind: 'DeployItem',
@@ -267,31 +200,26 @@ describe('pawl plan -f', () => {
         name: 'exec-old',
         ownerReferences: [owner],
         finalizers: ['finalizer.landscaper.gardener.cloud'],
-        labels: {
-          'execution.landscaper.gardener.cloud/managed-by': 'exec',
-          'execution.landscaper.gardener.cloud/name': 'old',
-        },
+        labels: { [label('managed-by')]: 'exec', [label('name')]: 'old' },
       },
     })
     const before = await versions()
-    const { jobs, writes } = await told([execution([item('new')])])
-    expect(writes.map(({ state, kind }) => `${state} ${kind}`)).toEqual([
-      'changed Execution',
-      'new DeployItem',
-      'deleted DeployItem',
+    const ring = execution('ring', [
+      { name: 'a', dependsOn: ['b'] },
+      { name: 'b', dependsOn: ['a'] },
     ])
-    expect(jobs).toMatchObject([
-      {
-        end: 'succeeds',
-        items: [
-          { item: 'old', state: 'orphaned' },
-          { item: 'new', state: 'new' },
-        ],
-      },
-    ])
-    const cycle = await told([execution([item('a', ['b']), item('b', ['a'])])])
-    expect(cycle.code).toBe(1)
-    expect(cycle.jobs[0]?.told).toMatch(/CyclicDependencies: .*a -> b -> a|b -> a -> b/)
+    const { jobs, writes, code } = await told([execution('exec', [{ name: 'new' }]), ring])
+    expect(code).toBe(1)
+    expect(writes.map(({ state, kind }) => `${state} ${kind}`)).toEqual(
+      expect.arrayContaining(['changed Execution', 'new DeployItem', 'deleted DeployItem']),
+    )
+    const [changed, cyclic] = ['exec', 'ring'].map((name) => jobs.find((job) => job.name === name))
+    const items = [
+      { item: 'old', state: 'orphaned' },
+      { item: 'new', state: 'new' },
+    ]
+    expect(changed).toMatchObject({ end: 'succeeds', items })
+    expect(cyclic?.told).toMatch(/CyclicDependencies: .*a -> b -> a|b -> a -> b/)
     expect(await versions()).toEqual(before)
     await cluster().patch(`/apis/${API}/namespaces/${NAMESPACE}/deployitems/exec-old`, {
       metadata: { finalizers: null },

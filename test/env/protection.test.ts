@@ -7,6 +7,7 @@ import type { KubeObject } from '../../activities/kube/client.ts'
 import type { TargetObjects } from '../../activities/landscaper/deploy/target/target-cluster.ts'
 import { createProtection, type Protection } from '../../activities/landscaper/deploy/target/protection.ts'
 import { FINALIZER, HELD_SECRET_ANNOTATION, IN_USE_FINALIZER } from '../../workflows/landscaper/contract.ts'
+import { refusal } from '../activities/kube/tiny-api.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
 
 const API = 'landscaper.gardener.cloud/v1alpha1'
@@ -41,6 +42,14 @@ const hold = (name: string, secret?: string) => protection.addFinalizers(BY, obj
 const release = () => protection.removeFinalizers(BY, 'n')
 const finalizers = (plural: string, name: string) =>
   stage().api.objects.get(pathOf(plural, name))?.metadata.finalizers ?? []
+/** The finalizers of the Target `here` and of the Secret `access`. */
+const both = () => [finalizers('targets', 'here'), finalizers('secrets', 'access')]
+const HELD = [[IN_USE_FINALIZER], [IN_USE_FINALIZER]]
+/** The API server fails to change objects of this plural. */
+const failing = (plural: string) => {
+  stage().api.intercept = ({ method, path }) =>
+    method === 'PATCH' && path.includes(plural) ? refusal(500, 'InternalError') : undefined
+}
 const writes = () => stage().api.requests.filter((request) => request.startsWith('PATCH'))
 
 describe('a Target that is used', () => {
@@ -58,8 +67,7 @@ describe('a Target that is used', () => {
   it('names its Secret before the Secret gets the finalizer, so that the next use completes a crash between them', async () => {
     put('secrets', 'access')
     target('here', 'access')
-    stage().api.intercept = ({ method, path }) =>
-      method === 'PATCH' && path.includes('secrets') ? { status: 500, body: { reason: 'InternalError' } } : undefined
+    failing('secrets')
     await expect(hold('here', 'access')).rejects.toThrow()
     expect(objectsOf('here').target.metadata.annotations).toEqual({ [HELD_SECRET_ANNOTATION]: 'access' })
     stage().api.intercept = () => undefined
@@ -80,10 +88,7 @@ describe('a Target that is used', () => {
     }
     change('here')
     await hold('here', 'new')
-    expect([finalizers('secrets', 'old'), finalizers('secrets', 'new')]).toEqual([
-      [IN_USE_FINALIZER],
-      [IN_USE_FINALIZER],
-    ])
+    expect([finalizers('secrets', 'old'), finalizers('secrets', 'new')]).toEqual(HELD)
     change('there')
     await hold('there', 'new')
     expect(finalizers('secrets', 'old')).toEqual([])
@@ -98,9 +103,9 @@ describe('a Target that is used', () => {
   })
 })
 
-describe('an item that Pawl does not uninstall', () => {
+describe('a Target that no run would release', () => {
   it.each(['example.org/foreign', 'landscaper.gardener.cloud/mock'])(
-    'keeps no Target, because no run would release the Target after the item: type %s',
+    'is not kept by an item that Pawl does not uninstall: type %s',
     async (type) => {
       target('here')
       await hold('here')
@@ -109,10 +114,8 @@ describe('an item that Pawl does not uninstall', () => {
       expect(finalizers('targets', 'here')).toEqual([])
     },
   )
-})
 
-describe('a release of a worker with --protect no', () => {
-  it('removes the finalizer of unused Targets, and adds none to Targets that items have deployed to', async () => {
+  it('loses the finalizer when the worker has --protect no and the Target is unused; a used Target gets none', async () => {
     target('unused')
     target('used')
     await hold('unused')
@@ -142,16 +145,13 @@ describe('a release', () => {
   ])('keeps the finalizer as long as an item needs the Target by %s', async (_, fields) => {
     item('a', 'here', fields)
     await release()
-    expect([finalizers('targets', 'here'), finalizers('secrets', 'access')]).toEqual([
-      [IN_USE_FINALIZER],
-      [IN_USE_FINALIZER],
-    ])
+    expect(both()).toEqual(HELD)
     item('a', 'here', fields, { deletionTimestamp: NOW, finalizers: [FINALIZER] })
     await release()
     expect(finalizers('targets', 'here')).toEqual([IN_USE_FINALIZER])
     item('a', 'here', fields, { deletionTimestamp: NOW, finalizers: ['example.com/other'] })
     await release()
-    expect([finalizers('targets', 'here'), finalizers('secrets', 'access')]).toEqual([[], []])
+    expect(both()).toEqual([[], []])
     expect(objectsOf('here').target.metadata.annotations ?? {}).toEqual({})
   })
 
@@ -160,7 +160,7 @@ describe('a release', () => {
     await hold('there', 'access')
     item('a', 'there')
     await release()
-    expect([finalizers('targets', 'here'), finalizers('secrets', 'access')]).toEqual([[], [IN_USE_FINALIZER]])
+    expect(both()).toEqual([[], [IN_USE_FINALIZER]])
   })
 
   it('does not count the item that is about to be released', async () => {
@@ -170,10 +170,9 @@ describe('a release', () => {
   })
 
   it('is completed by a repetition when it crashes between Secret and Target', async () => {
-    stage().api.intercept = ({ method, path }) =>
-      method === 'PATCH' && path.includes('targets') ? { status: 500, body: { reason: 'InternalError' } } : undefined
+    failing('targets')
     await expect(release()).rejects.toThrow()
-    expect([finalizers('targets', 'here'), finalizers('secrets', 'access')]).toEqual([[IN_USE_FINALIZER], []])
+    expect(both()).toEqual([[IN_USE_FINALIZER], []])
     stage().api.intercept = () => undefined
     await release()
     expect(finalizers('targets', 'here')).toEqual([])
@@ -186,15 +185,12 @@ describe('a release', () => {
       if (method !== 'GET' || !path.endsWith('/deployitems')) return undefined
       lists += 1
       if (lists === 2) item('late', 'here', deployed)
-      return lists === 2 ? { status: 500, body: { reason: 'InternalError' } } : undefined
+      return lists === 2 ? refusal(500, 'InternalError') : undefined
     }
     await expect(release()).rejects.toThrow()
     expect(finalizers('targets', 'here')).toEqual([])
     await release()
-    expect([finalizers('targets', 'here'), finalizers('secrets', 'access')]).toEqual([
-      [IN_USE_FINALIZER],
-      [IN_USE_FINALIZER],
-    ])
+    expect(both()).toEqual(HELD)
   })
 
   it('names the items that hold a Target under deletion in one Event on the Target', async () => {

@@ -7,7 +7,7 @@ import { createReflector, type Reflector } from '../../worker/bridge/reflector.t
 import { type ReflectorSettings, DEFAULT_REFLECTOR_SETTINGS } from '../../worker/bridge/settings.ts'
 import { routeToSelf, rules, task, taskKind } from '../activities/journal/build-events.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
-import { type BadServer, startBadServer } from '../worker/bridge/bad-server.ts'
+import { type BadServer, type Connection, startBadServer } from '../worker/bridge/bad-server.ts'
 
 const QUICK: ReflectorSettings = {
   ...DEFAULT_REFLECTOR_SETTINGS,
@@ -32,11 +32,13 @@ export function useReflectorStage(databaseUrl: string) {
   let server: BadServer
   let stopping: AbortController
   let runs: Promise<void>[]
+  const lines: string[] = []
 
   beforeEach(async () => {
     server = await startBadServer()
     stopping = new AbortController()
     runs = []
+    lines.length = 0
   })
   afterEach(async () => {
     await stop()
@@ -51,7 +53,7 @@ export function useReflectorStage(databaseUrl: string) {
       journal: { route: routeToSelf, ...rules, contentKey: undefined, now: () => new Date() },
       owner,
       settings: { ...QUICK, ...settings },
-      log: pino({ level: 'silent' }),
+      log: pino({ level: 'warn' }, { write: (line) => lines.push(line) }),
       random: () => 0.5,
     })
     runs.push(reflector.run(signal))
@@ -82,6 +84,14 @@ export function useReflectorStage(databaseUrl: string) {
     await eventually(async () => expect(await checkpoint()).toBe(version))
   }
 
+  /** The next watch, after it has delivered one new object for each uid, from version 101. */
+  async function watchWith(...uids: readonly string[]): Promise<Connection> {
+    const watch = await server.nextWatch()
+    for (const [index, uid] of uids.entries()) watch.send('ADDED', event(uid, 101 + index))
+    await upTo(100 + uids.length)
+    return watch
+  }
+
   return {
     get db() {
       return journal.db
@@ -92,10 +102,13 @@ export function useReflectorStage(databaseUrl: string) {
     get server() {
       return server
     },
+    /** The warnings and errors in the log. */
+    messages: () => lines.map((line) => (JSON.parse(line) as { readonly msg: string }).msg),
     start,
     stop,
     journaled,
     checkpoint,
     upTo,
+    watchWith,
   }
 }

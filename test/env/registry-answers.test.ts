@@ -90,6 +90,27 @@ describe('an answer of a registry', () => {
     expect(seen).toEqual([])
   })
 
+  it('that demands a token gets one with only the pull scope of the one repository, even when it demands other scopes', async () => {
+    const prefix = await pushed({ descriptor: plain })
+    const reader = `Basic ${Buffer.from(`${READER.username}:${READER.password}`).toString('base64')}`
+    const scopes: string[] = []
+    const registry = await server((request, response) => {
+      const { url = '', headers } = request
+      const { pathname, searchParams } = new URL(url, 'http://registry')
+      const realm = `http://${headers.host ?? ''}/token`
+      const challenge = `Bearer realm="${realm}",service="s",scope="repository:other:pull,push registry:catalog:*"`
+      scopes.push(...searchParams.getAll('scope'))
+      if (pathname === '/token') response.writeHead(headers.authorization === reader ? 200 : 401).end('{"token":"x"}')
+      else if (headers.authorization !== 'Bearer x') response.writeHead(401, { 'www-authenticate': challenge }).end()
+      else void passedOn(request).then(async (real) => response.end(Buffer.from(await real.arrayBuffer())))
+    })
+    const asking = { registry: `${registry}/${prefix}` }
+    expect((await resolve({ ...asking, credential: READER })).own.name).toBe(NAME)
+    expect([...new Set(scopes)]).toEqual([`repository:${prefix}/component-descriptors/${NAME}:pull`])
+    const wrong = resolve({ ...asking, credential: { ...READER, password: 'mistyped' } })
+    expect(await errorOf(wrong)).toMatchObject({ code: 'RegistryDenied' })
+  })
+
   it('is refused when its token address is neither HTTP nor HTTPS', async () => {
     const challenge = { 'www-authenticate': 'Bearer realm="data:text/plain,x"' }
     const registry = await server((_, response) => void response.writeHead(401, challenge).end())
@@ -143,7 +164,7 @@ describe('an answer of a registry', () => {
 
   it('is awaited by a limited number of reads per namespace', async () => {
     const silent = await server(() => undefined)
-    const registries = opened({ waitMs: 100, readsOfNamespace: 2, readMs: 8000 })
+    const registries = opened({ waitMs: 100, readsOfNamespace: 2, readMs: 2000 })
     const ask = (version: string, namespace?: string) =>
       errorOf(resolve({ registry: silent, registries, version, ...(namespace !== undefined && { namespace }) }))
     await Promise.all([ask('1'), ask('2')])

@@ -6,7 +6,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { createRegistries, type Registries } from '../../activities/landscaper/components/registries.ts'
-import type { RegistryCredential } from '../../activities/landscaper/components/registry-credentials.ts'
+import type {
+  CredentialEntry,
+  RegistryCredential,
+} from '../../activities/landscaper/components/registry-credentials.ts'
 import { READ_LIMITS, type ReadLimits } from '../../activities/landscaper/components/registry-cache.ts'
 import { resolveComponents } from '../../activities/landscaper/components/resolve-components.ts'
 import { resolveResource } from '../../activities/landscaper/render/blueprint/component-scope.ts'
@@ -37,6 +40,8 @@ export function useOpenRegistry(): void {
 interface Asking {
   readonly registry: string
   readonly credential?: RegistryCredential
+  /** Instead of `credential`: the entries of a pull secret. */
+  readonly entries?: readonly CredentialEntry[]
   readonly version?: string
   readonly name?: string
   readonly context?: object
@@ -66,7 +71,7 @@ export async function resolve({
   ...how
 }: Asking) {
   const { hostname, port } = new URL(registry)
-  const entries = credential === undefined ? [] : [{ hostname, port, path: '', credential }]
+  const entries = how.entries ?? (credential === undefined ? [] : [{ hostname, port, path: '', credential }])
   const registries = how.registries ?? opened()
   return await resolveComponents(data, {
     definition: { ref: { componentName: name, version } },

@@ -8,7 +8,7 @@ import { parse } from 'yaml'
 import { createTargetAccess } from '../../activities/landscaper/deploy/target/open-target.ts'
 import type { TargetAccess } from '../../activities/landscaper/deploy/target/target-cluster.ts'
 import { dataOf } from '../activities/landscaper/tenant-data.ts'
-import { ApiProxy } from '../support/faults/api-proxy.ts'
+import { HttpProxy } from '../support/faults/http-proxy.ts'
 import { failure, type UserConfig, useTargetStage, whoami } from './target-stage.ts'
 
 const NAMESPACE = 'target-allow'
@@ -68,9 +68,9 @@ describe('a Target on the machine of the worker', () => {
 })
 
 describe('a Target without TLS', () => {
-  let proxy: ApiProxy
+  let proxy: HttpProxy
   beforeEach(async () => {
-    proxy = await ApiProxy.start(inject('servers').kubeconfigPath)
+    proxy = await HttpProxy.start(inject('servers').kubeconfigPath)
   })
   afterEach(() => proxy.stop())
 

@@ -1,9 +1,11 @@
-// The Targets and Secrets that a TargetSync creates from a source cluster: against two fake API servers (of the engine
-// and of the source) and a real journal. Source: spec/landscaper.md 1.9.
+// The Targets and Secrets that a TargetSync creates from a source cluster, also a malicious one: against two fake API
+// servers (of the engine and of the source) and a real journal. Source: spec/landscaper.md 1.9.
 
 import { beforeEach, afterEach, describe, expect, inject, it } from 'vitest'
 import { createTargetAccess } from '../../activities/landscaper/deploy/target/open-target.ts'
 import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
+import { TemplateError } from '../../activities/landscaper/render/render-errors.ts'
+import { sourceEntries } from '../../activities/landscaper/target-sync/source-entries.ts'
 import { removeTargets, syncTargets } from '../../activities/landscaper/target-sync/sync-targets.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import type { ActivityContext } from '../../workflows/kit/index.ts'
@@ -21,7 +23,10 @@ let nowMs: number
 
 const SECRETS = '/api/v1/namespaces/n/secrets'
 const TARGETS = '/apis/landscaper.gardener.cloud/v1alpha1/namespaces/n/targets'
+const OFFERED = '/api/v1/namespaces/garden-x/secrets'
 const SHOOTS = '/apis/core.gardener.cloud/v1beta1/namespaces/garden-x/shoots'
+const UNTIL = 'landscaper.gardener.cloud/pawl-credentials-until'
+const HOUR_MS = 60 * 60_000
 const CANARY = 'kubeconfig-CANARY-'
 const inBase64 = (text: string) => Buffer.from(text).toString('base64')
 
@@ -44,7 +49,7 @@ function put(api: TinyApi, path: string, object: object, metadata: object = {}):
   api.put(path, { metadata: { name, namespace, uid: `uid-${name}`, ...metadata }, ...object })
 }
 const offer = (name: string, data: object = { kubeconfig: inBase64(CANARY + name) }) =>
-  put(source, `/api/v1/namespaces/garden-x/secrets/${name}`, { data })
+  put(source, `${OFFERED}/${name}`, { data })
 
 const subject = {
   kind: 'TargetSync',
@@ -56,13 +61,22 @@ const subject = {
 const by = { workflowID: 'targetSync/n/sync/uid-sync', runID: 'run', pass: 1 }
 const context = () => ({ subject, parts: deps, signal: new AbortController().signal }) as unknown as ActivityContext
 
-async function sync(spec: object = {}, rotates = false) {
-  const whole = { sourceNamespace: 'garden-x', secretRef: { name: 'access' }, secretNameExpression: '\\.kubeconfig$' }
-  return await syncTargets({ by, spec: { ...whole, ...spec }, rotates }, context())
-}
+const SPEC = { sourceNamespace: 'garden-x', secretRef: { name: 'access' }, secretNameExpression: '\\.kubeconfig$' }
+const sync = async (spec: object = {}, rotates = false) =>
+  await syncTargets({ by, spec: { ...SPEC, ...spec }, rotates }, context())
+/** The errors of a synchronization of all Secrets of the source. */
+const errorsOf = async (spec: object = {}) => (await sync({ secretNameExpression: '*', ...spec })).errors.join('\n')
 const names = (collection: string) =>
   [...own.objects.keys()].filter((path) => path.startsWith(`${collection}/`)).map((path) => path.split('/').at(-1))
 const found = (path: string) => own.objects.get(path) as Record<string, unknown> & KubeObject
+/** The Targets and the Secrets of the namespace. */
+const both = () => [names(TARGETS), names(SECRETS)]
+
+/** The API server of the engine refuses requests of one method below a path. */
+function refuse(method: string, path: string): void {
+  own.intercept = (request: Request) =>
+    request.method === method && request.path.startsWith(path) ? refusal(403, 'Forbidden') : undefined
+}
 
 describe('Secrets of the source whose names match', () => {
   it('become one Target and one Secret each, and other Secrets are ignored', async () => {
@@ -88,7 +102,7 @@ describe('Secrets of the source whose names match', () => {
     expect(await sync()).toEqual({ errors: [], rotated: false })
     expect(own.requests.filter((one) => !one.startsWith('GET'))).toEqual([])
     offer('a.kubeconfig', { kubeconfig: inBase64('another') })
-    source.objects.delete('/api/v1/namespaces/garden-x/secrets/b.kubeconfig')
+    source.objects.delete(`${OFFERED}/b.kubeconfig`)
     await sync()
     expect(names(TARGETS)).toEqual(['a.kubeconfig'])
     expect(names(SECRETS)).toEqual(expect.arrayContaining(['access', 'a.kubeconfig']))
@@ -140,7 +154,7 @@ describe('a worker that dies at any of its writes', () => {
     await sync()
     offer('new.kubeconfig')
     offer('changed.kubeconfig', { kubeconfig: inBase64('another') })
-    source.objects.delete('/api/v1/namespaces/garden-x/secrets/gone.kubeconfig')
+    source.objects.delete(`${OFFERED}/gone.kubeconfig`)
     const before = new Map(own.objects)
     await sync()
     const wanted = sorted()
@@ -184,34 +198,161 @@ describe('a source that cannot be read', () => {
     offer('a.kubeconfig')
     expect((await sync(spec)).errors.join()).toContain(message)
   })
+
+  it('is reported when its expression takes too long', async () => {
+    offer('a.kubeconfig')
+    const render = () => Promise.reject(new TemplateError('TemplateTimeout', 'not rendered within 1 ms'))
+    const templates = { of: () => ({ render }) }
+    deps = { ...deps, landscaper: { ...deps.landscaper, templates: templates as never } }
+    const errors = (await sync()).errors.join()
+    expect(errors).toContain('not rendered within 1 ms')
+    expect(errors).not.toContain('expected a regular expression')
+  })
 })
 
 describe('Shoots of the source', () => {
   const spec = { secretNameExpression: '', shootNameExpression: '^be' }
   let asked: string[]
+  let kubeconfig: (count: number) => string
+  let until: () => string
   beforeEach(() => {
     asked = []
+    kubeconfig = (count) => `${CANARY}${count}`
+    until = () => '2031-01-01T00:00:00Z'
     put(source, `${SHOOTS}/berry`, {})
     put(source, `${SHOOTS}/cherry`, {})
     source.intercept = ({ method, path, body }: Request) => {
       if (method !== 'POST') return undefined
       asked.push(`${path} ${JSON.stringify(body['spec'])}`)
-      const status = { kubeconfig: inBase64(`${CANARY}${asked.length}`), expirationTimestamp: '2031-01-01T00:00:00Z' }
+      const status = { kubeconfig: inBase64(kubeconfig(asked.length)), expirationTimestamp: until() }
       return { status: 201, body: { status } }
     }
   })
 
-  it('become Targets with a kubeconfig that is valid for 24 h and renewed after 12 h', async () => {
-    expect(await sync(spec)).toEqual({ errors: [], rotated: false })
-    expect(names(TARGETS)).toEqual(['berry'])
-    expect(asked).toEqual([`${SHOOTS}/berry/adminkubeconfig {"expirationSeconds":86400}`])
-    nowMs += 11 * 60 * 60_000
+  it.each([
+    ['a day', 24 * 60, 12 * 60],
+    ['a year', 365 * 24 * 60, 12 * 60],
+    ['an hour', 60, 30],
+    ['ten minutes', 10, 4],
+  ])(
+    'become Targets with a kubeconfig that is renewed in time when it is valid for %s',
+    async (_, grantedMin, renewedMin) => {
+      const grantedUntil = new Date(nowMs + grantedMin * 60_000).toISOString()
+      until = () => grantedUntil
+      expect(await sync(spec)).toEqual({ errors: [], rotated: false })
+      expect(names(TARGETS)).toEqual(['berry'])
+      nowMs += (renewedMin - 1) * 60_000
+      await sync(spec)
+      expect(asked).toEqual([`${SHOOTS}/berry/adminkubeconfig {"expirationSeconds":86400}`])
+      nowMs += 60_000
+      await sync(spec)
+      expect(asked).toHaveLength(2)
+      expect(found(`${SECRETS}/berry`)['data']).toEqual({ kubeconfig: inBase64(`${CANARY}2`) })
+    },
+  )
+
+  it('are renewed when their date of issue is in the future, and the date is replaced, even by the same kubeconfig', async () => {
+    kubeconfig = () => 'config'
     await sync(spec)
-    expect(asked).toHaveLength(1)
-    nowMs += 2 * 60 * 60_000
+    const target = found(`${TARGETS}/berry`)
+    const [annotation = ''] = Object.keys(target.metadata.annotations ?? {})
+    const annotations = { [annotation]: '2999-01-01T00:00:00Z' }
+    own.put(`${TARGETS}/berry`, { ...target, metadata: { ...target.metadata, annotations } })
+    nowMs += HOUR_MS
+    await sync(spec)
     await sync(spec)
     expect(asked).toHaveLength(2)
-    expect(found(`${SECRETS}/berry`)['data']).toEqual({ kubeconfig: inBase64(`${CANARY}2`) })
+    expect(found(`${TARGETS}/berry`).metadata.annotations).toEqual({
+      [annotation]: new Date(nowMs).toISOString(),
+      [UNTIL]: new Date(until()).toISOString(),
+    })
+  })
+
+  it('have their kubeconfig requested in each synchronization when it has expired at its issue', async () => {
+    until = () => new Date(nowMs - HOUR_MS).toISOString()
+    await sync(spec)
+    await sync(spec)
+    expect(asked).toHaveLength(2)
+  })
+
+  it('are rejected with a kubeconfig that is too large', async () => {
+    kubeconfig = () => 'a'.repeat(64 * 1024 + 1)
+    expect(await errorsOf(spec)).toContain('found a kubeconfig of 65537 bytes, expected at most 65536')
+    expect(names(SECRETS)).toEqual(['access'])
+  })
+})
+
+describe('credentials', () => {
+  it.each([SECRETS, TARGETS])('of what has vanished go in the end when %s could not be deleted', async (path) => {
+    offer('c1')
+    expect(await errorsOf()).toBe('')
+    source.objects.delete(`${OFFERED}/c1`)
+    refuse('DELETE', path)
+    expect(await errorsOf()).toContain('target c1: DELETE')
+    expect(names(TARGETS)).toEqual(['c1'])
+    own.intercept = () => undefined
+    expect(await errorsOf()).toBe('')
+    expect(both()).toEqual([[], ['access']])
+  })
+
+  it('are removed if their Target could not be created, or belongs to another owner', async () => {
+    offer('c1')
+    offer('c2')
+    put(own, `${TARGETS}/c2`, {})
+    refuse('POST', TARGETS)
+    const told = await errorsOf()
+    expect(told).toContain('target c1: POST')
+    expect(told).toContain('target c2: Target n/c2: found one that no TargetSync has made')
+    expect(names(SECRETS)).toEqual(['access'])
+  })
+
+  it('are removed if their Target now references the source', async () => {
+    offer('c1')
+    await errorsOf()
+    source.objects.delete(`${OFFERED}/c1`)
+    expect(await errorsOf({ createTargetToSource: true, targetToSourceName: 'c1' })).toBe('')
+    expect(both()).toEqual([['c1'], ['access']])
+  })
+
+  it('are rejected if the Target for the source has their name', async () => {
+    offer('c1')
+    const told = await errorsOf({ createTargetToSource: true, targetToSourceName: 'c1' })
+    expect(told).toContain('target c1: found the name of the Target for the source')
+    expect(names(SECRETS)).toEqual(['access'])
+    expect(own.objects.get(`${TARGETS}/c1`)).toMatchObject({ spec: { secretRef: { name: 'access' } } })
+  })
+})
+
+describe('the entries of a source', () => {
+  /** Pages for a client that reads as they come. */
+  function sourceOf(count: number, bytes: number, nameOf: (index: number) => string) {
+    const kubeconfig = 'a'.repeat(bytes)
+    const request = (_method: string, _path: string, { query }: { query: Record<string, string> }) => {
+      const [from, limit] = [Number(query['continue'] ?? 0), Number(query['limit'])]
+      const items = Array.from({ length: Math.min(limit, count - from) }, (_, index) => ({
+        metadata: { name: nameOf(from + index) },
+        data: { kubeconfig },
+      }))
+      const next = from + items.length
+      return Promise.resolve({ metadata: next < count ? { continue: String(next) } : {}, items })
+    }
+    return { cluster: { kube: { request } }, signal: new AbortController().signal } as never
+  }
+
+  it('count only when they match, up to 32 MiB', async () => {
+    const spec = { ...SPEC, secretNameExpression: '^c0$' }
+    const oneOf = sourceOf(100, 1024 * 1024, (index) => `c${index}`)
+    expect(await sourceEntries(deps, { namespace: 'n', spec }, oneOf)).toMatchObject([{ name: 'c0' }])
+    const all = sourceEntries(deps, { namespace: 'n', spec: { ...SPEC, secretNameExpression: '^c' } }, oneOf)
+    await expect(all).rejects.toThrow('spec.secretNameExpression: found more than 32 MiB of kubeconfigs')
+  })
+
+  it('are accepted up to 1000', async () => {
+    const spec = { ...SPEC, secretNameExpression: '*' }
+    const names = sourceOf(1001, 1, (index) => `c${index}`)
+    await expect(sourceEntries(deps, { namespace: 'n', spec }, names)).rejects.toThrow(
+      'found more than 1000 names that match',
+    )
   })
 })
 
@@ -220,11 +361,11 @@ describe('a TargetSync', () => {
     await sync({ createTargetToSource: true, targetToSourceName: 'garden' })
     expect(found(`${TARGETS}/garden`)).toMatchObject({ spec: { secretRef: { name: 'access', key: 'kubeconfig' } } })
     await sync()
-    expect([names(TARGETS), names(SECRETS)]).toEqual([[], ['access']])
+    expect(both()).toEqual([[], ['access']])
   })
 
   it('renews the access token of the ServiceAccount that has the name of the kubeconfig user', async () => {
-    const kubeconfig = source.kubeconfig.replaceAll('"tiny"', '"robot"')
+    const kubeconfig = source.kubeconfig.replaceAll('"u"', '"robot"')
     put(own, `${SECRETS}/access`, { data: { kubeconfig: inBase64(kubeconfig) } })
     source.intercept = ({ path }: Request) =>
       path === '/api/v1/namespaces/garden-x/serviceaccounts/robot/token'
@@ -240,7 +381,10 @@ describe('a TargetSync', () => {
     offer('a.kubeconfig')
     await sync()
     put(own, `${TARGETS}/theirs`, {})
+    refuse('DELETE', SECRETS)
+    await expect(removeTargets({ by }, context())).rejects.toThrow('403')
+    own.intercept = () => undefined
     await removeTargets({ by }, context())
-    expect([names(TARGETS), names(SECRETS)]).toEqual([['theirs'], ['access']])
+    expect(both()).toEqual([['theirs'], ['access']])
   })
 })

@@ -1,5 +1,6 @@
-// The npm package, installed in a project outside of the checkout.
+// The npm package, installed in a project outside of the checkout, and the tutorial in such a project.
 
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -34,6 +35,16 @@ const TSCONFIG = {
   },
   include: ['**/*.ts'],
 }
+
+const page = readFileSync(join(import.meta.dirname, '../../docs/tutorial-cronjob.md'), 'utf8')
+// Code blocks whose first line contains a file path.
+const typed = [...page.matchAll(/^```\w+ (\S+)\n([^]*?\n)```$/gm)].map(([, path = '', text = '']) => ({ path, text }))
+// Commands and their expected output.
+const shown = [...page.matchAll(/^\$ npx (.*)\n((?:(?!\$ |```).*\n)*)/gm)].map(([, command = '', output = '']) => ({
+  command,
+  output,
+}))
+const BINS: Readonly<Record<string, string>> = { pawl: 'pawl/worker/pawl.js', tsc: 'typescript/bin/tsc' }
 
 let project: Project
 let files: readonly string[]
@@ -173,6 +184,40 @@ describe('a controller in a project that depends on the package', () => {
     const [bundle = ''] = code.split('//# sourceMappingURL')
     const words = ['applyConfigMap', 'triggerDeployItems', 'kubernetes/client-node', 'runNowhere']
     expect(words.filter((word) => bundle.includes(word))).toEqual(['applyConfigMap', 'triggerDeployItems'])
+  })
+})
+
+// Commands that need servers (`pawl dev`, kubectl) are tested in test/e2e.
+describe('a reader of docs/tutorial-cronjob.md', () => {
+  let own: Project
+  beforeAll(() => {
+    own = project.below('tutorial')
+    mkdirSync(join(own.dir, 'cron-job'))
+    for (const { path, text } of typed) writeFileSync(join(own.dir, path), text)
+    for (const [copy] of page.matchAll(/^cp .*$/gm)) execFileSync('bash', ['-c', copy], { cwd: own.dir })
+  })
+
+  it('finds files to type', () => {
+    expect(typed.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(['tsconfig.json', 'cron-job/kind.ts', 'cron-job/plan.test.ts']),
+    )
+    expect(shown.map(({ command }) => command.split(' ').slice(0, 2).join(' '))).toEqual([
+      ...['pawl gen', 'pawl gen', 'tsc -p', 'pawl plan'],
+    ])
+  })
+
+  // In the order of the page: later commands read files that earlier commands have written.
+  it.each(shown)('sees what npx $command prints', ({ command, output }) => {
+    const [bin = '', ...args] = command.split(' ')
+    const { code, stdout, stderr } = own.run(BINS[bin] ?? bin, ...args)
+    expect({ code, stdout: stdout.trim(), stderr }).toEqual({ code: 0, stdout: output.trim(), stderr: '' })
+  })
+
+  it('has the CRD of the example, and tests that pass', () => {
+    const crd = readFileSync(join(own.dir, 'cron-job/cron-job.crd.yaml'), 'utf8')
+    expect(crd).toBe(readFileSync(join(own.pawl, 'examples/cronjob/cron-job.crd.yaml'), 'utf8'))
+    const tested = own.run('vitest/vitest.mjs', 'run', '--no-color')
+    expect([tested.code, tested.stdout]).toEqual([0, expect.stringMatching(/Tests +3 passed/)])
   })
 })
 

@@ -24,6 +24,8 @@ export interface Project {
   readonly manifest: Manifest
   /** Runs a command of Node in the project's folder; `bin` is below node_modules. */
   run(bin: string, ...args: readonly string[]): { code: number | null; stdout: string; stderr: string }
+  /** A project in a folder of this one, with the same packages. */
+  below(folder: string): Project
   remove(): void
 }
 
@@ -38,6 +40,10 @@ export function createProject(): Project {
   for (const name of Object.keys(manifest.dependencies)) link(name, join(pawl, 'node_modules'))
   for (const name of TOOLS) link(name, join(dir, 'node_modules'))
   writeFileSync(join(dir, 'package.json'), JSON.stringify({ name: 'mine', private: true, type: 'module' }))
+  return projectIn(dir, pawl, manifest)
+}
+
+function projectIn(dir: string, pawl: string, manifest: Manifest): Project {
   return {
     dir,
     pawl,
@@ -49,6 +55,12 @@ export function createProject(): Project {
         timeout: 90_000,
       })
       return { code: status, stdout, stderr }
+    },
+    below: (folder) => {
+      const own = join(dir, folder)
+      mkdirSync(own)
+      symlinkSync(join(dir, 'node_modules'), join(own, 'node_modules'))
+      return projectIn(own, pawl, manifest)
     },
     remove: () => rmSync(dir, { recursive: true }),
   }

@@ -59,10 +59,10 @@ export async function feedJournal(term: LeaseTerm, queue: PendingQueue): Promise
       if (error instanceof LeaseLost) throw error
       const delayMs = backoff.next()
       health.journalFailing = true
-      // Any error of the journal, such as a lost connection.
+      // For example a lost connection. Refused data does not lead here (refused-events.ts).
       log.warn(
         { kind: labelOf(watched), error: String(error), delayMs, pending: queue.items.length },
-        'journal refused a batch',
+        'batch of events is not journaled; the bridge retries it',
       )
       await pause(delayMs, term.signal)
     }

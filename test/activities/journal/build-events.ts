@@ -95,3 +95,6 @@ export const later = (ms: number): Date => new Date(NOW.getTime() + ms)
 export const rules: SubjectRules = { subjectKinds: { task: TASK }, modes: { task: 'job' } }
 
 export const deps = { route: routeToSelf, ...rules, contentKey: Buffer.alloc(32, 7), now: () => NOW }
+
+/** Like `deps`, but no event concerns a controller. */
+export const unrouted = { ...deps, route: (): Routing => ({ ignored: 'set-up' }) }

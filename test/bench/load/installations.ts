@@ -2,28 +2,13 @@
 
 import { readFile } from 'node:fs/promises'
 
-import type { KubeClient } from '../../../activities/kube/client.ts'
+import { inParallel } from '../../../activities/kube/in-parallel.ts'
 import { API, installation, item } from '../../support/cluster/cluster.ts'
 import { configMap, MANIFEST_TYPE, TARGET_TYPE } from '../../support/landscaper/manifests.ts'
-
-export const DEPLOYERS = ['mock', 'manifest'] as const
-export type Deployer = (typeof DEPLOYERS)[number]
-
-/** `wide`: independent items; `chain`: each item depends on the one before it. */
-export type Shape = 'wide' | 'chain'
-
-export interface Plan {
-  readonly installations: number
-  /** The number of items of each Installation. */
-  readonly items: number
-  readonly shape: Shape
-  readonly deployer: Deployer
-  /** Over how many namespaces the Installations are spread; default 1. */
-  readonly namespaces?: number
-}
+import { createAll, listAll, OPERATIONS, PARALLEL, type Place, type Plan, type Subject } from './subject.ts'
 
 /** The prefix of the names of deployed ConfigMaps. */
-export const DEPLOYED_PREFIX = 'deployed-'
+const DEPLOYED_PREFIX = 'deployed-'
 
 const MOCK_API = 'mock.deployer.landscaper.gardener.cloud/v1alpha1'
 const MANIFEST_API = 'manifest.deployer.landscaper.gardener.cloud/v1alpha2'
@@ -34,9 +19,9 @@ const IMPORT = 'cluster'
 const MOST_LISTED = 1000
 
 /** The body of the Installation with this number. */
-export function installationBody(plan: Plan, index: number, namespace: string) {
+function installationBody(plan: Plan, index: number, namespace: string) {
   const isManifest = plan.deployer === 'manifest'
-  const body = installation(installationName(index), [], {
+  const body = installation(`inst-${index}`, [], {
     ...(isManifest && { spec: { imports: { targets: [{ name: IMPORT, target: TARGET }] } } }),
     blueprint: {
       ...(isManifest && { imports: [{ name: IMPORT, type: 'target', targetType: TARGET_TYPE }] }),
@@ -54,10 +39,6 @@ function templateOf(plan: Plan, index: number, namespace: string): string {
   }
   const deployItems = Array.from({ length: items }, (_, position) => itemOf(plan, index, position, namespace))
   return JSON.stringify({ deployItems })
-}
-
-function installationName(index: number): string {
-  return `inst-${index}`
 }
 
 /** @param position a number, or the variable of the template's loop. */
@@ -86,14 +67,46 @@ function itemOf({ shape, deployer }: Plan, index: number, position: number | str
 }
 
 /** The Target of the manifest items: the cluster itself, with the administrator's kubeconfig. */
-export async function createTarget(kube: KubeClient, namespace: string, kubeconfigPath: string): Promise<void> {
-  const kubeconfig = await readFile(kubeconfigPath, 'utf8')
-  await kube.request('POST', `/apis/${API}/namespaces/${namespace}/targets`, {
-    body: {
-      apiVersion: API,
-      kind: 'Target',
-      metadata: { name: TARGET, namespace },
-      spec: { type: TARGET_TYPE, config: { kubeconfig } },
-    },
+async function createTargets({ kube, set, namespaces }: Place): Promise<void> {
+  const kubeconfig = await readFile(set.kubeconfigPath, 'utf8')
+  await inParallel(namespaces, PARALLEL, async (namespace) => {
+    const metadata = { name: TARGET, namespace }
+    const spec = { type: TARGET_TYPE, config: { kubeconfig } }
+    await createAll(kube, `/apis/${API}/namespaces/${namespace}/targets`, [
+      { apiVersion: API, kind: 'Target', metadata, spec },
+    ])
   })
+}
+
+export const installations: Subject = {
+  resource: { apiVersion: API, plural: 'installations' },
+  operations: OPERATIONS,
+  async prepare(place, { deployer }) {
+    if (deployer === 'manifest') await createTargets(place)
+  },
+  body: installationBody,
+  // An Installation has finished when it has a new job and jobIDFinished = jobID. A deletion has finished when the object does not exist.
+  endOf(operation, { status = {} }, { isDeleted, jobBefore }) {
+    if (isDeleted) return operation === 'delete' ? 'succeeded' : 'failed'
+    const { jobID, jobIDFinished, phase } = status
+    if (jobID === undefined || jobID === jobBefore || jobID !== jobIDFinished) return undefined
+    return operation !== 'delete' && phase === 'Succeeded' ? 'succeeded' : 'failed'
+  },
+  async counts(place, { objects, items, deployer }, { operation, jobIDs }) {
+    const [expected, expectedItems] = operation === 'delete' ? [0, 0] : [objects, objects * items]
+    const list = async (plural: string, apiVersion = API) => await listAll(place, { apiVersion, plural })
+    const deployItems = await list('deployitems')
+    const succeeded = deployItems.filter(
+      ({ status }) => status?.phase === 'Succeeded' && jobIDs.has(status.jobIDFinished ?? ''),
+    )
+    const maps = deployer === 'manifest' ? await list('configmaps', 'v1') : []
+    const deployed = maps.filter(({ metadata }) => metadata.name.startsWith(DEPLOYED_PREFIX)).length
+    return [
+      ['installations', (await list('installations')).length, expected],
+      ['executions', (await list('executions')).length, expected],
+      ['deploy items', deployItems.length, expectedItems],
+      ['deploy items that succeeded with the newest job', succeeded.length, expectedItems],
+      ['deployed ConfigMaps', deployed, deployer === 'manifest' ? expectedItems : 0],
+    ]
+  },
 }

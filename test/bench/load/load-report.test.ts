@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest'
 
-import { endOf } from './load.ts'
+import { disruptions } from './disruptions.ts'
+import { installations } from './installations.ts'
 import { loadSections } from './load-report.ts'
 import type { Measurement } from './measure.ts'
 import { chooseRows, type RowResult } from './rows.ts'
@@ -24,14 +25,15 @@ describe('The report of a row', () => {
   })
 })
 
-describe('The end of an operation on an Installation', () => {
+describe('The end of an operation', () => {
+  const { endOf } = installations
   const state = (phase: string, jobID: string, jobIDFinished?: string) => ({
     metadata: { name: 'a' },
     status: { phase, jobID, ...(jobIDFinished !== undefined && { jobIDFinished }) },
   })
   const since = (jobBefore?: string) => ({ isDeleted: false, jobBefore })
 
-  it('is the end of a new job', () => {
+  it('on an Installation is the end of a new job', () => {
     expect(endOf('create', state('Succeeded', '1', '1'), since())).toBe('succeeded')
     expect(endOf('create', state('Failed', '1', '1'), since())).toBe('failed')
     expect(endOf('reconcile', state('Succeeded', '1', '1'), since('1'))).toBeUndefined()
@@ -45,6 +47,14 @@ describe('The end of an operation on an Installation', () => {
     expect(endOf('reconcile', state('Deleting', '2', '1'), gone)).toBe('failed')
     expect(endOf('delete', state('DeleteFailed', '2', '2'), since('1'))).toBe('failed')
   })
+
+  it('on a Disruption is Injected, or its disappearance', () => {
+    const injected = { metadata: { name: 'a' }, status: { injectionStatus: 'Injected' } }
+    expect(disruptions.endOf('create', { ...injected, status: {} }, since())).toBeUndefined()
+    expect(disruptions.endOf('create', injected, since())).toBe('succeeded')
+    expect(disruptions.endOf('delete', injected, since())).toBeUndefined()
+    expect(disruptions.endOf('delete', injected, { isDeleted: true, jobBefore: undefined })).toBe('succeeded')
+  })
 })
 
 describe('The name of a row', () => {
@@ -52,7 +62,7 @@ describe('The name of a row', () => {
     expect(chooseRows(['3x7-chain'], ['manifest'])).toEqual([
       {
         name: '3x7-chain',
-        installations: 3,
+        objects: 3,
         items: 7,
         shape: 'chain',
         deployer: 'manifest',
@@ -79,7 +89,7 @@ describe('The name of a row', () => {
 
 function measured(...wallsMs: readonly number[]): RowResult {
   const run = (wallMs: number): Measurement => ({
-    installations: 20,
+    objects: 20,
     wallMs,
     p50Ms: 1500,
     p99Ms: 1900,

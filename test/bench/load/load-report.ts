@@ -3,9 +3,9 @@
 import { readFile } from 'node:fs/promises'
 import { count, figure, markdownTable, seconds, times } from '../report.ts'
 import { median } from '../statistics.ts'
-import { OPERATIONS, type Operation } from './load.ts'
 import type { Measurement } from './measure.ts'
 import { keyOfRow, type Row, type RowResult } from './rows.ts'
+import { OPERATIONS, type Operation } from './subject.ts'
 
 /** Medians. Undefined: not measured. */
 interface Figures {
@@ -50,7 +50,7 @@ export function loadSections(results: readonly RowResult[], reference: Reference
 function figuresTable(lines: readonly Line[]): string {
   const columns: readonly (readonly [title: string, cell: (runs: readonly Measurement[]) => string])[] = [
     ['time, s', (runs) => rangeOf(runs.map(({ wallMs }) => wallMs))],
-    ['each, ms', (runs) => figure(medianOf(runs, ({ wallMs, installations }) => wallMs / installations))],
+    ['each, ms', (runs) => figure(medianOf(runs, ({ wallMs, objects }) => wallMs / objects))],
     ['p50, s', (runs) => seconds(medianOf(runs, ({ p50Ms }) => p50Ms))],
     ['p99, s', (runs) => seconds(medianOf(runs, ({ p99Ms }) => p99Ms))],
     ['writes', (runs) => count(medianOf(runs, ({ requests }) => requests.writes))],
@@ -58,7 +58,7 @@ function figuresTable(lines: readonly Line[]): string {
     ['reads', (runs) => count(medianOf(runs, ({ requests }) => requests.reads))],
     ['conflicts', (runs) => count(medianOf(runs, ({ requests }) => requests.conflicts))],
     ['CPU, s', (runs) => figure(medianOf(runs, ({ cpuSeconds }) => cpuSeconds))],
-    ['CPU each, ms', (runs) => figure(medianOf(runs, (one) => (one.cpuSeconds * 1000) / one.installations))],
+    ['CPU each, ms', (runs) => figure(medianOf(runs, (one) => (one.cpuSeconds * 1000) / one.objects))],
     ['other CPU, s', (runs) => figure(medianOf(runs, ({ otherCpuSeconds }) => otherCpuSeconds))],
   ]
   const rows = lines.map(({ title, runs }) => [title, ...columns.map(([, cell]) => cell(runs))])

@@ -1,25 +1,22 @@
 // Takes a load through its operations and measures each: time, requests, CPU and memory.
 //
-//   M1. An operation ends when all Installations have finished AND no event has come for two seconds, so that later work of Pawl counts too.
+//   M1. An operation ends when all objects have finished AND no event has come for two seconds, so that later work of Pawl counts too.
 //   M2. The request counters are read outside of the time in which CPU is measured, because reading them costs the API server CPU.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadavg } from 'node:os'
 
-import type { ObjectList } from '../../../activities/kube/client.ts'
-import { resourcePath } from '../../../activities/kube/resource-path.ts'
-import { API, type LsObject } from '../../support/cluster/cluster.ts'
 import { busySeconds, ProcessMeter, type ProcessTree, type Usages } from '../processes.ts'
 import { readCounters, requestsBetween, type Requests } from '../requests.ts'
 import type { Stage } from '../servers.ts'
 import { quantile, sum } from '../statistics.ts'
-import { DEPLOYED_PREFIX, type Plan } from './installations.ts'
-import { Load, type Operation, OPERATIONS, VERBS } from './load.ts'
+import { Load, VERBS } from './load.ts'
+import { type Operation, OPERATIONS, type Plan } from './subject.ts'
 
 export interface Measurement {
-  readonly installations: number
+  readonly objects: number
   readonly wallMs: number
-  /** Percentiles over the Installations, from the request to the end. */
+  /** Percentiles over the objects, from the request to the end. */
   readonly p50Ms: number
   readonly p99Ms: number
   readonly requests: Requests
@@ -37,7 +34,7 @@ export interface Measurement {
 const SILENCE_MS = 2000
 const QUIET_MS = 250
 /** Compiles code, and fills caches and connection pools. */
-const WARM_UP: Plan = { installations: 20, items: 5, shape: 'wide', deployer: 'mock' }
+const WARM_UP: Plan = { objects: 20, items: 5, shape: 'wide', deployer: 'mock' }
 
 /** Creates the load, measures the operations, and deletes the load. @throws as `measure` does. */
 export async function measureLoad(
@@ -46,9 +43,9 @@ export async function measureLoad(
   operations: readonly Operation[],
   onMeasured: (operation: Operation, measured: Measurement) => void,
 ): Promise<void> {
-  const load = await Load.open(kube, plan, set)
+  const load = await Load.open({ kube, set }, plan)
   try {
-    for (const operation of new Set<Operation>(['create', ...operations]))
+    for (const operation of load.subject.operations.filter((one) => one === 'create' || operations.includes(one)))
       onMeasured(operation, await measure(load, operation, { processes: set.processes, timeoutMs: options.timeoutMs }))
   } finally {
     await load.close()
@@ -61,14 +58,14 @@ export async function warmUp(stage: Stage): Promise<void> {
   await measureLoad(stage, WARM_UP, OPERATIONS, () => undefined)
 }
 
-/** @throws when an Installation fails or does not finish in time, or the cluster has other objects than expected. */
+/** @throws when an object fails or does not finish in time, or the cluster has other objects than expected. */
 async function measure(
   load: Load,
   operation: Operation,
   { processes, timeoutMs }: { readonly processes: readonly ProcessTree[]; readonly timeoutMs: number },
 ): Promise<Measurement> {
-  const { kube, plan } = load
-  const countersBefore = await readCounters(kube)
+  const { plan, place } = load
+  const countersBefore = await readCounters(place.kube)
   await sleep(QUIET_MS)
   const machineLoad = loadavg()[0] ?? NaN
   const [busyBefore, benchBefore] = [busySeconds(), process.cpuUsage()]
@@ -82,15 +79,15 @@ async function measure(
 
   throwIfAny(operation, 'did not finish in time', missing)
   throwIfAny(operation, 'failed', failed)
-  const own = { [`${VERBS[operation]} installations`]: plan.installations }
-  const requests = requestsBetween(countersBefore, await readCounters(kube), own)
+  const own = { [`${VERBS[operation]} ${load.subject.resource.plural}`]: plan.objects }
+  const requests = requestsBetween(countersBefore, await readCounters(place.kube), own)
   throwIfAny(operation, 'left unexpected objects', await findDifferences(load, operation))
 
   const cpuSeconds = sum(Object.values(usages).map((usage) => usage.cpuSeconds))
   const latencies = ends.map(({ sentMs, doneMs }) => doneMs - sentMs)
   const benchCpuSeconds = (bench.user + bench.system) / 1e6
   return {
-    installations: plan.installations,
+    objects: plan.objects,
     wallMs,
     p50Ms: quantile(latencies, 0.5),
     p99Ms: quantile(latencies, 0.99),
@@ -112,33 +109,9 @@ function throwIfAny(operation: Operation, problem: string, subjects: readonly st
 }
 
 /** Compares the objects in the cluster with the plan. @returns one sentence for each difference. */
-async function findDifferences(load: Load, operation: Operation): Promise<readonly string[]> {
-  const { installations, items, deployer } = load.plan
-  const [expected, expectedItems] = operation === 'delete' ? [0, 0] : [installations, installations * items]
-  const deployItems = await list(load, 'deployitems')
-  const { jobIDs } = load
-  const succeeded = deployItems.filter(
-    ({ status }) => status?.phase === 'Succeeded' && jobIDs.has(status.jobIDFinished ?? ''),
-  )
-  const deployed = deployer === 'manifest' ? await countDeployed(load) : expectedItems
-  const counts: readonly (readonly [what: string, count: number, expected: number])[] = [
-    ['installations', (await list(load, 'installations')).length, expected],
-    ['executions', (await list(load, 'executions')).length, expected],
-    ['deploy items', deployItems.length, expectedItems],
-    ['deploy items that succeeded with the newest job', succeeded.length, expectedItems],
-    ['deployed ConfigMaps', deployed, expectedItems],
-  ]
+async function findDifferences({ subject, place, plan, jobIDs }: Load, operation: Operation): Promise<string[]> {
+  const counts = await subject.counts(place, plan, { operation, jobIDs })
   return counts
     .filter(([, count, expected]) => count !== expected)
     .map(([what, count, expected]) => `${what}: found ${count}, expected ${expected}`)
-}
-
-async function countDeployed(load: Load): Promise<number> {
-  const maps = await list(load, 'configmaps', 'v1')
-  return maps.filter(({ metadata }) => metadata.name.startsWith(DEPLOYED_PREFIX)).length
-}
-
-async function list({ kube, namespaces }: Load, plural: string, apiVersion = API): Promise<readonly LsObject[]> {
-  const lists = namespaces.map((name) => kube.request<ObjectList>('GET', resourcePath({ apiVersion, plural }, name)))
-  return (await Promise.all(lists)).flatMap(({ items }) => items)
 }

@@ -1,8 +1,7 @@
-// The rows of the load scenario: the number of Installations and of items in each, and the goal against the reference.
+// The rows of the load scenario: the number of objects and of items of each (of pods, for Disruptions), and the goal against the reference.
 
-import { type Deployer, DEPLOYERS, type Plan, type Shape } from './installations.ts'
-import type { Operation } from './load.ts'
 import type { Measurement } from './measure.ts'
+import { type Deployer, DEPLOYERS, type Operation, type Plan, type Shape } from './subject.ts'
 
 export interface Row extends Plan {
   /** For example `1x10-chain`. */
@@ -26,7 +25,11 @@ const TABLE: readonly (readonly [name: string, goal: number])[] = [
   ['100x5', 5],
   ['200x1', 5],
 ]
-const MANIFEST_ROWS: ReadonlySet<string> = new Set(['1x1', '20x5', '100x5'])
+const NAMES: Readonly<Record<Deployer, readonly string[]>> = {
+  mock: TABLE.map(([name]) => name),
+  manifest: ['1x1', '20x5', '100x5'],
+  disruption: ['100x500'],
+}
 
 /**
  * The rows with these names for each deployer. Undefined: the whole table.
@@ -38,21 +41,20 @@ export function chooseRows(
   deployers: readonly Deployer[],
   namespaces = 1,
 ): readonly Row[] {
-  return DEPLOYERS.filter((deployer) => deployers.includes(deployer)).flatMap((deployer) => {
-    const table = TABLE.map(([name]) => name).filter((name) => deployer === 'mock' || MANIFEST_ROWS.has(name))
-    return (names ?? table).map((name) => ({ ...parseRow(name, deployer), namespaces }))
-  })
+  return DEPLOYERS.filter((deployer) => deployers.includes(deployer)).flatMap((deployer) =>
+    (names ?? NAMES[deployer]).map((name) => ({ ...parseRow(name, deployer), namespaces })),
+  )
 }
 
 function parseRow(text: string, deployer: Deployer): Row {
-  const [, size, installations, items, given] = /^(([1-9]\d*)x([1-9]\d*))(?:-(chain|wide))?$/.exec(text) ?? []
+  const [, size, objects, items, given] = /^(([1-9]\d*)x([1-9]\d*))(?:-(chain|wide))?$/.exec(text) ?? []
   if (size === undefined)
     throw new Error(`--rows: found ${text}, expected e.g. 20x5 or 1x10-chain: installations x items`)
   const usual: Shape = TABLE.some(([name]) => name === `${size}-chain`) ? 'chain' : 'wide'
   const shape: Shape = given === undefined ? usual : (given as Shape)
   const name = shape === 'wide' && usual === 'wide' ? size : `${size}-${shape}`
   const goal = TABLE.find(([known]) => known === name)?.[1]
-  return { name, goal, installations: Number(installations), items: Number(items), shape, deployer }
+  return { name, goal, objects: Number(objects), items: Number(items), shape, deployer }
 }
 
 /** The name of the row in the report and in the reference. */

@@ -1,23 +1,31 @@
-// Scenario: many Installations at once, of many items, through create, reconcile and delete. It compares with Gardener Landscaper.
+// Scenario: many Installations at once, of many items, through create, reconcile and delete, compared with Gardener Landscaper; and many Disruptions at once.
 
 import { someOf, wholeNumber } from '../options.ts'
-import type { Scenario, ScenarioResult } from '../scenario.ts'
+import type { Context, Scenario, ScenarioResult } from '../scenario.ts'
 import { type Stage, withSet } from '../servers.ts'
-import { DEPLOYERS } from '../load/installations.ts'
-import { OPERATIONS, type Operation } from '../load/load.ts'
+import { simulateInjectors } from '../load/disruptions.ts'
 import { loadSections, readReference } from '../load/load-report.ts'
 import { type Measurement, measureLoad, warmUp } from '../load/measure.ts'
 import { chooseRows, keyOfRow, type RowResult } from '../load/rows.ts'
+import { DEPLOYERS, OPERATIONS, type Operation } from '../load/subject.ts'
 
 export const scenario: Scenario = {
   summary: 'time, writes, CPU and memory of jobs and deletions, against the reference',
   flags: {
     rows: ['LIST', 'e.g. 1x1,1x10-chain,100x5: installations x items; 1x5000 is the largest Execution (the table)'],
-    deployers: ['LIST', `${DEPLOYERS.join(', ')} (both)`],
+    deployers: ['LIST', `${DEPLOYERS.join(', ')} (mock, manifest); disruption: rows of Disruptions x pods`],
     ops: ['LIST', `${OPERATIONS.join(', ')}; create always comes first (all)`],
     namespaces: ['N', 'spread the Installations over so many namespaces (1)'],
   },
-  run: (context) => withSet(context, {}, runRows),
+  run: (context) => withSet(context, deployersOf(context).includes('disruption') ? CHAOS : {}, runRows),
+}
+
+const CHAOS = { wings: 'landscaper,chaos', prepare: simulateInjectors }
+
+function deployersOf({ options: { values } }: Pick<Context, 'options'>) {
+  return someOf(values, 'deployers', DEPLOYERS).filter(
+    (one) => values['deployers'] !== undefined || one !== 'disruption',
+  )
 }
 
 async function runRows(stage: Stage): Promise<ScenarioResult> {
@@ -25,7 +33,7 @@ async function runRows(stage: Stage): Promise<ScenarioResult> {
   const { values } = options
   const reference = await readReference()
   const names = values['rows']?.split(',').map((name) => name.trim())
-  const rows = chooseRows(names, someOf(values, 'deployers', DEPLOYERS), wholeNumber(values, 'namespaces', 1))
+  const rows = chooseRows(names, deployersOf(stage), wholeNumber(values, 'namespaces', 1))
   const operations = someOf(values, 'ops', OPERATIONS)
   await warmUp(stage)
 

@@ -56,18 +56,6 @@ describe('a start', () => {
     expect(dueStart({ ...question, now: at('11:00') })).toEqual({ verdict: 'due', at: at('11:00'), manyMissed: false })
   })
 
-  it('is late a moment after its deadline', () => {
-    const question = { schedule: hourly, since: at('10:00'), deadlineSeconds: 60 }
-    expect(dueStart({ ...question, now: at('11:01') }).verdict).toBe('due')
-    expect(dueStart({ ...question, now: new Date('2026-03-01T11:01:00.001Z') }).verdict).toBe('late')
-  })
-
-  it('is one of many from the hundred-and-first on', () => {
-    const minutely = { schedule: scheduleOf('* * * * *'), since: at('10:00'), deadlineSeconds: undefined }
-    expect(dueStart({ ...minutely, now: at('11:40') })).toMatchObject({ manyMissed: false })
-    expect(dueStart({ ...minutely, now: at('11:41') })).toMatchObject({ manyMissed: true })
-  })
-
   it('is never made twice, nor made up, whenever passes happen', () => {
     const passes = fc.array(momentsIn(60), { minLength: 1, maxLength: 20 })
     fc.assert(

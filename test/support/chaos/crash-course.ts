@@ -8,7 +8,7 @@ import { expect, vi } from 'vitest'
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { DISRUPTION_KIND_LABEL, TARGET_LABEL } from '../../../workflows/chaos/contract.ts'
-import type { ApiProxy, RecordedWrite } from '../faults/api-proxy.ts'
+import type { HttpProxy, RecordedWrite } from '../faults/http-proxy.ts'
 import { pointsOf } from '../faults/crash.ts'
 import { RESTART_MS } from '../faults/lane.ts'
 import { isWriteOf } from './frozen-runs.ts'
@@ -69,7 +69,7 @@ export interface CrashStage {
 }
 
 /** Arms the worker's proxy. Arming clears the writes that the proxy recorded, so the stage saves them first. */
-export function rearm({ chaos, writes }: CrashStage, ...how: Parameters<ApiProxy['arm']>): void {
+export function rearm({ chaos, writes }: CrashStage, ...how: Parameters<HttpProxy['arm']>): void {
   const { worker } = chaos.tenants.proxies
   writes.push(...worker.writes)
   worker.arm(...how)

@@ -5,7 +5,7 @@
 
 import { vi } from 'vitest'
 
-import type { OnWrite, WriteFault, RecordedWrite, WritePoint } from '../faults/api-proxy.ts'
+import type { OnWrite, WriteFault, RecordedWrite, WritePoint } from '../faults/http-proxy.ts'
 import { RESTART_MS } from '../faults/lane.ts'
 
 /** The write at which a Disruption is held. The names of its targets and chaos pods contain its name. */
@@ -30,7 +30,7 @@ export class FrozenRuns {
     })
   }
 
-  /** The callback for `ApiProxy.arm`. */
+  /** The callback for `HttpProxy.arm`. */
   readonly disturb: OnWrite = async (label, _nth, path, sent): Promise<WriteFault | undefined> => {
     const held = this.#held.find(({ name }) => isOf(name, { path, sent }))
     if (held === undefined || this.#isReleased) return undefined

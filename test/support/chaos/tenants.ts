@@ -12,9 +12,14 @@ import type { DisruptionStatus } from '../../../workflows/chaos/disruption/kind.
 import type { Cluster, LsObject } from '../cluster/cluster.ts'
 import { type Tenants, type TenantsOptions, useTenants } from '../tenants/tenants.ts'
 import { configFile } from './config-file.ts'
+import type { ChaosKubelet } from './kubelet.ts'
 
 export const CHAOS = 'chaos.datadoghq.com/v1beta1'
 export const PATIENT = { timeout: 60_000, interval: 50 }
+/** Flags of a worker with which another worker soon continues the tasks of a killed one. */
+export const SHORT_TIMEOUTS = [
+  ...['--workflow-task-timeout-ms', '5000', '--sticky-timeout-ms', '2000', '--wake-lease-ms', '5000'],
+]
 const MERGE = 'application/merge-patch+json'
 const HEARTBEAT_MS = 10_000
 
@@ -25,13 +30,9 @@ export class ChaosTenants<Name extends string> {
   /** Heartbeat timers of the created nodes. */
   readonly beats = new Set<NodeJS.Timeout>()
 
-  /** Writes the configuration with other `injector` fields, for the next worker. @returns the path of the file. */
-  readonly configure: (injector: object) => string
-
-  constructor(folder: string, tenants: Tenants<Name>, configure: (injector: object) => string) {
+  constructor(folder: string, tenants: Tenants<Name>) {
     this.folder = folder
     this.tenants = tenants
-    this.configure = configure
   }
 
   of(name: Name): ChaosCluster {
@@ -64,16 +65,18 @@ export function useChaos<const Name extends string>(
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
   const ofBoth = ['--wings', 'chaos', '--content-key', join(folder, 'content.key')]
-  const operators = { controller: { finalizerDeletionDelay: '0s', ...controller(folder) }, cloudProviders }
-  const configure = (injector: object) => configFile(folder, { ...operators, injector })
-  const config = configure(chaosNamespace === undefined ? {} : { chaosNamespace })
+  const config = configFile(folder, {
+    controller: { finalizerDeletionDelay: '0s', ...controller(folder) },
+    cloudProviders,
+    injector: chaosNamespace === undefined ? {} : { chaosNamespace },
+  })
   const tenants = useTenants(name, names, undefined, {
     ...options,
     wings: ['chaos'],
     bridgeFlags: ofBoth,
     workerFlags: [...ofBoth, '--chaos-config', config, ...workerFlags],
   })
-  const all = new ChaosTenants(folder, tenants, configure)
+  const all = new ChaosTenants(folder, tenants)
   afterAll(() => {
     for (const beat of all.beats) clearInterval(beat)
   })
@@ -120,6 +123,14 @@ export class ChaosCluster {
 
   async remove(name: string): Promise<void> {
     await this.cluster.kube.request('DELETE', this.#path(name))
+  }
+
+  /** Deletes a Disruption, and ends its chaos pods as their nodes do. */
+  async finish(made: KubeObject, kubelet: ChaosKubelet): Promise<void> {
+    const { name } = made.metadata
+    await this.remove(name)
+    for (const pod of await kubelet.pods(made)) await kubelet.end(pod)
+    await this.gone(name)
   }
 
   async gone(name: string): Promise<void> {

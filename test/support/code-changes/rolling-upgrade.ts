@@ -6,7 +6,7 @@
 //       while it has jobs. At most 4 Installations of one `keepCreating` are unfinished at the same time, so that a
 //       busy machine keeps up.
 
-import type { RecordedWrite } from '../faults/api-proxy.ts'
+import type { RecordedWrite } from '../faults/http-proxy.ts'
 import { blueprintOf, type Cluster, installation, type Item, type LsObject, waitingItem } from '../cluster/cluster.ts'
 import { configMap, manifestItem, TARGET_TYPE } from '../landscaper/manifests.ts'
 

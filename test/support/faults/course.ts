@@ -5,7 +5,7 @@
 import { sql } from 'kysely'
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { ITEM_NAME_LABEL } from '../../../workflows/landscaper/contract.ts'
-import type { OnWrite, RecordedWrite } from './api-proxy.ts'
+import type { OnWrite, RecordedWrite } from './http-proxy.ts'
 import { type Cluster, installation, type Item } from '../cluster/cluster.ts'
 import type { Pawl } from '../pawl/pawl.ts'
 import { waitUntilJournalIdle, KINDS, type Lane, RESTART_MS } from './lane.ts'
@@ -42,12 +42,20 @@ export async function uninstall(lane: Lane, name: string): Promise<Course> {
   return await courseOf(lane, name)
 }
 
-/** Runs the job and the deletion with the same fault. */
-export async function runBoth(on: Lane, name: string, disturb?: OnWrite): Promise<readonly Course[]> {
+/** Runs the job and the deletion with the same fault. @param onEnd called after each of them. */
+export async function runBoth(
+  on: Lane,
+  name: string,
+  disturb?: OnWrite,
+  onEnd: () => void = () => undefined,
+): Promise<readonly Course[]> {
   on.proxy.arm(undefined, disturb)
   const installed = await install(on, name)
+  onEnd()
   on.proxy.arm(undefined, disturb)
-  return [installed, await uninstall(on, name)]
+  const uninstalled = await uninstall(on, name)
+  onEnd()
+  return [installed, uninstalled]
 }
 
 /** Waits until the journal is idle and returns the result so far. */

@@ -1,6 +1,6 @@
 // Kills a process of a lane at a chosen write and starts it again.
 
-import type { OnWrite, WritePoint } from './api-proxy.ts'
+import type { OnWrite, WritePoint } from './http-proxy.ts'
 import type { Lane } from './lane.ts'
 
 /** The process that dies, and the write of the worker before or after which it dies. */

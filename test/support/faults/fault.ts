@@ -1,7 +1,7 @@
 // Runs the reference course (course.ts) while a server fails, and compares the results with the undisturbed course.
 
 import { expect } from 'vitest'
-import type { OnWrite } from './api-proxy.ts'
+import type { OnWrite } from './http-proxy.ts'
 import { type Course, runBoth, withoutSettles } from './course.ts'
 import type { Lane } from './lane.ts'
 
@@ -9,11 +9,9 @@ import type { Lane } from './lane.ts'
 export interface ActiveFault {
   /** Called for each write of the worker. */
   readonly disturb?: OnWrite
-  /** The number of faults so far. */
-  readonly count: () => number | Promise<number>
-  /** The minimum number of faults in the course. */
-  readonly least: number
-  /** Ends the fault. */
+  /** Called after the job and after the deletion. */
+  readonly next?: () => void
+  /** Ends the fault. The faults of reads end without it. */
   readonly stop?: () => void | Promise<void>
 }
 
@@ -21,24 +19,29 @@ export interface Fault {
   /** Completes the sentence "an installation whose API server ...". */
   readonly title: string
   /** True: a pass may report the fault in a status, so the comparison ignores status writes. */
-  readonly isInStatus: boolean
-  readonly start: (lane: Lane) => ActiveFault | Promise<ActiveFault>
+  readonly isInStatus?: boolean
+  /** The minimum number of faults in the course. */
+  readonly least: number
+  /** @param struck counts faults, 1 by default. Returns their number so far. */
+  readonly start: (lane: Lane, struck: (times?: number) => number) => ActiveFault | Promise<ActiveFault>
 }
 
 /** @param name the name of the Installation. */
 export async function expectSameCourse(
   lane: Lane,
-  { start, isInStatus }: Fault,
+  { start, isInStatus, least }: Fault,
   name: string,
   expected: readonly Course[],
 ): Promise<void> {
-  const fault = await start(lane)
+  let count = 0
+  const fault = await start(lane, (times = 1) => (count += times))
   try {
-    const courses = await runBoth(lane, name, fault.disturb)
-    if (isInStatus) expect(courses.map(withoutSettles)).toEqual(expected.map(withoutSettles))
+    const courses = await runBoth(lane, name, fault.disturb, fault.next)
+    if (isInStatus === true) expect(courses.map(withoutSettles)).toEqual(expected.map(withoutSettles))
     else expect(courses).toEqual(expected)
-    expect(await fault.count(), 'faults').toBeGreaterThanOrEqual(fault.least)
   } finally {
+    for (const proxy of [lane.proxy, lane.bridgeProxy]) proxy.reads = {}
     await fault.stop?.()
   }
+  expect(count, 'faults').toBeGreaterThanOrEqual(least)
 }

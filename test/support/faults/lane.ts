@@ -4,7 +4,7 @@
 //       fails only one case.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ApiProxy } from './api-proxy.ts'
+import { HttpProxy } from './http-proxy.ts'
 import { API, Cluster } from '../cluster/cluster.ts'
 import { Pawl, type PawlOptions } from '../pawl/pawl.ts'
 import { accountsOf } from '../rights/accounts.ts'
@@ -15,9 +15,9 @@ export interface Lane {
   readonly pawl: Pawl
   readonly cluster: Cluster
   /** The proxy between the worker and the API server. */
-  readonly proxy: ApiProxy
+  readonly proxy: HttpProxy
   /** The proxy between the bridge and the API server. */
-  readonly bridgeProxy: ApiProxy
+  readonly bridgeProxy: HttpProxy
 }
 
 /** Time-out for results of a process that may have to start first. On a busy machine, the start takes up to 90 s. */
@@ -30,8 +30,8 @@ export async function openLane(name: string, servers: TestServers, options: Part
   const cluster = new Cluster(servers.kubeconfigPath, namespace)
   const accounts = options.accounts ?? (await accountsOf(servers, { name: namespace, ...options }))
   const [proxy, bridgeProxy] = await Promise.all([
-    ApiProxy.start(accounts.worker),
-    ApiProxy.start(accounts.bridge),
+    HttpProxy.start(accounts.worker),
+    HttpProxy.start(accounts.bridge),
     cluster.createNamespace(),
   ])
   const pawl = await Pawl.start({

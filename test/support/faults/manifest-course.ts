@@ -4,7 +4,7 @@
 //
 //   M1. The results contain no names and uids that differ between two runs, so tests can compare them with toEqual.
 
-import type { RecordedWrite } from './api-proxy.ts'
+import type { RecordedWrite } from './http-proxy.ts'
 import { API, type Cluster, type LsObject } from '../cluster/cluster.ts'
 import { waitUntilJournalIdle, type Lane, RESTART_MS } from './lane.ts'
 import { configMap, deployment, manifestItem, type ManifestItem, start, trigger } from '../landscaper/manifests.ts'

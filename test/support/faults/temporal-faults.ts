@@ -8,7 +8,6 @@ import { Connection, isGrpcServiceError } from '@temporalio/client'
 import type { Part } from '../../../worker/dev/part.ts'
 import { choosePorts } from '../../../worker/dev/ports.ts'
 import { startTemporal, type TemporalOptions } from '../../../worker/dev/temporal.ts'
-import type { OnWrite } from './api-proxy.ts'
 import type { Fault } from './fault.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 
@@ -66,70 +65,67 @@ export class OwnTemporal {
 
 /** @param temporal called when a fault starts. */
 export function temporalFaults(temporal: () => OwnTemporal): readonly Fault[] {
+  const restart = async (flags: readonly string[] = []) => {
+    await temporal().stop()
+    await temporal().startAgain('last state', flags)
+  }
   return [
     {
       title: 'is restarted in the middle of the job and of the deletion',
       isInStatus: true,
-      start: () => {
-        let count = 0
+      least: 4,
+      start: (_lane, struck) => {
         let restarting = Promise.resolve()
-        const restart = async () => {
-          await temporal().stop()
-          await temporal().startAgain()
-        }
-        // Both items are written at once: one restart for two. The worker may repeat a batch during a restart.
-        const disturb: OnWrite = async (label) => {
-          if ((label === 'POST deployitems' || label === 'DELETE deployitems') && count++ % 2 === 0) {
-            restarting = restarting.then(restart)
+        return {
+          // Both items are written at once: one restart for two. The worker may repeat a batch during a restart.
+          disturb: async (label) => {
+            if ((label === 'POST deployitems' || label === 'DELETE deployitems') && struck() % 2 === 1)
+              restarting = restarting.then(async () => await restart())
             await restarting
-          }
-          return undefined
+            return undefined
+          },
         }
-        return { disturb, count: () => count, least: 4 }
       },
     },
     {
       title: `answers ${PER_SECOND} requests per second, and another client uses them up at each write`,
       isInStatus: true,
-      start: async () => {
-        await temporal().stop()
-        await temporal().startAgain('last state', LIMITS)
+      least: 21,
+      start: async (_lane, struck) => {
+        await restart(LIMITS)
         // Without interceptors the client does not retry.
         const connection = await Connection.connect({ address: temporal().address, interceptors: [] })
-        let count = 0
-        const disturb: OnWrite = async () => {
-          const calls = Array.from({ length: 4 * PER_SECOND }, async () => {
-            await connection.workflowService.describeNamespace({ namespace: 'default' }).catch((error: unknown) => {
-              if (!isGrpcServiceError(error) || error.code.valueOf() !== RESOURCE_EXHAUSTED) throw error
-              count++
-            })
+        const call = async () => {
+          await connection.workflowService.describeNamespace({ namespace: 'default' }).catch((error: unknown) => {
+            if (!isGrpcServiceError(error) || error.code.valueOf() !== RESOURCE_EXHAUSTED) throw error
+            struck()
           })
-          await Promise.all(calls)
+        }
+        const disturb = async () => {
+          await Promise.all(Array.from({ length: 4 * PER_SECOND }, call))
           return undefined
         }
         const stop = async () => {
           await connection.close()
-          await temporal().stop()
-          await temporal().startAgain()
+          await restart()
         }
-        return { disturb, count: () => count, least: 21, stop }
+        return { disturb, stop }
       },
     },
     {
       title: 'is behind a network that cuts connections, and loses answers to executed requests',
       isInStatus: true,
-      start: () => {
-        let count = 0
-        const disturb: OnWrite = async (_label, nth) => {
+      least: 7,
+      start: (_lane, struck) => ({
+        disturb: async (_label, nth) => {
           if (nth % 2 !== 0) return undefined
           const { proxy } = temporal()
           // The worker connects again after the last fault.
           while (!(nth % 4 === 0 ? proxy.loseAnswer(0) : proxy.cutOne(0))) await sleep(20)
-          count++
+          struck()
           return undefined
-        }
-        return { disturb, count: () => count, least: 7 }
-      },
+        },
+      }),
     },
   ]
 }

@@ -1,7 +1,7 @@
 // Finds writes of a run that the journal lacks. Each version of an object must be an event in the journal, with the run that wrote it.
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
-import type { RecordedWrite } from './api-proxy.ts'
+import type { RecordedWrite } from './http-proxy.ts'
 import type { Pawl } from '../pawl/pawl.ts'
 
 // The bridge does not watch these kinds.

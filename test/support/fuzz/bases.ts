@@ -11,12 +11,13 @@ import {
   type RegistryStage,
   tarOf,
 } from '../registries/component-registry.ts'
-import { configMap, dataObject, secret, target } from '../landscaper/imports.ts'
+import { configMap, dataObject, importingInstallation, secret, SHOW_IMPORTS, target } from '../landscaper/imports.ts'
 import { configMap as deployedConfigMap, manifestItem, TARGET_TYPE as HERE_TYPE } from '../landscaper/manifests.ts'
 import type { JsonObject } from './schema-fields.ts'
 
 export const PLANTED = 'planted-6c1fe02b77'
 const TARGET_TYPE = 'example.org/cluster'
+const anything = (name: string) => ({ name, type: 'data', schema: {} })
 
 /** Creates the objects that the bases import. */
 export async function plant(cluster: Cluster): Promise<void> {
@@ -40,14 +41,12 @@ export function plantedComponents(): RegistryStage {
   })
   const resources = [blob('blueprint', BLUEPRINT_TYPE)]
   const references = [reference('part', PART, '1.0.0')]
-  const shown = JSON.stringify({ deployItems: [item({ name: 'show', config: { export: 'IMPORT' } })] })
-  const blueprint = blueprintOf([], {
-    imports: [{ name: 'password', type: 'data', schema: {} }],
-    deployExecutions: [
-      { name: 'items', type: 'GoTemplate', template: shown.replace('"IMPORT"', '{{ toJson .imports }}') },
-    ],
+  const blueprint = {
+    ...blueprintOf([]),
+    imports: [anything('password')],
+    deployExecutions: [SHOW_IMPORTS],
     subinstallations: [{ name: 'part', blueprint: { ref: 'cd://componentReferences/part/resources/blueprint' } }],
-  })
+  }
   return newRegistry({
     ...part('1.0.0'),
     ...part('1.1.0'),
@@ -133,15 +132,9 @@ export const BASES = {
   DataObject: {
     spec: () => ({ data: { password: PLANTED } }),
     run: async (cluster, name) => {
-      const shown = JSON.stringify({ deployItems: [item({ name: 'show', config: { export: 'IMPORT' } })] })
-      const blueprint = blueprintOf([], {
-        imports: [{ name: 'value', type: 'data', schema: {} }],
-        deployExecutions: [
-          { name: 'items', type: 'GoTemplate', template: shown.replace('"IMPORT"', '{{ toJson .imports.value }}') },
-        ],
-      })
-      const spec = { imports: { data: [{ name: 'value', dataRef: name }] } }
-      await cluster.create(installation(name, [], { spec, blueprint }), 'installations')
+      const blueprint = { imports: [anything('value')] }
+      const imports = [{ name: 'value', dataRef: name }]
+      await cluster.create(importingInstallation(name, { imports, blueprint }), 'installations')
       return ['installations', name]
     },
   },
@@ -155,40 +148,30 @@ function byJobID(plural: string): Base['run'] {
 }
 
 function installationSpec(name: string): JsonObject {
-  const anything = (one: string) => ({ name: one, type: 'data', schema: {} })
-  const show = [item({ name: 'show', config: { export: 'IMPORTS' } })]
-  const template = JSON.stringify({ deployItems: show }).replace('"IMPORTS"', '{{ toJson .imports }}')
-  const blueprint = blueprintOf([], {
+  const template = `exports: { out: {{ toJson .values.deployitems }}, behind: { type: ${TARGET_TYPE}, config: { token: ${PLANTED} } } }`
+  const { spec } = importingInstallation(name, {
     imports: [
-      ...['password', 'object', 'config'].map(anything),
-      { name: 'cluster', type: 'target', targetType: TARGET_TYPE },
+      { name: 'password', secretRef: { name: 'given', key: 'password' } },
+      { name: 'object', dataRef: 'given' },
+      { name: 'config', configMapRef: { name: 'given' } },
     ],
-    exports: [anything('out'), { name: 'behind', type: 'target', targetType: TARGET_TYPE }],
-    deployExecutions: [{ name: 'items', type: 'GoTemplate', template }],
-    exportExecutions: [
-      {
-        name: 'out',
-        type: 'GoTemplate',
-        template: `exports: { out: {{ toJson .values.deployitems }}, behind: { type: ${TARGET_TYPE}, config: { token: ${PLANTED} } } }`,
-      },
-    ],
-  })
-  const base = {
-    blueprint: { inline: { filesystem: { 'blueprint.yaml': JSON.stringify(blueprint) } } },
-    imports: {
-      data: [
-        { name: 'password', secretRef: { name: 'given', key: 'password' } },
-        { name: 'object', dataRef: 'given' },
-        { name: 'config', configMapRef: { name: 'given' } },
+    targets: [{ name: 'cluster', target: 'given' }],
+    blueprint: {
+      imports: [
+        ...['password', 'object', 'config'].map(anything),
+        { name: 'cluster', type: 'target', targetType: TARGET_TYPE },
       ],
-      targets: [{ name: 'cluster', target: 'given' }],
+      exports: [anything('out'), { name: 'behind', type: 'target', targetType: TARGET_TYPE }],
+      exportExecutions: [{ name: 'out', type: 'GoTemplate', template }],
     },
-    exports: {
-      data: [{ name: 'out', dataRef: `${name}-out` }],
-      targets: [{ name: 'behind', target: `${name}-behind` }],
+    spec: {
+      exports: {
+        data: [{ name: 'out', dataRef: `${name}-out` }],
+        targets: [{ name: 'behind', target: `${name}-behind` }],
+      },
     },
-  }
-  return asJson(base) as JsonObject
+  })
+  return asJson(spec) as JsonObject
 }
 
 function asJson(value: unknown): JsonValue {

@@ -6,7 +6,7 @@ import { isConflict, isNotFound, KubeError } from '../../../activities/kube/erro
 import { blueprintOf, type Cluster, installation, item, type LsObject, OPERATION } from '../cluster/cluster.ts'
 import { dataObject, secret, target } from '../landscaper/imports.ts'
 import { configMap, createTarget, MANIFEST_TYPE, manifestItem, TARGET_TYPE } from '../landscaper/manifests.ts'
-import { sub, subsOf } from '../landscaper/sub-installations.ts'
+import { exportingData, sub, subsOf } from '../landscaper/sub-installations.ts'
 import { type Edit, edited, type EditedItem, type EditedSpec, FIRST, healed } from './edits.ts'
 
 export const PLANTED = 'planted-3e90ab51c4'
@@ -46,15 +46,8 @@ function objectOf(cluster: Cluster, name: string, { items, part, isAutomatic, sp
   const blueprint = blueprintOf([], {
     imports: [...IMPORTS, { name: 'spare', type: 'target', targetType: SPARE_TYPE }],
     subinstallations: part === undefined ? [] : [partOf(cluster, name, part)],
-    exports: [{ name: 'out', type: 'data', schema: {} }],
     deployExecutions: [{ name: 'items', type: 'GoTemplate', template: text }],
-    exportExecutions: [
-      {
-        name: 'out',
-        type: 'GoTemplate',
-        template: 'exports: { out: {{ toJson (default dict .values.deployitems) }} }',
-      },
-    ],
+    ...exportingData('out', '{{ toJson (default dict .values.deployitems) }}'),
   })
   const spec = {
     imports: {

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 
-export const ITEM_NAMES = ['a', 'b', 'c', 'd'] as const
+const ITEM_NAMES = ['a', 'b', 'c', 'd'] as const
 const NOBODY = 'nobody'
 
 export interface EditedItem {
@@ -96,11 +96,8 @@ function without(items: EditedSpec['items'], name: string): EditedSpec['items'] 
 const name = fc.constantFrom(...ITEM_NAMES)
 const others = fc.subarray([...ITEM_NAMES, NOBODY], { maxLength: 2 })
 const value = fc.nat(3)
-const way = fc.oneof(
-  { weight: 6, arbitrary: fc.constant('well' as const) },
-  { weight: 1, arbitrary: fc.constantFrom('failing' as const, 'held' as const) },
-)
-const type = fc.constantFrom('mock' as const, 'manifest' as const)
+const way = fc.constantFrom(...(['well', 'well', 'well', 'well', 'well', 'well', 'failing', 'held'] as const))
+const type = fc.constantFrom(...(['mock', 'manifest'] as const))
 const operation = fc.constantFrom('reconcile', 'interrupt', 'nonsense', '')
 const phase = fc.constantFrom('Init', 'Progressing', 'Succeeded', 'Failed', 'Deleting', 'DeleteFailed', 'nonsense', '')
 const status = fc.oneof(
@@ -108,60 +105,35 @@ const status = fc.oneof(
   fc.record({ jobID: fc.constantFrom('by-hand', '') }),
   fc.record({ phase, jobIDFinished: fc.constantFrom('by-hand', '') }),
 )
-/** An edit of the sub-installation. */
-const partEdit = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('put part' as const), type, value, way }) },
-  { weight: 1, arbitrary: fc.constant({ do: 'remove part' as const }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      do: fc.constant('touch part' as const),
-      how: fc.constantFrom('delete' as const, 'reconcile' as const, 'interrupt' as const),
-    }),
-  },
-)
-const child = fc.constantFrom('executions' as const, 'deployitems' as const)
+const trees = ['installations', 'executions'] as const
+const children = ['executions', 'deployitems'] as const
+
+/** Edits of one kind, and how often they occur. */
+const edits = <Do extends Edit['do'], Fields extends object>(
+  weight: number,
+  what: Do,
+  fields: { [Name in keyof Fields]: fc.Arbitrary<Fields[Name]> },
+) => ({ weight, arbitrary: fc.record(fields).map((found) => ({ do: what, ...found })) })
 
 /** An edit, and whether the user also sets the annotation `reconcile`. */
 const edit: fc.Arbitrary<Edit> = fc
   .tuple(
     fc.boolean(),
     fc.oneof(
-      {
-        weight: 5,
-        arbitrary: fc.record({ do: fc.constant('put' as const), name, type, dependsOn: others, value, way }),
-      },
-      { weight: 2, arbitrary: fc.record({ do: fc.constant('remove' as const), name }) },
-      { weight: 2, arbitrary: fc.record({ do: fc.constant('rename' as const), name, to: name }) },
-      { weight: 3, arbitrary: fc.record({ do: fc.constant('depend' as const), name, on: others }) },
-      { weight: 2, arbitrary: fc.record({ do: fc.constant('import' as const), value }) },
-      {
-        weight: 1,
-        arbitrary: fc.record({
-          do: fc.constant('spoil' as const),
-          how: fc.constantFrom('template' as const, 'import' as const, 'twin' as const),
-        }),
-      },
-      {
-        weight: 2,
-        arbitrary: fc.record({
-          do: fc.constant('annotate' as const),
-          operation,
-          plural: fc.constantFrom('installations' as const, 'executions' as const),
-        }),
-      },
-      {
-        weight: 2,
-        arbitrary: fc.record({
-          do: fc.constant('delete' as const),
-          name,
-          plural: fc.constantFrom('installations' as const, 'executions' as const, 'deployitems' as const),
-        }),
-      },
-      { weight: 3, arbitrary: fc.record({ do: fc.constant('write status' as const), plural: child, name, status }) },
-      { weight: 3, arbitrary: fc.constant({ do: 'wait' as const }) },
-      { weight: 5, arbitrary: partEdit },
-      { weight: 2, arbitrary: fc.record({ do: fc.constant('automatic' as const), isOn: fc.boolean() }) },
+      edits(5, 'put', { name, type, dependsOn: others, value, way }),
+      edits(2, 'remove', { name }),
+      edits(2, 'rename', { name, to: name }),
+      edits(3, 'depend', { name, on: others }),
+      edits(2, 'import', { value }),
+      edits(1, 'spoil', { how: fc.constantFrom(...(['template', 'import', 'twin'] as const)) }),
+      edits(2, 'annotate', { operation, plural: fc.constantFrom(...trees) }),
+      edits(2, 'delete', { name, plural: fc.constantFrom(...trees, 'deployitems' as const) }),
+      edits(3, 'write status', { plural: fc.constantFrom(...children), name, status }),
+      edits(3, 'wait', {}),
+      edits(3, 'put part', { type, value, way }),
+      edits(1, 'remove part', {}),
+      edits(2, 'touch part', { how: fc.constantFrom(...(['delete', 'reconcile', 'interrupt'] as const)) }),
+      edits(2, 'automatic', { isOn: fc.boolean() }),
     ),
   )
   .map(([triggered, what]) => ({ triggered, ...what }))

@@ -11,24 +11,29 @@ export interface SchemaField {
   readonly schema: JsonSchema
   /** The schema of the accepted values. If the field is one of several alternatives, an empty string is invalid. */
   readonly taken: JsonSchema
+  /** Whether the schema of the parent requires the field. */
+  readonly isRequired: boolean
 }
 
 export type JsonObject = Readonly<Record<string, JsonValue>>
 
 /** The only key of the maps that `withValue` creates. */
-export const MAP_KEY = 'key'
+const MAP_KEY = 'key'
 
 /** Every field at or below a schema, parents first. */
-export function fieldsOf(schema: JsonSchema, at: FieldPath = [], taken = schema): readonly SchemaField[] {
-  const { properties = {}, items, additionalProperties } = schema
+export function fieldsOf(schema: JsonSchema, at: FieldPath = []): readonly SchemaField[] {
+  const { properties = {}, required = [], items, additionalProperties } = schema
   const sources = sourcesOf(schema)
+  const field = (name: string, child: JsonSchema, taken = child): readonly SchemaField[] => {
+    const path = [...at, name]
+    return [{ at: path, schema: child, taken, isRequired: required.includes(name) }, ...fieldsOf(child, path)]
+  }
   return [
-    ...(at.length === 0 ? [] : [{ at, schema, taken }]),
     ...Object.entries(properties).flatMap(([name, child]) =>
-      fieldsOf(child, [...at, name], sources.includes(name) ? asSource(child) : child),
+      field(name, child, sources.includes(name) ? asSource(child) : child),
     ),
-    ...(items === undefined ? [] : fieldsOf(items, [...at, '[]'])),
-    ...(additionalProperties === undefined ? [] : fieldsOf(additionalProperties, [...at, '*'])),
+    ...(items === undefined ? [] : field('[]', items)),
+    ...(additionalProperties === undefined ? [] : field('*', additionalProperties)),
   ]
 }
 
@@ -42,7 +47,7 @@ export function sourcesOf(schema: JsonSchema): readonly string[] {
 
 /** The schema of an alternative field that has a value: a string must not be empty. */
 export function asSource(schema: JsonSchema): JsonSchema {
-  return schema.type === 'string' ? { ...schema, minLength: Math.max(1, schema.minLength ?? 0) } : schema
+  return schema.type === 'string' ? { ...schema, minLength: 1 } : schema
 }
 
 /** Formats a path like the API server: `spec.imports.data[0].name`. */
@@ -56,29 +61,25 @@ export function pathText(at: FieldPath): string {
 /** The smallest value of a schema: required fields, and the first of alternative fields. */
 export function leanValue(schema: JsonSchema): JsonValue {
   if (schema['x-kubernetes-embedded-resource'] === true) return { apiVersion: 'v1', kind: 'Lean' }
-  if (schema['x-kubernetes-int-or-string'] === true) return leanNumber(schema)
   return schema.type === undefined ? {} : LEAN[schema.type](schema)
 }
 
-const leanNumber = ({ minimum, maximum }: JsonSchema) => minimum ?? Math.min(0, maximum ?? 0)
-
 const LEAN: Readonly<Record<NonNullable<JsonSchema['type']>, (schema: JsonSchema) => JsonValue>> = {
-  array: ({ items = {}, minItems = 0 }) => Array.from({ length: minItems }, () => leanValue(items)),
+  array: () => [],
   object: (schema) => {
     const { properties = {}, required = [] } = schema
     const names = [...required, ...sourcesOf(schema).slice(0, 1)]
     return Object.fromEntries(names.map((name) => [name, leanValue(properties[name] ?? {})]))
   },
   boolean: () => false,
-  integer: leanNumber,
-  number: leanNumber,
+  integer: () => 0,
+  number: () => 0,
   string: leanText,
 }
 
-function leanText({ enum: values, format, minLength = 0 }: JsonSchema): string {
-  if (values !== undefined) return values[0] ?? ''
+function leanText({ format }: JsonSchema): string {
   if (format === 'date-time') return '2020-01-01T00:00:00Z'
-  return format === 'byte' ? 'AA==' : 'x'.repeat(Math.max(1, minLength))
+  return format === 'byte' ? 'AA==' : 'x'
 }
 
 /** `base` with the value at the path. Creates missing parents with their smallest values. */
@@ -114,6 +115,6 @@ function beside(
   return { ...others, [other]: known[other] ?? leanValue(schema.properties?.[other] ?? {}) }
 }
 
-export function isObject(value: JsonValue | undefined): value is JsonObject {
+function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -7,7 +7,7 @@ import type { JsonValue } from '../../../workflows/kit/index.ts'
 import { ANY_UNIT } from './any-unit.ts'
 
 /** Property names of Object.prototype. */
-export const PROTOTYPE_NAMES = [
+const PROTOTYPE_NAMES = [
   '__proto__',
   'constructor',
   'prototype',
@@ -112,7 +112,7 @@ export const strangeText: fc.Arbitrary<string> = fc.oneof(
 )
 
 /** Keys of maps; the API server takes any text. */
-export const strangeName: fc.Arbitrary<string> = fc.oneof(
+const strangeName: fc.Arbitrary<string> = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(...PROTOTYPE_NAMES) },
   { weight: 2, arbitrary: fc.constantFrom('', ' ', '.', 'a.b', 'a b', '0', '-1', '🚢', 'a\nb', 'a/b', '\u0000') },
   { weight: 1, arbitrary: fc.string({ maxLength: 8 }) },

@@ -25,8 +25,12 @@ export function mockItems(show: unknown, name = 'show') {
   return [item({ name, config: { export: show } })]
 }
 
-// The mock item exports all imports unchanged.
-const SHOW_IMPORTS = JSON.stringify({ deployItems: mockItems('IMPORTS') }).replace('"IMPORTS"', '{{ toJson .imports }}')
+/** A deploy execution whose mock item exports all imports unchanged. */
+export const SHOW_IMPORTS = {
+  name: 'items',
+  type: 'GoTemplate',
+  template: JSON.stringify({ deployItems: mockItems('IMPORTS') }).replace('"IMPORTS"', '{{ toJson .imports }}'),
+}
 
 export interface Imports {
   readonly imports?: readonly object[]
@@ -40,9 +44,8 @@ export function importingInstallation(
   name: string,
   { imports = [], targets = [], blueprint = {}, spec = {} }: Imports,
 ) {
-  const deployExecutions = [{ name: 'items', type: 'GoTemplate', template: SHOW_IMPORTS }]
   return installation(name, [], {
-    blueprint: { deployExecutions, ...blueprint },
+    blueprint: { deployExecutions: [SHOW_IMPORTS], ...blueprint },
     spec: { imports: { data: imports, targets }, ...spec },
   })
 }

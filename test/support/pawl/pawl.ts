@@ -131,12 +131,13 @@ export class Pawl {
     this.#options = { ...this.#options, checkout }
   }
 
-  async startBridge(name = 'bridge'): Promise<void> {
+  /** @param own additional flags of this bridge. */
+  async startBridge(name = 'bridge', own: readonly string[] = []): Promise<void> {
     const { namespace, bridgeKubeconfig = this.#accounts.bridge, bridgeFlags = [] } = this.options
     const levels = this.#levelFlags()
     const flags = ['--kubeconfig', bridgeKubeconfig, '--database-url', this.databaseUrl]
     const scope = namespace === undefined ? [] : ['--namespace', namespace]
-    await this.#spawn(name, 'bridge.ts', [...flags, ...scope, '--lease-ms', '1500', ...levels, ...bridgeFlags])
+    await this.#spawn(name, 'bridge.ts', [...flags, ...scope, '--lease-ms', '1500', ...levels, ...bridgeFlags, ...own])
   }
 
   /**

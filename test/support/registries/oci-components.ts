@@ -42,7 +42,7 @@ export async function pushComponent(registry: OciRegistry, pushed: PushedCompone
   })
 }
 
-export interface PushedArtifact {
+interface PushedArtifact {
   readonly repository: string
   readonly tag: string
   readonly config: string

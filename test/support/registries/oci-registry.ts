@@ -19,7 +19,7 @@ export const READER = { username: 'reader', password: 'let-me-in' }
 // bcrypt of that password.
 const HTPASSWD = 'reader:$2b$04$5JCaHbpRTuw4JFM4Qm6.9OhXmEMEvjjHoG5RPqosWmTB/OS1bxgfW\n'
 
-export interface RegistryOptions {
+interface RegistryOptions {
   readonly auth?: 'basic' | 'token'
   /** Of `localhost`. */
   readonly tls?: Pair

@@ -24,26 +24,25 @@ export interface How {
   readonly normalisation?: Normalisation
   readonly hash?: 'sha256' | 'sha512'
   readonly isPss?: boolean
-  /** Certificates; if set, the signature is PEM followed by these certificates. */
-  readonly chain?: readonly string[]
 }
 
 const HASH_NAMES = { sha256: 'SHA-256', sha512: 'SHA-512' }
 
-export function blobDigest(content: string | Buffer, hash: 'sha256' | 'sha512' = 'sha256'): DigestSpec {
-  const value = createHash(hash).update(content).digest('hex')
-  return { hashAlgorithm: HASH_NAMES[hash], normalisationAlgorithm: 'genericBlobDigest/v1', value }
+export function blobDigest(content: string | Buffer): DigestSpec {
+  const value = createHash('sha256').update(content).digest('hex')
+  return { hashAlgorithm: 'SHA-256', normalisationAlgorithm: 'genericBlobDigest/v1', value }
 }
 
 /** The digest of the component, for references to it. */
-export function digestOf(document: object, normalisation: Normalisation = 'jsonNormalisation/v2'): DigestSpec {
+export function digestOf(document: object): DigestSpec {
+  const normalisation = 'jsonNormalisation/v2'
   const value = createHash('sha256').update(textOf(document, normalisation)).digest('hex')
   return { hashAlgorithm: 'SHA-256', normalisationAlgorithm: normalisation, value }
 }
 
 /** The descriptor with one more signature. */
 export function signed(document: object, how: How): object {
-  const { key, name = SIGNATURE, normalisation = 'jsonNormalisation/v2', hash = 'sha256', isPss = false, chain } = how
+  const { key, name = SIGNATURE, normalisation = 'jsonNormalisation/v2', hash = 'sha256', isPss = false } = how
   const text = textOf(document, normalisation)
   const digest = {
     hashAlgorithm: HASH_NAMES[hash],
@@ -53,24 +52,9 @@ export function signed(document: object, how: How): object {
   const padding = isPss ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING
   const bytes = sign(hash, Buffer.from(text), { key, padding })
   const algorithm = isPss ? 'RSASSA-PSS' : 'RSASSA-PKCS1-V1_5'
-  const signature =
-    chain === undefined
-      ? { algorithm, mediaType: `${RSA}${isPss ? '.pss' : ''}`, value: bytes.toString('hex') }
-      : { algorithm, mediaType: 'application/x-pem-file', value: [pemOf(algorithm, bytes), ...chain].join('') }
+  const signature = { algorithm, mediaType: `${RSA}${isPss ? '.pss' : ''}`, value: bytes.toString('hex') }
   const { signatures = [] } = document as { signatures?: readonly object[] }
   return { ...document, signatures: [...signatures, { name, digest, signature }] }
-}
-
-function pemOf(algorithm: string, bytes: Buffer): string {
-  const lines = bytes.toString('base64').match(/.{1,64}/g) ?? []
-  return [
-    '-----BEGIN SIGNATURE-----',
-    `Signature Algorithm: ${algorithm}`,
-    '',
-    ...lines,
-    '-----END SIGNATURE-----',
-    '',
-  ].join('\n')
 }
 
 function textOf(document: object, normalisation: Normalisation): string {

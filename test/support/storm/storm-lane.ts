@@ -9,13 +9,12 @@
 //   N4. API faults concern only writes of the worker. The only fault of the bridge's API requests is `watches cut`.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { WriteFault } from '../faults/api-proxy.ts'
+import type { WriteFault } from '../faults/http-proxy.ts'
 import { closeLane, type Lane, openLane } from '../faults/lane.ts'
 import { drawn } from '../matrix/dice.ts'
 import { TcpProxy } from '../faults/tcp-proxy.ts'
 import type { TestServers } from '../servers/servers.ts'
 import { PRODUCTION_TIMEOUTS } from '../pawl/stage.ts'
-import { createImports } from './storm-content.ts'
 
 /** Kinds of faults with their relative frequencies. */
 export const FAULT_WEIGHTS = {
@@ -82,7 +81,6 @@ export class StormLane {
       temporalAddress: `127.0.0.1:${temporal.port}`,
     }
     const lane = await openLane(name, through, { workerFlags: PRODUCTION_TIMEOUTS })
-    await createImports(lane.cluster)
     return new StormLane(lane, journal, temporal, random)
   }
 
@@ -91,8 +89,13 @@ export class StormLane {
     return [...this.counts.values()].reduce((total, count) => total + count, 0)
   }
 
-  /** Draws a fault. An API fault waits for a later write; the lane injects all other faults at once. */
+  /**
+   * Draws a fault. An API fault waits for a later write; the lane injects all other faults at once.
+   *
+   * @throws the error of a process that could not be restarted: without it, no fault may strike any more.
+   */
   strike(): void {
+    if (this.#failure !== undefined) throw this.#failure
     const fault = drawn(FAULT_WEIGHTS, this.#random())
     if (fault in API_FAULTS) {
       if (this.#waiting.length < MOST_WAITING) this.#waiting.push(fault)

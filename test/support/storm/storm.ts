@@ -3,11 +3,11 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { waitUntilJournalIdle } from '../faults/lane.ts'
-import { doubled, unevenJobs, untilQuiet } from '../tenants/crowd.ts'
 import { diceOf } from '../matrix/dice.ts'
 import type { TestServers } from '../servers/servers.ts'
+import { doubled, unevenJobs, untilQuiet } from './checks.ts'
+import { Lives } from './lives.ts'
 import { type Fault, StormLane } from './storm-lane.ts'
-import { StormLives } from './storm-lives.ts'
 
 export interface StormOptions {
   readonly name: string
@@ -18,6 +18,8 @@ export interface StormOptions {
   readonly lanes: number
   /** Number of concurrent Installations in each lane. */
   readonly abreast: number
+  /** A job that does not end within this time counts as lost. Long, because faults delay jobs. */
+  readonly limitMs: number
   /** Average milliseconds between two faults. */
   readonly everyMs: number
   readonly log: (line: string) => void
@@ -39,27 +41,29 @@ const NEWS_EVERY = 500
 
 interface Place {
   readonly lane: StormLane
-  readonly lives: StormLives
+  readonly lives: Lives
 }
 
 export async function storm(servers: TestServers, options: StormOptions): Promise<StormResult> {
-  const { name, faults, seed, lanes, abreast, log } = options
+  const { name, faults, seed, lanes, abreast, limitMs, log } = options
   const places: Place[] = []
-  const ending = new AbortController()
+  let isOver = false
   try {
     for (let index = 0; index < lanes; index++) {
       const lane = await StormLane.open(`${name}-${index}`, servers, diceOf(seed + index))
-      places.push({ lane, lives: new StormLives(lane.lane.cluster, diceOf(seed + 1000 + index)) })
+      const lives = new Lives(lane.lane.cluster, { random: diceOf(seed + 1000 + index), limitMs })
+      await lives.prepare()
+      places.push({ lane, lives })
     }
-    const living = places.map(async ({ lives }) => await lives.run(abreast, ending.signal))
+    const living = places.map(async ({ lives }) => await lives.run(abreast, () => isOver))
     await blow(places, options)
     await Promise.all(places.map(async ({ lane }) => await lane.calm()))
     log(`storm: ${faults} faults have struck; waiting for calm`)
-    ending.abort()
+    isOver = true
     await Promise.all(living)
     return await judge(places)
   } finally {
-    ending.abort()
+    isOver = true
     await Promise.all(places.map(async ({ lane }) => await lane.close()))
   }
 }

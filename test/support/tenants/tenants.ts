@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, inject } from 'vitest'
 import { installCrds, setUpWings } from '../../../worker/dev/pawl-parts.ts'
 import { type Servers, startServers } from '../../../worker/dev/servers.ts'
 import { readConfig } from '../../../worker/server/config.ts'
-import { ApiProxy } from '../faults/api-proxy.ts'
+import { HttpProxy } from '../faults/http-proxy.ts'
 import { Cluster } from '../cluster/cluster.ts'
 import { Pawl, type PawlOptions } from '../pawl/pawl.ts'
 import { type Accounts, shippedAccounts } from '../rights/accounts.ts'
@@ -24,7 +24,7 @@ export class Tenants<Name extends string> {
   #servers: Servers | undefined
   #keep: (() => Promise<void>) | undefined
   #pawl: Pawl | undefined
-  #proxies: { readonly worker: ApiProxy; readonly bridge: ApiProxy } | undefined
+  #proxies: { readonly worker: HttpProxy; readonly bridge: HttpProxy } | undefined
 
   constructor(names: readonly Name[]) {
     this.#names = names
@@ -43,7 +43,7 @@ export class Tenants<Name extends string> {
   }
 
   /** The proxies before the API server (`proxied`). */
-  get proxies(): { readonly worker: ApiProxy; readonly bridge: ApiProxy } {
+  get proxies(): { readonly worker: HttpProxy; readonly bridge: HttpProxy } {
     if (this.#proxies === undefined) throw new Error('expected the tenants to be set up with `proxied`')
     return this.#proxies
   }
@@ -93,7 +93,7 @@ export class Tenants<Name extends string> {
   }
 
   async #openProxies(accounts: Accounts): Promise<void> {
-    const [worker, bridge] = await Promise.all([ApiProxy.start(accounts.worker), ApiProxy.start(accounts.bridge)])
+    const [worker, bridge] = await Promise.all([HttpProxy.start(accounts.worker), HttpProxy.start(accounts.bridge)])
     this.#proxies = { worker, bridge }
   }
 

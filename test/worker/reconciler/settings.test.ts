@@ -31,8 +31,10 @@ describe('the settings of a worker', () => {
   })
 
   it('come from the environment unless a flag overrides it', () => {
-    const env = { PAWL_DATABASE_URL: 'postgresql://env', PAWL_TEMPORAL_ADDRESS: 'env:7233', KUBECONFIG: '/env' }
+    const addresses = { PAWL_DATABASE_URL: 'postgresql://env', PAWL_TEMPORAL_ADDRESS: 'env:7233' }
+    const env = { ...addresses, KUBECONFIG: '/env', PAWL_PAYLOAD_KEY: 'k' }
     expect(settings({}, env)).toMatchObject({
+      payloadKeyPath: 'k',
       databaseUrl: 'postgresql://env',
       temporal: { address: 'env:7233' },
       kubeconfigPath: '/env',
@@ -41,13 +43,6 @@ describe('the settings of a worker', () => {
       databaseUrl: 'postgresql://db',
       kubeconfigPath: '/flag',
     })
-  })
-
-  it('reject a prebuilt bundle together with a payload key', () => {
-    expect(() => settings({ ...NEEDED, 'payload-key': 'k', 'workflow-bundle': 'b' })).toThrow(
-      '--workflow-bundle is given beside --payload-key; expected one of the two',
-    )
-    expect(settings({ ...NEEDED }, { PAWL_PAYLOAD_KEY: 'k' })).toMatchObject({ payloadKeyPath: 'k' })
   })
 
   it('accept a duration or no limit for the wait for deployers', () => {
@@ -75,13 +70,13 @@ describe('the settings of a worker', () => {
     expect(all.dispatcher.controllers).toEqual(['deploy', 'execution', 'installation', 'target'])
   })
 
-  it('give each start another lease owner', () => {
-    expect(settings(NEEDED).dispatcher.owner).not.toBe(settings(NEEDED).dispatcher.owner)
-  })
-
   it.each([
     [{ 'temporal-address': 'a' }, '--database-url is missing; expected the URL of a PostgreSQL database'],
     [{ 'database-url': 'a' }, '--temporal-address is missing; expected host:port of a Temporal service'],
+    [
+      { ...NEEDED, 'payload-key': 'k', 'workflow-bundle': 'b' },
+      '--workflow-bundle is given beside --payload-key; expected one of the two',
+    ],
     [{ ...NEEDED, 'sweep-ms': '99' }, '--sweep-ms is "99"; expected a whole number of at least 100'],
     [{ ...NEEDED, 'dispatch-slots': 'many' }, '--dispatch-slots is "many"; expected a whole number of at least 1'],
     [{ ...NEEDED, 'pickup-timeout': '5' }, '--pickup-timeout is "5"; expected a duration such as 1m30s, or none'],
@@ -124,16 +119,17 @@ describe('the settings of a worker with controllers of users', () => {
   })
 })
 
-describe('the ID of a job', () => {
-  const object = { uid: '0b7e', resource_version: 7 }
-
-  it('is a UUID of version 5', () => {
-    expect(deriveJobID(object)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+describe('the IDs of a start', () => {
+  it('have another lease owner for each start', () => {
+    expect(settings(NEEDED).dispatcher.owner).not.toBe(settings(NEEDED).dispatcher.owner)
   })
 
-  it('is equal for the same version of the object, and different for the next version', () => {
-    expect(deriveJobID({ ...object })).toBe(deriveJobID(object))
+  it('have a job ID, a UUID of version 5, that is equal only for the same version of the object', () => {
+    const object = { uid: '0b7e', resource_version: 7 }
+    const id = deriveJobID(object)
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(deriveJobID({ ...object })).toBe(id)
     const others = [deriveJobID({ ...object, resource_version: 8 }), deriveJobID({ ...object, uid: '0b7f' })]
-    expect(new Set([deriveJobID(object), ...others]).size).toBe(3)
+    expect(new Set([id, ...others]).size).toBe(3)
   })
 })

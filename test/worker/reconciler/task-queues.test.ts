@@ -63,17 +63,13 @@ describe('the flag that selects partitions', () => {
 
 describe('the task queues of a worker', () => {
   const taskQueue = 'q'
+  const all = { taskQueue, controllers: undefined }
 
   it('are one queue for all controllers, or one for each selected controller', () => {
-    const [all, some] = [
-      { taskQueue, controllers: undefined },
-      { taskQueue, controllers: ['house', 'paint'] },
-    ]
+    const some = { taskQueue, controllers: ['house', 'paint'] }
     expect([allTaskQueues(all), taskQueueOf(all, 'paint', 'example.com/red')]).toEqual([['q'], 'q'])
-    expect([allTaskQueues(some), taskQueueOf(some, 'paint', 'example.com/red')]).toEqual([
-      ['q-house', 'q-paint'],
-      'q-paint',
-    ])
+    expect(allTaskQueues(some)).toEqual(['q-house', 'q-paint'])
+    expect(taskQueueOf(some, 'paint', 'example.com/red')).toBe('q-paint')
   })
 
   it('are one for each partition, and one for hosts with the partitions in its name', () => {
@@ -82,37 +78,31 @@ describe('the task queues of a worker', () => {
     expect(taskQueuesOf(queues, 'room')).toEqual(['q-room-red+green'])
     expect(taskQueueOf(queues, 'paint', 'x/green')).toBe('q-paint-green')
     expect(taskQueueOf(queues, 'house')).toBe('q-house-red+green')
+    // For subjects outside all partitions, and for partitions of other workers.
+    expect(taskQueueOf({ ...queues, shares: shares('red') }, 'paint')).toBe('q-paint-red')
+    expect(taskQueueOf({ ...queues, shares: shares('red') }, 'paint', 'example.com/blue')).toBe('q-paint-blue')
   })
 
-  it('include a queue for subjects outside all partitions, and the queue name of partitions of other workers', () => {
-    const queues = { taskQueue, controllers: ['paint'], shares: shares('red') }
-    expect(taskQueueOf(queues, 'paint')).toBe('q-paint-red')
-    expect(taskQueueOf(queues, 'paint', 'example.com/blue')).toBe('q-paint-blue')
-  })
-})
+  const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
+  const level = (name: string, queue?: string) =>
+    defineLevel({ name, target, queries: {}, plan: nop, ...(queue !== undefined && { settings: { queue } }) })
+  const named = createRegistry([level('shop', 'slow'), level('till'), level('audit', 'slow')], []).queues
 
-const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
-const level = (name: string, queue?: string) =>
-  defineLevel({ name, target, queries: {}, plan: nop, ...(queue !== undefined && { settings: { queue } }) })
-const { queues: named } = createRegistry([level('shop', 'slow'), level('till'), level('audit', 'slow')], [])
-
-describe('a controller with a named task queue', () => {
-  const all = { taskQueue: 'q', controllers: undefined, named }
-
-  it('runs on that queue in a worker that runs all controllers; controllers may share a queue', () => {
-    expect(allTaskQueues(all)).toEqual(['q', 'q.slow'])
-    expect(['shop', 'till', 'audit'].map((name) => taskQueueOf(all, name))).toEqual(['q.slow', 'q', 'q.slow'])
-    expect(taskQueuesOf(all, 'shop')).toEqual(['q.slow'])
+  it('are named by controllers in a worker that runs all controllers; controllers may share a queue', () => {
+    const queues = { ...all, named }
+    expect(allTaskQueues(queues)).toEqual(['q', 'q.slow'])
+    expect(['shop', 'till', 'audit'].map((name) => taskQueueOf(queues, name))).toEqual(['q.slow', 'q', 'q.slow'])
+    expect(taskQueuesOf(queues, 'shop')).toEqual(['q.slow'])
   })
 
-  it('has its own queue in a worker that runs selected controllers', () => {
-    const some = { ...all, controllers: ['shop', 'till'] }
+  it('are one for each controller, also with a named queue, in a worker that runs selected controllers', () => {
+    const some = { ...all, named, controllers: ['shop', 'till'] }
     expect(allTaskQueues(some)).toEqual(['q-shop', 'q-till'])
     expect(taskQueueOf(some, 'shop')).toBe('q-shop')
   })
 
-  it('never shares its queue with a controller of that name', () => {
-    const queues = { taskQueue: 'q', controllers: undefined, named: createRegistry([level('till', 'shop')], []).queues }
+  it('never share the name of a named queue with a controller', () => {
+    const queues = { ...all, named: createRegistry([level('till', 'shop')], []).queues }
     expect(taskQueueOf(queues, 'till')).not.toBe(taskQueueOf({ ...queues, controllers: ['shop'] }, 'shop'))
   })
 })

@@ -22,7 +22,14 @@ afterEach(() => rm(folder, { recursive: true }))
 /** Occurs in no control group of this machine. */
 const CONTAINER = 'no-container-of-this-machine'
 const COMMON = [
-  ...['--level', 'pod', '--target-containers', `app;containerd://${CONTAINER}`, '--chaos-namespace', 'chaos-engineering'],
+  ...[
+    '--level',
+    'pod',
+    '--target-containers',
+    `app;containerd://${CONTAINER}`,
+    '--chaos-namespace',
+    'chaos-engineering',
+  ],
   ...['--log-context-disruption-name', 'd', '--log-context-disruption-namespace', 'shop'],
   ...['--log-context-disruption-uid', 'u', '--log-context-target-name', 'web', '--log-context-target-node-name', 'n1'],
 ]
@@ -56,7 +63,9 @@ describe('the termination message of an injector', () => {
   it('names a missing target', async () => {
     const { code, message } = await injector(['cpu-pressure', ...COMMON])
     expect(code).toBe(1)
-    expect(message).toBe(`the target was not found: container app (containerd://${CONTAINER}): no process of it is there`)
+    expect(message).toBe(
+      `the target was not found: container app (containerd://${CONTAINER}): no process of it is there`,
+    )
   })
 
   it('names an invalid flag', async () => {

@@ -7,31 +7,19 @@ const ownerReferences = [
   { apiVersion: 'example.com/v1', kind: 'Widget', name: 'owner', uid: 'owner', controller: true },
 ]
 
-const told = (uid: string, resourceVersion: number, type: 'MODIFIED' | 'DELETED' = 'MODIFIED'): WriteNews => ({
-  events: [
-    {
-      event: {
-        ...at(uid),
-        type,
-        resourceVersion,
-        missed: false,
-        unfollowed: false,
-        ownerUid: 'owner',
-        hash: undefined,
-        projection: { metadata: { namespace: 'n', ownerReferences } },
-      },
-      origin: { source: 'write', writer: 'run', conflicted: false },
-    },
-  ],
-  finished: [],
-})
+const told = (uid: string, resourceVersion: number, type: 'MODIFIED' | 'DELETED' = 'MODIFIED'): WriteNews => {
+  const projection = { metadata: { namespace: 'n', ownerReferences } }
+  const seen = { missed: false, unfollowed: false, ownerUid: 'owner', hash: undefined, projection }
+  const origin = { source: 'write', writer: 'run', conflicted: false } as const
+  return { events: [{ event: { ...at(uid), type, resourceVersion, ...seen }, origin }], finished: [] }
+}
 
 /** A write buffer. `written` has the journaled events as `uid@resourceVersion`; the next `refuse` writes fail. */
 function journal() {
   const written: string[][] = []
   const reported: unknown[] = []
   const state = { refuse: 0, hold: Promise.resolve() }
-  const ledgers = new WriteBuffers({
+  const buffers = new WriteBuffers({
     async write(batches) {
       await state.hold
       if (state.refuse-- > 0) throw new Error('the journal is away')
@@ -39,7 +27,7 @@ function journal() {
     },
     report: (error) => reported.push(error),
   })
-  return { ledgers, written, reported, state }
+  return { buffers, written, reported, state }
 }
 
 beforeEach(() => {
@@ -51,57 +39,57 @@ afterEach(() => {
 
 describe("a run's answers", () => {
   it('are journaled together by a flush, once', async () => {
-    const { ledgers, written } = journal()
-    ledgers.add('run', told('a', 1))
-    ledgers.add('run', told('a', 2))
-    ledgers.add('other', told('b', 3))
-    await ledgers.flush('run')
+    const { buffers, written } = journal()
+    buffers.add('run', told('a', 1))
+    buffers.add('run', told('a', 2))
+    buffers.add('other', told('b', 3))
+    await buffers.flush('run')
     expect(written).toEqual([['a@1', 'a@2']])
-    await ledgers.flush('run')
-    await ledgers.flush('unknown')
+    await buffers.flush('run')
+    await buffers.flush('unknown')
     expect(written).toHaveLength(1)
   })
 
   it('are journaled within 200 ms without a flush', async () => {
-    const { ledgers, written } = journal()
-    ledgers.add('run', told('a', 1))
+    const { buffers, written } = journal()
+    buffers.add('run', told('a', 1))
     await vi.advanceTimersByTimeAsync(FLUSH_MS - 1)
     expect(written).toEqual([])
-    ledgers.add('run', told('a', 2))
+    buffers.add('run', told('a', 2))
     await vi.advanceTimersByTimeAsync(1)
     expect(written).toEqual([['a@1', 'a@2']])
   })
 
   it('that arrive during a flush are journaled before the flush ends', async () => {
-    const { ledgers, written, state } = journal()
+    const { buffers, written, state } = journal()
     let release: () => void = () => undefined
     state.hold = new Promise((resolve) => {
       release = resolve
     })
-    ledgers.add('run', told('a', 1))
-    const flushed = ledgers.flush('run')
-    ledgers.add('run', told('a', 2))
-    expect(ledgers.unflushedStates(at('a'))).toMatchObject([{ version: 1 }, { version: 2 }])
+    buffers.add('run', told('a', 1))
+    const flushed = buffers.flush('run')
+    buffers.add('run', told('a', 2))
+    expect(buffers.unflushedStates(at('a'))).toMatchObject([{ version: 1 }, { version: 2 }])
     release()
     await flushed
     expect(written).toEqual([['a@1'], ['a@2']])
-    expect(ledgers.unflushedStates(at('a'))).toEqual([])
+    expect(buffers.unflushedStates(at('a'))).toEqual([])
   })
 
   it('stay buffered when the journal fails; the flush throws, and the next flush contains all of them', async () => {
-    const { ledgers, written, state } = journal()
-    ledgers.add('run', told('a', 1))
+    const { buffers, written, state } = journal()
+    buffers.add('run', told('a', 1))
     state.refuse = 1
-    await expect(ledgers.flush('run')).rejects.toThrow('the journal is away')
-    ledgers.add('run', told('a', 2))
-    expect(ledgers.unflushedStates(at('a'))).toHaveLength(2)
-    await ledgers.flush('run')
+    await expect(buffers.flush('run')).rejects.toThrow('the journal is away')
+    buffers.add('run', told('a', 2))
+    expect(buffers.unflushedStates(at('a'))).toHaveLength(2)
+    await buffers.flush('run')
     expect(written).toEqual([['a@1', 'a@2']])
   })
 
   it('are retried without a flush, and the error is reported', async () => {
-    const { ledgers, written, reported, state } = journal()
-    ledgers.add('run', told('a', 1))
+    const { buffers, written, reported, state } = journal()
+    buffers.add('run', told('a', 1))
     state.refuse = 2
     await vi.advanceTimersByTimeAsync(FLUSH_MS)
     expect(reported).toHaveLength(1)
@@ -111,22 +99,22 @@ describe("a run's answers", () => {
   })
 
   it('are journaled for all runs before the process ends', async () => {
-    const { ledgers, written } = journal()
-    ledgers.add('run', told('a', 1))
-    ledgers.add('other', told('b', 1))
-    await ledgers.flushAll()
+    const { buffers, written } = journal()
+    buffers.add('run', told('a', 1))
+    buffers.add('other', told('b', 1))
+    await buffers.flushAll()
     expect(written).toEqual([['a@1'], ['b@1']])
   })
 
   it("are found by the object's uid and by its owner's uid", () => {
-    const { ledgers } = journal()
-    ledgers.add('run', told('a', 1))
-    ledgers.add('other', told('b', 2, 'DELETED'))
-    expect(ledgers.unflushedStates(at('a'))).toMatchObject([
+    const { buffers } = journal()
+    buffers.add('run', told('a', 1))
+    buffers.add('other', told('b', 2, 'DELETED'))
+    expect(buffers.unflushedStates(at('a'))).toMatchObject([
       { uid: 'a', owner: { uid: 'owner' }, version: 1, deleted: false },
     ])
-    expect(ledgers.unflushedStates(at('owner'))).toMatchObject([{ uid: 'a' }, { uid: 'b', deleted: true }])
-    expect(ledgers.unflushedStates(at('c'))).toEqual([])
-    expect(ledgers.unflushedStates({ ...at('owner'), namespace: 'elsewhere' })).toEqual([])
+    expect(buffers.unflushedStates(at('owner'))).toMatchObject([{ uid: 'a' }, { uid: 'b', deleted: true }])
+    expect(buffers.unflushedStates(at('c'))).toEqual([])
+    expect(buffers.unflushedStates({ ...at('owner'), namespace: 'elsewhere' })).toEqual([])
   })
 })

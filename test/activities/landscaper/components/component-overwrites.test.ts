@@ -2,11 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 
-import {
-  type Overwrite,
-  overwrite,
-  replacementText,
-} from '../../../../activities/landscaper/components/component-overwrites.ts'
+import { type Overwrite, overwrite } from '../../../../activities/landscaper/components/component-overwrites.ts'
 
 const HERE = { type: 'OCIRegistry', baseUrl: 'registry.example.com/a' }
 const THERE = { type: 'OCIRegistry', baseUrl: 'registry.example.com/b' }
@@ -22,13 +18,6 @@ describe('a component reference', () => {
     expect(meant(of({}, {}), of({ componentName: '' }, { version: '' }))).toBe(written)
   })
 
-  it('gets the fields of the substitution when it matches all fields of the source', () => {
-    const reordered = { baseUrl: HERE.baseUrl, type: HERE.type }
-    const source = { repositoryContext: reordered, componentName: 'example.com/shop', version: '1.0.0' }
-    expect(meant(of(source, { version: '1.0.1' }))).toEqual({ ...written, version: '1.0.1' })
-    expect(meant(of({}, { repositoryContext: THERE }))).toEqual({ ...written, repositoryContext: THERE })
-  })
-
   it('gets fields from several overwrites when each overwrite matches the original reference', () => {
     const overwrites = [
       of({ version: '1.0.0' }, { version: '2.0.0' }),
@@ -39,19 +28,11 @@ describe('a component reference', () => {
   })
 
   it('gets each field from the first overwrite of that field: a later overwrite of the field is ignored as a whole', () => {
-    const first = of({ repositoryContext: HERE }, { repositoryContext: THERE, componentName: 'mine' })
+    const reordered = { baseUrl: HERE.baseUrl, type: HERE.type }
+    const first = of({ repositoryContext: reordered }, { repositoryContext: THERE, componentName: 'mine' })
     const second = of({ componentName: 'example.com/shop' }, { componentName: 'another', version: '1.2.3' })
     expect(meant(first, second)).toEqual({ repositoryContext: THERE, componentName: 'mine', version: '1.0.0' })
     const third = of({}, { version: '9' })
     expect(meant(first, second, third)).toMatchObject({ componentName: 'mine', version: '9' })
   })
-})
-
-it('the text of a replacement contains the repository only when the repository changes', () => {
-  expect(replacementText(written, { ...written, version: '2.0.0' })).toBe(
-    'example.com/shop:1.0.0 by example.com/shop:2.0.0',
-  )
-  expect(replacementText(written, { ...written, repositoryContext: THERE })).toBe(
-    'example.com/shop:1.0.0 by example.com/shop:1.0.0 of {"type":"OCIRegistry","baseUrl":"registry.example.com/b"}',
-  )
 })

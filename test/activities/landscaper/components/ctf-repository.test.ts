@@ -39,48 +39,40 @@ function write(path: string, note: Buffer, artefactOf = (digest: string): Artefa
 }
 const usual = (digest: string) => ({ repository: `component-descriptors/${SHOP}`, tag: '1.0.0', digest })
 
-const resolve = (filePath: string, context: object = {}) =>
+const resolve = (filePath: string, context: object = {}, more: { registryFolder?: undefined } = {}) =>
   resolveComponents(data, {
     definition: { ref: { componentName: SHOP, version: '1.0.0' } },
     repositoryContext: { type: CTF_TYPES[0], filePath, ...context },
     context: 'default',
     registryFolder: stage.folder,
     registries: noRegistries,
+    ...more,
   })
 
 describe('a component in a transport archive', () => {
   const note = Buffer.from([0, 255, 1])
 
-  it('is found by its name and version, with its blobs as they are', async () => {
-    write('one', note)
-    const scope = await resolve('one', { type: 'CommonTransportFormat/v1' })
+  it.each([
+    ['folder', []],
+    ['packed.tar', ['-f']],
+    ['packed.tgz', ['-z', '-f']],
+    ['packed.tar.gz', ['-z', '-f']],
+  ])('is found by its name and version, with its blobs as they are, in %s', async (name, flags) => {
+    write('folder', note)
+    const packs = flags.length > 0
+    if (packs) execFileSync('tar', ['-C', join(stage.folder, 'folder'), '-c', ...flags, join(stage.folder, name), '.'])
+    const scope = await resolve(packs ? `../${name}` : name, { type: 'CommonTransportFormat/v1' })
     const content = await scope.readContent(resolveResource(scope, 'cd://resources/note'))
     expect(content).toEqual({ bytes: note, mediaType: 'text/plain' })
     expect(scope.definitionOf(scope.own)).toEqual({ ref: { componentName: SHOP, version: '1.0.0' } })
+    await expect(resolve(name, { subPath: 'acme' })).rejects.toThrow(
+      `transport archive ${name} of the registry: found no acme/component-descriptors/${SHOP}:1.0.0 in its artifact-index.json`,
+    )
   })
 
   it('may lie below a path', async () => {
     write('below', note, (digest) => ({ ...usual(digest), repository: `acme/component-descriptors/${SHOP}` }))
     expect((await resolve('below', { subPath: 'acme' })).own.name).toBe(SHOP)
-    await expect(resolve('below')).rejects.toThrow(
-      `transport archive below of the registry: found no component-descriptors/${SHOP}:1.0.0 in its artifact-index.json`,
-    )
-  })
-
-  it.each([
-    ['packed.tar', ['-f']],
-    ['packed.tgz', ['-z', '-f']],
-    ['packed.tar.gz', ['-z', '-f']],
-  ])('may be packed: %s', async (name, flags) => {
-    write('to-pack', note)
-    execFileSync('tar', ['-C', join(stage.folder, 'to-pack'), '-c', ...flags, join(stage.folder, name), '.'])
-    const scope = await resolve(name)
-    const content = await scope.readContent(resolveResource(scope, 'cd://resources/note'))
-    expect(content).toEqual({ bytes: note, mediaType: 'text/plain' })
-    await expect(resolve(`../${name}`)).resolves.toBeDefined()
-    await expect(resolve(name, { subPath: 'acme' })).rejects.toThrow(
-      `transport archive ${name} of the registry: found no acme/component-descriptors/${SHOP}:1.0.0`,
-    )
   })
 
   it('is refused where a blob is not what its name says', async () => {
@@ -114,14 +106,7 @@ describe('a component in a transport archive', () => {
   })
 
   it('needs a folder of the operator', async () => {
-    write('one', note)
-    const work = resolveComponents(data, {
-      definition: { ref: { componentName: SHOP, version: '1.0.0' } },
-      repositoryContext: { type: 'CommonTransportFormat', filePath: 'one' },
-      context: 'default',
-      registryFolder: undefined,
-      registries: noRegistries,
-    })
+    const work = resolve('folder', { type: 'CommonTransportFormat' }, { registryFolder: undefined })
     await expect(work).rejects.toThrow('found type CommonTransportFormat, but the worker has no folder of components')
   })
 })

@@ -1,4 +1,5 @@
-// Normal forms of component descriptors. The expected forms follow what the OCM library v0.11.0 does with each field.
+// Normal forms of component descriptors, as the OCM library v0.11.0 makes them. test/env/ocm-registry.test.ts verifies
+// signatures of OCM over both schemas in jsonNormalisation/v1 and v2.
 
 import { describe, expect, it } from 'vitest'
 import {
@@ -72,35 +73,6 @@ describe('the normal form jsonNormalisation/v2', () => {
   })
 })
 
-describe('the normal form jsonNormalisation/v1', () => {
-  const form = (document: object) => formsOf(document, 'jsonNormalisation/v1')[0]
-  const covered =
-    '[{"name":"covered"},{"signing":true},{"value":[{"a":null},{"b":"\\u003c\\u0026\\u003e"}]},{"version":"v1"}]'
-  const inEntries = (value: string) =>
-    `[{"hashAlgorithm":"SHA-256"},{"normalisationAlgorithm":"genericBlobDigest/v1"},{"value":"${value}"}]`
-
-  it('follows the schema v2 for a v2 descriptor, and omits the sources', () => {
-    expect(form(V2)).toBe(
-      `[{"component":[{"componentReferences":[[{"componentName":"example.com/db"},{"digest":${inEntries('33')}},` +
-        `{"extraIdentity":[{"zone":"a"}]},{"labels":[${covered}]},{"name":"db"},{"version":"3"}]]},` +
-        `{"creationTime":"2024-01-02T02:04:06Z"},{"labels":[${covered}]},{"name":"example.com/a"},{"provider":"acme"},` +
-        `{"resources":[[{"digest":${inEntries('11')}},{"extraIdentity":null},{"labels":[${covered}]},{"name":"text"},` +
-        `{"relation":"local"},{"type":"text"},{"version":"1.0.0"}],[{"extraIdentity":null},{"name":"nothing"},{"type":"text"},{"version":"2"}]]},` +
-        `{"version":"1.0.0"}]},{"meta":[{"schemaVersion":"v2"}]}]`,
-    )
-  })
-
-  it('follows the schema v3alpha1 for a v3alpha1 descriptor, with all labels of the provider and without empty lists', () => {
-    const empty = { ...V3, spec: { resources: [], references: [], sources: [] } }
-    const free = '[{"name":"free"},{"value":1}]'
-    const merged = covered.replace('[{"name":"covered"}', '[{"merge":[{"algorithm":"simple"}]},{"name":"covered"}')
-    expect(form(empty)).toBe(
-      `[{"apiVersion":"ocm.software/v3alpha1"},{"kind":"ComponentVersion"},{"metadata":[{"name":"example.com/a"},` +
-        `{"provider":[{"labels":[${free},${merged}]},{"name":"acme"}]},{"version":"1.0.0"}]},{"spec":[]}]`,
-    )
-  })
-})
-
 describe('resources that differ only in their version', () => {
   it('have two normal forms, with and without versions in their identities; jsonNormalisation/v3 has only the form without versions', () => {
     const one = (version: string) => ({ name: 'text', version, type: 'text', access: { type: 'localBlob' } })
@@ -124,9 +96,10 @@ describe('labels', () => {
 })
 
 describe('canonical JSON', () => {
-  it('sorts names, including numeric names, by UTF-16, and names in entries by UTF-8', () => {
+  it('sorts names, including numeric names, by UTF-16, and names in entries by UTF-8; entries escape HTML as Go does', () => {
     const value = { 9: 1, 10: 2, '\u{1F600}': 3, '\uFF5E': 4 }
     expect(canonicalText(value)).toBe('{"10":2,"9":1,"\u{1F600}":3,"\uFF5E":4}')
     expect(entriesText(value)).toBe('[{"10":2},{"9":1},{"\uFF5E":4},{"\u{1F600}":3}]')
+    expect([canonicalText('<&>'), entriesText('<&>')]).toEqual(['"<&>"', '"\\u003c\\u0026\\u003e"'])
   })
 })

@@ -1,8 +1,12 @@
-// Reading imports from an API server: each object once, hashed by content, no value in a message.
+// The imports of an Installation: the sources that its spec names, the values read from an API server, their hash, and their copies in its scope.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { LandscaperDeps } from '../../../../activities/landscaper/deps.ts'
+import { importCopies } from '../../../../activities/landscaper/installation/import-copies.ts'
+import { importSources } from '../../../../activities/landscaper/installation/import-sources.ts'
 import { loadImports } from '../../../../activities/landscaper/installation/imports.ts'
+import type { InstallationSpec } from '../../../../activities/landscaper/installation/spec.ts'
+import { dataObjectName } from '../../../../activities/landscaper/render/names.ts'
 import { createKubeClient, type KubeClient } from '../../../../activities/kube/client.ts'
 import { storedAs } from '../../../../activities/kube/object-views.ts'
 import { installationKind } from '../../../../workflows/landscaper/installation/kind.ts'
@@ -158,7 +162,6 @@ describe('an entry of a Secret', () => {
   it.each([
     ['is malformed', `[${CANARY}`],
     ['is nested too deeply', '['.repeat(2000) + ']'.repeat(2000)],
-    ['expands to very many values by aliases', bomb(9)],
     ['expands to a large text by aliases', `a: &a "${'x'.repeat(200_000)}"\nb: [${Array(50).fill('*a').join(', ')}]`],
   ])('that %s is refused, and the error does not quote it', async (_, text) => {
     const refused = await entry(text).then(
@@ -202,12 +205,145 @@ describe('an entry of a ConfigMap', () => {
   })
 })
 
-/** Each level refers ten times to the one before. */
-function bomb(levels: number): string {
-  const lines = ['l0: &l0 x']
-  for (let level = 1; level <= levels; level++) {
-    const aliases = Array(10).fill(`*l${level - 1}`)
-    lines.push(`l${level}: &l${level} [${aliases.join(', ')}]`)
+type Imports = NonNullable<InstallationSpec['imports']>
+type DataImport = NonNullable<Imports['data']>[number]
+type TargetImport = NonNullable<Imports['targets']>[number]
+
+const sources = (imports: Imports) => importSources({ imports }, '')
+const ofData = (one: Partial<DataImport>) => sources({ data: [{ name: 'a', ...one }] })
+const ofTargets = (one: Partial<TargetImport>) => sources({ targets: [{ name: 'a', ...one }] })
+
+describe('the sources of imports of a root', () => {
+  it('may be absent', () => {
+    expect(importSources({}, '')).toEqual({ data: [], targets: [] })
+  })
+
+  it('name their objects as they are, or by the hash of what can be no name', () => {
+    const objects = ['plain', '#global', 'Not A Name'].map((dataRef) => ofData({ dataRef }).data[0]?.object)
+    expect(objects).toEqual(['plain', 'global', dataObjectName('', 'Not A Name')])
+  })
+
+  it('take a key for one entry, and none for the whole object', () => {
+    const keyed = ofData({ secretRef: { name: 's', key: 'k' } }).data[0]
+    expect(keyed).toMatchObject({ watched: { kind: 'Secret' }, object: 's', key: 'k' })
+    const whole = ofData({ configMapRef: { name: 'c' } }).data[0]
+    expect(whole).toMatchObject({ watched: { kind: 'ConfigMap' }, object: 'c', key: undefined })
+  })
+
+  it('take an empty text for none, as the original does', () => {
+    const empty = { target: '', targetListRef: '', targetMapRef: '' }
+    expect(ofTargets({ ...empty, targets: ['one'] }).targets[0]?.names).toEqual({ list: ['one'] })
+    expect(ofTargets({ ...empty, targetMap: {} }).targets[0]?.names).toEqual({ map: {} })
+    const { data } = sources({ data: [{ name: 'a', dataRef: '', secretRef: { name: 's' } }] })
+    expect(data).toMatchObject([{ watched: { kind: 'Secret' }, object: 's' }])
+  })
+
+  it('take an empty list and an empty map of targets for values', () => {
+    expect(ofTargets({ targets: [] }).targets[0]?.names).toEqual({ list: [] })
+    expect(ofTargets({ targetMap: {} }).targets[0]?.names).toEqual({ map: {} })
+    expect(ofTargets({ targetMap: { dev: 'one' } }).targets[0]?.names).toEqual({ map: { dev: 'one' } })
+  })
+})
+
+describe('an import that is malformed', () => {
+  const refused = (imports: Imports, ...messages: readonly string[]) => {
+    expect(() => sources(imports)).toThrow(
+      expect.objectContaining({ type: 'ERR_CONFIGURATION_PROBLEM', nonRetryable: true, message: messages.join('; ') }),
+    )
   }
-  return lines.join('\n')
-}
+  const place = 'spec.imports.targets[0] "a": '
+  const one = 'expected exactly one of target, targets, targetListRef, targetMap, targetMapRef'
+
+  it.each<[Partial<TargetImport>, string]>([
+    [{}, `${place}found no source, ${one}`],
+    [{ target: 'x', targets: [] }, `${place}found target and targets, ${one}`],
+    [{ targetListRef: 'x' }, `${place}found targetListRef, which is for sub-installations; expected targets`],
+    [{ targetMapRef: 'x' }, `${place}found targetMapRef, which is for sub-installations; expected targetMap`],
+    [{ target: '' }, `${place}found no source, ${one}`],
+    [{ targets: ['x', ''] }, `${place}targets[1]: found nothing, expected the name of an object`],
+    [{ targetMap: { k: '#..' } }, `${place}targetMap.k: found "#..", expected the name of an object`],
+    [
+      { targetMap: { Dev: 'x' } },
+      `${place}targetMap: found key "Dev", expected at most 63 lower-case letters, digits, dots and dashes`,
+    ],
+  ])('says so: %j', (given, message) => {
+    refused({ targets: [{ name: 'a', ...given }] }, message)
+  })
+
+  it('says so of data, which the schema refuses by now', () => {
+    refused(
+      { data: [{ name: 'a', dataRef: 'x', secretRef: { name: 's' } }] },
+      'spec.imports.data[0] "a": found dataRef and secretRef, expected exactly one of dataRef, secretRef, configMapRef',
+    )
+  })
+
+  it('cannot lead elsewhere in the API', () => {
+    for (const name of ['..', '../x', 'a/b', 'a%2fb', '.']) {
+      const message = `spec.imports.data[0] "a": secretRef.name: found "${name}", expected the name of an object`
+      refused({ data: [{ name: 'a', secretRef: { name } }] }, message)
+    }
+  })
+
+  it('is reported with all others, and a name that occurs twice with both places', () => {
+    refused(
+      {
+        data: [
+          { name: '', dataRef: 'x' },
+          { name: 'a', dataRef: 'x' },
+        ],
+        targets: [{ name: 'a', target: 'x' }, { name: 'b' }],
+      },
+      'spec.imports.data[0]: found no name, expected one',
+      `${place}spec.imports.data[1] "a" has the same name, expected unique names`,
+      `spec.imports.targets[1] "b": found no source, ${one}`,
+    )
+  })
+})
+
+const SUBJECT = { kind: 'Installation', uid: 'u', namespace: 'n', name: 'root' }
+const PREFIX = 'data.landscaper.gardener.cloud'
+const target = (name: string) => ({ metadata: { name, namespace: 'n' }, spec: { type: 't', config: name } })
+const copies = (imports: Parameters<typeof importCopies>[2]) => importCopies(SUBJECT, 'job', imports)
+const named = (name: string) => dataObjectName('Inst.root', name)
+
+describe('the copies of imports', () => {
+  it('are named and labelled by scope and import', () => {
+    const [data, targets] = copies({ data: { size: { cpu: 1 } }, targetObjects: { one: { target: target('x') } } })
+    const labels = (key: string) => ({
+      [`${PREFIX}/context`]: 'Inst.root',
+      [`${PREFIX}/source`]: 'Inst.root',
+      [`${PREFIX}/sourceType`]: 'import',
+      [`${PREFIX}/key`]: key,
+      [`${PREFIX}/jobid`]: 'job',
+    })
+    expect(data?.objects).toEqual([{ name: named('size'), labels: labels('size'), content: { data: { cpu: 1 } } }])
+    expect(targets?.objects).toEqual([
+      { name: named('one'), labels: labels('one'), content: { spec: { type: 't', config: 'x' } } },
+    ])
+  })
+
+  it('exist once for each element of a list or map of Targets', () => {
+    const [, targets] = copies({
+      data: {},
+      targetObjects: { list: { list: [target('a'), target('b')] }, map: { map: { dev: target('c') } } },
+    })
+    expect(
+      targets?.objects.map(({ name, labels }) => [name, labels[`${PREFIX}/index`], labels[`${PREFIX}/targetmapkey`]]),
+    ).toEqual([
+      [named('list[0]'), '0', undefined],
+      [named('list[1]'), '1', undefined],
+      [named('map[dev]'), undefined, 'dev'],
+    ])
+  })
+
+  it('do not exist for null values, but exist for false, 0 and the empty text', () => {
+    const [data] = copies({ data: { nothing: null, no: false, zero: 0, text: '' }, targetObjects: {} })
+    expect(data?.objects.map(({ content }) => content)).toEqual([{ data: false }, { data: 0 }, { data: '' }])
+  })
+
+  it('never have a name outside the scope', () => {
+    const refused = expect.objectContaining({ type: 'ERR_CONFIGURATION_PROBLEM', nonRetryable: true }) as Error
+    expect(() => copies({ data: { '#theirs': 1 }, targetObjects: {} })).toThrow(refused)
+    expect(() => copies({ data: {}, targetObjects: { '#theirs': { list: [] } } })).toThrow(refused)
+  })
+})

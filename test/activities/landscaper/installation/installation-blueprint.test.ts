@@ -1,9 +1,10 @@
-// How often a job reads the component of its Installation, and what Pawl caches.
+// The component and the Context of an Installation: how often a job reads them, what it waits for, and what Pawl caches.
 
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { JobBlueprints } from '../../../../activities/landscaper/components/job-blueprints.ts'
 import { createRegistries } from '../../../../activities/landscaper/components/registries.ts'
 import type { LandscaperDeps } from '../../../../activities/landscaper/deps.ts'
+import { awaitContext } from '../../../../activities/landscaper/installation/context-wait.ts'
 import { blueprintOf, checkContext } from '../../../../activities/landscaper/installation/installation-blueprint.ts'
 import { createKubeClient, type KubeClient } from '../../../../activities/kube/client.ts'
 import { storedAs } from '../../../../activities/kube/object-views.ts'
@@ -195,6 +196,35 @@ describe('an installation without component', () => {
     await checkContext(deps, storedAs(installationKind, { metadata, spec }))
     expect(api.requests).toEqual([])
     await checkContext(deps, storedAs(installationKind, { metadata, spec: { ...spec, context: 'parts' } }))
+    expect(api.requests).toHaveLength(1)
+  })
+})
+
+describe('a job does not wait for a Context', () => {
+  const COMPONENT = { componentDescriptor: ofComponent.componentDescriptor }
+
+  async function awaited(spec: object, excluded: readonly string[] | undefined, metadata: object = {}) {
+    const defaultContexts = excluded && { excluded, repositoryContext: undefined }
+    const subject = { kind: 'Installation', uid: 'u', namespace: 'n', name: 'i' }
+    const waiting = { by: { workflowID: 'w', runID: 'r', pass: 1 }, subject, jobID: 'one' }
+    const installation = storedAs(installationKind, { metadata: { name: 'i', namespace: 'n', ...metadata }, spec })
+    return await awaitContext({ kube, landscaper: { defaultContexts } } as LandscaperDeps, waiting, installation)
+  }
+
+  it.each([
+    ['when it reads no component', {}, [], {}],
+    ['when it names another one', { ...COMPONENT, context: 'parts' }, [], {}],
+    ['in a namespace that is excluded', COMPONENT, ['n'], {}],
+    ['where Pawl creates none', COMPONENT, undefined, {}],
+    ['of an object under deletion', COMPONENT, [], { deletionTimestamp: '2026-01-01T00:00:00Z' }],
+  ])('%s, and does not read it', async (_, spec, excluded, metadata) => {
+    expect(await awaited(spec, excluded, metadata)).toBeUndefined()
+    expect(api.requests).toEqual([])
+  })
+
+  it('that exists, and reads it once', async () => {
+    api.put(`/apis/${API}/namespaces/n/contexts/default`, { metadata: { name: 'default', namespace: 'n' } })
+    expect(await awaited(COMPONENT, [])).toBeUndefined()
     expect(api.requests).toHaveLength(1)
   })
 })

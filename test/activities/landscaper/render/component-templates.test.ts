@@ -1,12 +1,12 @@
-// The component of a blueprint, as the templates, schemas and sub-installations of the blueprint see it. Source: spec/landscaper.md 2.5, 3.2, 3.6-3.8, 3.11.
+// The component of a blueprint in templates, schemas and sub-installations: errors and limits. golden.test.ts tests the functions of templates.
+// Source: spec/landscaper.md 2.5, 3.2, 3.6-3.8, 3.11.
 
 import { afterAll, describe, expect, it } from 'vitest'
-import { parse } from 'yaml'
 import { resolveComponents } from '../../../../activities/landscaper/components/resolve-components.ts'
 import { type Blueprint, readBlueprint } from '../../../../activities/landscaper/render/blueprint/blueprint.ts'
 import { readDefinition } from '../../../../activities/landscaper/render/blueprint/blueprint-definition.ts'
 import type { ComponentScope } from '../../../../activities/landscaper/render/blueprint/component-scope.ts'
-import { renderExports, runImportExecutions } from '../../../../activities/landscaper/render/executions.ts'
+import { renderExports } from '../../../../activities/landscaper/render/executions.ts'
 import { findViolations } from '../../../../activities/landscaper/render/schema/validation.ts'
 import { renderSubinstallations } from '../../../../activities/landscaper/render/subinstallations.ts'
 import { createTemplateEngine } from '../../../../activities/landscaper/render/engine/template-engine.ts'
@@ -15,6 +15,7 @@ import {
   BLUEPRINT_TYPE,
   descriptorV2,
   descriptorV3,
+  type Entry,
   newRegistry,
   noRegistries,
   reference,
@@ -27,22 +28,12 @@ const engine = createTemplateEngine({ threads: 1, timeoutMs: 20_000 })
 const [SHOP, DB, LOG] = ['example.com/shop', 'example.com/db', 'example.com/log']
 const SCHEMA_TYPE = 'landscaper.gardener.cloud/jsonschema'
 const BLUEPRINT = { 'blueprint.yaml': 'kind: Blueprint', 'files/a.txt': 'A' }
-const image = (name: string, arch: string) => ({
-  name,
-  type: 'ociImage',
-  version: '1.0.0',
-  extraIdentity: { arch },
-  access: { type: 'ociRegistry', imageReference: `example.com/${name}-${arch}:1.0.0` },
-})
-
 const shop = {
   resources: [
     blob('blueprint', BLUEPRINT_TYPE, 'shop.tgz'),
     blob('folder', 'blueprint', 'shop'),
     blob('text', 'text'),
-    blob('bytes', 'bytes', 'bytes', 'application/octet-stream'),
-    image('server', 'arm'),
-    image('server', 'amd'),
+    ...['more-1', 'more-2', 'more-3'].map((name) => blob(name, 'text')),
   ],
   references: [reference('database', DB, '2.0.0')],
   repositoryContexts: [{ type: 'OCIRegistry' }, { type: 'local', filePath: 'repo' }],
@@ -52,8 +43,7 @@ const stage = newRegistry({
   'repo/shop/blobs/shop.tgz': tarOf(BLUEPRINT, '--gzip'),
   'repo/shop/blobs/shop/blueprint.yaml': BLUEPRINT['blueprint.yaml'],
   'repo/shop/blobs/shop/files/a.txt': BLUEPRINT['files/a.txt'],
-  'repo/shop/blobs/text': 'a: [1]\n',
-  'repo/shop/blobs/bytes': Buffer.from([0, 255, 1]),
+  'repo/blobs/text': '',
   'repo/db/component-descriptor.yaml': JSON.stringify(
     descriptorV3(DB, '2.0.0', {
       resources: [blob('blueprint', BLUEPRINT_TYPE), blob('port', SCHEMA_TYPE), blob('odd', SCHEMA_TYPE)],
@@ -85,21 +75,19 @@ const scopeOf = async (source: object = definition): Promise<ComponentScope> =>
     registries: noRegistries,
   })
 
-/** Exports of one template: the shortest way from a template to values. */
-async function rendered(template: unknown, type = 'GoTemplate', more: object = {}, scope?: ComponentScope) {
-  const written = { ...more, exportExecutions: [{ name: 'all', type, template }] }
-  const blueprint: Blueprint = {
-    ...readDefinition(JSON.stringify(written)),
-    files: BLUEPRINT,
-    component: scope ?? (await scopeOf()),
-  }
+/** Exports of one Go template: the shortest way from a template to values. */
+async function rendered(template: string, more: object = {}, source?: object) {
+  const exportExecutions = [{ name: 'all', type: 'GoTemplate', template }]
+  const component = await scopeOf(source)
+  const blueprint = { ...readDefinition(JSON.stringify({ ...more, exportExecutions })), files: BLUEPRINT, component }
   const bindings = { blueprint: {}, imports: {}, deployitems: {}, dataobjects: {}, targets: {} }
   return (await renderExports(engine, blueprint, bindings)).exports
 }
 
-const value = async (action: string, more?: object) =>
-  (await rendered(`exports: { it: {{ ${action} | toJson }} }`, 'GoTemplate', more))['it']
-const failure = async (action: string) => (await rejection(value(action))).message
+const failure = async (action: string, more?: object) =>
+  (await rejection(rendered(`exports: { it: {{ ${action} | toJson }} }`, more))).message
+/** The component with other resources. */
+const withResources = (...resources: readonly Entry[]) => ({ inline: descriptorV2(SHOP, '1', { ...shop, resources }) })
 
 describe('a blueprint of a component', () => {
   it.each(['blueprint', 'folder'])('is read from the resource %s', async (resourceName) => {
@@ -108,18 +96,18 @@ describe('a blueprint of a component', () => {
     expect(found.component?.own.name).toBe(SHOP)
   })
 
-  it('keeps the bytes of binary files', async () => {
-    stage.write({ 'repo/blobs/binary/blueprint.yaml': '{}', 'repo/blobs/binary/store.jks': Buffer.from([0xff, 0xfe]) })
-    const inline = descriptorV2(SHOP, '1', { ...shop, resources: [blob('binary', BLUEPRINT_TYPE)] })
-    const found = await readBlueprint(data, { ref: { resourceName: 'binary' } }, await scopeOf({ inline }))
-    expect(found.files).toEqual({ 'blueprint.yaml': '{}', 'store.jks': { base64: '//4=' } })
-  })
-
-  it('is refused when its blueprint.yaml is not text', async () => {
-    stage.write({ 'repo/blobs/binary/blueprint.yaml': Buffer.from([0xff, 0xfe]) })
-    const inline = descriptorV2(SHOP, '1', { ...shop, resources: [blob('binary', BLUEPRINT_TYPE)] })
-    const read = readBlueprint(data, { ref: { resourceName: 'binary' } }, await scopeOf({ inline }))
-    expect((await rejection(read)).message).toBe(
+  it('keeps the bytes of binary files, and is refused when its blueprint.yaml is not text', async () => {
+    const read = async () =>
+      await readBlueprint(
+        data,
+        { ref: { resourceName: 'binary' } },
+        await scopeOf(withResources(blob('binary', BLUEPRINT_TYPE))),
+      )
+    const bytes = Buffer.from([0xff, 0xfe])
+    stage.write({ 'repo/blobs/binary/blueprint.yaml': '{}', 'repo/blobs/binary/store.jks': bytes })
+    expect((await read()).files).toEqual({ 'blueprint.yaml': '{}', 'store.jks': { base64: '//4=' } })
+    stage.write({ 'repo/blobs/binary/blueprint.yaml': bytes })
+    expect((await rejection(read())).message).toBe(
       'spec.blueprint.ref, resource binary, blueprint.yaml: found 2 bytes that are not UTF-8, expected text',
     )
   })
@@ -127,7 +115,7 @@ describe('a blueprint of a component', () => {
   it.each([
     [
       'none',
-      `spec.blueprint.ref.resourceName: component ${SHOP}:1.0.0 has no resource none; it has blueprint, folder, text, bytes, server and 1 more`,
+      `spec.blueprint.ref.resourceName: component ${SHOP}:1.0.0 has no resource none; it has blueprint, folder, text, more-1, more-2 and 1 more`,
     ],
     [
       'text',
@@ -139,66 +127,14 @@ describe('a blueprint of a component', () => {
 })
 
 describe('a Go template', () => {
-  it('sees the component, its references and the componentDescriptor of the Installation, in the schema of the component', async () => {
-    expect(await value('.cd')).toEqual(descriptorV2(SHOP, '1.0.0', shop))
-    expect(await value('.componentDescriptorDef')).toEqual(definition)
-    expect(await value('(index .components.components 1).component.name')).toBe(DB)
-    expect(await value('len .components.components')).toBe(3)
-  })
-
-  it('sees components in the schema version that the blueprint requests', async () => {
-    const annotations = { ocmSchemaVersion: 'ocm.software/v3alpha1' }
-    expect(await value('.cd', { annotations })).toEqual(descriptorV3(SHOP, '1.0.0', shop))
-    expect(await value('(getComponent "name" "database").metadata.name', { annotations })).toBe(DB)
-    const wrong = rejection(value('.cd', { annotations: { ocmSchemaVersion: 'v9' } }))
-    expect((await wrong).message).toBe(
-      'blueprint.yaml, annotations.ocmSchemaVersion: found "v9", expected v2 or ocm.software/v3alpha1',
-    )
-  })
-
-  it.each<[string, unknown]>([
-    ['(getResource "name" "server" "arch" "amd").access.imageReference', 'example.com/server-amd:1.0.0'],
-    ['(getResource .cd "type" "text").name', 'text'],
-    ['(getResource (getComponent "name" "database") "name" "port").type', SCHEMA_TYPE],
-    ['len (getResources "name" "server")', 2],
-    ['(getComponent "componentName" "example.com/db").component.version', '2.0.0'],
-    ['(getComponent (getComponent "name" "database") "name" "logging").component.name', LOG],
-    ['(getRepositoryContext .cd).filePath', 'repo'],
-    ['getResourceContent "cd://resources/text"', 'a: [1]\n'],
-    ['getResourceContent "cd://resources/bytes"', Buffer.from([0, 255, 1]).toString('base64')],
-    [
-      'len (getResourceContent "cd://componentReferences/database/componentReferences/logging/resources/number")',
-      '{"definitions": {"n": {"type": "number"}}, "$ref": "#/definitions/n"}'.length,
-    ],
-    ['getResourceContent "resource: {name: number}\\nreferencePath: [{name: database}, {name: logging}]" | len', 69],
-  ])('can call %s', async (action, expected) => {
-    expect(await value(action)).toEqual(expected)
-  })
-
   it('gets the content of a binary resource unchanged', async () => {
     stage.write({ 'repo/blobs/latin': Buffer.from([0xfc, 0]) })
-    const inline = descriptorV2(SHOP, '1', { ...shop, resources: [blob('latin', 'text')] })
     const template = 'exports: { it: {{ getResourceContent "cd://resources/latin" | b64enc | quote }} }'
-    expect(await rendered(template, 'GoTemplate', {}, await scopeOf({ inline }))).toEqual({ it: '/AA=' })
-  })
-
-  it('gets keys that name the component and the resource', async () => {
-    const decode = async (uri: string) =>
-      parse(Buffer.from(String(await value(`getResourceKey "${uri}"`)), 'base64').toString()) as unknown
-    expect(await decode('cd://componentReferences/database/resources/port')).toEqual({
-      component: { name: DB, version: '2.0.0' },
-      resource: { name: 'port' },
-    })
-    expect(await decode('cd://resources/server')).toEqual({
-      component: { name: SHOP, version: '1.0.0' },
-      resource: { name: 'server', arch: 'arm' },
-    })
+    expect(await rendered(template, {}, withResources(blob('latin', 'text')))).toEqual({ it: '/AA=' })
   })
 
   it.each([
-    ['getResource "name" "none"', 'found no resource with name none in component'],
     ['getResource "name"', 'found 1 arguments, expected pairs of a key and a value'],
-    ['getComponent "name" "none"', 'found no component reference with name none in component'],
     ['getResourceKey "cd://resources"', 'expected cd://componentReferences/NAME/resources/NAME'],
     [
       'getResourceContent "cd://resources/folder"',
@@ -208,62 +144,19 @@ describe('a Go template', () => {
     expect(await failure(action)).toContain(message)
   })
 
+  it('may not request another schema version of components than v2 and v3alpha1', async () => {
+    expect(await failure('.cd', { annotations: { ocmSchemaVersion: 'v9' } })).toBe(
+      'blueprint.yaml, annotations.ocmSchemaVersion: found "v9", expected v2 or ocm.software/v3alpha1',
+    )
+  })
+
   it('may read the contents of at most 50 resources', async () => {
     const all =
       'exports: { it: {{ range $i := until 60 }}{{ getResourceContent (printf "cd://resources/t%d" $i) }}{{ end }} }'
     const resources = Array.from({ length: 60 }, (_, index) => blob(`t${index}`, 'text', 'text'))
-    stage.write({ 'repo/blobs/text': '' })
-    const inline = descriptorV2(SHOP, '1', { ...shop, resources })
-    expect((await rejection(rendered(all, 'GoTemplate', {}, await scopeOf({ inline })))).message).toContain(
+    expect((await rejection(rendered(all, {}, withResources(...resources)))).message).toContain(
       'found more than 50 resources of which it asks for the content, expected fewer',
     )
-  })
-})
-
-describe('a template without component', () => {
-  const blueprint = (type: string, template: unknown): Blueprint => ({
-    ...readDefinition(JSON.stringify({ importExecutions: [{ name: 'a', type, template }] })),
-    files: {},
-  })
-  const run = async (type: string, template: unknown) =>
-    await runImportExecutions(engine, blueprint(type, template), { blueprint: {}, imports: {} })
-
-  it('has no cd, and its component functions report the missing component', async () => {
-    expect(await run('GoTemplate', 'bindings: { it: {{ hasKey . "cd" }} }')).toEqual({ it: false })
-    for (const action of ['getResource "name" "a"', 'getComponent "name" "a"', 'getResourceKey "cd://resources/a"']) {
-      const { message } = await rejection(run('GoTemplate', `bindings: { it: {{ ${action} }} }`))
-      expect(message).toContain('found no component, expected spec.componentDescriptor in the installation')
-    }
-    const { message } = await rejection(run('Spiff', { bindings: { it: '(( getResource("name", "a").name ))' } }))
-    expect(message).toContain('found no component, expected spec.componentDescriptor in the installation')
-  })
-})
-
-describe('a Spiff template', () => {
-  it('sees the same data as a Go template, and has the functions that Landscaper offers', async () => {
-    const template = {
-      exports: {
-        own: '(( cd.component.name ))',
-        image: '(( getResource("name", "server", "arch", "amd").access.imageReference ))',
-        database: '(( getComponent("name", "database").component.version ))',
-        nested: '(( getResource(getComponent("name", "database"), "name", "port").type ))',
-        content: '(( getResourceContent("cd://resources/text") ))',
-        key: '(( getResourceKey("cd://resources/text") ))',
-        count: '(( length(components.components) ))',
-      },
-    }
-    const { key, ...rest } = await rendered(template, 'Spiff')
-    expect(rest).toEqual({
-      own: SHOP,
-      image: 'example.com/server-amd:1.0.0',
-      database: '2.0.0',
-      nested: SCHEMA_TYPE,
-      content: 'a: [1]\n',
-      count: 3,
-    })
-    expect(Buffer.from(String(key), 'base64').toString()).toContain('name: text')
-    const { message } = await rejection(rendered({ exports: { it: '(( getResource("name", "none") ))' } }, 'Spiff'))
-    expect(message).toContain('found no resource with name none in component')
   })
 })
 
@@ -318,10 +211,6 @@ describe('a sub-installation', () => {
       blueprint: { ref: { resourceName: 'blueprint' } },
       componentDescriptor: { ref: { ...definition.ref, componentName: DB, version: '2.0.0' } },
     })
-  })
-
-  it('with its own blueprint files gets no componentDescriptor', async () => {
-    expect(await render({ filesystem: {} }, await scopeOf())).not.toHaveProperty('componentDescriptor')
   })
 
   it.each([

@@ -13,35 +13,6 @@ const SCOPE = {
 }
 
 describe('the decoder of rendered deploy items', () => {
-  it('decodes all known fields of an item and ignores the case of their names', () => {
-    const item = {
-      NAME: 'a',
-      type: 'landscaper.gardener.cloud/mock',
-      Config: { kind: 'ProviderConfiguration' },
-      dependson: ['b'],
-      labels: { tier: 'web' },
-      timeout: '5m',
-      updateOnChangeOnly: true,
-      onDelete: { skipUninstallIfClusterRemoved: true },
-      unknown: 1,
-    }
-    expect(decode({ DeployItems: [item] })).toEqual({
-      problems: [],
-      items: [
-        {
-          name: 'a',
-          type: 'landscaper.gardener.cloud/mock',
-          config: { kind: 'ProviderConfiguration' },
-          dependsOn: ['b'],
-          labels: { tier: 'web' },
-          timeout: '5m',
-          updateOnChangeOnly: true,
-          onDelete: { skipUninstallIfClusterRemoved: true },
-        },
-      ],
-    })
-  })
-
   it('treats null like a missing field', () => {
     expect(decode({})).toEqual({ items: [], problems: [] })
     expect(decode({ deployItems: null })).toEqual({ items: [], problems: [] })
@@ -68,18 +39,6 @@ describe('the decoder of rendered deploy items', () => {
         'deployItems[1]: found a string, expected a map',
       ].sort(byText),
     )
-  })
-
-  it.each([
-    [{ import: 'cluster' }, 'first'],
-    [{ import: 'clusters', index: 1 }, 'list-1'],
-    [{ import: 'regions', key: 'eu' }, 'region-eu'],
-    [{ name: 'by-name', namespace: 'demo' }, 'by-name'],
-    [{ name: 'by-name' }, 'by-name'],
-  ])('resolves the target reference %j', (reference, name) => {
-    const { items, problems } = decode({ deployItems: [{ name: 'a', target: reference }] })
-    expect(problems).toEqual([])
-    expect(items[0]?.target).toEqual(target(name))
   })
 
   it.each([

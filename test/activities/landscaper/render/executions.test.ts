@@ -1,6 +1,16 @@
+// Executions of blueprints: errors, which never contain imported values, the spec of the Execution, and states. golden.test.ts tests the results.
+
 import { gunzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
-import { renderDeployItems, renderExports } from '../../../../activities/landscaper/render/executions.ts'
+import {
+  renderDeployItems,
+  renderExecution,
+  renderExports,
+  runImportExecutions,
+} from '../../../../activities/landscaper/render/executions.ts'
+import type { Blueprint } from '../../../../activities/landscaper/render/blueprint/blueprint.ts'
+import { readDefinition } from '../../../../activities/landscaper/render/blueprint/blueprint-definition.ts'
+import { renderSubinstallations } from '../../../../activities/landscaper/render/subinstallations.ts'
 import { createTemplateEngine } from '../../../../activities/landscaper/render/engine/template-engine.ts'
 import { bindings, blueprintOf, exportsOf, items, rejection, type ExecutorFields } from './execution-builders.ts'
 
@@ -9,38 +19,6 @@ const engine = createTemplateEngine({ threads: 1, timeoutMs: 1000 })
 afterAll(() => engine.close())
 
 describe('the deploy executions of a blueprint', () => {
-  it('are rendered in order and their items joined', async () => {
-    const blueprint = blueprintOf(
-      { template: items('{{ .imports.prefix }}-a') },
-      { file: './templates/second.yaml' },
-      { template: '# nothing' },
-    )
-    const files = { 'templates/second.yaml': items('b', 'dependsOn: [first-a]') }
-    expect(await renderDeployItems(engine, { ...blueprint, files }, bindings({ prefix: 'first' }))).toEqual({
-      items: [
-        { name: 'first-a', type: 'mock', config: { apiVersion: 'mock/v1', kind: 'ProviderConfiguration' } },
-        {
-          name: 'b',
-          type: 'mock',
-          config: { apiVersion: 'mock/v1', kind: 'ProviderConfiguration' },
-          dependsOn: ['first-a'],
-        },
-      ],
-      states: {},
-    })
-  })
-
-  it('read the reference of the blueprint and an empty state', async () => {
-    const template = items('{{ .blueprint.inline.id }}-{{ .blueprintDef.inline.id }}-{{ len .state }}')
-    const rendered = await renderDeployItems(engine, blueprintOf({ template }), bindings({}))
-    expect(rendered.items.map(({ name }) => name)).toEqual(['7-7-0'])
-  })
-
-  it('accept dependency cycles, which the Execution reports later', async () => {
-    const template = `${items('a', 'dependsOn: [b]')}\n${items('b', 'dependsOn: [a]').split('\n').slice(1).join('\n')}`
-    expect((await renderDeployItems(engine, blueprintOf({ template }), bindings({}))).items).toHaveLength(2)
-  })
-
   it('fail with every problem of the joined list', async () => {
     const failure = await failureOf({ template: items('a') }, { template: items('a', 'dependsOn: [ghost]') })
     expect(failure).toMatchObject({
@@ -52,32 +30,12 @@ describe('the deploy executions of a blueprint', () => {
   })
 
   it.each([
-    [
-      'a value of a wrong type',
-      { template: 'deployItems: none' },
-      'template "exec-0": deployItems: found a string, expected a list',
-    ],
-    [
-      'an unknown engine',
-      { type: 'Jsonnet', template: 'x' },
-      'template "exec-0": found type Jsonnet, expected GoTemplate or Spiff',
-    ],
-    ['a missing file', { file: 'nope.yaml' }, 'template "exec-0": found no file nope.yaml in the blueprint'],
-    [
-      'a template that is no text',
-      { template: { a: 1 } },
-      'template "exec-0": found a map, expected text for a GoTemplate',
-    ],
-  ])('fail on %s', async (_, executor, message) => {
-    expect(await failureOf(executor)).toMatchObject({ code: 'ERR_CONFIGURATION_PROBLEM', message })
-  })
-
-  it.each([
     [{ template: 'deployItems: none' }, 'template "deployExecutions[1]": deployItems: found a string'],
     [{ template: '{{ .nothing.at.all }}' }, 'template: deployExecutions[1]:1:'],
     [{ template: 'a: b: c' }, 'template "deployExecutions[1]": what it rendered is not YAML'],
     [{ type: 'Jsonnet', template: 'x' }, 'template "deployExecutions[1]": found type Jsonnet'],
     [{ file: 'nope.yaml' }, 'template "deployExecutions[1]": found no file nope.yaml'],
+    [{ template: { a: 1 } }, 'template "deployExecutions[1]": found a map, expected text for a GoTemplate'],
   ])('without a name are named by their position in the blueprint: %o', async (executor, message) => {
     const unnamed = { name: '', place: 'deployExecutions[1]' }
     const { message: found } = await failureOf({ template: '# none' }, { ...executor, ...unnamed })
@@ -87,61 +45,6 @@ describe('the deploy executions of a blueprint', () => {
 })
 
 describe('an execution in Spiff', () => {
-  const cluster = { metadata: { name: 'c1', namespace: 'demo' }, spec: { type: 'mock', config: { kubeconfig: 'k' } } }
-  const imports = { name: 'app', ports: [80, 443], cluster }
-
-  it('is rendered from a map, with maps, lists and texts made by expressions', async () => {
-    const template = {
-      deployItems: [
-        {
-          name: '(( format("%s-%d", imports.name, imports.ports.[0]) ))',
-          type: 'mock',
-          target: { import: 'cluster' },
-          labels: { kind: '(( imports.cluster.spec.type ))' },
-          config: {
-            apiVersion: 'mock/v1',
-            kind: 'ProviderConfiguration',
-            ports: '(( map[imports.ports|x|->x + 1] ))',
-            id: '(( blueprint.inline.id ))',
-            url: '(( "http://" imports.name ":" imports.ports.[1] ))',
-          },
-        },
-      ],
-    }
-    const bound = { ...bindings(imports), targets: { cluster: { target: { name: 'c1', namespace: 'demo' } } } }
-    const rendered = await renderDeployItems(engine, blueprintOf({ type: 'Spiff', template }), bound)
-    expect(rendered).toEqual({
-      items: [
-        {
-          name: 'app-80',
-          type: 'mock',
-          target: { name: 'c1', namespace: 'demo' },
-          labels: { kind: 'mock' },
-          config: {
-            apiVersion: 'mock/v1',
-            kind: 'ProviderConfiguration',
-            ports: [81, 444],
-            id: 7,
-            url: 'http://app:443',
-          },
-        },
-      ],
-      states: {},
-    })
-  })
-
-  it('is rendered from text or a file, and reads files of the blueprint', async () => {
-    const text = (name: string) =>
-      `deployItems:\n- name: ${name}\n  type: mock\n  config: (( read("data/config.yaml") ))\n`
-    const blueprint = blueprintOf({ type: 'Spiff', template: text('a') }, { type: 'Spiff', file: '/b.yaml' })
-    const files = { 'b.yaml': text('b'), 'data/config.yaml': '{ apiVersion: mock/v1, kind: FromFile }' }
-    const { items: rendered } = await renderDeployItems(engine, { ...blueprint, files }, bindings(imports))
-    expect(rendered.map(({ name, config }) => [name, config['kind']])).toEqual([
-      ['a', 'FromFile'],
-      ['b', 'FromFile'],
-    ])
-  })
-
   it('fails with the expressions that have no value, their places and the shape of the input', async () => {
     const template = {
       deployItems: [{ name: '(( imports.nothing ))', type: 'mock', config: {} }],
@@ -258,7 +161,6 @@ describe('the message of an execution that failed', () => {
   })
 
   it.each([
-    ['a bomb of aliases', 'found aliases that expand to more than 250000 values', ALIASES],
     ['lists without end', 'nested too deeply', '{{ repeat 100000 "[" }}'],
     ['many levels', 'rendered more than 200 levels', 'a: {{ repeat 300 "[" }}{{ repeat 300 "]" }}'],
   ])('reports an output with %s', async (_, expected, template) => {
@@ -324,17 +226,6 @@ describe('the export executions of a blueprint', () => {
     targets: { cluster: { spec: { type: 'mock' } } },
   }
 
-  it('read item exports, DataObjects and Targets at the top level and under "values", and their results are merged', async () => {
-    const blueprint = exportsOf(
-      'exports:\n  url: {{ .values.deployitems.app.url }}\n  all: { a: {{ .imports.region }}, b: {{ .dataobjects.sub }} }',
-      'exports:\n  all: { b: {{ .values.targets.cluster.spec.type }}, c: {{ .deployitems.app.url }} }',
-    )
-    expect((await renderExports(engine, blueprint, bound)).exports).toEqual({
-      url: 'http://a',
-      all: { a: 'eu', b: 'mock', c: 'http://a' },
-    })
-  })
-
   it('export nothing when the blueprint has no export executions or they render nothing', async () => {
     expect(await renderExports(engine, exportsOf(), bound)).toEqual({ exports: {}, states: {} })
     expect(await renderExports(engine, exportsOf('# nothing'), bound)).toEqual({ exports: {}, states: {} })
@@ -350,10 +241,127 @@ describe('the export executions of a blueprint', () => {
   })
 })
 
-const ALIASES = 'bcdefghij'.split('').reduce((text, letter) => {
-  const before = String.fromCharCode(letter.charCodeAt(0) - 1)
-  return `${text}\n${letter}: &${letter} [${Array.from({ length: 9 }, () => `*${before}`).join(', ')}]`
-}, 'a: &a [x, x]')
+describe('the spec of an Execution', () => {
+  const render = async (template: string, imports: Record<string, unknown> = {}) =>
+    await renderExecution(engine, blueprintOf({ template }), { ...bindings(imports), context: 'blue' })
+  const unpacked = (text: string): unknown => JSON.parse(gunzipSync(Buffer.from(text, 'base64')).toString())
+
+  it('contains the context and the compressed rendered items, and is returned with the states for the next render', async () => {
+    const rendered = await render(`${items('{{ .imports.prefix }}-a')}\nstate: { seen: 1 }`, { prefix: 'first' })
+    expect(rendered).toMatchObject({ spec: { context: 'blue' }, hasItems: true, states: { 'exec-0': { seen: 1 } } })
+    expect(unpacked(rendered.spec.deployItemsCompressed)).toMatchObject([{ name: 'first-a', type: 'mock' }])
+    const none = await render('# nothing')
+    expect([none.hasItems, unpacked(none.spec.deployItemsCompressed)]).toEqual([false, []])
+  })
+
+  it('is the same text for equal items whose fields have another order', async () => {
+    const { spec } = await render(items('a', 'labels: { x: "1", y: "2" }'))
+    const other = await render(items('a', 'labels: { y: "2", x: "1" }'))
+    expect(other.spec).toEqual(spec)
+  })
+})
+
+describe('the state of an execution', () => {
+  const go =
+    'state: { count: {{ add 1 (default 0 .state.count) }} }\n' + items('item-{{ add 1 (default 0 .state.count) }}')
+  it('is shared only by executions with the same name', async () => {
+    const [one = { name: '', type: '' }] = blueprintOf({ template: go }).deployExecutions
+    const blueprint = { ...blueprintOf(), deployExecutions: [one, one, { ...one, name: 'other' }] }
+    const rendered = renderDeployItems(engine, blueprint, bindings({}))
+    await expect(rendered).rejects.toThrow('deploy item item-1: the name occurs twice')
+    const two = await renderDeployItems(engine, { ...blueprint, deployExecutions: [one, one] }, bindings({}))
+    expect(two.states).toEqual({ 'exec-0': { count: 2 } })
+  })
+
+  it('is stored under the empty name for an execution without a name', async () => {
+    const blueprint = blueprintOf({ name: '', place: 'deployExecutions[0]', template: go })
+    const first = await renderDeployItems(engine, blueprint, bindings({}))
+    const second = await renderDeployItems(engine, blueprint, { ...bindings({}), states: first.states })
+    expect([first.states, second.states]).toEqual([{ '': { count: 1 } }, { '': { count: 2 } }])
+  })
+})
+
+describe('the import executions of a blueprint', () => {
+  const importsOf = (...executors: ExecutorFields[]) => {
+    const { deployExecutions, ...rest } = blueprintOf(...executors)
+    return { ...rest, deployExecutions: [], importExecutions: deployExecutions }
+  }
+
+  it('fail with the errors that they report, limited in number and length', async () => {
+    const run = (template: string) =>
+      runImportExecutions(engine, importsOf({ template }), { blueprint: {}, imports: {} })
+    expect(await rejection(run('errors: [too small, 7]'))).toMatchObject({
+      code: 'ImportExecutionFailed',
+      message: 'import execution exec-0: too small; found a number, expected a text',
+    })
+    const many = await rejection(run('errors: [{{ range until 1000 }}{{ repeat 1000 "x" }},{{ end }}]'))
+    expect(many.message).toMatch(/x\.\.\.; and 990 more$/)
+    expect(many.message.length).toBeLessThan(6000)
+    expect(await rejection(run('errors: none'))).toMatchObject({ code: 'ERR_CONFIGURATION_PROBLEM' })
+  })
+})
+
+describe('the sub-installations of a blueprint', () => {
+  const NONE = { data: {}, targetObjects: {} }
+
+  function blueprint(definition: object, files: Readonly<Record<string, string>> = {}): Blueprint {
+    return { ...readDefinition(JSON.stringify(definition)), files }
+  }
+
+  const template = (name: string, more: object = {}) => ({ name, blueprint: { filesystem: { a: 'b' } }, ...more })
+  const listing = (...subinstallations: readonly object[]) => blueprint({ subinstallations })
+
+  const render = async (given: Blueprint, imports: typeof NONE = NONE) =>
+    await renderSubinstallations(engine, given, { blueprint: {}, imports: imports.data }, imports)
+  const problemOf = async (...subinstallations: readonly object[]) =>
+    (await rejection(render(listing(...subinstallations)))).message
+
+  it('are refused with the reason when a template is invalid', async () => {
+    expect(await problemOf({ file: 'none.yaml' })).toContain('subinstallations[0]: found no file none.yaml')
+    expect(await problemOf({ blueprint: { filesystem: {} } })).toContain('subinstallations[0]: found no name')
+    expect(await problemOf(template('A_b'))).toContain('subinstallations[0]: name: found other characters')
+    expect(await problemOf(template('a'.repeat(53)))).toContain('expected at most 52')
+    expect(await problemOf({ name: 'a' })).toContain('found neither ref nor filesystem')
+    expect(await problemOf(template('a'), template('a'))).toContain('sub-installation a: the name occurs twice')
+    expect(await problemOf(template('a', { kind: 'Blueprint' }))).toContain('kind: found Blueprint')
+    const secret = { name: 'x', secretRef: { name: 's' } }
+    expect(await problemOf(template('a', { imports: { data: [secret] } }))).toContain('is for root installations')
+  })
+
+  it('import only objects of the parent, of siblings or of the global scope', async () => {
+    const wants = (imports: object) => problemOf(template('a', { imports }))
+    expect(await wants({ data: [{ name: 'x', dataRef: 'y' }] })).toBe(
+      'sub-installation a: import x wants data y, which neither the parent imports nor a sibling exports',
+    )
+    expect(await wants({ targets: [{ name: 'x', targetListRef: 'y' }] })).toContain('wants target list y')
+    expect(await wants({ targets: [{ name: 'x', targets: ['y[0]'] }] })).toContain('wants target y[0]')
+    const { templates } = await render(
+      listing(template('a', { imports: { data: [{ name: 'x', dataRef: '#global' }] } })),
+    )
+    expect(templates).toHaveLength(1)
+  })
+
+  it('must not export a name that the parent imports', async () => {
+    const sub = template('a', { exports: { data: [{ name: 'x', dataRef: 'size' }] } })
+    const given = blueprint({ imports: [{ name: 'size', type: 'data', schema: {} }], subinstallations: [sub] })
+    const { message } = await rejection(render(given, { ...NONE, data: { size: 1 } }))
+    expect(message).toBe('sub-installation a: exports size, which the parent imports; expected another name')
+  })
+
+  it('are refused with the path of their dependency cycle', async () => {
+    const link = (name: string, from: string, to: string) =>
+      template(name, {
+        imports: { data: [{ name: 'in', dataRef: from }] },
+        exports: { data: [{ name: 'out', dataRef: to }] },
+      })
+    expect(await rejection(render(listing(link('a', 'y', 'x'), link('b', 'x', 'y'))))).toMatchObject({
+      code: 'ERR_CYCLIC_DEPENDENCIES',
+      message: 'subinstallations: they import from each other: a -> b -> a',
+    })
+    const twice = [link('a', '#y', 'x'), link('b', '#x', 'x')]
+    expect(await rejection(render(listing(...twice)))).toMatchObject({ code: 'ERR_CONFIGURATION_PROBLEM' })
+  })
+})
 
 async function failureOf(first: ExecutorFields, second?: ExecutorFields, imports: Record<string, unknown> = {}) {
   const blueprint = blueprintOf(...(second === undefined ? [first] : [first, second]))

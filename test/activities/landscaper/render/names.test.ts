@@ -48,27 +48,19 @@ describe('the state of an execution', () => {
 })
 
 describe('the labels of a DataObject', () => {
-  it('name its key, its source and its job', () => {
-    const labels = dataLabels({
-      context: ROOT_CONTEXT,
-      key: 'url',
-      sourceType: 'export',
-      source: installationContext('a'),
-      jobID: 'job-1',
+  it('name its key, its source and its job, if they are known', () => {
+    const prefix = 'data.landscaper.gardener.cloud'
+    const known = { key: 'url', sourceType: 'export' as const, source: installationContext('a'), jobID: 'job-1' }
+    expect(dataLabels({ context: ROOT_CONTEXT, ...known })).toEqual({
+      [`${prefix}/key`]: 'url',
+      [`${prefix}/sourceType`]: 'export',
+      [`${prefix}/source`]: 'Inst.a',
+      [`${prefix}/jobid`]: 'job-1',
     })
-    expect(labels).toEqual({
-      'data.landscaper.gardener.cloud/key': 'url',
-      'data.landscaper.gardener.cloud/sourceType': 'export',
-      'data.landscaper.gardener.cloud/source': 'Inst.a',
-      'data.landscaper.gardener.cloud/jobid': 'job-1',
-    })
-  })
-
-  it('omit an unknown source and an unknown job', () => {
     expect(dataLabels({ context: 'Exec.a', key: '', sourceType: 'export' })).toEqual({
-      'data.landscaper.gardener.cloud/context': 'Exec.a',
-      'data.landscaper.gardener.cloud/key': '',
-      'data.landscaper.gardener.cloud/sourceType': 'export',
+      [`${prefix}/context`]: 'Exec.a',
+      [`${prefix}/key`]: '',
+      [`${prefix}/sourceType`]: 'export',
     })
   })
 })

@@ -3,12 +3,12 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { createDataReader } from '../../../../activities/landscaper/bounded/tenant-data.ts'
 import { readBlueprint } from '../../../../activities/landscaper/render/blueprint/blueprint.ts'
-import { renderDeployItems, renderExports } from '../../../../activities/landscaper/render/executions.ts'
+import { renderDeployItems } from '../../../../activities/landscaper/render/executions.ts'
 import { createTemplateEngine } from '../../../../activities/landscaper/render/engine/template-engine.ts'
 import { parseYaml, YamlError, YamlSyntaxError } from '../../../../activities/yaml/read-yaml.ts'
 import { withGoFallback } from '../../../../activities/landscaper/render/engine/yaml-by-go.ts'
 import { readJson } from '../../../../workflows/kit/index.ts'
-import { bindings, blueprintOf, exportsOf, rejection } from './execution-builders.ts'
+import { bindings, blueprintOf, rejection } from './execution-builders.ts'
 
 const PATIENCE = 60_000
 const engine = createTemplateEngine({ threads: 1, timeoutMs: PATIENCE })
@@ -207,7 +207,7 @@ describe('a blueprint whose JSON is not indented', () => {
     await expect(read(open)).rejects.toThrow(/blueprint\.yaml, line \d+, column \d+: .*; expected YAML/)
   })
 
-  it('renders JSON below the top level into items and exports', async () => {
+  it('renders JSON below the top level into items', async () => {
     const config = {
       apiVersion: 'mock/v1',
       kind: 'ProviderConfiguration',
@@ -216,10 +216,6 @@ describe('a blueprint whose JSON is not indented', () => {
     const template = 'deployItems:\n- name: a\n  type: mock\n  config: {{ .imports.config | toPrettyJson }}\n'
     const rendered = await renderDeployItems(engine, blueprintOf({ template }), bindings({ config }))
     expect(rendered.items).toEqual([{ name: 'a', type: 'mock', config }])
-
-    const exported = exportsOf('exports:\n  config: {{ .deployitems.app.config | toPrettyJson }}\n')
-    const bound = { blueprint: {}, imports: {}, deployitems: { app: { config } }, dataobjects: {}, targets: {} }
-    expect((await renderExports(engine, exported, bound)).exports).toEqual({ config })
 
     const unclosed = blueprintOf({ template: template.replace('config: ', 'config: [') })
     expect((await rejection(renderDeployItems(engine, unclosed, bindings({ config })))).message).toContain(

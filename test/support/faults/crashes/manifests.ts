@@ -2,7 +2,7 @@
 // deletion. The results must equal the results of the undisturbed course: no object is deployed twice or left behind.
 
 import { expect } from 'vitest'
-import type { WritePoint } from '../api-proxy.ts'
+import type { WritePoint } from '../http-proxy.ts'
 import { createTarget } from '../../landscaper/manifests.ts'
 import { withCrash } from '../crash.ts'
 import type { Lane } from '../lane.ts'

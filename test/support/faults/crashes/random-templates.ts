@@ -3,7 +3,7 @@
 
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'vitest'
-import type { WritePoint } from '../api-proxy.ts'
+import type { WritePoint } from '../http-proxy.ts'
 import { blueprintOf, installation, item, type LsObject, waitingItem } from '../../cluster/cluster.ts'
 import { type CrashCase, withCrash } from '../crash.ts'
 import { waitUntilJournalIdle, type Lane, RESTART_MS } from '../lane.ts'
@@ -15,7 +15,7 @@ const PLACES: readonly { readonly name: string; readonly what: string; readonly 
 ]
 
 export const RANDOM_CASES = PLACES.map(({ name, what, at }): CrashCase => ({
-  title: `after ${what}`,
+  title: `in a job with random templates leaves one rendering: after ${what}`,
   async run(lane) {
     const root = `random-${name}`
     let before: readonly unknown[] = []

@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, vi } from 'vitest'
-import type { WritePoint } from '../api-proxy.ts'
+import type { WritePoint } from '../http-proxy.ts'
 import { install, objectsOf } from '../course.ts'
 import type { CrashCase } from '../crash.ts'
 import { waitUntilJournalIdle, type Lane, RESTART_MS } from '../lane.ts'

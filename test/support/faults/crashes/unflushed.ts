@@ -3,12 +3,13 @@
 
 import pg from 'pg'
 import { expect } from 'vitest'
-import type { RecordedWrite, WritePoint } from '../api-proxy.ts'
+import type { RecordedWrite, WritePoint } from '../http-proxy.ts'
 import { type Course, install, uninstall } from '../course.ts'
 import { type CrashCase, withCrash } from '../crash.ts'
 import { isUnwatched, findUnjournaledWrites } from '../unjournaled-writes.ts'
 import type { Lane } from '../lane.ts'
 
+const UNFLUSHED = 'before it can write to the journal leaves a journal with all its writes'
 const IN_JOB: readonly (WritePoint & { readonly what: string })[] = [
   { label: 'POST deployitems', nth: 2, what: 'the creation of its items' },
   { label: 'PATCH installations/status', nth: 2, what: 'the end of its job' },
@@ -16,7 +17,7 @@ const IN_JOB: readonly (WritePoint & { readonly what: string })[] = [
 
 export const UNFLUSHED_CASES: readonly CrashCase[] = [
   ...IN_JOB.map(({ what, ...at }, index) => ({
-    title: `after ${what}`,
+    title: `${UNFLUSHED}: after ${what}`,
     async run(lane: Lane) {
       const name = `unflushed-${index}`
       const { jobIDs, runs, writes } = await withLockedEvents(lane, at, () => install(lane, name))
@@ -28,7 +29,7 @@ export const UNFLUSHED_CASES: readonly CrashCase[] = [
     },
   })),
   {
-    title: 'after the end of its deletion',
+    title: `${UNFLUSHED}: after the end of its deletion`,
     async run(lane: Lane) {
       const [name, at] = ['unflushed-deletion', { label: 'PATCH installations', nth: 1 }]
       await install(lane, name)

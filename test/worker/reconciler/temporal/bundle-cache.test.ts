@@ -1,5 +1,6 @@
 // The conditions under which a cached bundle is used. The builder is a fake; bundle.test.ts has the real one.
 
+import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -26,7 +27,9 @@ async function project() {
         count += 1
         const code = `code of ${await readFile(module, 'utf8')}\n${JSON.stringify(asked)}`
         await meanwhile()
-        return { code, inputs: { files: [module, root, join(root, 'scratch/entry.js')], missing: [missing] } }
+        const isThere = existsSync(missing)
+        const files = [module, root, join(root, 'scratch/entry.js'), ...(isThere ? [missing] : [])]
+        return { code, inputs: { files, missing: isThere ? [] : [missing] } }
       },
     )
   const kept = async () => (await readdir(folder)).map((name) => join(folder, name))
@@ -34,67 +37,45 @@ async function project() {
 }
 
 describe('a cached bundle', () => {
-  it('is used without another build', async () => {
+  it('is used without another build, separately for each set of options', async () => {
     const { bundle, count } = await project()
-    const first = await bundle()
-    expect(await bundle()).toBe(first)
-    expect(count()).toBe(1)
-  })
-
-  it('is built again after a change of an input file, and used again when the file is restored', async () => {
-    const { bundle, count, write, module } = await project()
-    await bundle()
-    // Same length and modification time.
-    await write(module, 'two')
-    expect(await bundle()).toContain('code of two')
-    expect(await bundle()).toContain('code of two')
+    const first = await bundle({ names: ['a'] })
+    expect(await bundle({ names: ['b'] })).not.toBe(first)
+    expect(await bundle({ names: ['a'] })).toBe(first)
     expect(count()).toBe(2)
   })
 
-  it('is built again if a file now exists that the bundler did not find', async () => {
-    const { bundle, count, write, missing } = await project()
-    await bundle()
-    await write(missing, 'in front of it')
-    await bundle()
-    expect(count()).toBe(2)
+  type Project = Awaited<ReturnType<typeof project>>
+  const damage = (change: (text: string) => string) => async (of: Project) => {
+    const [file] = await of.kept()
+    await writeFile(file!, change(await readFile(file!, 'utf8')))
+  }
+  it.each<[string, string, (of: Project) => Promise<void>]>([
+    // The new content has the same length and modification time.
+    ['an input file is changed', 'two', ({ write, module }) => write(module, 'two')],
+    ['a file exists that the bundler did not find', 'one', ({ write, missing }) => write(missing, 'in front of it')],
+    ['the compiler configuration is changed', 'one', ({ write, root }) => write(join(root, '.swcrc'), '{}')],
+    ['it is cut off', 'one', damage((text) => text.slice(0, -1))],
+    ['it is changed', 'one', damage((text) => text.replace('code of', 'cope of'))],
+    ['it is without its head', 'one', damage((text) => text.slice(text.indexOf('\n') + 1))],
+    ['it is empty', 'one', damage(() => '')],
+  ])('is built again, once, when %s', async (_, word, change) => {
+    const of = await project()
+    await of.bundle()
+    await change(of)
+    const second = await of.bundle()
+    expect(second).toBe(`code of ${word}\n{}`)
+    expect(await of.bundle()).toBe(second)
+    expect(of.count()).toBe(2)
   })
 
-  it('is built again after a change of the compiler configuration', async () => {
-    const { root, bundle, count, write } = await project()
-    await bundle()
-    await write(join(root, '.swcrc'), '{}')
-    await bundle()
-    expect(count()).toBe(2)
-  })
-
-  it('is separate for each set of options', async () => {
-    const { bundle, count } = await project()
-    expect(await bundle({ names: ['a'] })).not.toBe(await bundle({ names: ['b'] }))
-    await bundle({ names: ['a'] })
-    expect(count()).toBe(2)
-  })
-
-  it.each([
-    ['cut off', (text: string) => text.slice(0, -1)],
-    ['changed', (text: string) => text.replace('code of', 'cope of')],
-    ['without its head', (text: string) => text.slice(text.indexOf('\n') + 1)],
-    ['empty', () => ''],
-  ])('is made anew when it is %s', async (_, damage) => {
-    const { bundle, count, kept } = await project()
-    const first = await bundle()
-    const [file] = await kept()
-    await writeFile(file!, damage(await readFile(file!, 'utf8')))
-    expect(await bundle()).toBe(first)
-    expect(await bundle()).toBe(first)
-    expect(count()).toBe(2)
-  })
-
-  it('is not stored if an input changed during the build', async () => {
-    const { bundle, count, write, module } = await project()
-    const late = async () => await write(module, 'new', new Date(Date.now() + 60_000))
+  it.each(['module', 'missing'] as const)('is not stored if the %s file changed during the build', async (changed) => {
+    const { bundle, count, write, module, missing } = await project()
+    const path = { module, missing }[changed]
+    const late = async () => await write(path, 'new', new Date(Date.now() + 60_000))
     expect(await bundle({}, late)).toContain('code of one')
-    await write(module, 'new')
-    expect(await bundle()).toContain('code of new')
+    await write(path, 'new')
+    expect(await bundle()).toContain(changed === 'module' ? 'code of new' : 'code of one')
     expect(count()).toBe(2)
   })
 

@@ -8,41 +8,27 @@ import {
   temporalFields,
 } from '../../../../worker/reconciler/temporal/sdk-worker.ts'
 
-describe('an error in a log line of Temporal', () => {
-  it('is expected without a stack, and a bug with one', () => {
+describe('a log line of Temporal', () => {
+  it('has an expected error without a stack, and a bug with one', () => {
     const ended = new Error('failed: db')
     ended.stack = ''
     expect([ended, structuredClone(ended)].map(isExpectedFailure)).toEqual([true, true])
-    expect([new TypeError('x is not a function'), undefined, 'text'].map(isExpectedFailure)).toEqual([
-      false,
-      false,
-      false,
-    ])
-  })
-})
-
-describe('the fields of a log line of Temporal', () => {
-  it('contain code and message of an activity failure', () => {
-    const error = ApplicationFailure.nonRetryable('ConfigMap default/a is owned by nobody', 'StateNotOwned')
-    const told = { type: 'StateNotOwned', message: 'ConfigMap default/a is owned by nobody' }
-    expect(temporalFields({ activityType: 'observeLevel', error })).toEqual({
-      activityType: 'observeLevel',
-      part: 'temporal',
-      error: told,
-    })
+    const bugs = [new TypeError('x is not a function'), undefined, 'text']
+    expect(bugs.map(isExpectedFailure)).toEqual([false, false, false])
   })
 
-  it('contain the stack of an unexpected error', () => {
-    const error = new TypeError('x is not a function')
-    const told = JSON.parse(JSON.stringify(temporalFields({ workflowId: 'website/u', error }))) as object
-    expect(told).toMatchObject({
-      workflowId: 'website/u',
-      error: { type: 'TypeError', message: 'x is not a function' },
-    })
-    expect(told).toHaveProperty('error.stack', error.stack)
+  it('has code and message of an activity failure, and the stack of an unexpected error', () => {
+    const [type, message] = ['StateNotOwned', 'ConfigMap default/a is owned by nobody']
+    const error = ApplicationFailure.nonRetryable(message, type)
+    const fields = { activityType: 'observeLevel', part: 'temporal' }
+    expect(temporalFields({ activityType: 'observeLevel', error })).toEqual({ ...fields, error: { type, message } })
+    const bug = new TypeError('x is not a function')
+    const told = JSON.parse(JSON.stringify(temporalFields({ workflowId: 'website/u', error: bug }))) as object
+    const said = { type: 'TypeError', message: 'x is not a function', stack: bug.stack }
+    expect(told).toMatchObject({ workflowId: 'website/u', error: said })
   })
 
-  it('stay unchanged without an error', () => {
+  it('has its fields unchanged without an error', () => {
     expect(temporalFields({ taskQueue: 'pawl' })).toEqual({ taskQueue: 'pawl', part: 'temporal' })
     expect(temporalFields()).toEqual({ part: 'temporal' })
   })
@@ -50,29 +36,14 @@ describe('the fields of a log line of Temporal', () => {
 
 describe('a log line of a controller', () => {
   it('is distinguished from log lines of the SDK', () => {
-    const components = ['workflow', 'activity', 'worker', 'core', undefined]
-    expect(components.map((sdkComponent) => isControllerLog({ sdkComponent }))).toEqual([
-      true,
-      true,
-      false,
-      false,
-      false,
-    ])
-    expect(isControllerLog(undefined)).toBe(false)
+    const lines = ['workflow', 'activity', 'worker', 'core', undefined].map((sdkComponent) => ({ sdkComponent }))
+    expect([...lines, undefined].map(isControllerLog)).toEqual([true, true, false, false, false, false])
   })
 
   it('has the given fields and the run ID, and no redundant fields of the SDK', () => {
-    const added = {
-      sdkComponent: 'workflow',
-      namespace: 'default',
-      taskQueue: 'pawl',
-      runId: 'r',
-      workflowType: 'shop',
-    }
-    const own = { object: 'Shop n/one', action: 'fetchQuote', price: 5 }
-    expect(controllerFields({ ...added, ...own, workflowId: 'shop/n/one/u' })).toEqual({
-      ...own,
-      workflowId: 'shop/n/one/u',
-    })
+    const place = { sdkComponent: 'workflow', namespace: 'default', taskQueue: 'pawl' }
+    const run = { runId: 'r', workflowType: 'shop' }
+    const own = { object: 'Shop n/one', action: 'fetchQuote', price: 5, workflowId: 'shop/n/one/u' }
+    expect(controllerFields({ ...place, ...run, ...own })).toEqual(own)
   })
 })
