@@ -233,7 +233,7 @@ export async function fillJournal(db: Kysely<Database>): Promise<void> {
       { ...run, ...ended, controller: 'deploy-item', uid: 'd1', name: 'shop-db', started_at: at(3000) },
     ])
     .execute()
-  const wake = (uid: string, ms: number, namespace = TEAM_B) => ({
+  const wake = (uid: string, ms: number, namespace: string = TEAM_B) => ({
     controller: 'installation',
     uid,
     job_id: '',
