@@ -82,14 +82,6 @@ const IMPORTS: Rows = {
     (name) => importingInstallation(name, { imports: [{ name: 'bomb', secretRef: { name: 'bombs', key: 'bomb' } }] }),
     configurationProblem('spec.imports.data[0] "bomb"', 'Secret bad-input/bombs', 'key bomb', 'aliases'),
   ],
-  'a value by a schema that never ends': [
-    (name) =>
-      importingInstallation(name, {
-        imports: [{ name: 'text', dataRef: 'text' }],
-        blueprint: { imports: [dataImport('text', { type: 'string', pattern: '^(([a-z])+.)+[A-Z]([a-z])+$' })] },
-      }),
-    offSchema('text'),
-  ],
   'a Context that is not there': [
     (name) => importingInstallation(name, { spec: { context: 'nowhere' } }),
     { reason: 'ContextNotFound', says: ['spec.context names context bad-input/nowhere; there is none'] },
