@@ -26,7 +26,6 @@ export const items =
 const blueprint = (more: object) => (name: string) => importingInstallation(name, { blueprint: more })
 
 const untemplated = (...says: ExpectedFailure['says']): ExpectedFailure => ({ reason: 'TemplatingFailed', says })
-const offSchema = (...says: ExpectedFailure['says']): ExpectedFailure => ({ reason: 'SchemaValidationFailed', says })
 
 const BLUEPRINTS: Rows = {
   'is no YAML': [
