@@ -221,13 +221,13 @@ export function isThere(found: unknown, wanted: unknown): boolean {
 
 /** Merges applied fields like `act.apply`: other fields stay, null removes, lists are replaced as a whole. */
 export function mergedFields(found: Fields, wanted: Fields): Fields {
-  const kept = Object.entries(found).filter(([key]) => wanted[key] === undefined)
+  const remaining = Object.entries(found).filter(([key]) => wanted[key] === undefined)
   const written = Object.entries(wanted).flatMap(([key, value]) => {
     if (value === undefined || value === null) return []
     const before = ownField(found, key)
     return [[key, isFields(value) ? mergedFields(isFields(before) ? before : {}, value) : withoutNulls(value)] as const]
   })
-  return Object.fromEntries([...kept, ...written])
+  return Object.fromEntries([...remaining, ...written])
 }
 
 /** A null in a new list element removes the field. */
