@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { DEFAULT_CONFIG } from '../../workflows/chaos/config.ts'
 import { INJECTOR_KINDS } from '../../workflows/chaos/contract.ts'
 import { chaosPod } from '../../workflows/chaos/disruption/chaos-pod.ts'
+import { pod as targetPod } from '../workflows/chaos/disruption/passes.ts'
 import { firstColumn, section } from './markdown.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -103,23 +104,11 @@ interface PodOnPage {
 }
 
 function podOf(): PodOnPage {
-  const metadata = { name: 'web', namespace: 'shop', uid: 'uid-web', resourceVersion: '1' }
-  const containers = [{ name: 'app', id: 'containerd://1' }]
   const made = chaosPod({
     name: 'chaos-slow',
     kind: 'network-disruption',
     disruption: { name: 'slow', namespace: 'shop', uid: 'uid' },
-    target: {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata,
-      annotations: {},
-      isRunning: true,
-      waitsForInit: false,
-      node: 'n1',
-      ip: '10.0.0.1',
-      containers,
-    },
+    target: targetPod('web'),
     spec: { selector: { app: 'web' }, count: 1, network: { drop: 30 } },
     config: DEFAULT_CONFIG,
     times: { createPods: 0, inject: 0, end: 60_000 },

@@ -1,21 +1,37 @@
-// Tests deletions: the reverse order, items that cannot be uninstalled, orphans, and objects whose finalizers a user
-// removed.
-// Source: seeds/landscaper-execution-controller.txt "Deleting an Execution", spec/landscaper.md 2.4, 2.8.
+// Deletions: with each `--cascade` of kubectl while Kubernetes' garbage collector runs, in reverse order, of items that
+// cannot be uninstalled, of orphaned items, and of objects whose finalizers a user removed.
+// Source: docs/operations.md "Ways of deleting", seeds/landscaper-execution-controller.txt "Deleting an Execution",
+// spec/landscaper.md 2.4, 2.8.
 
-import { describe, expect, it } from 'vitest'
-import { CHAIN, installation, type Item, type LsObject, waitingItem } from '../support/cluster/cluster.ts'
+import { describe, expect, it, vi } from 'vitest'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
+import {
+  API,
+  CHAIN,
+  type Cluster,
+  installation,
+  type Item,
+  type LsObject,
+  waitingItem,
+} from '../support/cluster/cluster.ts'
 import { Deployer } from '../support/landscaper/deployer.ts'
+import { configMap, createTarget, manifestItem } from '../support/landscaper/manifests.ts'
+import { deploying, sub, subsOf } from '../support/landscaper/sub-installations.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
-const stage = useStage('deletion')
+const NAMESPACE = 'deletion'
+// Permits the registry address of a test, at which no server listens.
+const stage = useStage(NAMESPACE, () => Promise.resolve({ workerFlags: ['--target-allow', '127.0.0.1,localhost'] }))
 // Kubernetes' garbage collector deletes objects whose owner does not exist. It pauses while other tests create or
 // delete CRDs.
 const COLLECTED_MS = 120_000
 const WITHOUT_UNINSTALL = 'landscaper.gardener.cloud/delete-without-uninstall'
 
-async function run(name: string, items: readonly Item[]) {
-  await stage.cluster.create(installation(name, items), 'installations')
-  return await stage.cluster.waitUntilFinished(name)
+async function run(name: string, items: readonly Item[], blueprint: object = {}): Promise<LsObject> {
+  await stage.cluster.create(installation(name, items, { blueprint }), 'installations')
+  const finished = await stage.cluster.waitUntilFinished(name)
+  expect(finished.status).toMatchObject({ phase: 'Succeeded' })
+  return finished
 }
 
 async function left(name: string): Promise<readonly string[]> {
@@ -57,42 +73,6 @@ describe.concurrent('an installation that is deleted', () => {
     await stage.cluster.waitUntilGone('new')
     expect(await left('new')).toEqual([])
   })
-
-  it('is deleted at once when its items were a cycle from the start', async () => {
-    const { cluster } = stage
-    const deployer = Deployer.start(cluster, 'test/cycle', {})
-    const failed = await run('cycle', [
-      ...CYCLE,
-      { name: 'theirs', type: 'test/cycle' },
-      { name: 'late', dependsOn: ['b'] },
-    ])
-    expect(failed.status).toMatchObject({ phase: 'Failed' })
-    await cluster.delete('installations', 'cycle')
-    await cluster.waitUntilGone('cycle')
-    expect(await left('cycle')).toEqual([])
-    await deployer.stop()
-  })
-
-  it('can be created again while its old objects are being deleted, and runs when these are gone', async () => {
-    const { cluster } = stage
-    const deployer = Deployer.start(cluster, 'test/again', { uninstall: () => 'wait' })
-    await run('again', [{ name: 'only', type: 'test/again' }])
-    const old = await cluster.get('executions', 'again')
-    await cluster.delete('installations', 'again')
-    await cluster.waitUntil('executions', 'again', (it) => it?.status?.phase === 'Deleting')
-    // The name is free only after a user removes the finalizer, because the old objects still exist.
-    await cluster.patch('installations', 'again', { metadata: { finalizers: null } })
-    await cluster.waitUntilGone('again')
-    await cluster.create(installation('again', [{ name: 'only' }]), 'installations')
-    await cluster.waitUntil('installations', 'again', (it) => it?.status?.phase === 'Init')
-
-    deployer.uninstall = () => 'done'
-    const fresh = await cluster.waitUntilFinished('again')
-    expect(fresh.status).toMatchObject({ phase: 'Succeeded' })
-    expect((await cluster.get('executions', 'again'))?.metadata.uid).not.toBe(old?.metadata.uid)
-    expect(await cluster.phases('again')).toEqual({ only: 'Succeeded' })
-    await deployer.stop()
-  })
 })
 
 const CYCLE: readonly Item[] = [
@@ -125,41 +105,9 @@ describe.concurrent('a deletion that is stuck', () => {
     await cluster.waitUntilGone('stuck')
     expect(await left('stuck')).toEqual([])
   })
-
-  it('is retried by the reconcile annotation after an item could not be uninstalled', async () => {
-    const { cluster, pawl } = stage
-    const deployer = Deployer.start(cluster, 'test/stubborn', { uninstall: () => 'failed' })
-    await run('stubborn', [
-      { name: 'foreign', type: 'test/stubborn' },
-      { name: 'base' },
-      { name: 'top', dependsOn: ['base'] },
-    ])
-    await cluster.delete('installations', 'stubborn')
-    const failed = await cluster.waitUntil('installations', 'stubborn', (it) => it?.status?.phase === 'DeleteFailed')
-    expect((await cluster.get('executions', 'stubborn'))?.status).toMatchObject({
-      phase: 'DeleteFailed',
-      lastError: { reason: 'DeployItemsNotDeleted', message: expect.stringContaining('foreign') as string },
-    })
-    await pawl.waitUntilSettled(failed)
-    expect(await cluster.get('installations', 'stubborn')).toEqual(failed)
-
-    deployer.uninstall = () => 'done'
-    await cluster.trigger('stubborn')
-    await cluster.waitUntilGone('stubborn')
-    expect(await left('stubborn')).toEqual([])
-    await deployer.stop()
-  })
 })
 
 describe.concurrent('an item that was removed from the blueprint', () => {
-  it('is uninstalled when the blueprint has no items left', async () => {
-    const first = await run('emptied', CHAIN)
-    await stage.cluster.patch('installations', 'emptied', installation('emptied', []))
-    const second = await stage.cluster.waitUntilFinished('emptied', first.status?.jobID)
-    expect(second.status).toMatchObject({ phase: 'Succeeded' })
-    expect(await stage.cluster.items('emptied')).toEqual(new Map())
-  })
-
   it('fails the job when it cannot be uninstalled; a new item of its name gets a new object', async () => {
     const { cluster } = stage
     const type = 'test/sticky'
@@ -231,5 +179,168 @@ describe.concurrent('a finalizer that a user removed', () => {
     }
     await cluster.waitUntilItems('forced-both', ['slow', 'quick'], (item) => item === undefined, COLLECTED_MS)
     expect(await left('forced-both')).toEqual([])
+  })
+})
+
+type Cascade = 'Foreground' | 'Orphan'
+
+async function remove({ kube, namespace }: Cluster, plural: string, name: string, cascade: Cascade): Promise<void> {
+  await kube.request('DELETE', resourcePath({ apiVersion: API, plural }, namespace, name), {
+    body: { apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy: cascade },
+  })
+}
+
+const TREE = {
+  subinstallations: [
+    sub('outer', {
+      blueprint: {
+        ...deploying({ name: 'high' }),
+        subinstallations: [sub('inner', { blueprint: deploying({ name: 'low' }) })],
+      },
+    }),
+  ],
+}
+
+/** The uids of an Installation's Execution and items, and of its sub-installations with their own objects. */
+async function uidsOf(cluster: Cluster, name: string): Promise<Uids> {
+  const [execution, items, subs] = await Promise.all([
+    cluster.get('executions', name),
+    cluster.items(name),
+    subsOf(cluster, name),
+  ])
+  const below = await Promise.all([...subs.values()].map(({ metadata }) => uidsOf(cluster, metadata.name)))
+  const own = [...items, ...subs].map(([called, { metadata }]) => [called, metadata.uid] as const)
+  return Object.assign(
+    { execution: execution?.metadata.uid, ...Object.fromEntries(own) },
+    ...below.map(prefixed),
+  ) as Uids
+}
+
+type Uids = Readonly<Record<string, string | undefined>>
+
+const prefixed = (uids: Uids, index: number) =>
+  Object.fromEntries(Object.entries(uids).map(([key, uid]) => [`${index}.${key}`, uid]))
+
+describe.concurrent('an installation that is deleted with --cascade=orphan', () => {
+  it('leaves its Execution, items and sub-installations, which the next installation of its name takes over', async () => {
+    const { cluster, pawl } = stage
+    const old = await run('kept', CHAIN, TREE)
+    const before = await uidsOf(cluster, 'kept')
+    await remove(cluster, 'installations', 'kept', 'Orphan')
+    await cluster.waitUntilGone('kept')
+    await pawl.waitUntilSettled(old)
+    const execution = await cluster.get('executions', 'kept')
+    expect(execution?.metadata).toMatchObject({ uid: before['execution'] })
+    expect(execution?.metadata.deletionTimestamp ?? execution?.metadata.ownerReferences).toBeUndefined()
+    expect(await uidsOf(cluster, 'kept')).toEqual(before)
+
+    await run('kept', [...CHAIN, { name: 'more' }], TREE)
+    const { more, ...after } = await uidsOf(cluster, 'kept')
+    expect(after).toEqual(before)
+    expect(more).toBeDefined()
+    await cluster.delete('installations', 'kept')
+    await cluster.waitUntilGone('kept')
+    expect(await uidsOf(cluster, 'kept')).toEqual({})
+  })
+
+  it('leaves an Execution that uninstalls its items when it is deleted, as a sub-installation does', async () => {
+    const { cluster } = stage
+    const uninstalled: string[] = []
+    const uninstall = ({ metadata }: LsObject) => {
+      uninstalled.push(metadata.name)
+      return 'done' as const
+    }
+    const deployer = Deployer.start(cluster, 'test/orphan', { uninstall })
+    await run('parted', [{ name: 'only', type: 'test/orphan' }], TREE)
+    const item = (await cluster.items('parted')).get('only')
+    const outer = (await subsOf(cluster, 'parted')).get('outer')?.metadata.name ?? ''
+    await remove(cluster, 'installations', 'parted', 'Orphan')
+    await cluster.waitUntilGone('parted')
+    await cluster.delete('executions', 'parted')
+    await cluster.delete('installations', outer)
+    await Promise.all([cluster.waitUntilGone('parted', 'executions'), cluster.waitUntilGone(outer)])
+    expect(uninstalled).toEqual([item?.metadata.name])
+    expect([await cluster.items('parted'), await subsOf(cluster, outer)]).toEqual([new Map(), new Map()])
+    await deployer.stop()
+  })
+
+  it('uninstalls everything when its deletion had begun before', async () => {
+    const { cluster } = stage
+    const deployer = Deployer.start(cluster, 'test/late', { uninstall: () => 'wait' })
+    await run('late', [{ name: 'only', type: 'test/late' }])
+    await cluster.delete('installations', 'late')
+    await cluster.waitUntil('executions', 'late', (it) => it?.status?.phase === 'Deleting')
+    await remove(cluster, 'installations', 'late', 'Orphan')
+    await cluster.waitUntil('executions', 'late', (it) => it?.metadata.ownerReferences === undefined)
+    deployer.uninstall = () => 'done'
+    await Promise.all([cluster.waitUntilGone('late'), cluster.waitUntilGone('late', 'executions')])
+    expect(await cluster.items('late')).toEqual(new Map())
+    await deployer.stop()
+  })
+})
+
+describe.concurrent('an installation that is deleted with --cascade=foreground', () => {
+  it('goes with all below it, three levels, and uninstalls by Targets that are being deleted', async () => {
+    const { cluster } = stage
+    await createTarget(cluster)
+    const imported = { imports: { targets: [{ name: 'cluster', target: 'cluster' }] } }
+    const imports = {
+      imports: [{ name: 'cluster', type: 'target', targetType: 'landscaper.gardener.cloud/kubernetes-cluster' }],
+    }
+    const items = (name: string) => {
+      const item = manifestItem({ name, manifests: [configMap(name, NAMESPACE)] })
+      const template = JSON.stringify({ deployItems: [{ ...item, target: { import: 'cluster' } }] })
+      return { ...imports, deployExecutions: [{ name: 'items', type: 'GoTemplate', template }] }
+    }
+    const inner = sub('inner', { ...imported, blueprint: items('low') })
+    const outer = sub('outer', { ...imported, blueprint: { ...items('high'), subinstallations: [inner] } })
+    const spec = { imports: { targets: [{ name: 'cluster', target: 'here' }] } }
+    const blueprint = { ...items('top'), subinstallations: [outer] }
+    await cluster.create(installation('front', [], { spec, blueprint }), 'installations')
+    expect((await cluster.waitUntilFinished('front')).status).toMatchObject({ phase: 'Succeeded' })
+    const maps = async () => (await cluster.list('configmaps', 'v1')).map(({ metadata }) => metadata.name)
+    expect(await maps()).toEqual(expect.arrayContaining(['top', 'high', 'low']))
+    const copies = (await cluster.list('targets')).filter(({ metadata }) => metadata.name !== 'here')
+    expect(copies).toHaveLength(3)
+
+    await remove(cluster, 'installations', 'front', 'Foreground')
+    const left = async () => (await maps()).filter((name) => ['top', 'high', 'low'].includes(name))
+    await vi.waitFor(async () => expect(await left()).toEqual([]), { timeout: 60_000, interval: 200 })
+    await cluster.waitUntilGone('front')
+    expect(await subsOf(cluster, 'front')).toEqual(new Map())
+  })
+})
+
+describe.concurrent('an installation for which nothing was deployed', () => {
+  const component = {
+    ref: {
+      componentName: 'example.com/x',
+      version: '1.0.0',
+      repositoryContext: { type: 'OCIRegistry', baseUrl: 'http://127.0.0.1:1' },
+    },
+  }
+  const ref = { blueprint: { ref: { resourceName: 'blueprint' } } }
+
+  it.each([
+    ['registry', 'RegistryUnavailable', { ...ref, componentDescriptor: component }],
+    ['blueprint', 'ERR_CONFIGURATION_PROBLEM', { blueprint: { inline: { filesystem: { 'blueprint.yaml': '{' } } } }],
+    [
+      'context',
+      'ContextNotFound',
+      {
+        ...ref,
+        context: 'missing',
+        componentDescriptor: { ref: { componentName: 'example.com/x', version: '1.0.0' } },
+      },
+    ],
+  ])('goes at once when its %s cannot be read', async (name, reason, spec) => {
+    const { cluster, pawl } = stage
+    const object = { ...installation(name, []), spec }
+    await cluster.create(object, 'installations')
+    const failed = await cluster.waitUntil('installations', name, (it) => it?.status?.lastError !== undefined)
+    expect(failed.status?.lastError).toMatchObject({ reason })
+    await cluster.delete('installations', name)
+    await cluster.waitUntilGone(name, 'installations', 10_000)
+    await pawl.waitUntilSettled(failed)
   })
 })

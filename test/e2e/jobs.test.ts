@@ -1,12 +1,17 @@
-// Tests the jobs of Installations, and the order in which their items run. Source: seeds/landscaper-execution-controller.txt.
+// Jobs of Installations: what starts them, what they write and record, how they fail, and the Installation of the
+// README. Automatic reconciles with a restart of the worker: restarts.test.ts. The files in examples/: examples.test.ts.
+// Source: seeds/landscaper-execution-controller.txt, spec/landscaper.md 2.8, 2.12.
 
-import { describe, expect, it, vi } from 'vitest'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import type { KubeObject } from '../../activities/kube/client.ts'
 import {
   CHAIN,
-  type Cluster,
-  DIAMOND,
-  type Item,
+  failingItem,
   installation,
+  type Item,
   type LsObject,
   OPERATION,
   waitingItem,
@@ -20,8 +25,26 @@ async function run(name: string, items: readonly Item[]) {
   return await stage.cluster.waitUntilFinished(name)
 }
 
+/** Waits until the item waits in Progressing, in another job than `after`. */
+async function runningItem(execution: string, name: string, after?: string) {
+  const items = await stage.cluster.waitUntilItems(
+    execution,
+    [name],
+    (item) => item?.status?.phase === 'Progressing' && item.status.jobID !== after,
+  )
+  return items.get(name)!
+}
+
+function edit(items: readonly Item[]) {
+  return { spec: installation('', items).spec }
+}
+
+function generations(items: ReadonlyMap<string, LsObject>): Readonly<Record<string, number | undefined>> {
+  return Object.fromEntries([...items].map(([name, { metadata }]) => [name, metadata.generation]))
+}
+
 describe.concurrent('an installation whose items all succeed', () => {
-  it('leaves the whole tree finished with one job ID', async () => {
+  it('finishes its tree with one job ID, in one run and one row of the journal', async () => {
     const root = await run('single', [{ name: 'only' }])
     const execution = await stage.cluster.get('executions', 'single')
     const items = await stage.cluster.items('single')
@@ -42,15 +65,12 @@ describe.concurrent('an installation whose items all succeed', () => {
     expect([...items.keys()]).toEqual(['only'])
     expect(items.get('only')?.status).toMatchObject(finished)
     expect(items.get('only')?.metadata.name).toMatch(/^single-only-[0-9a-f]{5}$/)
-  })
 
-  it('is one run in Temporal and one row in the journal, with the execution and the items in it', async () => {
-    const root = await run('recorded', [{ name: 'only' }])
     await stage.pawl.waitUntilSettled(root)
     const rows = await stage.pawl.db
       .selectFrom('job')
       .select(['controller', 'outcome'])
-      .where('job_id', '=', root.status?.jobID ?? '')
+      .where('job_id', '=', jobID ?? '')
       .orderBy('controller')
       .execute()
     expect(rows).toEqual([{ controller: 'installation', outcome: 'Succeeded' }])
@@ -58,7 +78,7 @@ describe.concurrent('an installation whose items all succeed', () => {
 })
 
 describe.concurrent('a finished installation', () => {
-  it('runs a second job on an unchanged spec without a write to the specs of its items', async () => {
+  it('runs a second job on an unchanged spec without a write to the specs of its items, and no job for an edit alone', async () => {
     const first = await run('again', CHAIN)
     const before = await stage.cluster.items('again')
     await stage.cluster.trigger('again')
@@ -74,6 +94,9 @@ describe.concurrent('a finished installation', () => {
       { jobID: first.status?.jobID, cause: 'reconcile annotation', outcome: 'Succeeded' },
       { jobID: second.status?.jobID, cause: 'reconcile annotation', outcome: 'Succeeded' },
     ])
+    await stage.pawl.waitUntilSettled(await stage.cluster.patch('installations', 'again', edit([{ name: 'new' }])))
+    expect(await stage.pawl.jobs(second)).toHaveLength(2)
+    expect((await stage.cluster.get('installations', 'again'))?.status).toEqual(second.status)
   })
 
   it('updates only the items that its new blueprint changes', async () => {
@@ -87,14 +110,6 @@ describe.concurrent('a finished installation', () => {
     expect(generations(before)).toEqual({ same: 1, other: 1 })
     expect(generations(after)).toEqual({ same: 1, other: 2 })
     expect(after.get('other')?.status?.['providerStatus']).toEqual({ apiVersion: 'v1', kind: 'New' })
-  })
-
-  it('runs no job for a changed spec before the user sets the reconcile annotation', async () => {
-    const first = await run('quiet', [{ name: 'only' }])
-    const edited = await stage.cluster.patch('installations', 'quiet', edit([{ name: 'only' }, { name: 'new' }]))
-    await stage.pawl.waitUntilSettled(edited)
-    expect(await stage.pawl.jobs(first)).toHaveLength(1)
-    expect((await stage.cluster.get('installations', 'quiet'))?.status).toEqual(first.status)
   })
 })
 
@@ -120,39 +135,7 @@ describe.concurrent('an installation with reconcile-if-changed', () => {
   })
 })
 
-describe.concurrent('an installation without any annotation', () => {
-  it('stays as it was created', async () => {
-    const created = await stage.cluster.create(
-      installation('untouched', [{ name: 'only' }], { triggered: false }),
-      'installations',
-    )
-    await stage.pawl.waitUntilSettled(created)
-    expect(await stage.cluster.get('installations', 'untouched')).toEqual(created)
-  })
-})
-
 describe.concurrent('a job whose installation changes meanwhile', () => {
-  it('fails at its end when the spec was edited, and leaves the edit to the next job', async () => {
-    const { cluster, pawl } = stage
-    await cluster.create(installation('edited', [waitingItem('only')]), 'installations')
-    const running = await runningItem('edited', 'only')
-    await cluster.patch('installations', 'edited', edit([waitingItem('only'), { name: 'new' }]))
-    await cluster.finishItem(running, 'Succeeded')
-    const failed = await cluster.waitUntilFinished('edited')
-    expect(failed.status).toMatchObject({
-      phase: 'Failed',
-      lastError: { operation: 'handlePhaseCompleting', reason: 'CheckObservedGeneration' },
-    })
-    expect(await cluster.phases('edited')).toEqual({ only: 'Succeeded' })
-    await pawl.waitUntilSettled(failed)
-
-    await cluster.trigger('edited')
-    await cluster.finishItem(await runningItem('edited', 'only', failed.status?.jobID), 'Succeeded')
-    const succeeded = await cluster.waitUntilFinished('edited', failed.status?.jobID)
-    expect(succeeded.status).toMatchObject({ phase: 'Succeeded', observedGeneration: succeeded.metadata.generation })
-    expect(await cluster.phases('edited')).toEqual({ only: 'Succeeded', new: 'Succeeded' })
-  })
-
   it('is followed by exactly one job when the user sets the annotation twice', async () => {
     const { cluster, pawl } = stage
     await cluster.create(installation('annotated', [waitingItem('only')]), 'installations')
@@ -194,78 +177,169 @@ describe.concurrent('a job whose installation changes meanwhile', () => {
   })
 })
 
-/** Waits until the item waits in Progressing, in another job than `after`. */
-async function runningItem(execution: string, name: string, after?: string) {
-  const items = await stage.cluster.waitUntilItems(
-    execution,
-    [name],
-    (item) => item?.status?.phase === 'Progressing' && item.status.jobID !== after,
-  )
-  return items.get(name)!
-}
+const CAUSE = 'the configuration asks for phase Failed'
 
-function edit(items: readonly Item[]) {
-  return { spec: installation('', items).spec }
-}
+describe.concurrent('an execution with a failed item', () => {
+  it('stays in Progressing until the running siblings have ended, and fails then', async () => {
+    const { cluster, pawl } = stage
+    await cluster.create(
+      installation('siblings', [failingItem('bad'), waitingItem('slow'), waitingItem('slower')]),
+      'installations',
+    )
+    const items = await cluster.waitUntilItems(
+      'siblings',
+      ['slow', 'slower'],
+      (item) => item?.status?.phase === 'Progressing',
+    )
+    await cluster.waitUntilItems('siblings', ['bad'], (item) => item?.status?.phase === 'Failed')
 
-function generations(items: ReadonlyMap<string, LsObject>): Readonly<Record<string, number | undefined>> {
-  return Object.fromEntries([...items].map(([name, { metadata }]) => [name, metadata.generation]))
-}
+    await cluster.finishItem(items.get('slow')!, 'Succeeded')
+    const slow = (await cluster.items('siblings')).get('slow')!
+    await pawl.waitForHostPass(slow)
+    const endOf = async () => (await cluster.get('executions', 'siblings'))?.status
+    expect(await endOf()).toMatchObject({ phase: 'Progressing' })
 
-describe.concurrent('the items of an installation', () => {
-  it('run one after the other in a chain', async () => {
-    await run('chain', CHAIN)
-    // The journal follows the objects.
-    await untilNoTrigger('chain', CHAIN)
-  })
-
-  it('run as soon as their predecessors are finished in a diamond', async () => {
-    await run('diamond', DIAMOND)
-    // The journal follows the objects.
-    await untilNoTrigger('diamond', DIAMOND)
-    expect(await stage.cluster.phases('diamond')).toEqual({
-      top: 'Succeeded',
-      left: 'Succeeded',
-      right: 'Succeeded',
-      bottom: 'Succeeded',
+    await cluster.finishItem(items.get('slower')!, 'Succeeded')
+    const root = await cluster.waitUntilFinished('siblings')
+    expect(await endOf()).toMatchObject({
+      phase: 'Failed',
+      lastError: {
+        operation: 'handlePhaseProgressing',
+        reason: 'DeployItemsFailed',
+        message: `has failed or missing deploy items: bad; bad: ${CAUSE}`,
+      },
     })
-  })
-
-  it('are triggered together when they do not depend on each other, thirty of them too', async () => {
-    const wide = Array.from({ length: 30 }, (_, index) => ({ name: `i${index}` }))
-    await run('wide', wide)
-    const items = [...(await stage.cluster.items('wide')).values()]
-    expect(items.map(({ status }) => status?.phase)).toEqual(wide.map(() => 'Succeeded'))
-    expect(new Set(items.map(({ status }) => status?.['jobIDGenerationTime'])).size).toBe(1)
+    expect(root.status).toMatchObject({
+      phase: 'Failed',
+      lastError: {
+        operation: 'buildErrorIfFailedChild',
+        reason: 'children failed',
+        message: `execution siblings is Failed; expected Succeeded: has failed or missing deploy items: bad; bad: ${CAUSE}`,
+      },
+    })
   })
 })
 
-async function untilNoTrigger(execution: string, items: readonly Item[]): Promise<void> {
-  const early = async () => await triggersWithoutPredecessor(stage.cluster, execution, items)
-  await vi.waitFor(async () => expect(await early()).toEqual([]), { timeout: 30_000, interval: 50 })
+async function create(name: string, items: readonly Item[], automaticReconcile: object) {
+  await stage.cluster.create(installation(name, items, { spec: { automaticReconcile } }), 'installations')
 }
 
-/** Items whose trigger enters the journal before the end of one of their predecessors. */
-async function triggersWithoutPredecessor(cluster: Cluster, execution: string, items: readonly Item[]) {
-  const objects = await cluster.items(execution)
-  const triggered = new Map<string, number>()
-  const finished = new Map<string, number>()
-  for (const [name, { metadata, status }] of objects) {
-    const rows = await stage.pawl.db
-      .selectFrom('watch_event')
-      .select(['resource_version', 'projection'])
-      .where('uid', '=', metadata.uid ?? '')
-      .where('outcome', '<>', 'stale')
-      .orderBy('resource_version')
-      .execute()
-    const statuses = rows.map(({ resource_version, projection }) => ({
-      version: resource_version,
-      ...(projection as { status?: { jobID?: string; jobIDFinished?: string } }).status,
-    }))
-    triggered.set(name, statuses.find(({ jobID }) => jobID === status?.jobID)?.version ?? NaN)
-    finished.set(name, statuses.find(({ jobIDFinished }) => jobIDFinished === status?.jobID)?.version ?? NaN)
-  }
-  return items.filter(({ name, dependsOn = [] }) =>
-    dependsOn.some((other) => !((finished.get(other) ?? NaN) < (triggered.get(name) ?? NaN))),
-  )
+/** The automatic jobs of an Installation, with their outcomes. */
+async function automaticJobs(object: LsObject): Promise<string[]> {
+  const rows = await stage.pawl.db
+    .selectFrom('job')
+    .select(['cause', 'outcome'])
+    .where('uid', '=', object.metadata.uid ?? '')
+    .where('cause', 'like', 'automatic%')
+    .orderBy('started_at')
+    .execute()
+  return rows.map(({ cause, outcome }) => `${cause}: ${outcome ?? 'open'}`)
 }
+
+/** Waits until the status counts this number of automatic jobs, and the last job has ended. */
+async function counted(name: string, numberOfReconciles: number): Promise<LsObject> {
+  return await stage.cluster.waitUntil('installations', name, (it) => {
+    const { jobID, jobIDFinished, automaticReconcileStatus } = it?.status ?? {}
+    const { numberOfReconciles: found } = (automaticReconcileStatus ?? {}) as { numberOfReconciles?: number }
+    return found === numberOfReconciles && jobID === jobIDFinished
+  })
+}
+
+/** The time of the next job, from its wake in the journal; undefined if no job is scheduled. */
+async function dueOf(object: LsObject): Promise<Date | undefined> {
+  const row = await stage.pawl.db
+    .selectFrom('wake')
+    .select('due')
+    .where('uid', '=', object.metadata.uid ?? '')
+    .where('due', '>', new Date())
+    .executeTakeFirst()
+  return row?.due
+}
+
+describe.concurrent('an installation with automaticReconcile', () => {
+  it('is retried after a failure, at most numberOfReconciles times, and then only on request', async () => {
+    const { cluster, pawl } = stage
+    await create('retried', [failingItem('bad')], { failedReconcile: { numberOfReconciles: 2, interval: '2s' } })
+    const twice = await counted('retried', 2)
+    expect(twice.status).toMatchObject({
+      phase: 'Failed',
+      automaticReconcileStatus: { generation: twice.metadata.generation, onFailed: true },
+    })
+    await pawl.waitUntilSettled(twice)
+    const retry = 'automatic reconcile after a failure: Failed'
+    expect(await automaticJobs(twice)).toEqual([retry, retry])
+    expect(await dueOf(twice)).toBeUndefined()
+
+    // A requested job resets the count, so two retries follow again.
+    await cluster.trigger('retried')
+    await cluster.waitUntilFinished('retried', twice.status?.jobID)
+    await pawl.waitUntilSettled(await counted('retried', 2))
+    expect(await automaticJobs(twice)).toHaveLength(4)
+  })
+
+  it('waits in the journal without a run, until its schedule is edited or the installation is deleted', async ({
+    expect: expectHere,
+  }) => {
+    const { cluster, pawl } = stage
+    await create('patient', [{ name: 'good' }], { succeededReconcile: { cronSpec: '@every 20h' } })
+    const { metadata, status } = await cluster.waitUntilFinished('patient')
+    const hours = async () => {
+      const due = await dueOf({ metadata })
+      return due === undefined ? undefined : Math.round((due.getTime() - Date.now()) / 3_600_000)
+    }
+    await expectHere.poll(hours).toBe(20)
+    const open = pawl.db
+      .selectFrom('job')
+      .where('uid', '=', metadata.uid ?? '')
+      .where('outcome', 'is', null)
+      .selectAll()
+    await expectHere.poll(async () => await open.execute()).toEqual([])
+
+    // An edit starts no job, so the test requests one. The new interval starts at the end of that job.
+    const spec = { automaticReconcile: { succeededReconcile: { cronSpec: null, interval: '2h' } } }
+    await cluster.patch('installations', 'patient', { spec })
+    await cluster.trigger('patient')
+    await cluster.waitUntilFinished('patient', status?.jobID)
+    await expectHere.poll(hours).toBe(2)
+
+    await cluster.delete('installations', 'patient')
+    await cluster.waitUntilGone('patient')
+    await expectHere.poll(async () => await dueOf({ metadata })).toBeUndefined()
+  })
+})
+
+const readme = await readFile(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8')
+const shop = /```yaml\n([\s\S]*?)```/.exec(readme)?.[1] ?? ''
+
+/** Creates the manifest in the test's namespace and waits for its job. */
+async function runManifest(manifest: string) {
+  const object = parse(manifest) as KubeObject & { apiVersion: string }
+  const { name } = object.metadata
+  const namespaced = { ...object, metadata: { ...object.metadata, namespace: 'jobs' } }
+  await stage.cluster.create(namespaced, 'installations')
+  const { phase } = (await stage.cluster.waitUntilFinished(name)).status ?? {}
+  const execution = await stage.cluster.get('executions', name)
+  return { name, phase, phases: await stage.cluster.phases(name), message: execution?.status?.lastError?.message }
+}
+
+describe.concurrent('the installation of the README', () => {
+  it('succeeds with its three items, and is gone after its deletion', async () => {
+    const phases = { app: 'Succeeded', cache: 'Succeeded', db: 'Succeeded' }
+    expect(await runManifest(shop)).toEqual({ name: 'shop', phase: 'Succeeded', phases, message: undefined })
+    await stage.cluster.delete('installations', 'shop')
+    await stage.cluster.waitUntilGone('shop')
+    expect(await stage.cluster.phases('shop')).toEqual({})
+  })
+
+  it('says the path of the cycle when it is edited as the README says, and goes at once', async () => {
+    const [, from = '', to = ''] = /sed 's\/(.*?)\/(.*?)\/;/.exec(readme) ?? []
+    expect(shop).toContain(from)
+    const circle = await runManifest(shop.replace(from, to).replace('name: shop', 'name: circle'))
+    expect(circle).toMatchObject({ phase: 'Failed' })
+    expect(circle.message).toBe('items could not be started because they depend on each other: app -> db -> app')
+    expect(readme).toContain(circle.message)
+    await stage.cluster.delete('installations', 'circle')
+    await stage.cluster.waitUntilGone('circle')
+    expect(await stage.cluster.phases('circle')).toEqual({})
+  })
+})

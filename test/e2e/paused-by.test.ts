@@ -56,6 +56,9 @@ describe('an installation that a user has paused', () => {
     for (const name of [outer, inner]) expect(pausedOf(await told(name))?.by).toBe(ALICE)
 
     deployer.install = () => 'done'
+    await cluster.waitUntilItems(inner, ['begun'], (item) => item?.status?.phase === 'Succeeded')
+    await pawl.waitForHostPass((await cluster.items(inner)).get('begun')!)
+    expect((await cluster.items(inner)).get('held')?.status?.jobID).toBeUndefined()
     await mallory('annotate', 'installation', 'tree', `${PAUSED}-`)
     expect((await cluster.waitUntilFinished('tree')).status).toMatchObject({ phase: 'Succeeded' })
     const all = [await cluster.get('installations', 'tree'), ...(await subsOf(cluster, 'tree')).values()]

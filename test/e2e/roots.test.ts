@@ -1,5 +1,7 @@
-// Tests DeployItems and Executions without a parent: users trigger them by hand, and each of their jobs is a separate
-// run. Source: docs/adr/0025, spec/landscaper.md 2.2, 2.9, 4.9.
+// Roots: DeployItems and Executions without a parent, each of whose jobs a user starts, and Installations that import
+// from each other: the root that waits, the root that starts another one at its end, and the order of deletion.
+// Activities: test/env/root-siblings.test.ts.
+// Source: docs/adr/0025, spec/landscaper.md 2.2, 2.3, 2.4, 2.6, 2.9, 2.14, 4.9, appendix B 4, 7, 30.
 
 import { describe, expect, it, vi } from 'vitest'
 import type { ObjectList } from '../../activities/kube/client.ts'
@@ -8,14 +10,15 @@ import {
   API,
   CHAIN,
   execution,
-  failingItem,
   FINALIZER,
-  type Item,
   item,
   type LsObject,
+  OPERATION,
   waitingItem,
 } from '../support/cluster/cluster.ts'
+import { conditionOf } from '../support/cluster/kstatus.ts'
 import { configMap, createTarget, manifestItem } from '../support/landscaper/manifests.ts'
+import { root } from '../support/landscaper/roots.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('roots')
@@ -25,13 +28,9 @@ async function createItem(name: string, { type, config, target }: ReturnType<typ
   return await stage.cluster.create({ apiVersion: API, kind: 'DeployItem', metadata: { name }, spec }, 'deployitems')
 }
 
-const createMock = async (name: string, of: Item = { name }) => await createItem(name, item(of))
-
 async function giveJob(plural: string, name: string, jobID: string): Promise<void> {
   await stage.cluster.patch(plural, name, { status: { jobID } }, 'status')
 }
-
-const UNTOUCHED = 'deletion of what no job has touched'
 
 /** The message of the Warning Event for a deletion that waits for a job ID. */
 async function warningOf({ metadata: { uid = '' } }: LsObject): Promise<unknown> {
@@ -105,29 +104,9 @@ describe.concurrent('a deploy item without an execution', () => {
     )
   })
 
-  it('is removed by a deletion job when it never had a job', async () => {
-    const { cluster, pawl } = stage
-    await createMock('untouched')
-    const seen = await cluster.waitUntil('deployitems', 'untouched', isGuarded)
-    await pawl.waitUntilSettled(seen)
-    await cluster.delete('deployitems', 'untouched')
-    await cluster.waitUntilGone('untouched', 'deployitems')
-    expect(await pawl.jobs(seen)).toMatchObject([{ cause: UNTOUCHED, outcome: 'Deleted' }])
-  })
-
-  it('has a failed workflow run when its job fails', async () => {
-    const { cluster, pawl } = stage
-    const created = await createMock('bad', failingItem('bad'))
-    await pawl.waitUntilSettled(created)
-    await giveJob('deployitems', 'bad', 'job-1')
-    await cluster.waitUntilFinished('bad', undefined, 'deployitems')
-    const last = async () => (await runsOf(created)).at(-1)
-    await endsAs(last, 'job ID in its status: Failed, FAILED')
-  })
-
   it('ends its job as Superseded when a user sets another job ID, and starts the new job', async () => {
     const { cluster } = stage
-    const created = await createMock('ended', waitingItem('ended'))
+    const created = await createItem('ended', item(waitingItem('ended')))
     await giveJob('deployitems', 'ended', 'job-1')
     await cluster.waitUntil('deployitems', 'ended', (one) => one?.status?.phase === 'Progressing')
     await giveJob('deployitems', 'ended', 'job-2')
@@ -138,15 +117,6 @@ describe.concurrent('a deploy item without an execution', () => {
     await endsAs(runs, [first, 'job ID in its status: Failed, FAILED'])
   })
 
-  it('gets no finalizer when an external deployer handles its type', async () => {
-    const { cluster, pawl } = stage
-    const created = await createMock('theirs', { name: 'theirs', type: 'example.org/theirs' })
-    await pawl.waitUntilSettled(created)
-    expect(await cluster.get('deployitems', 'theirs')).toEqual(created)
-  })
-})
-
-describe.concurrent('a deploy item whose execution is idle', () => {
   it('runs a job that a user starts, and later the next job of its execution', async () => {
     const { cluster, pawl } = stage
     await cluster.create(execution('rests', [{ name: 'one' }]), 'executions')
@@ -203,6 +173,146 @@ describe.concurrent('an execution without an installation', () => {
     await cluster.delete('executions', 'unused')
     await cluster.waitUntilGone('unused', 'executions')
     await pawl.waitUntilSettled(seen)
-    expect(await pawl.jobs(seen)).toMatchObject([{ cause: UNTOUCHED, outcome: 'Deleted' }])
+    const cause = 'deletion of what no job has touched'
+    expect(await pawl.jobs(seen)).toMatchObject([{ cause, outcome: 'Deleted' }])
+  })
+})
+
+const WAITS = 'WaitsForSiblings'
+const IGNORE_SUCCESSORS = 'landscaper.gardener.cloud/delete-ignore-successors'
+
+const make = async (object: ReturnType<typeof root>) => await stage.cluster.create(object, 'installations')
+const jobOf = (one: LsObject | undefined) => one?.status?.jobID
+const runs = (one: LsObject | undefined) => jobOf(one) !== undefined && jobOf(one) !== one?.status?.jobIDFinished
+const until = async (name: string, isSo: (one: LsObject | undefined) => boolean) =>
+  await stage.cluster.waitUntil('installations', name, isSo)
+/** Finishes the item `hold`, which keeps a job open. */
+async function release(name: string, phase: 'Succeeded' | 'Failed' = 'Succeeded') {
+  const items = await stage.cluster.waitUntilItems(name, ['hold'], (one) => one?.status?.phase === 'Progressing')
+  const item = items.get('hold')
+  if (item === undefined) throw new Error(`${name} has no item that holds it`)
+  await stage.cluster.finishItem(item, phase)
+}
+/** The names of the deleted Installations with this prefix, in the order of their deletions. */
+async function deleted(prefix: string): Promise<readonly string[]> {
+  const rows = await stage.pawl.db
+    .selectFrom('watch_event')
+    .select('name')
+    .where('kind', '=', 'Installation')
+    .where('type', '=', 'DELETED')
+    .where('name', 'like', `${prefix}%`)
+    .orderBy('seq')
+    .execute()
+  // The journal may get a deletion twice: from the run that deletes the object, and from the watch.
+  return [...new Set(rows.map(({ name }) => name))]
+}
+const valueOf = async (name: string) => (await stage.cluster.get('dataobjects', name))?.['data']
+
+describe.concurrent('a root that imports data of another root', () => {
+  it('waits in Init while the exporting root runs, and continues when the exporting root has ended', async () => {
+    await make(root('w-db', { gives: 'w-address', items: [waitingItem('hold')] }))
+    await until('w-db', runs)
+    await make(root('w-app', { takes: ['w-address'], gives: 'w-link' }))
+    const told = await until('w-app', (one) => conditionOf(one, WAITS) !== undefined)
+    expect(conditionOf(told, WAITS)).toMatchObject({
+      status: 'True',
+      message: 'waiting for siblings whose exports are imported: w-db',
+    })
+    await stage.cluster.waitUntilItems('w-db', ['hold'], (one) => one?.status?.phase === 'Progressing')
+    expect((await stage.cluster.get('installations', 'w-app'))?.status).toMatchObject({ phase: 'Init' })
+    await release('w-db')
+    const ended = await until('w-app', (one) => one?.status?.phase === 'Succeeded')
+    // The condition is missing when the end of w-db has already started another job of w-app.
+    expect(conditionOf(ended, WAITS)?.status ?? 'False').toBe('False')
+    expect(await valueOf('w-link')).toBe('w-app w-db')
+  })
+
+  it('fails at once when the exporting root has never run, and is started when the exporting root ends', async () => {
+    await make(root('n-db', { gives: 'n-address', triggered: false }))
+    await make(root('n-app', { takes: ['n-address'], gives: 'n-link' }))
+    const first = await stage.cluster.waitUntilFinished('n-app')
+    expect(first.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'NotCompletedDependents' } })
+    expect(first.status?.lastError?.message).toContain('n-db has never run')
+    await stage.cluster.trigger('n-db')
+    const second = await stage.cluster.waitUntilFinished('n-app', jobOf(first))
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    expect(await valueOf('n-link')).toBe('n-app n-db')
+    const db = await stage.cluster.waitUntilFinished('n-db')
+    expect(db.status?.['dependentsToTrigger']).toBeUndefined()
+  })
+
+  it('keeps the request for its next job when the exporting root ends during its current job', async () => {
+    await make(root('k-db', { gives: 'k-address' }))
+    await stage.cluster.waitUntilFinished('k-db')
+    await make(root('k-app', { takes: ['k-address'], items: [waitingItem('hold')] }))
+    await stage.cluster.waitUntilItems('k-app', ['hold'], (one) => one?.status?.phase === 'Progressing')
+    const first = jobOf(await stage.cluster.get('installations', 'k-app'))
+    await stage.cluster.trigger('k-db')
+    const asked = await until('k-app', (one) => one?.metadata.annotations?.[OPERATION] === 'reconcile')
+    expect(jobOf(asked)).toBe(first)
+    await release('k-app')
+    await until('k-app', (one) => jobOf(one) !== first && one?.metadata.annotations?.[OPERATION] === undefined)
+    await release('k-app')
+    expect((await stage.cluster.waitUntilFinished('k-app', first)).status).toMatchObject({ phase: 'Succeeded' })
+  })
+
+  it('is not started by a root with hasNoSiblingExports; with hasNoSiblingImports it still starts the roots that import from it', async () => {
+    await make(root('p-db', { gives: 'p-address', optimization: { hasNoSiblingExports: true } }))
+    const db = await stage.cluster.waitUntilFinished('p-db')
+    const alone = { hasNoSiblingImports: true }
+    await make(root('p-app', { takes: ['p-address'], gives: 'p-link', optimization: alone }))
+    const app = await stage.cluster.waitUntilFinished('p-app')
+    await make(root('p-end', { takes: ['p-link'] }))
+    const end = await stage.cluster.waitUntilFinished('p-end')
+    await stage.cluster.trigger('p-db')
+    // A root requests the jobs of importing roots before its own job ends.
+    await stage.pawl.waitUntilSettled(await stage.cluster.waitUntilFinished('p-db', jobOf(db)))
+    const untouched = await stage.cluster.get('installations', 'p-app')
+    expect([jobOf(untouched), untouched?.metadata.annotations?.[OPERATION]]).toEqual([jobOf(app), undefined])
+    await stage.cluster.trigger('p-app')
+    // p-app requests this job at its end.
+    await stage.cluster.waitUntilFinished('p-end', jobOf(end))
+  })
+})
+
+describe.concurrent('roots that are being deleted', () => {
+  it('are removed in the order of their imports, importing roots first', async () => {
+    // One after the other, so that no root starts a job of another root at its end.
+    await make(root('d-db', { gives: 'd-address' }))
+    await stage.cluster.waitUntilFinished('d-db')
+    await make(root('d-app', { takes: ['d-address'], gives: 'd-link' }))
+    await stage.cluster.waitUntilFinished('d-app')
+    await make(root('d-web', { takes: ['d-link'] }))
+    await stage.cluster.waitUntilFinished('d-web')
+    for (const name of ['d-db', 'd-app']) await stage.cluster.delete('installations', name)
+    await until('d-db', (one) => one?.status?.phase === 'InitDelete')
+    await until('d-app', (one) => one?.status?.phase === 'InitDelete')
+    await stage.cluster.delete('installations', 'd-web')
+    for (const name of ['d-web', 'd-app', 'd-db']) await stage.cluster.waitUntilGone(name)
+    // The journal may be a moment behind the API server.
+    await vi.waitFor(async () => expect(await deleted('d-')).toHaveLength(3), { timeout: 60_000, interval: 100 })
+    expect(await deleted('d-')).toEqual(['d-web', 'd-app', 'd-db'])
+  })
+
+  it('do not wait for importing roots when they have the annotation delete-ignore-successors', async () => {
+    await make(root('i-db', { gives: 'i-address' }))
+    await stage.cluster.waitUntilFinished('i-db')
+    await make(root('i-app', { takes: ['i-address'] }))
+    await stage.cluster.waitUntilFinished('i-app')
+    await stage.cluster.delete('installations', 'i-db')
+    await until('i-db', (one) => one?.status?.phase === 'InitDelete')
+    await stage.cluster.patch('installations', 'i-db', { metadata: { annotations: { [IGNORE_SUCCESSORS]: 'true' } } })
+    await stage.cluster.waitUntilGone('i-db')
+    expect((await stage.cluster.get('installations', 'i-app'))?.metadata.deletionTimestamp).toBeUndefined()
+  })
+
+  it('are removed although one root waits for the job of another root', async () => {
+    await make(root('e-db', { gives: 'e-address', items: [waitingItem('hold')] }))
+    await until('e-db', runs)
+    await make(root('e-app', { takes: ['e-address'] }))
+    await until('e-app', (one) => one?.status?.phase === 'Init')
+    for (const name of ['e-db', 'e-app']) await stage.cluster.delete('installations', name)
+    await release('e-db')
+    for (const name of ['e-db', 'e-app']) await stage.cluster.waitUntilGone(name)
   })
 })

@@ -1,16 +1,47 @@
-// An Installation whose blueprint has sub-installations: data flows between them and their parent, in its order; deletion goes the other way.
-// Source: spec/landscaper.md 2.3 to 2.6, 2.11, 3.5.
+// Sub-installations: data and Targets flow between them and their parent, in the order of their data; templates render
+// them; users delete them, or remove their parent. Large trees: large-trees.test.ts.
+// Source: spec/landscaper.md 2.3 to 2.6, 2.11, 3.5, 3.6, 3.9.
 
 import { describe, expect, it, vi } from 'vitest'
-import { API, installation, type LsObject, OPERATION, waitingItem } from '../support/cluster/cluster.ts'
-import { dataObject } from '../support/landscaper/imports.ts'
-import { manifestItem } from '../support/landscaper/manifests.ts'
-import { useStage } from '../support/pawl/stage.ts'
-import { deploying, exportingData, sub, subsOf } from '../support/landscaper/sub-installations.ts'
+import { installation, type LsObject, OPERATION } from '../support/cluster/cluster.ts'
 import { conditionOf } from '../support/cluster/kstatus.ts'
+import { Deployer } from '../support/landscaper/deployer.ts'
+import { dataObject, mockItems, renderedConfig, target, TARGET_TYPE } from '../support/landscaper/imports.ts'
+import { manifestItem } from '../support/landscaper/manifests.ts'
+import { deploying, exportingData, sub, subsOf, untilSub } from '../support/landscaper/sub-installations.ts'
+import { useStage } from '../support/pawl/stage.ts'
 
 const stage = useStage('sub-installations')
 const PATIENT = { timeout: 60_000, interval: 100 }
+// For Kubernetes' garbage collector, which pauses for a while when other tests create and delete CRDs.
+const COLLECTED = { timeout: 120_000, interval: 100 }
+
+const data = (name: string) => ({ name, type: 'data', schema: { type: 'string' } })
+const targets = (name: string, type: string) => ({ name, type, targetType: TARGET_TYPE })
+// An item whose configuration shows all imports.
+const template = JSON.stringify({ deployItems: mockItems('IMPORTS') }).replace('"IMPORTS"', '{{ toJson .imports }}')
+const SHOWING = { deployExecutions: [{ name: 'items', type: 'GoTemplate', template }] }
+
+async function run(root: ReturnType<typeof installation>): Promise<LsObject> {
+  await stage.cluster.create(root, 'installations')
+  return await stage.cluster.waitUntilFinished(root.metadata.name)
+}
+
+async function runAgain(before: LsObject, patch: object = {}): Promise<LsObject> {
+  const { name } = before.metadata
+  await stage.cluster.patch('installations', name, {
+    metadata: { annotations: { [OPERATION]: 'reconcile' } },
+    ...patch,
+  })
+  return await stage.cluster.waitUntilFinished(name, before.status?.jobID)
+}
+
+/** What the item `show` of a sub-installation of a sub-installation ... got. */
+async function shown(root: string, ...templates: readonly string[]): Promise<unknown> {
+  let name = root
+  for (const one of templates) name = (await subsOf(stage.cluster, name)).get(one)?.metadata.name ?? ''
+  return await renderedConfig(stage.cluster, name, 'show')
+}
 
 const exported = (name: string, config: unknown) => ({ name, config: { export: config } })
 
@@ -47,16 +78,11 @@ function shop(name: string) {
   })
 }
 
-async function runShop(name: string): Promise<LsObject> {
-  await stage.cluster.create(dataObject(`${name}-port`, 5432), 'dataobjects')
-  await stage.cluster.create(shop(name), 'installations')
-  return await stage.cluster.waitUntilFinished(name)
-}
-
 describe.concurrent('an installation with sub-installations', () => {
-  it('runs them in the order of their data, and exports the result', async () => {
+  it('runs them in the order of their data, exports the result, and is deleted with them', async () => {
     const { cluster } = stage
-    const root = await runShop('shop')
+    await cluster.create(dataObject('shop-port', 5432), 'dataobjects')
+    const root = await run(shop('shop'))
     expect(root.status).toMatchObject({ phase: 'Succeeded' })
     const link = await cluster.get('dataobjects', 'shop-link')
     expect(link?.['data']).toBe('https://app.example.org/?db=db.example.org:5432')
@@ -81,109 +107,35 @@ describe.concurrent('an installation with sub-installations', () => {
         .map(([specName, { metadata }]) => ({ specName, objectName: metadata.name }))
         .sort((a, b) => (a.objectName < b.objectName ? -1 : 1)),
     })
+
+    await cluster.delete('installations', 'shop')
+    await cluster.waitUntilGone('shop')
+    expect([(await subsOf(cluster, 'shop')).size, (await cluster.items('shop')).size]).toEqual([0, 0])
   })
 
-  it('is deleted with them, importers first', async () => {
+  it('fails after all have ended, with the error codes of the failed descendants; importers of a failed one fail too', async () => {
     const { cluster } = stage
-    await runShop('bygone')
-    await cluster.delete('installations', 'bygone')
-    await cluster.waitUntil('installations', 'bygone', (one) => one === undefined)
-    expect((await subsOf(cluster, 'bygone')).size).toBe(0)
-    expect((await cluster.items('bygone')).size).toBe(0)
-  })
-
-  it('deletes sub-installations that were removed from the blueprint, and runs the others again', async () => {
-    const { cluster } = stage
-    const two = (...names: readonly string[]) => ({
-      blueprint: { subinstallations: names.map((name) => sub(name, { blueprint: deploying({ name: 'a' }) })) },
-    })
-    await cluster.create(installation('shrinking', [], two('one', 'two')), 'installations')
-    const first = await cluster.waitUntilFinished('shrinking')
-    expect(first.status).toMatchObject({ phase: 'Succeeded' })
-    const before = await subsOf(cluster, 'shrinking')
-    const { spec } = installation('shrinking', [], two('two', 'three')) as LsObject
-    await cluster.patch('installations', 'shrinking', { spec, metadata: { annotations: { [OPERATION]: 'reconcile' } } })
-    const second = await cluster.waitUntilFinished('shrinking', first.status?.jobID)
-    expect(second.status).toMatchObject({ phase: 'Succeeded' })
-    const after = await subsOf(cluster, 'shrinking')
-    expect([...after.keys()].sort()).toEqual(['three', 'two'])
-    expect(after.get('two')?.metadata.uid).toBe(before.get('two')?.metadata.uid)
-    expect(after.get('two')?.status).toMatchObject({ jobIDFinished: second.status?.jobID })
-  })
-
-  it('fails with a failed sub-installation and its importers, after all have finished', async () => {
-    const { cluster } = stage
+    const odd = { ...manifestItem({ name: 'odd', manifests: [] }), target: undefined }
+    const inner = sub('inner', { blueprint: deploying({ ...odd, config: { ...odd.config, kind: 'Odd' } }) })
     const failing = sub('failing', {
       exports: { data: [{ name: 'value', dataRef: 'value' }] },
-      blueprint: { ...deploying({ name: 'bad', config: { phase: 'Failed' } }), ...exportingData('value', '1') },
+      blueprint: { subinstallations: [inner], ...exportingData('value', '1') },
     })
     const after = sub('after', {
       imports: { data: [{ name: 'value', dataRef: 'value' }] },
       blueprint: { imports: [{ name: 'value', type: 'data', schema: {} }], ...deploying({ name: 'a' }) },
     })
     const beside = sub('beside', { blueprint: deploying({ name: 'a' }) })
-    const blueprint = { subinstallations: [failing, after, beside] }
-    await cluster.create(installation('broken', [], { blueprint }), 'installations')
-    const root = await cluster.waitUntilFinished('broken')
-    expect(root.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'children failed' } })
+    const root = await run(installation('broken', [], { blueprint: { subinstallations: [failing, after, beside] } }))
+    const codes = ['ERR_CONFIGURATION_PROBLEM']
+    expect(root.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'children failed', codes } })
     const subs = await subsOf(cluster, 'broken')
-    const phases = [...subs].map(([name, { status }]) => [name, status?.phase]).sort()
-    expect(phases).toEqual([
-      ['after', 'Failed'],
-      ['beside', 'Succeeded'],
-      ['failing', 'Failed'],
-    ])
-    expect(subs.get('after')?.status?.lastError).toMatchObject({ reason: 'NotCompletedDependents' })
+    const statusOf = (name: string) => subs.get(name)?.status
+    expect(statusOf('failing')).toMatchObject({ phase: 'Failed', lastError: { reason: 'children failed', codes } })
+    expect(statusOf('after')).toMatchObject({ phase: 'Failed', lastError: { reason: 'NotCompletedDependents' } })
+    expect(statusOf('beside')).toMatchObject({ phase: 'Succeeded' })
     for (const name of ['after', 'failing'])
       expect(root.status?.lastError?.message).toContain(`installation ${subs.get(name)?.metadata.name} is Failed`)
-  })
-
-  it('has the error codes of its failed descendants at every level', async () => {
-    const { cluster } = stage
-    const codes = ['ERR_CONFIGURATION_PROBLEM']
-    const odd = { ...manifestItem({ name: 'odd', manifests: [] }), target: undefined }
-    const inner = sub('inner', { blueprint: deploying({ ...odd, config: { ...odd.config, kind: 'Odd' } }) })
-    const outer = sub('outer', { blueprint: { subinstallations: [inner] } })
-    const blueprint = { subinstallations: [outer] }
-    await cluster.create(installation('coded', [{ name: 'good' }], { blueprint }), 'installations')
-    await cluster.create(
-      installation('coded-too', [{ ...odd, config: { ...odd.config, kind: 'Odd' } }]),
-      'installations',
-    )
-    for (const name of ['coded', 'coded-too'])
-      expect((await cluster.waitUntilFinished(name)).status).toMatchObject({
-        phase: 'Failed',
-        lastError: { reason: 'children failed', codes },
-      })
-    const found = (await subsOf(cluster, 'coded')).get('outer')
-    expect(found?.status?.lastError).toMatchObject({ codes })
-  })
-})
-
-describe('an installation with sub-installations and no items', () => {
-  it('continues after its workflow is terminated', async () => {
-    const { cluster, pawl } = stage
-    const blueprint = { subinstallations: [sub('one', { blueprint: deploying(waitingItem('slow')) })] }
-    const without = { blueprint: { ...blueprint, deployExecutions: [] } }
-    await cluster.create(installation('lost', [], without), 'installations')
-    const root = await cluster.waitUntil('installations', 'lost', (one) => one?.status?.phase === 'Progressing')
-    const one = await vi.waitFor(async () => {
-      const found = (await subsOf(cluster, 'lost')).get('one')
-      expect(found?.status?.phase).toBe('Progressing')
-      return found as LsObject
-    }, PATIENT)
-    const { client, db } = pawl
-    const runs = await db
-      .selectFrom('job')
-      .select('workflow_id')
-      .where('uid', '=', root.metadata.uid ?? '')
-      .execute()
-    for (const { workflow_id } of runs) await client.workflow.getHandle(workflow_id).terminate()
-    const slow = (await cluster.items(one.metadata.name)).get('slow') as LsObject
-    await cluster.finishItem(slow, 'Succeeded')
-    const done = await cluster.waitUntilFinished('lost')
-    expect(done.status).toMatchObject({ phase: 'Succeeded', jobID: root.status?.jobID })
-    expect(done.status?.['executionRef']).toBeUndefined()
   })
 })
 
@@ -208,20 +160,231 @@ describe('a tree of sub-installations', () => {
   })
 })
 
-describe('a sub-installation', () => {
-  it('starts no job by the reconcile annotation', async () => {
-    const { cluster } = stage
-    const blueprint = { subinstallations: [sub('one', { blueprint: deploying({ name: 'a' }) })] }
-    await cluster.create(installation('asked', [], { blueprint }), 'installations')
-    const root = await cluster.waitUntilFinished('asked')
-    const [one] = [...(await subsOf(cluster, 'asked')).values()]
-    const asked = await cluster.patch('installations', one?.metadata.name ?? '', {
-      metadata: { annotations: { [OPERATION]: 'reconcile' } },
-    })
-    await stage.pawl.waitUntilJournaled(asked)
-    await stage.pawl.waitUntilSettled(asked)
-    const now = await cluster.get('installations', asked.metadata.name)
-    expect(now?.apiVersion).toBe(API)
-    expect(now?.status).toMatchObject({ jobID: root.status?.jobID, jobIDFinished: root.status?.jobID })
+describe.concurrent('targets of a sub-installation', () => {
+  /** Exports a Target that the root does not have. */
+  const maker = sub('maker', {
+    exports: { targets: [{ name: 'cluster', target: 'made' }] },
+    blueprint: {
+      exports: [targets('cluster', 'target')],
+      exportExecutions: [
+        {
+          name: 'exports',
+          type: 'GoTemplate',
+          template: `exports: { cluster: { type: ${TARGET_TYPE}, config: { token: t-made } } }`,
+        },
+      ],
+    },
   })
+  const inner = sub('inner', {
+    imports: {
+      targets: [
+        { name: 'list', targetListRef: 'all' },
+        { name: 'map', targetMapRef: 'named' },
+        { name: 'first', target: 'all[0]' },
+        { name: 'eu', target: 'named[eu]' },
+      ],
+    },
+    blueprint: {
+      imports: [
+        targets('list', 'targetList'),
+        targets('map', 'targetMap'),
+        targets('first', 'target'),
+        targets('eu', 'target'),
+      ],
+      ...SHOWING,
+    },
+  })
+  const outer = sub('outer', {
+    imports: {
+      targets: [
+        { name: 'all', targets: ['made', 'clusters[1]', 'clusters[0]'] },
+        { name: 'named', targetMap: { eu: 'regions[eu]', own: 'made' } },
+        { name: 'given', targetListRef: 'clusters' },
+      ],
+    },
+    blueprint: {
+      imports: [targets('all', 'targetList'), targets('named', 'targetMap'), targets('given', 'targetList')],
+      subinstallations: [inner],
+      ...SHOWING,
+    },
+  })
+  const imports = (clusters: readonly string[]) => ({
+    targets: [
+      { name: 'clusters', targets: clusters },
+      { name: 'regions', targetMap: { eu: 'on-eu', us: 'on-us' } },
+    ],
+  })
+  const token = (name: string) => ({ spec: { config: { token: `t-${name}` } } })
+
+  it('come from a sibling and from the parent, into lists and maps that go further down', async () => {
+    const { cluster } = stage
+    // More than ten: as text, the index 10 comes before 2.
+    const many = ['on-eu', 'on-us', ...Array.from({ length: 9 }, (_, index) => `on-${index}`)]
+    for (const name of many) await cluster.create(target(name), 'targets')
+    const blueprint = {
+      imports: [targets('clusters', 'targetList'), targets('regions', 'targetMap')],
+      exports: [targets('up', 'target')],
+      exportExecutions: [
+        { name: 'up', type: 'GoTemplate', template: 'exports: { up: {{ toJson .values.targets.made.spec }} }' },
+      ],
+      subinstallations: [outer, maker],
+    }
+    const spec = { imports: imports(many), exports: { targets: [{ name: 'up', target: 'lists-up' }] } }
+    const first = await run(installation('lists', [], { spec, blueprint }))
+    expect(first.status).toMatchObject({ phase: 'Succeeded' })
+    expect(await shown('lists', 'outer', 'inner')).toMatchObject({
+      list: [token('made'), token('on-us'), token('on-eu')],
+      map: { eu: token('on-eu'), own: token('made') },
+      first: token('made'),
+      eu: token('on-eu'),
+    })
+    expect(await shown('lists', 'outer')).toMatchObject({ given: many.map(token) })
+    expect(await cluster.get('targets', 'lists-up')).toMatchObject(token('made'))
+
+    // A shorter list in another order.
+    const second = await runAgain(first, { spec: { imports: imports(['on-us', 'on-eu']) } })
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    const { given } = (await shown('lists', 'outer')) as { given: readonly unknown[] }
+    expect(given).toMatchObject([token('on-us'), token('on-eu')])
+    expect(await shown('lists', 'outer', 'inner')).toMatchObject({
+      list: [token('made'), token('on-eu'), token('on-us')],
+    })
+
+    // An element that the list does not have.
+    const third = await runAgain(second, { spec: { imports: imports(['on-us']) } })
+    expect(third.status).toMatchObject({ phase: 'Failed', lastError: { reason: 'children failed' } })
+    const failed = (await subsOf(cluster, 'lists')).get('outer')
+    expect(failed?.status?.lastError).toMatchObject({ reason: 'ImportNotFound' })
+
+    await cluster.delete('installations', 'lists')
+    await cluster.waitUntilGone('lists')
+    expect(await subsOf(cluster, 'lists')).toEqual(new Map())
+  })
+})
+
+describe.concurrent('sub-installations that are rendered', () => {
+  const BLUEPRINT = { filesystem: { 'blueprint.yaml': JSON.stringify(SHOWING) } }
+
+  it('come from Spiff, from a file and from the state of the previous job', async () => {
+    const { cluster } = stage
+    const kept = `
+{{- $count := add1 (.state.count | default 0) }}
+state: { count: {{ $count }} }
+subinstallations: [{ name: count-{{ $count }}, blueprint: ${JSON.stringify(BLUEPRINT).replaceAll('{{', '{{ "{{" }}')} }]`
+    const spiff = { subinstallations: [{ name: '(( "of-" imports.zone ))', blueprint: BLUEPRINT }] }
+    const { spec } = installation('rendered', [], {
+      blueprint: {
+        imports: [data('zone')],
+        subinstallationExecutions: [
+          { name: 'spiff', type: 'Spiff', template: spiff },
+          { name: 'kept', type: 'GoTemplate', file: 'subs/kept.yaml' },
+        ],
+      },
+    })
+    const { 'blueprint.yaml': text } = spec.blueprint.inline.filesystem
+    const filesystem = { 'blueprint.yaml': text, subs: { 'kept.yaml': kept } }
+    await cluster.create(dataObject('rendered-zone', 'eu'), 'dataobjects')
+    const first = await run({
+      ...installation('rendered', []),
+      spec: {
+        imports: { data: [{ name: 'zone', dataRef: 'rendered-zone' }] },
+        blueprint: { inline: { filesystem } },
+      } as unknown as typeof spec,
+    })
+    expect(first.status).toMatchObject({ phase: 'Succeeded' })
+    const before = await subsOf(cluster, 'rendered')
+    expect([...before.keys()].sort()).toEqual(['count-1', 'of-eu'])
+    const second = await runAgain(first)
+    expect(second.status).toMatchObject({ phase: 'Succeeded' })
+    const after = await subsOf(cluster, 'rendered')
+    expect([...after.keys()].sort()).toEqual(['count-2', 'of-eu'])
+    expect(after.get('of-eu')?.metadata.uid).toBe(before.get('of-eu')?.metadata.uid)
+  })
+})
+
+/** `app` imports an export of `db`. @param db type of the item of `db`. @param app type of the item of `app`. */
+function pair(db: string, app = db): readonly object[] {
+  const exporter = sub('db', {
+    exports: { data: [{ name: 'address', dataRef: 'address' }] },
+    blueprint: { ...deploying({ name: 'server', type: db }), ...exportingData('address', 'here') },
+  })
+  const importer = sub('app', {
+    imports: { data: [{ name: 'address', dataRef: 'address' }] },
+    blueprint: {
+      imports: [{ name: 'address', type: 'data', schema: {} }],
+      ...deploying({ name: 'web', type: app }),
+    },
+  })
+  return [importer, exporter]
+}
+
+function rootOf(name: string, subinstallations: readonly object[]) {
+  return installation(name, [], { blueprint: { subinstallations, deployExecutions: [] } })
+}
+
+const isIn =
+  (phase: string) =>
+  ({ status }: LsObject) =>
+    status?.phase === phase
+
+const deleteSub = async ({ metadata }: LsObject) => await stage.cluster.delete('installations', metadata.name)
+
+/** Runs `use` with a deployer that handles its own item type. */
+async function withDeployer(name: string, use: (type: string, deployer: Deployer) => Promise<void>): Promise<void> {
+  const type = `example.org/${name}`
+  const deployer = Deployer.start(stage.cluster, type)
+  try {
+    await use(type, deployer)
+  } finally {
+    await deployer.stop()
+  }
+}
+
+describe.concurrent('sub-installations that a user deletes', () => {
+  it.each([
+    ['waits for a sibling', 'app', 'Init'],
+    ['runs', 'db', 'Progressing'],
+  ])('one that %s ends its job, and is recreated by the next job', async (_, deleted, phase) => {
+    const { cluster } = stage
+    const name = `midway-${deleted}`
+    await withDeployer(name, async (type, deployer) => {
+      deployer.install = () => 'wait'
+      await cluster.create(rootOf(name, pair(type)), 'installations')
+      await untilSub(stage.cluster, name, 'db', isIn('Progressing'))
+      const one = await untilSub(stage.cluster, name, deleted, isIn(phase))
+      await deleteSub(one)
+      deployer.install = () => 'done'
+      const first = await cluster.waitUntilFinished(name)
+      expect(first.status).toMatchObject({ phase: 'Succeeded' })
+      const second = await runAgain(first)
+      expect(second.status).toMatchObject({ phase: 'Succeeded' })
+      const anew = await untilSub(stage.cluster, name, deleted, isIn('Succeeded'))
+      expect(anew.metadata.uid).not.toBe(one.metadata.uid)
+    })
+  })
+
+  it('with their parent are uninstalled by their own jobs, in no order; a failed deletion is retried when a user triggers it', async () => {
+    const { cluster } = stage
+    await withDeployer('stuck', async (type, deployer) => {
+      deployer.uninstall = () => 'failed'
+      await cluster.create(rootOf('orphans', pair('landscaper.gardener.cloud/mock', type)), 'installations')
+      await cluster.waitUntilFinished('orphans')
+      const app = await untilSub(stage.cluster, 'orphans', 'app', isIn('Succeeded'))
+      await cluster.patch('installations', 'orphans', { metadata: { finalizers: null } })
+      await cluster.delete('installations', 'orphans')
+      await vi.waitFor(async () => {
+        const left = [...(await subsOf(cluster, 'orphans')).values()]
+        expect(left.filter(({ metadata }) => metadata.deletionTimestamp === undefined)).toEqual([])
+      }, COLLECTED)
+      const stuck = await untilSub(stage.cluster, 'orphans', 'app', isIn('DeleteFailed'))
+      expect([...(await subsOf(cluster, 'orphans')).keys()]).toContain('app')
+      await vi.waitFor(async () => {
+        expect([...(await subsOf(cluster, 'orphans')).keys()]).toEqual(['app'])
+      }, PATIENT)
+      expect(stuck.metadata.uid).toBe(app.metadata.uid)
+      deployer.uninstall = () => 'done'
+      await cluster.trigger(app.metadata.name)
+      await cluster.waitUntilGone(app.metadata.name)
+    })
+  }, 300_000)
 })

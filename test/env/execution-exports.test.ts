@@ -30,16 +30,13 @@ function collected(ownerUid: string): KubeObject {
 describe('an execution whose items export nothing any more', () => {
   beforeEach(() => void stage.api.put(PATH, execution()))
 
-  it('deletes what it had collected, in one write, and names nothing', async () => {
+  it('deletes what it had collected, in one write, names nothing, and finds it gone in a repeated try', async () => {
     stage.api.put(COLLECTED, collected('uid-exec'))
     expect(await collect()).toBeNull()
     expect(stage.api.objects.has(COLLECTED)).toBe(false)
-    expect(stage.api.requests).toEqual([`GET dataobjects/${NAME}`, `DELETE dataobjects/${NAME}`])
-  })
-
-  it('finds it gone when it is tried again', async () => {
     expect(await collect()).toBeNull()
-    expect(stage.api.requests).toEqual([`GET dataobjects/${NAME}`])
+    const read = `GET dataobjects/${NAME}`
+    expect(stage.api.requests).toEqual([read, `DELETE dataobjects/${NAME}`, read])
   })
 
   it('leaves alone what belongs to another of its name', async () => {

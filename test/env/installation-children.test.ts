@@ -174,7 +174,8 @@ describe('an installation whose execution name is taken', () => {
 
   it('waits for the existing execution with one subscription, also when the activity runs twice', async () => {
     const reason = 'waiting for execution n/root of an earlier installation to be gone'
-    for (const _ of ['first', 'second']) expect(await apply()).toEqual({ result: 'waiting', reason })
+    expect(await apply()).toEqual({ result: 'waiting', reason })
+    expect(await apply()).toEqual({ result: 'waiting', reason })
     const rows = deps.db.selectFrom('subscription').select(['uid', 'job_id', 'kind', 'namespace', 'name'])
     expect(await rows.execute()).toEqual([
       { uid: 'uid-root', job_id: 'job', kind: 'Execution', namespace: 'n', name: 'root' },

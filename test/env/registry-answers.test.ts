@@ -90,19 +90,25 @@ describe('an answer of a registry', () => {
     expect(seen).toEqual([])
   })
 
-  it('that demands a token gets a request with only the pull scope of the one repository, even when it demands other scopes', async () => {
+  it('that demands a token gets one with only the pull scope of the one repository, even when it demands other scopes', async () => {
+    const prefix = await pushed({ descriptor: plain })
+    const reader = `Basic ${Buffer.from(`${READER.username}:${READER.password}`).toString('base64')}`
     const scopes: string[] = []
-    const registry = await server(({ url = '', headers: { host = '' } }, response) => {
+    const registry = await server((request, response) => {
+      const { url = '', headers } = request
       const { pathname, searchParams } = new URL(url, 'http://registry')
+      const realm = `http://${headers.host ?? ''}/token`
+      const challenge = `Bearer realm="${realm}",service="s",scope="repository:other:pull,push registry:catalog:*"`
       scopes.push(...searchParams.getAll('scope'))
-      const demanded = 'repository:other:pull,push registry:catalog:*'
-      const challenge = `Bearer realm="http://${host}/token",service="s",scope="${demanded}"`
-      if (pathname === '/token') response.end('{"token":"x"}')
-      else response.writeHead(401, { 'www-authenticate': challenge }).end()
+      if (pathname === '/token') response.writeHead(headers.authorization === reader ? 200 : 401).end('{"token":"x"}')
+      else if (headers.authorization !== 'Bearer x') response.writeHead(401, { 'www-authenticate': challenge }).end()
+      else void passedOn(request).then(async (real) => response.end(Buffer.from(await real.arrayBuffer())))
     })
-    const asking = resolve({ registry: `${registry}/acme`, credential: READER })
-    expect(await errorOf(asking)).toMatchObject({ code: 'RegistryDenied' })
-    expect([...new Set(scopes)]).toEqual([`repository:acme/component-descriptors/${NAME}:pull`])
+    const asking = { registry: `${registry}/${prefix}` }
+    expect((await resolve({ ...asking, credential: READER })).own.name).toBe(NAME)
+    expect([...new Set(scopes)]).toEqual([`repository:${prefix}/component-descriptors/${NAME}:pull`])
+    const wrong = resolve({ ...asking, credential: { ...READER, password: 'mistyped' } })
+    expect(await errorOf(wrong)).toMatchObject({ code: 'RegistryDenied' })
   })
 
   it('is refused when its token address is neither HTTP nor HTTPS', async () => {

@@ -1,5 +1,6 @@
-// Checks that the generated files of the examples are up to date.
+// Checks that the generated files of the examples are up to date, and that the example of the RFC is unchanged.
 
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
@@ -33,4 +34,12 @@ describe.each([
     const asked = { name: undefined, namespaces: [], accounts: undefined, out: file('rbac.yaml'), check: true }
     expect([await genRbac({ files: [file('controllers.ts')], ...asked, ...output }), lines]).toEqual([0, []])
   })
+})
+
+it('the document of the CronJob example equals the document of the RFC except for the API group and the bound modules', async () => {
+  const linesOf = async (path: string) => (await readFile(join(ROOT, path), 'utf8')).split('\n')
+  const withoutModules = (lines: readonly string[]) => lines.map((line) => line.replace(/^(bind \S+) .*/, '$1'))
+  const rfc = await linesOf('test/workflows/kit/dsl/golden/rfc.cm')
+  const renamed = rfc.map((line) => line.replace('controller-kit-demo/v1', 'batch.example.pawl.dev/v1'))
+  expect(withoutModules(await linesOf('examples/cronjob/cron-job.cm'))).toEqual(withoutModules(renamed))
 })

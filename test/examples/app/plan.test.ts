@@ -3,7 +3,6 @@
 import { again, done } from 'pawl/kit'
 import type { Deployment } from 'pawl/kit/apps/v1'
 import { describeTrace, type FakedFaults, runPass } from 'pawl/kit/testing'
-import type { ConfigMap } from 'pawl/kit/v1'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { appController } from '../../../examples/app/controllers.ts'
@@ -241,19 +240,4 @@ describe('an App whose Deployment or Service name is taken', () => {
   function messageOf(status: Readonly<Record<string, unknown>>): string {
     return (status['conditions'] as { message: string }[])[0]?.message ?? ''
   }
-})
-
-describe('a ConfigMap that another object controls', () => {
-  it('makes the App report OwnedByAnother in a fault and an Event', async () => {
-    const ownerReferences = [{ apiVersion: 'v1', kind: 'Other', name: 'x', uid: 'x', controller: true }]
-    const metadata = { name: 'shop', namespace: 'default', uid: 'm', resourceVersion: '1', generation: 1 }
-    const settings: ConfigMap = {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z', ownerReferences },
-    }
-    const { outcome, events } = await runPass(appController, { target: shop(), state: { settings } })
-    expect(outcome.faults).toMatchObject([{ code: 'OwnedByAnother' }])
-    expect(events).toMatchObject([{ type: 'Warning', reason: 'OwnedByAnother' }])
-  })
 })

@@ -29,7 +29,7 @@ const off = (...says: ExpectedFailure['says']): ExpectedFailure => ({
 const notAllowed = (...says: ExpectedFailure['says']): ExpectedFailure => ({
   reason: 'TargetNotAllowed',
   codes: ['ERR_CONFIGURATION_PROBLEM'],
-  says: ['target bad-deploy/', ...says],
+  says: ['target bad-input/', ...says],
 })
 function target(config: object) {
   return { type: TARGET_TYPE, config: { kubeconfig: config } }
@@ -57,7 +57,7 @@ export const BAD_TARGETS: readonly [
     {
       reason: 'Unauthorized',
       codes: ['ERR_UNAUTHORIZED'],
-      says: ['target bad-deploy/target-whose-credentials-have-expired: its server refuses the credentials', '401'],
+      says: ['target bad-input/target-whose-credentials-have-expired: its server refuses the credentials', '401'],
     },
   ],
   [
@@ -89,7 +89,7 @@ export const BAD_TARGETS: readonly [
   [
     'whose account may nothing',
     () => ({ type: TARGET_TYPE, config: { selfConfig: { serviceAccount: { name: 'default' } } } }),
-    { reason: 'ProgressingTimeout', says: ['403 Forbidden', 'ConfigMap bad-deploy/'] },
+    { reason: 'ProgressingTimeout', says: ['403 Forbidden', 'ConfigMap bad-input/'] },
     '6s',
   ],
 ]

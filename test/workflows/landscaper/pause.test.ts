@@ -1,4 +1,4 @@
-// Tests which objects a pause holds back, and how their status reports the pause. test/e2e/paused.test.ts tests pauses
+// Tests which objects a pause holds back, and how their status reports the pause. test/e2e/interventions.test.ts tests pauses
 // on servers.
 
 import { describe, expect, it } from 'vitest'

@@ -96,9 +96,10 @@ describe('labels', () => {
 })
 
 describe('canonical JSON', () => {
-  it('sorts names, including numeric names, by UTF-16, and names in entries by UTF-8', () => {
+  it('sorts names, including numeric names, by UTF-16, and names in entries by UTF-8; entries escape HTML as Go does', () => {
     const value = { 9: 1, 10: 2, '\u{1F600}': 3, '\uFF5E': 4 }
     expect(canonicalText(value)).toBe('{"10":2,"9":1,"\u{1F600}":3,"\uFF5E":4}')
     expect(entriesText(value)).toBe('[{"10":2},{"9":1},{"\uFF5E":4},{"\u{1F600}":3}]')
+    expect([canonicalText('<&>'), entriesText('<&>')]).toEqual(['"<&>"', '"\\u003c\\u0026\\u003e"'])
   })
 })

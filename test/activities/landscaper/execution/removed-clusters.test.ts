@@ -140,21 +140,24 @@ describe('an item whose Shoot', () => {
 })
 
 describe('a cluster whose state is unknown', () => {
-  const Page = { status: 404, body: { message: 'page not found' } }
-  const unanswered: Readonly<Record<string, [intercept: TinyApi['intercept'], told: string]>> = {
-    'because its project refuses': [() => refusal(403, 'Forbidden'), '403 Forbidden'],
-    'because its project fails': [() => refusal(503, 'ServiceUnavailable'), '503 ServiceUnavailable'],
-    'because the credentials are refused': [() => refusal(401, 'Unauthorized'), 'refuses the credentials'],
-    'because there is no such API': [() => Page, '404 Unknown'],
-    'because there is no such resource': [() => refusal(404, 'NotFound'), '404 NotFound'],
-    'because another object is told to be missing': [
-      () => ({ status: 404, body: { reason: 'NotFound', details: { kind: 'namespaces', name: 'berry' } } }),
+  const answers = (intercept: TinyApi['intercept']) => () => void (garden.intercept = intercept)
+  const putSync = (name: string, sourceNamespace: string) =>
+    void put(own, `${SYNCS}/${name}`, { spec: { sourceNamespace, secretRef: { name: 'access' } } })
+
+  it.each<[because: string, change: () => void, message: string]>([
+    ['its project refuses', answers(() => refusal(403, 'Forbidden')), '403 Forbidden'],
+    ['its project fails', answers(() => refusal(503, 'ServiceUnavailable')), '503 ServiceUnavailable'],
+    ['the credentials are refused', answers(() => refusal(401, 'Unauthorized')), 'refuses the credentials'],
+    ['the API does not exist', answers(() => ({ status: 404, body: { message: 'page not found' } })), '404 Unknown'],
+    ['the resource does not exist', answers(() => refusal(404, 'NotFound')), '404 NotFound'],
+    [
+      'another object is missing',
+      answers(() => ({ status: 404, body: { reason: 'NotFound', details: { kind: 'namespaces', name: 'berry' } } })),
       '404 NotFound',
     ],
-    'because what answers is no Shoot': [() => ({ status: 200, body: { hello: 'world' } }), 'no answer'],
-  }
-  it.each(Object.entries(unanswered))('is not taken for removed, %s', async (_, [intercept, message]) => {
-    garden.intercept = intercept
+    ['the answer is no Shoot', answers(() => ({ status: 200, body: { hello: 'world' } })), 'no answer'],
+  ])('is not taken for removed, because %s', async (_, change, message) => {
+    change()
     const { failures, there } = await release(item('a', 'berry'), item('b', 'berry'))
     expect(there).toEqual([])
     expect(failures).toEqual([expect.objectContaining({ object: 'a, b', code: 'ClusterUnknown', retryable: true })])
@@ -174,15 +177,11 @@ describe('a cluster whose state is unknown', () => {
 
   it.each<[what: string, change: () => void, told: string]>([
     ['no TargetSync', () => own.objects.delete(`${SYNCS}/sync`), 'namespace n: found no TargetSync, expected one'],
-    [
-      'several',
-      () => put(own, `${SYNCS}/other`, { spec: { sourceNamespace: 'x', secretRef: { name: 'y' } } }),
-      'namespace n: found more than one TargetSync, expected one',
-    ],
+    ['several', () => putSync('other', 'x'), 'namespace n: found more than one TargetSync, expected one'],
     ['no Secret', () => own.objects.delete(`${SECRETS}/access`), 'secret n/access is not there'],
     [
       'a way out of the project',
-      () => put(own, `${SYNCS}/sync`, { spec: { sourceNamespace: '../x', secretRef: { name: 'access' } } }),
+      () => putSync('sync', '../x'),
       'targetsync n/sync: spec.sourceNamespace is no name of a namespace',
     ],
     [
