@@ -113,6 +113,7 @@ describe('an execution in phase Progressing', () => {
       {},
       { target: { items: ['db', 'app', 'lost'].map((name) => ({ name, type: THEIRS, dependsOn: [] })) } },
     ],
+    ['fails if an item that the spec names is deleted', [leaving(succeeded('a'))], itemsFailed('a')],
     [
       'names the errors of at most three items',
       [failed('z'), ...['a', 'b', 'c', 'd'].map((name) => ({ ...failed(name), error: `no ${name}` }))],
