@@ -1,7 +1,7 @@
 // Tests that open runs of the App example continue within a minute after each kind of change of its code, and that
 // their objects stay. `npm run test:long` applies all changes, each in addition to the previous ones. This takes 2
 // minutes, because 20 s must pass between two restarts of a run. `npm test` applies one change;
-// test/e2e/cronjob.test.ts and test/e2e/code-change.test.ts have other changes.
+// test/e2e/code-change.test.ts has other changes.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

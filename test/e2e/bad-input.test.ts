@@ -66,7 +66,6 @@ describe.concurrent('an installation that cannot be rendered', () => {
       await cluster.create(dataObject(name, randomBytes(900_000).toString('base64')), 'dataobjects')
     }
     await cluster.create(dataObject('size', 5), 'dataobjects')
-    await cluster.create(dataObject('text', `${'a'.repeat(60)}!`), 'dataobjects')
     await Promise.all(rows.map(({ root }) => cluster.create(root, 'installations')))
   })
 

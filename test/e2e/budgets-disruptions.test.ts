@@ -1,11 +1,11 @@
 // Tests the cost of a Disruption of one pod: writes in the API server's audit log and in the journal, and list
 // requests. docs/performance.md has the limits.
 
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 
 import { type AuditedWrite, auditedReads, auditedWrites, auditMark } from '../support/cluster/audit-log.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
-import { PlayedAgent } from '../support/chaos/played-agent.ts'
+import { PlayedKubelet } from '../support/chaos/played-kubelet.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 import { CHAOS_NAMESPACE } from '../../workflows/chaos/config.ts'
 
@@ -24,26 +24,23 @@ const NETWORK = { drop: 30 }
 
 const chaos = useChaos('budgets-disruptions', ['shop'])
 const shop = () => chaos.of('shop')
-let agent: PlayedAgent
+let kubelet: ChaosKubelet
+let played: PlayedKubelet
 
 beforeAll(async () => {
-  const { kubeconfigPath } = chaos.tenants.pawl.options.servers
-  agent = PlayedAgent.start({ kubeconfigPath, folder: chaos.folder, nodes: 'played' })
-  for (const name of ['played', 'slow']) await shop().makeNode(name)
+  kubelet = new ChaosKubelet(shop().cluster.kube)
+  played = new PlayedKubelet(kubelet)
+  await shop().makeNode('n1')
   // Pods that no Disruption selects.
-  for (let index = 0; index < COUNT; index++) await shop().runPod(`other-${index}`, { labels: {}, node: 'played' })
+  for (let index = 0; index < COUNT; index++) await shop().runPod(`other-${index}`, { labels: {}, node: 'n1' })
 })
-afterAll(async () => {
-  await agent.stop()
-})
-
 describe.each([
   { targeting: 'dynamic', spec: {} },
   { targeting: 'static', spec: { staticTargeting: true } },
 ])('Disruptions of one pod each, with $targeting targeting', ({ targeting, spec }) => {
   it('stay within their budget from creation to end, and list nothing that they do not select', async () => {
     const names = Array.from({ length: COUNT }, (_, index) => `${targeting}-${index}`)
-    for (const name of names) await shop().runPod(name, { labels: { app: name }, node: 'played' })
+    for (const name of names) await shop().runPod(name, { labels: { app: name }, node: 'n1' })
     const mark = auditMark(chaos.tenants.auditLogPath)
     for (const name of names)
       await shop().disrupt(name, { selector: { app: name }, count: 1, network: NETWORK, ...spec })
@@ -72,8 +69,8 @@ describe.each([
 
 describe('a Disruption whose chaos pod changes step by step', () => {
   it('stays within its budget, because intermediate states cause no writes', async () => {
-    const kubelet = new ChaosKubelet(shop().cluster.kube)
-    await shop().runPod('slow', { labels: { app: 'slow' }, node: 'slow' })
+    await played.stop()
+    await shop().runPod('slow', { labels: { app: 'slow' }, node: 'n1' })
     const mark = auditMark(chaos.tenants.auditLogPath)
     const made = await shop().disrupt('slow', { selector: { app: 'slow' }, count: 1, network: NETWORK })
     const [pod] = await kubelet.untilPods(made, 1)

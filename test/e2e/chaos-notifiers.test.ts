@@ -86,15 +86,6 @@ async function disturbed(name: string, spec: object = {}): Promise<KubeObject> {
   return await shop().disrupt(name, { selector: { app: name }, count: 1, duration: '10m', cpuPressure: {}, ...spec })
 }
 
-async function ended(name: string, made: KubeObject): Promise<void> {
-  await shop().remove(name)
-  await vi.waitFor(async () => {
-    for (const pod of await kubelet.pods(made)) await kubelet.end(pod)
-    expect(await kubelet.pods(made)).toEqual([])
-  }, PATIENT)
-  await shop().gone(name)
-}
-
 describe('the notifiers of Disruptions', () => {
   it("send each Event once, with its object, under chaos-controller's names, and metrics to a Datadog agent", async () => {
     const made = await disturbed('web', {
@@ -106,7 +97,7 @@ describe('the notifiers of Disruptions', () => {
     expect(injector?.env).toContainEqual({ name: 'STATSD_URL', value: agent.url })
     await kubelet.ready(pod!)
     await shop().until('web', { injectionStatus: 'Injected' })
-    await ended('web', made)
+    await shop().finish(made, kubelet)
     await vi.waitFor(
       () => expect(reasonsOf(made)).toEqual(['ChaosPodCreated', 'Cleaned', 'Created', 'Finished']),
       PATIENT,
@@ -159,7 +150,7 @@ describe('the notifiers of Disruptions', () => {
     for (const reason of all)
       expect(told(made).filter(({ attributes }) => attributes['event_reason'] === reason)).toHaveLength(3)
     receiver.answering = (_, response) => response.end('{"ok":true}')
-    await ended('mute', made)
+    await shop().finish(made, kubelet)
   })
 
   it('continue in the next worker after a kill', async () => {
@@ -177,7 +168,7 @@ describe('the notifiers of Disruptions', () => {
     await vi.waitFor(() => expect(ofPod().length).toBeGreaterThanOrEqual(2), PATIENT)
     const keys = ofPod().map(({ headers }) => headers['idempotency-key'])
     expect(keys[1]).toBe(keys[0])
-    await ended('killed', made)
+    await shop().finish(made, kubelet)
   })
 
   it('leave no secret in histories, the journal, or the log', async () => {

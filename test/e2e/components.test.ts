@@ -78,35 +78,6 @@ describe.concurrent('an installation of a component', () => {
     await cluster.waitUntilGone('shop')
   })
 
-  it('may define the component descriptor inline, with blobs in a folder', async () => {
-    const inline = descriptorV2(DB, '3.0.0', {
-      resources: [blob('blueprint', BLUEPRINT_TYPE)],
-      repositoryContexts: [repositoryContext],
-    })
-    expect((await create('in-place', { inline })).status).toMatchObject({ phase: 'Succeeded' })
-    expect(await stage.cluster.phases('in-place')).toEqual({ server: 'Succeeded' })
-  })
-
-  it('finds in the next job a component that was added to its folder', async () => {
-    const { cluster } = stage
-    const missing = await create('late', byRef('1.1.0'))
-    expect(missing.status?.lastError).toMatchObject({
-      reason: 'ComponentNotFound',
-      message: expect.stringContaining(
-        `spec.componentDescriptor.ref: found no component ${SHOP}:1.1.0 in folder repo of the registry`,
-      ) as string,
-    })
-    const late = descriptorV2(SHOP, '1.1.0', { resources: [blob('blueprint', BLUEPRINT_TYPE)] })
-    registry.write({
-      'repo/late/component-descriptor.yaml': JSON.stringify(late),
-      'repo/late/blobs/blueprint': archive(DATABASE),
-    })
-    await cluster.trigger('late')
-    expect((await cluster.waitUntilFinished('late', missing.status?.jobID)).status).toMatchObject({
-      phase: 'Succeeded',
-    })
-  })
-
   it('uses the versions of the ComponentVersionOverwrites of its context, and reports them in a condition', async () => {
     const { cluster } = stage
     const overwrites = [{ source: { componentName: DB }, substitution: { version: '2.1.0' } }]
@@ -191,16 +162,6 @@ describe.concurrent('an installation of a component', () => {
       message: expect.stringContaining(
         `component ${SHOP}:1.0.0: reference db to ${DB}:2.0.0: found the digest`,
       ) as string,
-    })
-  })
-
-  it('fails with NotSupported for a repository type that Pawl does not support', async () => {
-    const definition = { ref: { repositoryContext: { type: 'DockerDaemon' }, componentName: SHOP, version: '1' } }
-    const message =
-      'spec.componentDescriptor.ref.repositoryContext.type: found "DockerDaemon", expected OCIRegistry, CommonTransportFormat or local: others are not supported yet'
-    expect((await create('docker', definition)).status).toMatchObject({
-      phase: 'Failed',
-      lastError: { reason: 'NotSupported', message: expect.stringContaining(message) as string },
     })
   })
 })

@@ -76,35 +76,6 @@ describe('the CronJob example', () => {
   })
 })
 
-describe('twenty waiting CronJobs whose controller code changes', { timeout: 240_000 }, () => {
-  it('run the new code within a minute', async () => {
-    const names = Array.from({ length: 20 }, (_, index) => `yearly-${index}`)
-    for (const name of names) await create(name, { schedule: midnight(30) })
-    const rows = async () =>
-      await stage.pawl.db.selectFrom('job').selectAll().where('name', 'in', names).orderBy('name').execute()
-    const wait = { timeout: 60_000, interval: 200 }
-    await vi.waitFor(async () => expect(await rows()).toHaveLength(20), wait)
-    for (const name of names) await until(name, ({ status }) => reasonOf(status), 'Waiting')
-
-    const changed = new URL('../support/code-changes/cron-job.ts', import.meta.url).pathname
-    await stage.pawl.startWorker('changed', undefined, ['--controllers', changed])
-    await stage.pawl.kill('worker', 'SIGTERM')
-    await vi.waitFor(async () => {
-      const found = (await rows()).map(({ outcome, restarts, last_error, passes }) => ({
-        // `passes` starts at 0 again after a restart.
-        outcome,
-        last_error,
-        isAtWork: passes > 0,
-        // The old worker may take a run from the new one while both are running.
-        isAnew: restarts === 1 || restarts === 2,
-      }))
-      expect(found).toEqual(names.map(() => ({ outcome: null, last_error: null, isAtWork: true, isAnew: true })))
-    }, wait)
-    await patch('yearly-7', { spec: { schedule: 'never' } })
-    await until('yearly-7', ({ status }) => reasonOf(status), 'InvalidSchedule')
-  })
-})
-
 interface Named {
   readonly metadata: { readonly name: string; readonly labels?: object; readonly ownerReferences?: readonly object[] }
 }

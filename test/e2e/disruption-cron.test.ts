@@ -106,19 +106,6 @@ describe('a DisruptionCron', () => {
     await gone('disruptioncrons', 'later')
   })
 
-  it('is deleted after its target has been missing for too long', async () => {
-    const targetResource = { kind: 'statefulset', name: 'db' }
-    await create('DisruptionCron', 'lost', { ...YEARLY, targetResource, disruptionTemplate: TEMPLATE })
-    const since = { targetResourcePreviouslyMissing: expect.any(String) as string }
-    await until('disruptioncrons', 'lost', { status: since })
-    const longAgo = { targetResourcePreviouslyMissing: '2020-01-01T00:00:00Z' }
-    await patch('disruptioncrons', 'lost', { status: longAgo }, 'status')
-    await gone('disruptioncrons', 'lost')
-    expect(await reasons('DisruptionCron', 'lost')).toEqual([
-      ...['DisruptionCronCreated', 'DisruptionCronDeleted', 'DisruptionCronTargetMissing'],
-    ])
-  })
-
   it('counts a late time and a pause once each, and has a gauge for the next time', async () => {
     const spec = { ...YEARLY, delayedStartTolerance: '1ms', targetResource: TARGET, disruptionTemplate: TEMPLATE }
     await create('DisruptionCron', 'late', spec)
@@ -188,23 +175,14 @@ describe('a DisruptionRollout', () => {
     expect(await find('disruptions', child)).toBeUndefined()
   })
 
-  it('records a missing target, and clears the record when the target is back', async () => {
+  it('records a missing target until it is back, skips a change that is too late, and counts it once', async () => {
     const targetResource = { kind: 'statefulset', name: 'db' }
-    await create('DisruptionRollout', 'later', { targetResource, disruptionTemplate: TEMPLATE })
+    await create('DisruptionRollout', 'late', { targetResource, disruptionTemplate: TEMPLATE })
     const missing = expect.any(String) as string
-    await until('disruptionrollouts', 'later', { status: { targetResourcePreviouslyMissing: missing } })
-    await patch('disruptionrollouts', 'later', { spec: { targetResource: TARGET } })
-    const { status } = await until('disruptionrollouts', 'later', {
-      status: { latestTargetResource: 'deployment/web' },
-    })
+    await until('disruptionrollouts', 'late', { status: { targetResourcePreviouslyMissing: missing } })
+    await patch('disruptionrollouts', 'late', { spec: { targetResource: TARGET } })
+    const { status } = await until('disruptionrollouts', 'late', { status: { latestTargetResource: 'deployment/web' } })
     expect(status).not.toHaveProperty('targetResourcePreviouslyMissing')
-    await remove('disruptionrollouts', 'later')
-    await gone('disruptionrollouts', 'later')
-  })
-
-  it('skips a change that is too late, and counts it once', async () => {
-    await create('DisruptionRollout', 'late', { targetResource: TARGET, disruptionTemplate: TEMPLATE })
-    await until('disruptionrollouts', 'late', { status: { latestTargetResource: 'deployment/web' } })
     const longAgo = '2020-01-01T00:00:00Z'
     await patch('disruptionrollouts', 'late', { status: { lastContainerChangeTime: longAgo } }, 'status')
     await until('disruptionrollouts', 'late', { status: { lastSkippedTime: longAgo } })

@@ -131,14 +131,12 @@ describe.concurrent('a Disruption', () => {
 
   // X6
   it('is PartiallyInjected while a chaos pod is not ready, and Injected when the pod is ready again', async () => {
-    const [one, other] = await inject('regress')
+    const [one] = await inject('regress')
     await kubelet.ready(one!, false)
     await shop().until('regress', { injectionStatus: 'PartiallyInjected', injectedTargetsCount: 0 })
     await kubelet.ready(one!)
     await shop().until('regress', { injectionStatus: 'Injected', injectedTargetsCount: 1, runCount: 1 })
-    await shop().remove('regress')
-    for (const pod of [one!, other!]) await kubelet.end(pod)
-    await shop().gone('regress')
+    await shop().finish(await shop().get('regress'), kubelet)
   })
 })
 

@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
-import { DISRUPTION_NAMESPACE_LABEL, EVENT_SOURCE, TARGET_LABEL } from '../../workflows/chaos/contract.ts'
+import { DISRUPTION_NAMESPACE_LABEL, EVENT_SOURCE } from '../../workflows/chaos/contract.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 
@@ -63,9 +63,7 @@ describe('a Disruption', () => {
     const well = ['RecoveredWarningStateInTargetPod', `${target} nothing is wrong with it any more`]
     await vi.waitFor(async () => expect(await onPod()).toEqual([disrupted, well, ...warnedOn]), PATIENT)
     await shop().until(name, { targetStates: { [name]: { restarts: { app: 3 } } } })
-    await shop().remove(name)
-    for (const one of await kubelet.pods(made)) await kubelet.end(one)
-    await shop().gone(name)
+    await shop().finish(made, kubelet)
   })
 
   it('reports Warning Events about its targets only, until a container restarts', async () => {
@@ -95,9 +93,7 @@ describe('a Disruption', () => {
     const recovered = ['Normal', 'RecoveredWarningStateInTargetPod', 'target probed: nothing is wrong with it any more']
     await vi.waitFor(async () => expect(await told()).toEqual([recovered, ...warnings]), PATIENT)
     await expectWarningsOnly()
-    await shop().remove('probed')
-    for (const one of await kubelet.pods(made)) await kubelet.end(one)
-    await shop().gone('probed')
+    await shop().finish(made, kubelet)
   })
 
   it('is woken by pods that it selects or has selected, and by no other pod of its namespace', async () => {
@@ -117,9 +113,7 @@ describe('a Disruption', () => {
     await shop().labelPod('other', { app: 'other' })
     await vi.waitFor(async () => expect(await outcomes('other')).toEqual([...ignored, 'wake', 'wake']), PATIENT)
     await shop().until('woken', { targets: ['chosen'] })
-    await shop().remove('woken')
-    for (const one of await kubelet.pods(made)) await kubelet.end(one)
-    await shop().gone('woken')
+    await shop().finish(made, kubelet)
   })
 
   it('reports the memory pressure of a target node, and its recovery', async () => {
@@ -142,9 +136,7 @@ describe('a Disruption', () => {
     await vi.waitFor(async () => expect(await reasons()).toContain('TargetNodeUnderMemoryPressure'), PATIENT)
     await shop().tell('nodes', 'n2', conditions('False'))
     await vi.waitFor(async () => expect(await reasons()).toContain('RecoveredWarningStateInTargetNode'), PATIENT)
-    await shop().remove('short-node')
-    for (const one of await kubelet.pods(made)) await kubelet.end(one)
-    await shop().gone('short-node')
+    await shop().finish(made, kubelet)
   })
 
   it('selects pods in its namespace only, and does not affect a Disruption of the same name in another namespace', async () => {
@@ -165,9 +157,7 @@ describe('a Disruption', () => {
       expect(metadata.deletionTimestamp).toBeUndefined()
       expect(metadata.labels?.[DISRUPTION_NAMESPACE_LABEL]).toBe('shop')
     }
-    await shop().remove('same')
-    for (const pod of own) await kubelet.end(pod)
-    await shop().gone('same')
+    await shop().finish(made, kubelet)
   })
 
   // Source: spec/chaos.md 4.3, B14.
@@ -191,48 +181,7 @@ describe('a Disruption', () => {
     expect(second.metadata.name).not.toBe(first?.metadata.name)
     await kubelet.ready(second)
     await shop().until('by-hand', { injectionStatus: 'Injected', runCount: 2 })
-    await shop().remove('by-hand')
-    await kubelet.end(second)
-    await shop().gone('by-hand')
-  })
-
-  // Source: spec/chaos.md 2.3 (the last but one), 4.3, B14.
-  it('with static targeting ignores the target of a chaos pod that a user deletes, and selects no other target', async () => {
-    const labels = { app: 'once' }
-    for (const name of ['once-1', 'once-2', 'once-3']) await shop().runPod(name, { labels, node: 'n1' })
-    const spec = { ...SPEC, selector: labels, count: 2, staticTargeting: true }
-    const made = await shop().disrupt('once', spec)
-    const [first, other] = await kubelet.untilPods(made, 2)
-    for (const pod of [first!, other!]) await kubelet.ready(pod)
-    await shop().until('once', { injectionStatus: 'Injected', selectedTargetsCount: 2 })
-    const { targets: drawn = [] } = await shop().status('once')
-    await kubelet.delete(first!)
-    await kubelet.exit(first!, 0)
-    const lost = first!.metadata.labels![TARGET_LABEL]!
-    await shop().until('once', {
-      injectionStatus: 'Injected',
-      targets: drawn,
-      ignoredTargets: [lost],
-      runCount: 1,
-      selectedTargetsCount: 1,
-      ignoredTargetsCount: 2,
-      desiredTargetsCount: 1,
-      injectedTargetsCount: 1,
-    })
-    await vi.waitFor(async () => {
-      const still = (await kubelet.pods(made)).find(({ metadata }) => metadata.uid === first?.metadata.uid)
-      expect(still?.metadata.finalizers).toBeUndefined()
-    }, PATIENT)
-    await kubelet.bury(first!)
-    // Two more passes see that the chaos pod is missing.
-    await kubelet.ready(other!, false)
-    await shop().until('once', { injectionStatus: 'NotInjected', ignoredTargets: [lost] })
-    await kubelet.ready(other!)
-    await shop().until('once', { injectionStatus: 'Injected', ignoredTargets: [lost], runCount: 1 })
-    expect((await kubelet.pods(made)).map(({ metadata }) => metadata.uid)).toEqual([other!.metadata.uid])
-    await shop().remove('once')
-    await kubelet.end(other!)
-    await shop().gone('once')
+    await shop().finish(made, kubelet)
   })
 })
 

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest'
 
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { CHAOS_POD_FINALIZER, FINALIZER } from '../../workflows/chaos/contract.ts'
-import { type ChaosPodObject, ChaosKubelet, keyOf } from '../support/chaos/kubelet.ts'
+import { type ChaosPodObject, ChaosKubelet } from '../support/chaos/kubelet.ts'
 import { metricsOf, type Scraped, valueOf } from '../support/chaos/scrape.ts'
 import { CHAOS, PATIENT, SHORT_TIMEOUTS, useChaos } from '../support/chaos/tenants.ts'
 
@@ -147,9 +147,7 @@ describe('two workers that serve Disruptions', () => {
       await shop().until(made.metadata.name, { injectionStatus: 'Injected', runCount: 1 })
     }
     for (const made of many) {
-      await shop().remove(made.metadata.name)
-      for (const pod of await kubelet.pods(made)) await kubelet.end(pod)
-      await shop().gone(made.metadata.name)
+      await shop().finish(made, kubelet)
     }
   })
 })
@@ -158,60 +156,13 @@ describe('a worker that starts', () => {
   type Begun = Awaited<ReturnType<typeof createAsChaosController>>
   let running: Begun
   let stuck: Begun
-  /** Of a Disruption whose worker is killed after it has created more than half of the chaos pods. */
-  let half: readonly ChaosPodObject[]
-  let many: KubeObject
-  /** A Disruption whose workers are killed after half of its injectors have cleaned up. */
-  let leaving: KubeObject
-  const disruptEight = async (name: string, kinds: object) => {
-    const labels = { app: name }
-    for (let index = 0; index < 8; index++) await shop().runPod(`${name}-${index}`, { labels, node: 'n1' })
-    return await shop().disrupt(name, { selector: labels, count: '100%', ...kinds })
-  }
   beforeAll(async () => {
-    leaving = await disruptEight('leaving', { network: { drop: 30 } })
-    const leavingPods = await kubelet.untilPods(leaving, 8)
-    for (const pod of leavingPods) await kubelet.ready(pod)
-    await shop().until('leaving', { injectionStatus: 'Injected', injectedTargetsCount: 8 })
-    await shop().remove('leaving')
-    for (const pod of leavingPods.slice(0, 4)) await kubelet.end(pod)
-    many = await disruptEight('many', { network: { drop: 30 }, cpuPressure: {} })
-    half = await vi.waitFor(
-      async () => {
-        const pods = await kubelet.pods(many)
-        expect(pods.length).toBeGreaterThanOrEqual(9)
-        return pods
-      },
-      { ...PATIENT, interval: 5 },
-    )
     for (const worker of WORKERS) await chaos.tenants.pawl.kill(worker)
-    for (const pod of leavingPods.slice(4)) await kubelet.end(pod)
-    expect(uidsOf(await kubelet.pods(leaving))).toEqual(expect.arrayContaining(uidsOf(leavingPods.slice(4))))
     running = await createAsChaosController('running')
     stuck = await createAsChaosController('stuck')
     await kubelet.exit(stuck.pods[0]!, 1)
     await shop().remove('stuck')
     await chaos.tenants.pawl.startWorker()
-  })
-
-  // X2 for many targets; disruption-crash.test.ts kills the worker at each write for one target.
-  it('creates the missing chaos pods of a Disruption, and none twice', async () => {
-    const pods = await kubelet.untilPods(many, 16)
-    expect(new Set(pods.map(keyOf)).size).toBe(16)
-    expect(uidsOf(pods)).toEqual(expect.arrayContaining(uidsOf(half)))
-    for (const pod of pods) await kubelet.ready(pod)
-    await shop().until('many', { injectionStatus: 'Injected', injectedTargetsCount: 8, runCount: 1 })
-    expect(uidsOf(await kubelet.pods(many))).toEqual(uidsOf(pods))
-    await shop().remove('many')
-    for (const pod of pods) await kubelet.end(pod)
-    await shop().gone('many')
-  })
-
-  // X2 for many targets.
-  it('completes the clean-up of a Disruption, and leaves no chaos pod', async () => {
-    await shop().gone('leaving')
-    expect(await kubelet.pods(leaving)).toEqual([])
-    expect(await shop().reasons('Disruption', 'leaving')).toEqual(expect.arrayContaining(['Cleaned', 'Finished']))
   })
 
   it('takes over a Disruption from chaos-controller with its targets and chaos pods, and injects nothing again', async () => {

@@ -129,9 +129,7 @@ describe('a Disruption', () => {
       ...['3.5.140.0/22;0;;egress;;;100', '52.219.0.0/20;0;;egress;;;100'],
       ...['8.8.4.0/24;0;;;;;100', '34.0.0.0/15;0;;;;;100'],
     ])
-    await shop().remove('cloud')
-    for (const pod of pods) await kubelet.end(pod)
-    await shop().gone('cloud')
+    await shop().finish(made, kubelet)
   })
 
   it('counts a simulated target in its status, and emits an Event with the commands', async () => {
@@ -146,9 +144,7 @@ describe('a Disruption', () => {
     expect(await shop().events('Disruption', 'simulated')).toContainEqual(
       expect.objectContaining({ message: expect.stringContaining('tc qdisc add dev eth0') as string }),
     )
-    await shop().remove('simulated')
-    await kubelet.end(pod!)
-    await shop().gone('simulated')
+    await shop().finish(made, kubelet)
   })
 
   it('selects new pods, and releases pods when count decreases', async () => {
@@ -170,9 +166,7 @@ describe('a Disruption', () => {
     await kubelet.end(surplus!)
     await kubelet.untilPods(made, 1)
     await shop().until('dyn', { injectionStatus: 'Injected', selectedTargetsCount: 1, ignoredTargetsCount: 1 })
-    await shop().remove('dyn')
-    for (const pod of await kubelet.pods(made)) await kubelet.end(pod)
-    await shop().gone('dyn')
+    await shop().finish(made, kubelet)
   })
 
   it('reports that it finds no targets, and does not select the targets of another Disruption', async () => {
@@ -245,9 +239,7 @@ describe('a Disruption', () => {
     })
     const after = await shop().disrupt('lifted', { selector: { app: 'stopped' }, count: 1, network: { drop: 30 } })
     await kubelet.untilPods(after, 1)
-    await shop().remove('lifted')
-    for (const one of await kubelet.pods(after)) await kubelet.end(one)
-    await shop().gone('lifted')
+    await shop().finish(after, kubelet)
   })
 
   it('is reported by an emergency stop of the cluster when it is stuck, with the commands that release it', async () => {
@@ -296,9 +288,10 @@ describe('a Disruption', () => {
     )
   })
 
-  it('of level node selects ready nodes', async () => {
+  it('of level node selects ready nodes except the node of its worker, which the status reports', async () => {
+    await shop().makeNode('home')
+    for (const name of ['n1', 'home']) await shop().labelNode(name, { disk: 'fast' })
     const spec = { level: 'node', staticTargeting: true, count: '100%', cpuPressure: {}, selector: { disk: 'fast' } }
-    await shop().labelNode('n1', { disk: 'fast' })
     const made = await shop().disrupt('nodes', spec)
     const [pod] = await kubelet.untilPods(made, 1)
     expect(pod?.spec.nodeName).toBe('n1')
@@ -306,23 +299,8 @@ describe('a Disruption', () => {
       ...['cpu-pressure', '--count', '100%', '--metrics-sink', 'noop', '--level', 'node'],
     ])
     await kubelet.ready(pod!)
-    await shop().until('nodes', { injectionStatus: 'Injected', targets: ['n1'] })
-    await shop().remove('nodes')
-    await kubelet.end(pod!)
-    await shop().gone('nodes')
-  })
-
-  it('does not select the node of its worker, and reports that node in the status', async () => {
-    await shop().makeNode('home')
-    for (const name of ['n1', 'home']) await shop().labelNode(name, { spare: 'yes' })
-    const spec = { level: 'node', count: '100%', cpuPressure: {}, selector: { spare: 'yes' } }
-    const made = await shop().disrupt('spared', spec)
-    const [pod] = await kubelet.untilPods(made, 1)
-    await kubelet.ready(pod!)
-    await shop().until('spared', { injectionStatus: 'Injected', targets: ['n1'], sparedNodes: ['home'] })
-    await shop().remove('spared')
-    await kubelet.end(pod!)
-    await shop().gone('spared')
+    await shop().until('nodes', { injectionStatus: 'Injected', targets: ['n1'], sparedNodes: ['home'] })
+    await shop().finish(made, kubelet)
   })
 
   it.each(EXAMPLES)('of the example %s has the chaos pods that the example describes', async (file) => {
@@ -345,9 +323,7 @@ describe('a Disruption', () => {
         for (const pod of fresh) readied.add(keyOf(pod))
         expect(await shop().status(name)).toMatchObject({ injectionStatus: 'Injected' })
       }, PATIENT)
-    await shop().remove(name)
-    for (const pod of await kubelet.pods(made)) await kubelet.end(pod)
-    await shop().gone(name)
+    await shop().finish(made, kubelet)
   })
 })
 

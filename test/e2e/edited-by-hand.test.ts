@@ -67,24 +67,20 @@ describe.concurrent('an execution whose spec is edited while it runs', () => {
 })
 
 describe.concurrent('a job ID that a user removes or replaces while the job runs', () => {
-  it('from an execution is set again', async () => {
-    const running = await start('execution-job')
-    await status('executions', 'execution-job', { jobID: 'no/job ID' })
-    await stage.cluster.waitUntil('executions', 'execution-job', (it) => it?.status?.jobID === running.status?.jobID)
-    await stage.cluster.finishItem(running, 'Succeeded')
-    const finished = await stage.cluster.waitUntilFinished('execution-job')
+  it.each([
+    ['an execution', 'executions', 'no/job ID'],
+    ['a deploy item', 'deployitems', null],
+  ])('from %s is set again', async (_, plural, jobID) => {
+    const { cluster, pawl } = stage
+    const name = `job-of-${plural}`
+    const running = await start(name)
+    const edited = plural === 'executions' ? name : running.metadata.name
+    await status(plural, edited, { jobID })
+    await cluster.waitUntil(plural, edited, (it) => it?.status?.jobID === running.status?.jobID)
+    await cluster.finishItem((await cluster.items(name)).get('slow')!, 'Succeeded')
+    const finished = await cluster.waitUntilFinished(name)
     expect(finished.status).toMatchObject({ phase: 'Succeeded', jobIDFinished: running.status?.jobID })
-    expect(await stage.pawl.jobs(finished)).toHaveLength(1)
-  })
-
-  it('from a deploy item is set again', async () => {
-    const { cluster } = stage
-    const running = await start('item-job')
-    await status('deployitems', running.metadata.name, { jobID: null })
-    const { jobID } = running.status ?? {}
-    const again = await cluster.waitUntilItems('item-job', ['slow'], (one) => one?.status?.jobID === jobID)
-    await cluster.finishItem(again.get('slow')!, 'Succeeded')
-    expect((await cluster.waitUntilFinished('item-job')).status).toMatchObject({ phase: 'Succeeded' })
+    expect(await pawl.jobs(finished)).toHaveLength(1)
   })
 
   it('from an installation blocks neither the next job nor the deletion', async () => {
@@ -140,48 +136,5 @@ describe.concurrent('an execution whose job a user has ended', () => {
     const next = await cluster.waitUntilFinished('ended', failed.status?.jobID)
     expect(next.status).toMatchObject({ phase: 'Succeeded' })
     expect(await cluster.phases('ended')).toEqual({ slow: 'Succeeded', new: 'Succeeded' })
-  })
-})
-
-describe.concurrent('an error that a user writes into a status', () => {
-  it('is removed by the end of the job, also when it is long', async () => {
-    const { cluster } = stage
-    const running = await start('verbose')
-    const now = new Date().toISOString()
-    const times = { lastTransitionTime: now, lastUpdateTime: now }
-    const lastError = { operation: 'Shout', reason: 'Because', message: 'x'.repeat(300_000), ...times }
-    await status('installations', 'verbose', { lastError })
-    await status('executions', 'verbose', { lastError })
-    const item = await status('deployitems', running.metadata.name, { lastError })
-    await cluster.finishItem(item, 'Succeeded')
-    const finished = await cluster.waitUntilFinished('verbose')
-    expect(finished.status).toMatchObject({ phase: 'Succeeded' })
-    expect(finished.status?.lastError).toBeUndefined()
-    expect((await cluster.get('executions', 'verbose'))?.status?.lastError).toBeUndefined()
-  })
-})
-
-describe('an item whose label a user has removed', () => {
-  it('stays an item of its Execution, and the next job runs it again', async () => {
-    const items = [waitingItem('held'), { name: 'after', dependsOn: ['held'] }]
-    await stage.cluster.create(installation('unlabelled', items), 'installations')
-    const found = await stage.cluster.waitUntilItems('unlabelled', ['held'], (one) => one?.status?.jobID !== undefined)
-    const held = found.get('held') as LsObject
-    const label = 'execution.landscaper.gardener.cloud/managed-by'
-    const bare = await stage.cluster.patch('deployitems', held.metadata.name, {
-      metadata: { labels: { [label]: null } },
-    })
-    await stage.pawl.waitUntilJournaled(bare)
-    await stage.cluster.finishItem(bare, 'Succeeded')
-    const first = await stage.cluster.waitUntilFinished('unlabelled')
-    expect(first.status?.phase).toBe('Succeeded')
-    await stage.cluster.trigger('unlabelled')
-    await stage.cluster.waitUntilItems(
-      'unlabelled',
-      ['held'],
-      (one) => one?.status?.jobID !== held.status?.jobID && one !== undefined,
-    )
-    const again = await stage.cluster.items('unlabelled')
-    expect(again.get('held')?.metadata.name).toBe(held.metadata.name)
   })
 })

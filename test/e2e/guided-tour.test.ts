@@ -11,7 +11,7 @@
 //  T4. All chapters share a namespace, because Pawl watches one namespace in tests. So each chapter has its own object
 //      names.
 //  T5. Separate files test the pickup timeout, automatic reconcile and the order of deletions (pickup,
-//      automatic-reconcile, root-order).
+//      jobs, roots).
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'

@@ -1,12 +1,10 @@
-// Installations of components in real OCI registries: without authentication, with a password and with a token; and servers with wrong or no answers.
+// Installations of components in real OCI registries: without authentication, with a password and with a token. Wrong or no
+// answers: test/env/registry-answers.test.ts.
 // Source: spec/landscaper.md 1.2, 1.7, 2.5, 3.1.
 
-import { createServer, type Server } from 'node:http'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { afterAll, describe, expect, it } from 'vitest'
 import { Authority } from '../support/servers/certificates.ts'
-import { API, installation, type LsObject, OPERATION } from '../support/cluster/cluster.ts'
+import { API, installation } from '../support/cluster/cluster.ts'
 import {
   BLUEPRINT_TYPE,
   descriptorV2,
@@ -38,7 +36,6 @@ interface Registries {
 }
 
 let registries: Registries
-let strange: Server
 const stage = useStage('oci-components', async () => {
   const authority = await Authority.make('registries')
   const open = await OciRegistry.start()
@@ -46,14 +43,11 @@ const stage = useStage('oci-components', async () => {
   const token = await OciRegistry.start({ auth: 'token', tls: await authority.issue('localhost'), beside: open })
   registries = { open, basic, token, authority }
   await push(open)
-  strange = createServer((_, response) => void response.writeHead(200).end('{"config":{}}')).listen(0, '127.0.0.1')
-  await once(strange, 'listening')
   return { workerFlags: ['--target-allow', '127.0.0.1,localhost'] }
 })
 afterAll(async () => {
   const { token, basic, open } = registries
   for (const registry of [token, basic, open]) await registry.stop()
-  strange.close()
 })
 
 async function push(registry: OciRegistry): Promise<void> {
@@ -165,33 +159,5 @@ describe.concurrent('an installation of a component in an OCI registry', () => {
     await putContext('untrusted', { repositoryContext: repository(registries.token) })
     const untrusted = await finished('untrusted', { context: 'untrusted' })
     expect(untrusted.status).toMatchObject(failed('UntrustedServer', 'its certificate is not trusted'))
-  })
-
-  it('fails when the component version does not exist, and when the server returns an invalid manifest', async () => {
-    const context = { type: 'ociRegistry', baseUrl: `${registries.open.url}/acme`, componentNameMapping: 'urlPath' }
-    await putContext('other', { repositoryContext: context })
-    const missing = await finished('missing', { context: 'other' }, SHOP, '9.9.9')
-    expect(missing.status).toMatchObject(
-      failed('ComponentNotFound', `acme/component-descriptors/${SHOP}:9.9.9: the registry has none`),
-    )
-    const port = (strange.address() as AddressInfo).port
-    await putContext('strange', { repositoryContext: repository(`http://127.0.0.1:${port}`) })
-    const odd = await finished('strange', { context: 'strange' })
-    expect(odd.status).toMatchObject(failed('ERR_CONFIGURATION_PROBLEM', 'expected a manifest with config and layers'))
-  })
-
-  it('waits for a registry that does not answer, and fails when a user interrupts it', async () => {
-    const { cluster } = stage
-    const silent = createServer(() => undefined).listen(0, '127.0.0.1')
-    await once(silent, 'listening')
-    const port = (silent.address() as AddressInfo).port
-    await putContext('silent', { repositoryContext: repository(`http://127.0.0.1:${port}`) })
-    await create('silent', { context: 'silent' })
-    const isTold = (object: LsObject | undefined) => object?.status?.lastError?.reason === 'RegistryUnavailable'
-    await expect.poll(async () => isTold(await cluster.get('installations', 'silent')), { timeout: 60_000 }).toBe(true)
-    await cluster.patch('installations', 'silent', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })
-    expect((await cluster.waitUntilFinished('silent')).status).toMatchObject({ phase: 'Failed' })
-    silent.closeAllConnections()
-    silent.close()
   })
 })

@@ -84,36 +84,6 @@ describe.concurrent('an item that no deployer takes up', () => {
     await cluster.trigger('vanished')
     await cluster.waitUntilGone('vanished')
   })
-
-  it('the clean-up of an orphaned item without a deployer fails', async () => {
-    const { cluster } = stage
-    const type = 'example.org/orphan'
-    const deployer = Deployer.start(cluster, type)
-    await cluster.create(installation('orphan', [{ name: 'keep' }, { name: 'drop', type }]), 'installations')
-    const first = await cluster.waitUntilFinished('orphan')
-    expect(first.status?.phase).toBe('Succeeded')
-    await deployer.stop()
-    await cluster.patch('installations', 'orphan', installation('orphan', [{ name: 'keep' }]))
-    const failed = await cluster.waitUntilFinished('orphan', first.status?.jobID)
-    expect(failed.status).toMatchObject({ phase: 'Failed' })
-    lateness((await cluster.items('orphan')).get('drop')!, type)
-  })
-
-  it('an item that was never picked up is deleted at once', async () => {
-    const { cluster } = stage
-    const misspelt = { name: 'misspelt', type: 'landscaper.gardener.cloud/mok' }
-    for (const name of ['misspelt', 'given-up']) await cluster.create(installation(name, [misspelt]), 'installations')
-    const failed = await cluster.waitUntilFinished('misspelt')
-    expect(failed.status).toMatchObject({ phase: 'Failed' })
-    await cluster.patch('installations', 'misspelt', installation('misspelt', [{ name: 'right' }]))
-    const mended = await cluster.waitUntilFinished('misspelt', failed.status?.jobID)
-    expect(mended.status).toMatchObject({ phase: 'Succeeded' })
-    expect(await cluster.phases('misspelt')).toEqual({ right: 'Succeeded' })
-
-    await cluster.waitUntilFinished('given-up')
-    await cluster.delete('installations', 'given-up')
-    await cluster.waitUntilGone('given-up')
-  })
 })
 
 describe.concurrent('an item that a deployer has taken up', () => {

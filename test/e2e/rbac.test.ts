@@ -45,7 +45,7 @@ describe('the App example with its generated roles', () => {
     (await kubectl('get', 'pods', '-l', 'app.kubernetes.io/name=shop', '-o', 'name')).split('\n')
 
   it('becomes ready', async () => {
-    await postApp('shop')
+    await postApp()
     await ready('RolledOut')
     expect(await kubectl('get', APPS, 'shop', '-o=jsonpath={.spec.port} {.status.readyReplicas}')).toBe('8080 2')
     const address = await kubectl(
@@ -76,40 +76,17 @@ describe('the App example with its generated roles', () => {
       timeout: 30_000,
       interval: 300,
     })
-  })
-
-  it('pauses by its schedule, and its status shows the end of the pause', async () => {
-    // From the first minute of this year on until the last one.
-    await change({ pause: { from: '0 0 1 1 *', until: '59 23 31 12 *' } })
-    await ready('Paused')
-    expect(await kubectl('get', APPS, 'shop', '-o=jsonpath={.status.paused} {.status.changesAt}')).toMatch(
-      /^true \d{4}-12-31/,
-    )
     await kubectl('delete', APPS, 'shop')
   })
 
-  it('reports a Deployment of its name that it does not own, and becomes ready when a user deletes the Deployment', async () => {
-    await kubectl('create', 'deployment', 'taken', '--image=other:1')
-    await postApp('taken')
-    await ready('NotOwned', 'taken')
-    const path = "-o=jsonpath={.status.conditions[?(@.type=='Ready')]['status', 'message']}"
-    const told = await kubectl('get', APPS, 'taken', path)
-    expect(told).toMatch(
-      /^False Deployment rbac\/taken is there and belongs to nobody; expected it to be made for App rbac\/taken/,
-    )
-    await kubectl('delete', 'deployment', 'taken')
-    await ready('RolledOut', 'taken')
-    await kubectl('delete', APPS, 'taken')
-  })
-
-  async function postApp(name: string): Promise<void> {
-    const body = { apiVersion: 'app.example.pawl.dev/v1', kind: 'App', metadata: { name }, spec }
+  async function postApp(): Promise<void> {
+    const body = { apiVersion: 'app.example.pawl.dev/v1', kind: 'App', metadata: { name: 'shop' }, spec }
     await post(`/apis/${body.apiVersion}/namespaces/${NAMESPACE}/apps`, body)
   }
 
-  async function ready(reason: string, name = 'shop'): Promise<void> {
+  async function ready(reason: string): Promise<void> {
     const path = "-o=jsonpath={.status.conditions[?(@.type=='Ready')].reason}"
-    const look = async () => expect(await kubectl('get', APPS, name, path)).toBe(reason)
+    const look = async () => expect(await kubectl('get', APPS, 'shop', path)).toBe(reason)
     await vi.waitFor(look, { timeout: 60_000, interval: 300 })
   }
 })

@@ -1,7 +1,7 @@
 // Tests `pawl api` on a real API server and a real journal: two tenants with their own tokens call it directly and
-// through the API server's proxy for Services.
+// through the API server's proxy for Services. Each command that reads the journal runs over it.
 
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
 import { networkInterfaces, tmpdir } from 'node:os'
@@ -10,17 +10,24 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PAWL_VERSION } from '../../worker/server/version.ts'
 import { asAdmin, createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
-import { makeAccount } from '../support/rights/accounts.ts'
+import { makeAccount, RIGHTS } from '../support/rights/accounts.ts'
 import { Authority } from '../support/servers/certificates.ts'
 import { auditedCreations, auditMark } from '../support/cluster/audit-log.ts'
 import { Cluster } from '../support/cluster/cluster.ts'
 import { freePort } from '../support/servers/free-port.ts'
-import { RIGHTS } from '../support/rights/accounts.ts'
+import {
+  checkCommand,
+  COMMANDS,
+  fillJournal,
+  GROUP,
+  RUN,
+  runPawl,
+  TEAM_A as ALICE,
+  TEAM_B as BOB,
+} from './ask-stage.ts'
 
 const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
-const GROUP = 'landscaper.gardener.cloud'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
-const [ALICE, BOB] = ['api-alice', 'api-bob'] as const
 // API servers do not proxy to loopback addresses.
 const HOST = Object.values(networkInterfaces())
   .flatMap((found) => found ?? [])
@@ -44,7 +51,7 @@ beforeAll(async () => {
   ;[ofAlice, ofBob] = [await tenant(alice), await tenant(bob)]
   const account = await makeAccount(inject('servers'), home, 'pawl-api')
   await bind(home, 'api-reviewer', { kind: 'ClusterRole', name: 'pawl-api' }, 'pawl-api')
-  await fill()
+  await fillJournal(test.db)
   port = await freePort()
   const dir = await mkdtemp(join(tmpdir(), 'pawl-api-'))
   const own = await Authority.make('api')
@@ -65,40 +72,38 @@ afterAll(async () => {
 })
 
 describe('a tenant with a token', () => {
+  const direct = () => ['--api-url', `https://localhost:${port}`]
+
   it('sees its own objects, and no objects of the other tenant', async () => {
     await expect.poll(async () => (await ask('followedKinds', {}, ofAlice)).status, { timeout: 60_000 }).toBe(200)
-    const direct = ['--api-url', `https://localhost:${port}`]
-    const own = await pawl(ofAlice, 'get', 'inst', '-n', ALICE, ...direct)
-    expect(own).toMatchObject({ code: 0, stderr: '' })
-    expect(own.stdout).toMatch(/^shop-of-api-alice +Failed/m)
-    const all = await pawl(ofBob, 'get', 'inst', '-A', '-o', 'name', ...direct)
-    expect(all.stdout).toBe(`installation.${GROUP}/shop-of-${BOB}\n`)
-    expect((await pawl(ofAlice, 'why', `inst/shop-of-${ALICE}`, '-n', ALICE, ...direct)).stdout).toContain('is Failed')
-    const theirs = await pawl(ofBob, 'get', 'inst', '-n', ALICE, ...direct)
+    const all = await pawl(ofBob, 'get', 'inst', '-A', '-o', 'name', ...direct())
+    expect(all.stdout).toBe(`installation.${GROUP}/other\n`)
+    const theirs = await pawl(ofBob, 'get', 'inst', '-n', ALICE, ...direct())
     expect(theirs).toMatchObject({ code: 1, stdout: '' })
     expect(theirs.stderr).toContain(`you may not list Installation.${GROUP} in namespace ${ALICE}`)
-    const guessed = await ask('eventsOf', { uid: `uid-${ALICE}` }, ofBob)
+    const guessed = await ask('eventsOf', { uid: 'i1' }, ofBob)
     expect(guessed).toMatchObject({ status: 200, body: { answer: [] } })
   })
 
+  it.each(COMMANDS)('reads its own objects: $title', async (command) => {
+    await checkCommand(command, { flags: direct(), env: environment(ofAlice) })
+  })
+
   it('exports its own job, and no rows of a job of the other tenant', async () => {
-    const direct = ['--api-url', `https://localhost:${port}`]
-    const told = await pawl(ofAlice, 'journal', 'export', `inst/shop-of-${ALICE}`, '-n', ALICE, ...direct)
+    const told = await pawl(ofAlice, 'journal', 'export', 'inst/shop', '-n', ALICE, ...direct())
     expect(told).toMatchObject({
       code: 0,
       stderr: expect.stringContaining('the history is not in the file') as unknown,
     })
-    expect(JSON.parse(told.stdout)).toMatchObject({ journal: { job: { namespace: ALICE, name: `shop-of-${ALICE}` } } })
-    const guessed = await ask('exportedRows', { workflowID: runOf(ALICE), uid: `uid-${ALICE}` }, ofBob)
+    expect(JSON.parse(told.stdout)).toMatchObject({ journal: { job: { namespace: ALICE, name: 'shop' } } })
+    const guessed = await ask('exportedRows', { workflowID: RUN, uid: 'i1' }, ofBob)
     expect(guessed).toMatchObject({ status: 200, body: { answer: { writes: [], events: [] } } })
   })
 
-  it('sees its user name in the output of pawl doctor, and gets shell completion for the names of its objects', async () => {
-    const direct = ['--api-url', `https://localhost:${port}`]
-    const { stdout } = await pawl(ofAlice, 'doctor', '-n', ALICE, '-o', 'json', ...direct)
+  it('sees its user name in the output of pawl doctor', async () => {
+    const { stdout } = await pawl(ofAlice, 'doctor', '-n', ALICE, '-o', 'json', ...direct())
     const findings = JSON.parse(stdout) as readonly { readonly part: string; readonly text: string }[]
-    const told = Object.fromEntries(findings.map(({ part, text }) => [part, text]))
-    expect(told).toMatchObject({
+    expect(Object.fromEntries(findings.map(({ part, text }) => [part, text]))).toMatchObject({
       api: `pawl api at https://localhost:${port} answers: Pawl ${PAWL_VERSION}`,
       identity: expect.stringContaining(`it takes you for system:serviceaccount:${ALICE}:tenant, of `) as unknown,
       cluster: 'it answers for cluster local',
@@ -108,8 +113,6 @@ describe('a tenant with a token', () => {
       code: 1,
       stdout: expect.stringContaining('expected a pawl api that takes') as unknown,
     })
-    const completed = await pawl(ofAlice, '__complete', '--', 'why', '-n', ALICE, ...direct, 'inst/')
-    expect(completed.stdout).toBe(`inst/shop-of-${ALICE}\n`)
   })
 
   it('gets an HTTP error for an invalid token, a missing permission and an invalid question', async () => {
@@ -146,9 +149,9 @@ describe('a tenant with a token', () => {
 
   // On a machine with only a loopback address the test calls pawl api directly: API servers do not proxy to it.
   it(`gets answers ${HOST === undefined ? 'directly' : 'through the proxy of the API server'}, and no more answers after its RoleBinding is deleted`, async () => {
-    const through = HOST === undefined ? ['--api-url', `https://localhost:${port}`] : await throughService(HOST)
+    const through = HOST === undefined ? direct() : await throughService(HOST)
     const told = async () => await pawl(ofAlice, 'get', 'inst', '-n', ALICE, ...through)
-    await expect.poll(async () => (await told()).stdout).toMatch(/^shop-of-api-alice +Failed/m)
+    await expect.poll(async () => (await told()).stdout).toMatch(/^shop +Failed/m)
     await alice.kube.request('DELETE', `${RBAC}/namespaces/${ALICE}/rolebindings/tenant`)
     await expect.poll(async () => (await told()).stderr).toContain(`you may not list Installation.${GROUP}`)
   })
@@ -225,56 +228,12 @@ async function readersUrl(): Promise<string> {
   return url.href
 }
 
-async function fill(): Promise<void> {
-  const rows = [ALICE, BOB].map((namespace) => ({
-    cluster: 'local',
-    api_group: GROUP,
-    kind: 'Installation',
-    uid: `uid-${namespace}`,
-    namespace,
-    name: `shop-of-${namespace}`,
-    resource_version: 9,
-    seq: 9,
-    owner_uid: null,
-    hash: null,
-    deleted: false,
-    presumed_deleted: false,
-    updated_at: new Date(),
-    projection: JSON.stringify({ status: { phase: 'Failed', jobID: 'j1', jobIDFinished: 'j1' } }),
-  }))
-  await test.db.insertInto('object').values(rows).execute()
-  const jobs = rows.map(({ cluster, uid, namespace, name }) => ({
-    cluster,
-    uid,
-    namespace,
-    name,
-    controller: 'installation',
-    job_id: 'j1',
-    workflow_id: runOf(namespace),
-    cause: 'first seen',
-    attempt: 1,
-    passes: 1,
-    lookups: 0,
-    started_at: new Date(),
-    lookup_after: new Date(),
-    phase: 'Failed',
-    outcome: 'Failed',
-    finished_at: new Date(),
-  }))
-  await test.db.insertInto('job').values(jobs).execute()
-}
-
-function runOf(namespace: string): string {
-  return `installation/${namespace}/shop-of-${namespace}/uid-${namespace}/j1`
-}
-
 async function pawl(kubeconfig: string, ...words: readonly string[]) {
-  const env = { ...process.env, KUBECONFIG: kubeconfig, NODE_EXTRA_CA_CERTS: authority, PAWL_DATABASE_URL: '' }
-  return await new Promise<{ code: unknown; stdout: string; stderr: string }>((done) => {
-    execFile(process.execPath, [PAWL, ...words], { env }, (error, stdout, stderr) =>
-      done({ code: error?.code ?? 0, stdout, stderr }),
-    )
-  })
+  return await runPawl(words, environment(kubeconfig))
+}
+
+function environment(kubeconfig: string) {
+  return { KUBECONFIG: kubeconfig, NODE_EXTRA_CA_CERTS: authority, PAWL_DATABASE_URL: '' }
 }
 
 /** @param who the path of a kubeconfig, an invalid token, or undefined for no token. */

@@ -4,11 +4,11 @@ import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
 import { newestVersion } from '../../activities/journal/read/subjects.ts'
-import { laggingKinds } from '../../worker/bridge/reflector.ts'
+import { reflectorReadiness } from '../../worker/bridge/reflector.ts'
 import { path, valueAt } from '../../workflows/kit/index.ts'
 import { TASK, task } from '../activities/journal/build-events.ts'
 import type { Connection } from '../worker/bridge/bad-server.ts'
-import { event, eventually, useReflectorStage } from './reflector-stage.ts'
+import { event, useReflectorStage } from './reflector-stage.ts'
 
 const stage = useReflectorStage(inject('servers').databaseUrl)
 const { start, journaled, upTo, watchWith } = stage
@@ -16,7 +16,7 @@ const { start, journaled, upTo, watchWith } = stage
 describe('a reflector that starts for the first time', () => {
   it('journals a paged list as one epoch and watches from its version', async () => {
     stage.server.objects = ['a', 'b', 'c', 'd', 'e'].map((uid, index) => event(uid, 90 + index))
-    const reflector = start()
+    const { failures } = reflectorReadiness([start()])
     const watch = await stage.server.nextWatch()
     expect(stage.server.requests).toEqual(['list', 'list', 'list', 'watch 100'])
     expect(watch.url.searchParams.get('allowWatchBookmarks')).toBe('true')
@@ -27,7 +27,7 @@ describe('a reflector that starts for the first time', () => {
     expect(
       await stage.db.selectFrom('watch_checkpoint').select(['resource_version', 'epoch', 'lease_owner']).execute(),
     ).toEqual([{ resource_version: 100, epoch: 1, lease_owner: 'one' }])
-    await eventually(async () => expect(await Promise.resolve(laggingKinds([reflector]))).toEqual({}))
+    await expect.poll(failures).toEqual({})
   })
 
   it('continues with smaller pages when the server rejects a page as too large', async () => {
@@ -42,8 +42,8 @@ describe('a reflector that starts for the first time', () => {
 
   it('reports its activity until it is caught up', async () => {
     stage.server.refusals.push({ sort: 'list', status: 500 }, { sort: 'list', status: 404 })
-    const reflector = start()
-    expect(laggingKinds([reflector])).toEqual({ 'Task.test.pawl.dev': 'starting' })
+    const { field, failures } = reflectorReadiness([start()])
+    expect([field, failures()]).toEqual(['behind', { 'Task.test.pawl.dev': 'starting' }])
     await stage.server.nextWatch()
     expect(stage.server.requests).toEqual(['list', 'list', 'list', 'watch 100'])
   })

@@ -12,7 +12,6 @@ import { FINALIZER } from '../../workflows/chaos/contract.ts'
 import { PublishedLists } from '../support/chaos/published-lists.ts'
 import { Datagrams } from '../support/chaos/datagrams.ts'
 import { configFile } from '../support/chaos/config-file.ts'
-import { grantGuests } from '../support/chaos/guests.ts'
 import type { LsObject } from '../support/cluster/cluster.ts'
 import { kubectlAs } from '../support/cluster/kubectl-as.ts'
 import { deniedTo } from '../support/rights/rights-audit.ts'
@@ -23,7 +22,6 @@ import { cronSpec, rolloutSpec } from '../workflows/chaos/parents.ts'
 const NAME = 'chaos-webhook'
 const CHAOS = 'chaos.datadoghq.com/v1beta1'
 const ALICE = 'alice@example.com'
-const STOP = 'chaos.datadoghq.com/emergency-stop'
 const ENVIRONMENT = { 'chaos.datadoghq.com/environment': 'test' }
 const HOSTS = { network: { drop: 10, hosts: [{ host: '10.0.0.0/8' }] } }
 const FORGED = '{"username":"bob","groups":[]}'
@@ -55,7 +53,6 @@ beforeAll(async () => {
   stage = await WebhookStage.open(servers, NAME)
   const flags = ['--wings', 'landscaper,chaos', '--chaos-config', configFile(folder, CONFIG)]
   await stage.start('one', [...flags, '--metrics-sink', 'datadog'])
-  await grantGuests(stage.cluster.kube, NAME)
   for (let number = 1; number <= 10; number++) await run(`web-${number}`)
   // API servers watch webhook configurations, so a new one takes effect later.
   const dry = '--dry-run=server'
@@ -73,9 +70,8 @@ afterAll(async () => {
 })
 
 describe('a Disruption', () => {
-  it('is rejected without a kind, or with another mistake that its CRD alone would accept (A1, A4, A7)', async () => {
+  it('is rejected without a kind, or with another mistake that its CRD alone would accept', async () => {
     expect(await refused('none', {})).toContain('at least one kind')
-    expect(await refused('both', { ...HOSTS, level: 'node', containers: ['app'] })).toContain('containers')
     expect(await refused('pulse', { ...HOSTS, pulse: { activeDuration: '1m' } })).toContain('spec.pulse')
   })
 
@@ -132,28 +128,6 @@ describe('a Disruption', () => {
     expect(stored).toMatchObject({ dns: { records: [answer('A')] } })
   })
 
-  it('must keep its spec, except for the count with dynamic targeting (A14)', async () => {
-    await create('fixed', { ...HOSTS, staticTargeting: true })
-    await create('moving', HOSTS)
-    const count = (name: string) => alice('patch', 'disruption', name, '--type=merge', '-p', '{"spec":{"count":2}}')
-    await expect(count('fixed')).rejects.toThrow('found another count, expected the spec as it was created')
-    await count('moving')
-    const longer = alice('patch', 'disruption', 'moving', '--type=merge', '-p', '{"spec":{"duration":"1h"}}')
-    await expect(longer).rejects.toThrow('found another duration')
-    // A manifest without the default replaces the object.
-    await alice('patch', 'disruption', 'moving', '--type=merge', '-p', '{"spec":{"duration":null,"count":3}}')
-    expect((await get('moving')).spec).toMatchObject({ duration: '5m0s', count: 3 })
-  })
-
-  it('needs a permitted user group and the environment of the cluster (A17)', async () => {
-    const guest = kubectlAs(servers, NAME, 'dora', ['guests'])
-    await expect(guest('apply', '-f', written(disruption('guest', HOSTS)))).rejects.toThrow(
-      'found a user of the groups guests',
-    )
-    await alice('apply', '-f', written(disruption('guest', HOSTS)))
-    expect(await refused('elsewhere', HOSTS, { annotations: {} })).toContain('expected test')
-  })
-
   it('must name known cloud services, if their list is available, with few enough addresses', async () => {
     const s3 = { aws: [{ service: 'S3' }] }
     await create('of-cloud', { network: { drop: 1, cloud: s3 } })
@@ -171,14 +145,13 @@ describe('a Disruption', () => {
     )
   })
 
-  it('must name existing Services with existing ports', async () => {
+  it('must name existing Services', async () => {
     const service = (name: string, port: number) => ({
       network: { drop: 1, services: [{ name, namespace: NAME, ports: [{ port }] }] },
     })
     const body = { metadata: { name: 'db' }, spec: { ports: [{ port: 5432 }] } }
     await stage.cluster.kube.request('POST', `/api/v1/namespaces/${NAME}/services`, { body })
     await create('of-service', service('db', 5432))
-    expect(await refused('of-port', service('db', 80))).toContain('spec.network.services[0].ports[0]')
     expect(await refused('of-none', service('gone', 80))).toContain(`found no Service ${NAME}/gone`)
   })
 })
@@ -194,19 +167,6 @@ describe('safety nets', () => {
     await expect(more).rejects.toThrow(found)
     expect(await refused('nodes', { ...HOSTS, level: 'node', count: 1000 })).toContain('in the cluster')
   })
-})
-
-describe('an emergency stop', () => {
-  it.each([NAME, 'chaos-engineering'])(
-    'of %s rejects new Disruptions with its reason, until it is lifted',
-    async (place) => {
-      await alice('annotate', 'namespace', place, `${STOP}=too many alerts`)
-      const said = await refused(`stopped-${place}`, HOSTS)
-      expect(said).toContain(`found an emergency stop of namespace ${place} (annotation ${STOP}): too many alerts`)
-      await alice('annotate', 'namespace', place, `${STOP}-`)
-      await create(`stopped-${place}`, HOSTS)
-    },
-  )
 })
 
 describe('the recorded creator', () => {
@@ -232,7 +192,7 @@ describe('the recorded creator', () => {
 })
 
 describe('a DisruptionCron', () => {
-  it("must leave the operators' pause, gets their default tolerance, and needs a permitted user group", async () => {
+  it("must leave the operators' pause, and gets their default tolerance", async () => {
     const cron = (schedule: string) =>
       written({
         apiVersion: CHAOS,
@@ -241,8 +201,6 @@ describe('a DisruptionCron', () => {
         spec: cronSpec({ schedule }),
       })
     await expect(alice('apply', '-f', cron('*/15 * * * *'))).rejects.toThrow('spec.schedule')
-    const guest = kubectlAs(servers, NAME, 'dora', ['guests'])
-    await expect(guest('apply', '-f', cron('0 * * * *'))).rejects.toThrow('found a user of the groups guests')
     await alice('apply', '-f', cron('0 * * * *'))
     const { spec } = (await stage.cluster.get('disruptioncrons', 'often', CHAOS)) ?? {}
     expect(spec?.['delayedStartTolerance']).toBe('5m0s')
@@ -339,12 +297,6 @@ async function create(name: string, spec: object, metadata: object = {}, ...flag
 /** @returns the error of kubectl. */
 async function refused(...args: Parameters<typeof create>): Promise<string> {
   return await create(...args).then(() => 'it was stored', String)
-}
-
-async function get(name: string): Promise<LsObject> {
-  const found = await stage.cluster.get('disruptions', name, CHAOS)
-  if (found === undefined) throw new Error(`there is no Disruption ${name}`)
-  return found
 }
 
 /** @returns the path of a file. */

@@ -1,11 +1,11 @@
 // Journal connections on which PostgreSQL stops answering, and the clock of the journal; against a real PostgreSQL.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 
-import { openDatabase } from '../../activities/journal/database.ts'
+import { type Database, openDatabase } from '../../activities/journal/database.ts'
 import { WAKE_CHANNEL } from '../../activities/journal/write/wakes.ts'
 import { listenForWakes } from '../../worker/reconciler/listener.ts'
 import { createJournalClock } from '../../worker/server/clocks.ts'
@@ -31,25 +31,34 @@ function throughProxy(): string {
 }
 
 describe('a connection to PostgreSQL', () => {
-  it('times out a query when the server stops answering; the next query uses another connection', async () => {
-    const db = openDatabase(throughProxy(), 1, { answerMs: 1000 })
-    const ask = async (value: number) => (await sql<{ n: number }>`select ${value}::int as n`.execute(db)).rows
-    await expect.poll(() => ask(1).catch(String)).toEqual([{ n: 1 }])
-    expect(proxy.fallSilent()).toBeGreaterThan(0)
-    await expect(ask(2)).rejects.toThrow('Query read timeout')
-    await expect.poll(() => ask(3).catch(String)).toEqual([{ n: 3 }])
-    await db.destroy()
-  })
+  const ask = async (db: Kysely<Database>, value: number) =>
+    (await sql<{ n: number }>`select ${value}::int as n`.execute(db)).rows
 
-  it('times out a transaction when the server stops answering', async () => {
+  it.each<[string, string, (db: Kysely<Database>, silence: () => void) => Promise<unknown>]>([
+    [
+      'a query',
+      'Query read timeout',
+      async (db, silence) => {
+        silence()
+        return await ask(db, 2)
+      },
+    ],
+    [
+      'a transaction',
+      '',
+      async (db, silence) =>
+        await db.transaction().execute(async (trx) => {
+          await ask(trx, 2)
+          silence()
+          return await ask(trx, 2)
+        }),
+    ],
+  ])('times out %s when the server stops answering; the next query uses another connection', async (_, error, act) => {
     const db = openDatabase(throughProxy(), 1, { answerMs: 1000 })
-    const transaction = db.transaction().execute(async (trx) => {
-      await sql`select 1`.execute(trx)
-      proxy.fallSilent()
-      await sql`select ${2}::int`.execute(trx)
-    })
-    await expect(transaction).rejects.toThrow()
-    expect((await sql`select ${3}::int as n`.execute(db)).rows).toEqual([{ n: 3 }])
+    await expect.poll(() => ask(db, 1).catch(String)).toEqual([{ n: 1 }])
+    const failed = act(db, () => expect(proxy.fallSilent()).toBeGreaterThan(0))
+    await expect(failed).rejects.toThrow(error)
+    await expect.poll(() => ask(db, 3).catch(String)).toEqual([{ n: 3 }])
     await db.destroy()
   })
 

@@ -1,7 +1,7 @@
 // Isolation of namespaces in the journal, against a real PostgreSQL. Any user can write any owner reference, so the
 // journal ignores references to owners in other namespaces. On real API servers: test/e2e/walls.test.ts.
 
-import { describe, expect, inject, it } from 'vitest'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { CompiledQuery, createQueryId, type RootOperationNode, sql } from 'kysely'
 import { acquireLease } from '../../activities/journal/write/checkpoints.ts'
 import { countPasses } from '../../activities/journal/write/jobs.ts'
@@ -103,32 +103,17 @@ async function rowsRead(query: RootOperationNode): Promise<number> {
 }
 
 describe('an object that names an owner in another namespace', () => {
-  it('does not wake that owner', async () => {
+  beforeEach(async () => {
     await journal(quiet, ...tree)
-    await journal(built, forgedExecution, forgedItem)
-    expect(await test.wakes()).toEqual([])
-    expect((await test.outcomes()).slice(-2)).toEqual([
-      'watch 11 ignored: no subject is concerned',
-      'watch 12 ignored: no subject is concerned',
-    ])
-  })
-
-  it('does not divert the wakes of that owner, even if the journal saw the object before the owner', async () => {
-    await journal(built, forgedItem)
-    expect(await test.wakes()).toMatchObject([{ controller: 'execution', uid: 'exec', namespace: ATTACKER }])
-    await journal(built, [executionKind, { uid: 'exec', name: 'shop', namespace: VICTIM, version: 2, status: RUNNING }])
-    const wakes = (await test.wakes()).filter(({ uid }) => uid === 'exec')
-    expect(wakes).toMatchObject([{ controller: 'execution', namespace: VICTIM, name: 'shop' }])
   })
 
   it('wakes an owner only if namespace and name of the owner match', async () => {
-    await journal(quiet, ...tree)
     const [, forged] = forgedExecution
-    await journal(built, [
-      executionKind,
-      { ...forged, uid: 'other-name', ...ownedBy(installationKind, 'inst', 'other') },
-    ])
+    const ofOther = { ...forged, uid: 'other-name', ...ownedBy(installationKind, 'inst', 'other') }
+    await journal(built, forgedExecution, forgedItem, [executionKind, ofOther])
     expect(await test.wakes()).toEqual([])
+    const outcome = 'ignored: no subject is concerned'
+    expect((await test.outcomes()).slice(-3)).toEqual([11, 12, 11].map((version) => `watch ${version} ${outcome}`))
     await journal(built, [executionKind, { ...forged, uid: 'real', namespace: VICTIM }])
     expect(await test.wakes()).toMatchObject([
       { controller: 'installation', uid: 'inst', namespace: VICTIM, name: 'shop' },
@@ -136,7 +121,7 @@ describe('an object that names an owner in another namespace', () => {
   })
 
   it('is not among the children of that owner', async () => {
-    await journal(quiet, ...tree, forgedExecution, forgedItem)
+    await journal(quiet, forgedExecution, forgedItem)
     const owner = { ...groupKindOf(installationKind), uid: 'inst', namespace: VICTIM, name: 'shop' }
     const other = { ...groupKindOf(executionKind), uid: 'exec', namespace: VICTIM, name: 'shop' }
     const families = await knownFamilies(test.db, 'c', [owner, other])
@@ -147,7 +132,6 @@ describe('an object that names an owner in another namespace', () => {
   })
 
   it('adds no cost to reads of that owner, even if 20,000 such objects exist', async () => {
-    await journal(quiet, ...tree)
     await sql`insert into object (cluster, api_group, kind, uid, namespace, name, owner_uid, resource_version, seq, projection, updated_at)
       select 'c', ${executionKind.group}, 'Execution', 'forged' || n, ${ATTACKER}, 'n' || n, 'inst', 1, 1, '{}', now() from generate_series(1, 20000) n`.execute(
       test.db,
@@ -170,7 +154,7 @@ describe('an object that names an owner in another namespace', () => {
   })
 
   it('is not woken when that owner is deleted', async () => {
-    await journal(quiet, ...tree, forgedExecution)
+    await journal(quiet, forgedExecution)
     const gone = seen('DELETED', { uid: 'inst', name: 'shop', namespace: VICTIM, version: 20 }, installationKind)
     await test.journal({ events: [gone] }, built)
     expect((await test.wakes()).filter(({ controller }) => controller === 'execution').map(({ uid }) => uid)).toEqual([
@@ -179,7 +163,6 @@ describe('an object that names an owner in another namespace', () => {
   })
 
   it('is not hosted by a run of that owner; its wake starts its own run', async () => {
-    await journal(quiet, ...tree)
     await openInstallation()
     await acquireLease(test.db, { cluster: 'c', ...groupKindOf(executionKind), owner: 'r', leaseMs: 1000 })
     await test.db.updateTable('watch_checkpoint').set({ resource_version: 9 }).execute()
@@ -193,7 +176,6 @@ describe('an object that names an owner in another namespace', () => {
   })
 
   it('does not make the sweep wake an idle job of that owner', async () => {
-    await journal(quiet, ...tree)
     await openInstallation()
     await countPasses(test.db, [{ workflowID: 'i', runID: 'r1' }], later(1000))
     const isBehind = async () => {
@@ -243,6 +225,16 @@ describe('an object whose owner in the same namespace does not host objects of t
       to: 'start',
       run: { controller: 'deploy', input: { cause: 'deletion without owner' } },
     })
+  })
+})
+
+describe('an object that the journal saw before the owner that it names in another namespace', () => {
+  it('does not divert the wakes of that owner', async () => {
+    await journal(built, forgedItem)
+    expect(await test.wakes()).toMatchObject([{ controller: 'execution', uid: 'exec', namespace: ATTACKER }])
+    await journal(built, [executionKind, { uid: 'exec', name: 'shop', namespace: VICTIM, version: 2, status: RUNNING }])
+    const wakes = (await test.wakes()).filter(({ uid }) => uid === 'exec')
+    expect(wakes).toMatchObject([{ controller: 'execution', namespace: VICTIM, name: 'shop' }])
   })
 })
 

@@ -7,6 +7,7 @@ import type { Deps } from '../../activities/deps.ts'
 import { acquireLease, writeCheckpoint } from '../../activities/journal/write/checkpoints.ts'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
+import { ownerReference } from '../../activities/kube/owners.ts'
 import { readFamily, readSubject } from '../../activities/kube/read-family.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
@@ -23,13 +24,7 @@ const CHILDREN = {
   watched: deployItemKind,
   by: { labelSelector: `${MANAGED_BY_LABEL}=exec` },
 }
-const OWNER = {
-  apiVersion: executionKind.apiVersion,
-  kind: 'Execution',
-  name: 'exec',
-  uid: 'uid-exec',
-  controller: true,
-}
+const OWNER = ownerReference(executionKind, { name: 'exec', uid: 'uid-exec' })
 
 beforeEach(async () => {
   api = stage().api

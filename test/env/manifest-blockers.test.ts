@@ -33,10 +33,10 @@ describe('a renamed object', () => {
     ['Service keeps its cluster address', address],
     ['PriorityClass stays the only default', priority],
   ])('is deployed where a %s: the old object goes first, other orphans go last', async (title, object) => {
-    const item = stage
-      .item(title.toLowerCase().replaceAll(' ', '-'))
-      .configure([object('old'), stage.configMap('bystander')])
-    await item.reconcile()
+    const item = await stage.deployed(title.toLowerCase().replaceAll(' ', '-'), [
+      object('old'),
+      stage.configMap('bystander'),
+    ])
     stage.kube.requests = []
     item.configure([object('new'), stage.configMap('beside')])
     await item.reconcile()
@@ -48,8 +48,7 @@ describe('a renamed object', () => {
   })
 
   it('is deployed under a full quota, which the old object fills', async () => {
-    const item = stage.item('full-quota').configure([stage.configMap('counted-old')])
-    await item.reconcile()
+    const item = await stage.deployed('full-quota', [stage.configMap('counted-old')])
     const used = async () => {
       const live = await stage.get(`/api/v1/namespaces/${stage.namespace}/resourcequotas/full`)
       return (live as { status?: { used?: Record<string, string> } } | undefined)?.status?.used?.['count/configmaps']

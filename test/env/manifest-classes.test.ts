@@ -14,8 +14,7 @@ describe('a manifest item with several classes of objects', () => {
     const { definition, resource } = customKind('widgets', 'Widget')
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'manifest-classes-own' } }
     const inside = stage.configMap('inside', { a: '1' }, { namespace: 'manifest-classes-own' })
-    const item = stage.item('classes').configure([inside, resource('w', { size: 3 }), namespace, definition])
-    await item.reconcile()
+    const item = await stage.deployed('classes', [inside, resource('w', { size: 3 }), namespace, definition])
     expect(await stage.get('/apis/widgets.example/v1/widgets/w')).toMatchObject({ spec: { size: 3 } })
     expect(item.managed).toEqual(['inside', 'manifest-classes-own', 'w', 'widgets.widgets.example'])
     const sent = stage.kube.writes.map(({ path }) => path.split('/').at(-1))
@@ -38,8 +37,7 @@ describe('a manifest item with several classes of objects', () => {
     const account = { 'kubernetes.io/service-account.name': 'account' }
     const token = { ...of('Secret', 'token', { annotations: account }), type: 'kubernetes.io/service-account-token' }
     const service = { ...of('Service', 'referring'), spec: { ports: [{ port: 80 }] } }
-    const item = stage.item('referring').configure([service, token, of('ServiceAccount', 'account')])
-    await item.reconcile()
+    await stage.deployed('referring', [service, token, of('ServiceAccount', 'account')])
     const sent = stage.kube.writes.map(({ method, path }) => `${method} ${path.split('/').at(-1)}`)
     expect(sent).toEqual(['POST serviceaccounts', 'POST secrets', 'POST services'])
     const path = `/api/v1/namespaces/${stage.namespace}/secrets/token`
@@ -82,8 +80,7 @@ describe('a manifest item with several classes of objects', () => {
       kind: 'ClusterRole',
       metadata: { name: 'placed', namespace: stage.namespace },
     }
-    const item = stage.item('placed').configure([{ ...role, rules: [] }])
-    await item.reconcile()
+    const item = await stage.deployed('placed', [{ ...role, rules: [] }])
     stage.kube.requests = []
     await item.reconcile()
     expect(stage.kube.writes).toEqual([])

@@ -39,8 +39,7 @@ describe('a manifest item', () => {
   })
 
   it('writes nothing in a second job with unchanged objects of many kinds', async () => {
-    const item = stage.item('ordinary').configure(ordinary(stage.namespace))
-    await item.reconcile()
+    const item = await stage.deployed('ordinary', ordinary(stage.namespace))
     await settled('/apis/apps/v1', 'deployments/web')
     stage.kube.requests = []
     await item.reconcile()
@@ -49,8 +48,7 @@ describe('a manifest item', () => {
 
   it('deploys 200 objects, writes each once, and reads each once in a second job', async () => {
     const maps = Array.from({ length: 200 }, (_, index) => stage.configMap(`many-${index}`))
-    const item = stage.item('many').configure(maps)
-    await item.reconcile()
+    const item = await stage.deployed('many', maps)
     expect(stage.kube.writes).toHaveLength(200)
     expect(item.managed).toHaveLength(200)
     stage.kube.requests = []
@@ -122,8 +120,7 @@ describe('an update', () => {
     ['mergeOverwrite', { a: 'new', b: 'foreign', c: 'added' }],
   ])('by strategy %s results in %j, and a second job writes nothing', async (updateStrategy, expected) => {
     const name = `by-${updateStrategy.toLowerCase()}`
-    const item = stage.item(name).configure([stage.configMap(name)], { updateStrategy })
-    await item.reconcile()
+    const item = await stage.deployed(name, [stage.configMap(name)], { updateStrategy })
     await stage.patch(stage.mapPath(name), { data: { b: 'foreign' } })
     item.configure([stage.configMap(name, { a: 'new', c: 'added' })], { updateStrategy })
     await item.reconcile()
@@ -142,17 +139,15 @@ describe('an update', () => {
   ])('by policy %s turns an object of another owner into %j and manages %j', async (policy, expected, managed) => {
     const name = `by-${policy}`
     await stage.create(stage.configMap(name, { a: 'foreign' }))
-    const item = stage.item('policies').configure([{ policy, manifest: stage.configMap(name, { a: 'new' }) }])
-    await item.reconcile()
+    const item = await stage.deployed('policies', [{ policy, manifest: stage.configMap(name, { a: 'new' }) }])
     expect(await stage.data(name)).toEqual(expected)
     expect(item.managed).toEqual(managed)
   })
 
   it('by policy fallback writes an object only while it has the label of the item', async () => {
-    const item = stage
-      .item('falls-back')
-      .configure([{ policy: 'fallback', manifest: stage.configMap('fallback', { a: '1' }) }])
-    await item.reconcile()
+    const item = await stage.deployed('falls-back', [
+      { policy: 'fallback', manifest: stage.configMap('fallback', { a: '1' }) },
+    ])
     item.configure([{ policy: 'fallback', manifest: stage.configMap('fallback', { a: '2' }) }])
     await item.reconcile()
     expect(await stage.data('fallback')).toEqual({ a: '2' })
@@ -193,8 +188,7 @@ describe('an update', () => {
   })
 
   it('that conflicts with another writer is computed again for the newer version', async () => {
-    const item = stage.item('overtaken').configure([stage.configMap('overtaken')])
-    await item.reconcile()
+    const item = await stage.deployed('overtaken', [stage.configMap('overtaken')])
     item.configure([stage.configMap('overtaken', { a: '2' })])
     let overtaking: Promise<unknown> | undefined
     stage.kube.before = async (method, path) => {
@@ -207,10 +201,9 @@ describe('an update', () => {
   })
 
   it('of an object that is being deleted fails with a retryable error until the object can be recreated', async () => {
-    const item = stage
-      .item('reborn')
-      .configure([stage.configMap('reborn', { a: '1' }, { finalizers: ['test.example/hold'] })])
-    await item.reconcile()
+    const item = await stage.deployed('reborn', [
+      stage.configMap('reborn', { a: '1' }, { finalizers: ['test.example/hold'] }),
+    ])
     await stage.kube.request('DELETE', stage.mapPath('reborn'))
     const step = await item.step('install')
     expect(step).toMatchObject({ result: 'failed', error: { reason: 'BeingDeleted', isFinal: false } })

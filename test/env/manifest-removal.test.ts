@@ -38,8 +38,7 @@ describe('orphans of an update', () => {
       policy,
       manifest: stage.configMap(`orphan-${policy}`),
     }))
-    const item = stage.item('orphans').configure([...entries, stage.configMap('let-go'), stage.configMap('stays')])
-    await item.reconcile()
+    const item = await stage.deployed('orphans', [...entries, stage.configMap('let-go'), stage.configMap('stays')])
     item.configure([stage.configMap('stays'), { policy: 'ignore', manifest: stage.configMap('let-go') }])
     await item.reconcile()
     expect(item.managed).toEqual(['stays'])
@@ -50,8 +49,7 @@ describe('orphans of an update', () => {
   })
 
   it('stay in the status until they are deleted, and the item waits for their deletion before readiness', async () => {
-    const item = stage.item('slow-orphan').configure([held('slow-orphan')])
-    await item.reconcile()
+    const item = await stage.deployed('slow-orphan', [held('slow-orphan')])
     item.configure([stage.configMap('new-one')])
     const step = await item.step('install')
     expect(step).toMatchObject({ result: 'waiting', checkpoint: 'deployer: cleanup orphaned' })
@@ -64,8 +62,7 @@ describe('orphans of an update', () => {
   })
 
   it('stay in the status if the apply before their deletion fails', async () => {
-    const item = stage.item('failing').configure([stage.configMap('fails-old'), stage.configMap('fails-both')])
-    await item.reconcile()
+    const item = await stage.deployed('failing', [stage.configMap('fails-old'), stage.configMap('fails-both')])
     item.configure([stage.configMap('fails-both'), stage.configMap('fails-new')])
     stage.kube.refuse = (method) => (method === 'POST' ? forbidden() : undefined)
     expect(await item.step('install')).toMatchObject({
@@ -90,8 +87,7 @@ describe('orphans of an update', () => {
   })
 
   it('that may exist but cannot be read cause an error, and stay in the status', async () => {
-    const item = stage.item('maybe').configure([stage.configMap('maybe')])
-    await item.reconcile()
+    const item = await stage.deployed('maybe', [stage.configMap('maybe')])
     // The status after a crash that left out the uid; afterwards the API server forbids reads of the object.
     const resource = { apiVersion: 'v1', kind: 'ConfigMap', name: 'maybe', namespace: stage.namespace }
     item.providerStatus = { ...item.providerStatus, managedResources: [{ policy: 'manage', resource }] }
@@ -108,8 +104,7 @@ describe('orphans of an update', () => {
   })
 
   it('in no deletion group of the update stay on the cluster', async () => {
-    const item = stage.item('left').configure([stage.configMap('left')])
-    await item.reconcile()
+    const item = await stage.deployed('left', [stage.configMap('left')])
     await item
       .configure([], { deletionGroupsDuringUpdate: [{ predefinedResourceGroup: { type: 'empty' } }] })
       .reconcile()
@@ -118,8 +113,7 @@ describe('orphans of an update', () => {
   })
 
   it('that another item has taken over, or a user has recreated, stay', async () => {
-    const item = stage.item('giver').configure([stage.configMap('moved'), stage.configMap('anew')])
-    await item.reconcile()
+    const item = await stage.deployed('giver', [stage.configMap('moved'), stage.configMap('anew')])
     await stage
       .item('taker')
       .configure([stage.configMap('moved')])
@@ -134,8 +128,7 @@ describe('orphans of an update', () => {
 
 describe('an uninstall', () => {
   it('deletes group by group, and an object with a finalizer delays the next group', async () => {
-    const item = stage.item('groups').configure([role('groups'), held('groups'), stage.configMap('groups-free')])
-    await item.reconcile()
+    const item = await stage.deployed('groups', [role('groups'), held('groups'), stage.configMap('groups-free')])
     const step = await item.step('uninstall')
     expect(step).toMatchObject({ result: 'waiting', checkpoint: 'deployer: delete resources' })
     expect(step).toMatchObject({ waitingFor: `ConfigMap ${stage.namespace}/groups is held by finalizer ${HOLD}` })
@@ -151,20 +144,18 @@ describe('an uninstall', () => {
   it('with custom groups deletes in the order of the groups, and keeps objects that are in no group', async () => {
     const maps = { resources: [{ apiVersion: 'v1', kind: 'configmaps', names: ['own-b'] }] }
     const roles = { resources: [{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' }] }
-    const item = stage.item('own').configure([stage.configMap('own-a'), stage.configMap('own-b'), role('own')], {
+    const item = await stage.deployed('own', [stage.configMap('own-a'), stage.configMap('own-b'), role('own')], {
       deletionGroups: [custom(roles), custom(maps)],
     })
-    await item.reconcile()
     await item.uninstall()
     expect(deletes()).toEqual(['own', 'own-b'])
     expect(await stage.data('own-a')).toEqual({ a: '1' })
   })
 
   it('with forceDelete removes finalizers', async () => {
-    const item = stage.item('force').configure([held('force')], {
+    const item = await stage.deployed('force', [held('force')], {
       deletionGroups: [{ predefinedResourceGroup: { type: 'namespaced-resources', forceDelete: true } }],
     })
-    await item.reconcile()
     expect(await item.step('uninstall')).toMatchObject({ result: 'done' })
     expect(await stage.map('force')).toBeUndefined()
   })
@@ -198,10 +189,8 @@ describe('an uninstall', () => {
       await other.create(other.configMap('remote'))
       const types = [{ apiVersion: 'v1', kind: 'ConfigMap', names: ['remote'], namespaces: [other.namespace] }]
       const group = custom({ resources: types, deleteAllResources: true, targetName: 'far' })
-      const item = stage
-        .item('remote', { far: other.cluster() })
-        .configure([stage.configMap('near')], { deletionGroups: [group] })
-      await item.reconcile()
+      const item = stage.item('remote', { far: other.cluster() })
+      await item.configure([stage.configMap('near')], { deletionGroups: [group] }).reconcile()
       await item.uninstall()
       expect(await other.map('remote')).toBeUndefined()
       expect(deletes()).toEqual([])
@@ -212,8 +201,7 @@ describe('an uninstall', () => {
   })
 
   it('finds objects that a crash kept out of the status by their label, and keeps objects without the label', async () => {
-    const item = stage.item('crashed').configure([stage.configMap('crashed')])
-    await item.reconcile()
+    const item = await stage.deployed('crashed', [stage.configMap('crashed')])
     await stage.create(stage.configMap('not-ours'))
     item.providerStatus = undefined
     await item.configure([stage.configMap('crashed'), stage.configMap('not-ours')]).uninstall()
@@ -223,8 +211,7 @@ describe('an uninstall', () => {
 
   it('annotates and patches objects before it deletes them', async () => {
     const around = { annotateBeforeDelete: { dying: 'yes' }, patchBeforeDelete: { data: { a: 'last', b: 'will' } } }
-    const item = stage.item('dying').configure([{ manifest: held('dying'), ...around }])
-    await item.reconcile()
+    const item = await stage.deployed('dying', [{ manifest: held('dying'), ...around }])
     expect(await item.step('uninstall')).toMatchObject({ result: 'waiting' })
     const live = await stage.map('dying')
     expect(live?.metadata.annotations).toMatchObject({ dying: 'yes' })
@@ -234,8 +221,7 @@ describe('an uninstall', () => {
   })
 
   it('reports an object whose deletion the server rejects, and deletes the other objects of the group', async () => {
-    const item = stage.item('half').configure([stage.configMap('half-a'), stage.configMap('half-b')])
-    await item.reconcile()
+    const item = await stage.deployed('half', [stage.configMap('half-a'), stage.configMap('half-b')])
     stage.kube.refuse = (method, path) => (method === 'DELETE' && path.endsWith('half-a') ? forbidden() : undefined)
     expect(await item.step('uninstall')).toMatchObject({
       result: 'failed',
@@ -248,8 +234,7 @@ describe('an uninstall', () => {
   })
 
   it('works with an invalid configuration, unless the deletion groups are invalid', async () => {
-    const item = stage.item('spoilt').configure([stage.configMap('spoilt')])
-    await item.reconcile()
+    const item = await stage.deployed('spoilt', [stage.configMap('spoilt')])
     item.configure([{ manifest: 'no object' }], { deletionGroups: [{}] })
     await expect(item.step('uninstall')).rejects.toThrow('spec.config.')
     expect(await stage.data('spoilt')).toEqual({ a: '1' })
@@ -260,8 +245,7 @@ describe('an uninstall', () => {
 
   it('deletes a cluster-scoped object in its own group, even if the status lists it with a namespace and without a uid', async () => {
     const intended = { ...role('intended'), metadata: { name: 'intended', namespace: stage.namespace } }
-    const item = stage.item('intended').configure([intended, stage.configMap('intended')])
-    await item.reconcile()
+    const item = await stage.deployed('intended', [intended, stage.configMap('intended')])
     // The status before the first write.
     const { apiVersion, kind, metadata } = intended
     const map = { apiVersion: 'v1', kind: 'ConfigMap', name: 'intended', namespace: stage.namespace }
@@ -288,8 +272,7 @@ describe('an uninstall', () => {
   })
 
   it('does not delete an object that has replaced the observed object', async () => {
-    const item = stage.item('replaced').configure([stage.configMap('replaced')])
-    await item.reconcile()
+    const item = await stage.deployed('replaced', [stage.configMap('replaced')])
     const path = stage.mapPath('replaced')
     const replace = async () => {
       stage.kube.before = () => Promise.resolve()
@@ -307,8 +290,7 @@ describe('an uninstall', () => {
 
   it('reports the finalizer and the objects that block the deletion of a namespace', async () => {
     const name = 'manifest-removal-held'
-    const item = stage.item('namespace').configure([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }])
-    await item.reconcile()
+    const item = await stage.deployed('namespace', [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }])
     const path = `/api/v1/namespaces/${name}/configmaps`
     await stage.create({ ...held('inside'), metadata: { name: 'inside', namespace: name, finalizers: [HOLD] } }, path)
     const looks = async () => {

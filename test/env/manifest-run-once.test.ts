@@ -13,24 +13,22 @@ const PODS = `/api/v1/namespaces/${stage.namespace}/pods`
 const CONTAINER = { name: 'main', image: 'example/app:1' }
 const NOWHERE = { nodeSelector: { nowhere: 'true' }, containers: [CONTAINER] }
 const metadata = (name: string) => ({ name, namespace: stage.namespace })
-const job = (name: string) => ({
-  apiVersion: 'batch/v1',
-  kind: 'Job',
+const object = (apiVersion: string, kind: string, name: string, spec: object) => ({
+  apiVersion,
+  kind,
   metadata: metadata(name),
-  spec: { suspend: true, ttlSecondsAfterFinished: 0, template: { spec: { ...NOWHERE, restartPolicy: 'Never' } } },
+  spec,
 })
-const pod = (name: string, restartPolicy: string) => ({
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: metadata(name),
-  spec: { ...NOWHERE, restartPolicy },
-})
-const waiting = (name: string) => ({
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: metadata(name),
-  spec: { selector: { matchLabels: { app: name } }, template: { metadata: { labels: { app: name } }, spec: NOWHERE } },
-})
+const pod = (name: string, restartPolicy: string) => object('v1', 'Pod', name, { ...NOWHERE, restartPolicy })
+const job = (name: string) => {
+  const template = { spec: { ...NOWHERE, restartPolicy: 'Never' } }
+  return object('batch/v1', 'Job', name, { suspend: true, ttlSecondsAfterFinished: 0, template })
+}
+const waiting = (name: string) => {
+  const labels = { app: name }
+  const spec = { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: NOWHERE } }
+  return object('apps/v1', 'Deployment', name, spec)
+}
 const creates = (path: string) => stage.kube.writes.filter((one) => one.method === 'POST' && one.path === path).length
 const remove = (path: string) => stage.kube.request('DELETE', path, { body: { gracePeriodSeconds: 0 } })
 const gone = (path: string) => expect.poll(() => stage.get(path), { timeout: 20_000 }).toBeUndefined()

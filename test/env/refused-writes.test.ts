@@ -12,6 +12,7 @@ import { ownerReference } from '../../activities/kube/owners.ts'
 import { storedAs } from '../../activities/kube/object-views.ts'
 import { writeDataObjects } from '../../activities/landscaper/data-objects.ts'
 import { dataObjectKind } from '../../workflows/landscaper/data-object/kind.ts'
+import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { type DeployItem, deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 
 import { type TinyApi, refusal } from '../activities/kube/tiny-api.ts'
@@ -33,13 +34,7 @@ beforeEach(() => {
 const HEAD = { apiVersion: 'mock.deployer.landscaper.gardener.cloud/v1alpha1', kind: 'ProviderConfiguration' }
 
 function item(name: string, config: object, spec: object = {}, status: object = {}): DeployItem {
-  const reference = {
-    apiVersion: deployItemKind.apiVersion,
-    kind: 'Execution',
-    name: 'exec',
-    uid: 'uid-exec',
-    controller: true,
-  }
+  const owner = ownerReference(executionKind, { name: 'exec', uid: 'uid-exec' })
   const stored = api.put(`${ROOT}/deployitems/${name}`, {
     apiVersion: deployItemKind.apiVersion,
     kind: 'DeployItem',
@@ -49,7 +44,7 @@ function item(name: string, config: object, spec: object = {}, status: object = 
       uid: `uid-${name}`,
       generation: 1,
       labels: { [MANAGED_BY_LABEL]: 'exec' },
-      ownerReferences: [reference],
+      ownerReferences: [owner],
     },
     spec: { type: mockDeployer.type, config: { ...HEAD, ...config }, ...spec },
     status: { jobID: 'job', ...status },

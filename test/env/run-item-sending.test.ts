@@ -2,8 +2,9 @@
 
 import { afterEach, describe, expect, inject, it, vi } from 'vitest'
 
-import { DeployError, type DeployStep, type ItemWork } from '../../activities/landscaper/deploy/run/deployer.ts'
+import type { DeployStep, ItemWork } from '../../activities/landscaper/deploy/run/deployer.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
+import { ownerReference } from '../../activities/kube/owners.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 
 import { refusal } from '../activities/kube/tiny-api.ts'
@@ -59,15 +60,6 @@ describe('the list of objects that an item will create', () => {
     item()
     await run()
     expect(stage.calls).toEqual([])
-  })
-
-  it('may be impossible to build because of the configuration, which fails the item', async () => {
-    item()
-    stage.intend = () => {
-      throw new DeployError('Reconcile', 'ConfigurationProblem', 'wrong', ['ERR_CONFIGURATION_PROBLEM'])
-    }
-    await run()
-    expect(status()).toMatchObject({ phase: 'Failed', lastError: { reason: 'ConfigurationProblem' } })
   })
 })
 
@@ -162,14 +154,7 @@ describe('the exports of an item', () => {
   })
 
   it('wait until the Secret of a previous item with the same name is deleted', async () => {
-    const owner = {
-      apiVersion: deployItemKind.apiVersion,
-      kind: 'DeployItem',
-      name: 'a',
-      uid: 'gone',
-      controller: true,
-    }
-    stage.api.put(SECRET, secret({ ownerReferences: [owner] }))
+    stage.api.put(SECRET, secret({ ownerReferences: [ownerReference(deployItemKind, { name: 'a', uid: 'gone' })] }))
     item()
     stage.answers = [exporting]
     expect((await failureOf(run())).message).toContain('BeingDeleted')

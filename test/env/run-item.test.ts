@@ -155,27 +155,17 @@ describe('an item that fails', () => {
   it('keeps the providerStatus of its deployment although another client has ended it', async () => {
     item()
     stage.answers = [{ result: 'done', providerStatus: PROVIDER }]
+    const lastError = { reason: 'InterruptOperation', message: 'interrupted' }
     let isInterrupted = false
     stage.api.intercept = ({ method }) => {
       if (method === 'PATCH' && !isInterrupted) {
         isInterrupted = true
-        item(
-          {},
-          {
-            phase: 'Failed',
-            jobIDFinished: 'job',
-            lastError: { reason: 'InterruptOperation', message: 'interrupted' },
-          },
-        )
+        item({}, { phase: 'Failed', jobIDFinished: 'job', lastError })
       }
       return undefined
     }
     await run()
-    expect(status()).toMatchObject({
-      phase: 'Failed',
-      providerStatus: PROVIDER,
-      lastError: { reason: 'InterruptOperation' },
-    })
+    expect(status()).toMatchObject({ phase: 'Failed', providerStatus: PROVIDER, lastError })
   })
 
   it.each([
@@ -284,12 +274,7 @@ describe('an item that is deleted', () => {
   })
 
   describe('by a ServiceAccount of a namespace that is being deleted', () => {
-    const resource = (namespace?: string) => ({
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      name: 'x',
-      ...(namespace !== undefined && { namespace }),
-    })
+    const resource = (namespace?: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', name: 'x', namespace })
     const deployed = (...resources: object[]) => ({
       providerStatus: { ...PROVIDER, managedResources: resources.map((one) => ({ policy: 'manage', resource: one })) },
     })

@@ -56,18 +56,6 @@ describe('a slow first attempt', () => {
     expect(stage.calls).toEqual(['install'])
   })
 
-  it('is aborted when the activity that joined it is cancelled', async () => {
-    item()
-    const late = held()
-    stage.answers = [late.step]
-    const sending = new FirstAttempts()
-    await send(sending)
-    const cancelled = new AbortController()
-    const after = goOn(sending, 1, cancelled.signal)
-    cancelled.abort()
-    await expect(after).rejects.toThrow('stopped')
-  })
-
   it('is aborted when no activity joins it', async () => {
     item()
     const late = held()

@@ -365,7 +365,7 @@ describe('a TargetSync', () => {
   })
 
   it('renews the access token of the ServiceAccount that has the name of the kubeconfig user', async () => {
-    const kubeconfig = source.kubeconfig.replaceAll('"tiny"', '"robot"')
+    const kubeconfig = source.kubeconfig.replaceAll('"u"', '"robot"')
     put(own, `${SECRETS}/access`, { data: { kubeconfig: inBase64(kubeconfig) } })
     source.intercept = ({ path }: Request) =>
       path === '/api/v1/namespaces/garden-x/serviceaccounts/robot/token'

@@ -7,14 +7,13 @@ import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DefaultLogger } from '@temporalio/worker'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 
 import type { Trial, Verdict } from '../../worker/cli/replay/compare-builds.ts'
 import type { Comparison } from '../../worker/cli/replay/compare-runs.ts'
 import type { ReplayedJob } from '../../worker/cli/replay/replayed-job.ts'
-import { createProgram } from '../../worker/cli/command-line.ts'
-import { runProgram } from '../../worker/cli/usage.ts'
 import { bundleEntry } from '../../worker/reconciler/temporal/bundle.ts'
+import { type Ended, runCommand } from '../worker/cli/run-command.ts'
 import { LEVEL_CONTROLLERS } from './scenarios/levels.ts'
 import { SECRET } from './scenarios/scenario.ts'
 
@@ -186,12 +185,6 @@ describe('pawl replay, on a recorded run', () => {
   })
 })
 
-interface Ended {
-  readonly code: unknown
-  readonly stdout: string
-  readonly stderr: string
-}
-
 /** Runs the command on these recorded runs. */
 async function gate(build: string, runs: readonly string[] = SAMPLE, ...more: readonly string[]) {
   const histories = mkdtempSync(join(folder, 'runs-'))
@@ -228,26 +221,8 @@ function file(name: string): string {
   return join(HISTORIES, `${name}.json`)
 }
 
-/** Runs the command in the process of the test: a new process takes 1 s of CPU time per call to load its modules. */
 async function pawl(...words: readonly string[]): Promise<Ended> {
-  const [stdout, stderr] = [collect(process.stdout), collect(process.stderr)]
-  try {
-    const code = await runProgram(await createProgram('replay'), ['replay', ...words])
-    return { code, stdout: stdout.text(), stderr: stderr.text() }
-  } finally {
-    stdout.end()
-    stderr.end()
-    process.exitCode = undefined
-  }
-}
-
-function collect(stream: NodeJS.WriteStream) {
-  let text = ''
-  const spy = vi.spyOn(stream, 'write').mockImplementation((part) => {
-    text += String(part)
-    return true
-  })
-  return { text: () => text, end: () => spy.mockRestore() }
+  return await runCommand('replay', ...words)
 }
 
 /** Runs the command in a new process, as a user does. */

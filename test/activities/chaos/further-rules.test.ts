@@ -1,6 +1,6 @@
 // The admission rules that need the configuration or the cluster, with an API server that returns prepared objects.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -60,58 +60,94 @@ function rulesBy(config?: object, nodeName?: string): AsyncRules {
   })
 }
 
+const REQUEST = {
+  namespace: 'shop',
+  signal: NEVER,
+  operation: 'CREATE',
+  old: undefined,
+  user: { name: 'alice', groups: ['dev'] },
+} as const
+
+type Request = Partial<AdmissionRequest> & {
+  readonly kind?: Kind
+  readonly metadata?: object
+  readonly nodeName?: string
+}
+
 async function told(
   spec: object,
   config?: object,
-  request: Partial<AdmissionRequest> = {},
+  { metadata = {}, nodeName, ...request }: Request = {},
 ): Promise<readonly string[]> {
-  const object = { metadata: { name: 'game', namespace: 'shop' }, spec: disrupting(spec) }
-  return fields(
-    await rulesBy(config).validate({
-      kind: disruptionKind,
-      namespace: 'shop',
-      signal: NEVER,
-      operation: 'CREATE',
-      old: undefined,
-      user: { name: 'alice', groups: ['dev'] },
-      object,
-      ...request,
-    }),
-  )
+  const object = { metadata: { name: 'game', namespace: 'shop', ...metadata }, spec: disrupting(spec) }
+  return fields(await rulesBy(config, nodeName).validate({ ...REQUEST, kind: disruptionKind, object, ...request }))
 }
 
 const ALL_NODES = { level: 'node', count: '100%' }
 const safeMode = (safe: object) => ({ controller: { safeMode: safe } })
 
+const HANDLER = { handler: { enabled: true, image: 'handler:1' } }
+const begins = (notBefore: string) => ({ ...HOSTS, triggers: { createPods: { notBefore } } })
+const in_ = (environment: string) => ({ annotations: { 'chaos.datadoghq.com/environment': environment } })
+const HOUR = { controller: { maxDuration: '1h' } }
+
 describe('the creation of a Disruption', () => {
-  it('is admitted without a violated rule', async () => {
-    expect(await told(HOSTS)).toEqual([])
+  beforeEach(() => vi.useFakeTimers({ now: new Date('2026-01-01T00:00:00Z'), toFake: ['Date'] }))
+  afterEach(() => vi.useRealTimers())
+
+  it.each<[string, object, object?, object?]>([
+    ['violates no rule', HOSTS],
+    ['has the maximum duration', { ...HOSTS, duration: '60m' }, HOUR],
+    ['has the default duration', HOSTS, HOUR],
+    ['is of a user of a permitted group', HOSTS, safeMode({ permittedUserGroups: ['ops', 'dev'] })],
+    ['begins on init with the handler', { ...HOSTS, onInit: true }, HANDLER],
+    ['begins now', begins('2026-01-01T00:00:00Z')],
+    ['names the environment', HOSTS, safeMode({ environment: 'prod' }), in_('prod')],
+    ['is of another kind than a disabled one', HOSTS, { controller: { disabledDisruptions: ['cpu-pressure'] } }],
+    ['is of nodes without safe mode', { ...HOSTS, level: 'node' }, safeMode({ enable: false, allowNodeLevel: false })],
+  ])('is admitted when it %s', async (_, spec, config, metadata) => {
+    expect(await told(spec, config, metadata === undefined ? {} : { metadata })).toEqual([])
   })
 
-  it.each<[string, object, object, string]>([
-    ['lasts too long (A13)', { duration: '3h' }, { controller: { maxDuration: '2h' } }, 'spec.duration 3h0m0s'],
+  it.each<[string, string, object?, object?, object?]>([
+    ['lasts too long (A13)', 'spec.duration 1h0m0.001s', { duration: '1h1ms' }, HOUR],
+    ['lasts too long by default (A13)', 'spec.duration 1h0m0s', {}, { controller: { maxDuration: '1m' } }],
     [
       'is of a disabled kind (A13)',
+      'spec.network network-disruption',
       {},
       { controller: { disabledDisruptions: ['network-disruption'] } },
-      'spec.network network-disruption',
     ],
     [
       'is of a user of no such group (A17)',
+      ' a user of the groups dev',
       {},
       safeMode({ permittedUserGroups: ['ops'] }),
-      ' a user of the groups dev',
     ],
     [
       'means no environment (A17)',
+      'metadata.annotations[chaos.datadoghq.com/environment] nothing',
       {},
       safeMode({ environment: 'prod' }),
-      'metadata.annotations[chaos.datadoghq.com/environment] nothing',
     ],
-    ['begins while only deletions are carried out', {}, { controller: { deleteOnly: true } }, ' a new Disruption'],
-    ['begins on init without the handler', { onInit: true }, {}, 'spec.onInit true'],
-  ])('is refused when it %s, and nothing is read for that', async (_, spec, config, problem) => {
-    expect(await told({ ...HOSTS, ...spec }, config)).toEqual([problem])
+    ['begins while only deletions are carried out', ' a new Disruption', {}, { controller: { deleteOnly: true } }],
+    ['begins on init without the handler (A6)', 'spec.onInit true', { onInit: true }],
+    [
+      'ought to have begun (A8)',
+      'spec.triggers.createPods.notBefore "2025-12-31T23:59:59Z"',
+      begins('2025-12-31T23:59:59Z'),
+    ],
+    ['has a name that is no label', `metadata.name "${'x'.repeat(64)}"`, {}, {}, { name: 'x'.repeat(64) }],
+    ['is of nodes', 'spec.level node', { level: 'node' }, safeMode({ allowNodeLevel: false })],
+    [
+      'fails nodes',
+      'spec.nodeFailure a failure of a node',
+      { network: undefined, nodeFailure: {} },
+      safeMode({ allowNodeFailure: false }),
+    ],
+  ])('is refused when it %s, and nothing is read for that', async (_, problem, spec, config, metadata) => {
+    const request = metadata === undefined ? {} : { metadata }
+    expect(await told({ ...HOSTS, ...spec }, config, request)).toEqual([problem])
     expect(asked).toEqual([])
   })
 
@@ -124,17 +160,51 @@ describe('the creation of a Disruption', () => {
     expect(await told(HOSTS)).toEqual([`${found('shop')}: too many alerts`, found('chaos-engineering')])
   })
 
+  const ports = [
+    { name: 'http', port: 80 },
+    { name: 'metrics', port: 9090 },
+    { name: 'dns', port: 53, protocol: 'UDP' },
+    { name: 'dns-tcp', port: 53, protocol: 'TCP' },
+  ]
+  const notPort = (port: object, count: number) => [
+    `spec.network.services[0].ports[0] ${JSON.stringify(port)}, which is ${count} ports of Service other/db`,
+  ]
+  it.each<[string, object, object[], readonly string[]]>([
+    ['the whole of a Service', { ports }, [], []],
+    ['a port by its number', { ports }, [{ port: 80 }], []],
+    ['a port by its name', { ports }, [{ name: 'metrics' }], []],
+    ['a port by both', { ports }, [{ name: 'dns', port: 53 }], []],
+    ['a port with an empty name', { ports }, [{ name: '', port: 80 }], []],
+    ['a headless Service', { clusterIP: 'None' }, [], []],
+    ['a missing port', { ports }, [{ port: 81 }], notPort({ port: 81 }, 0)],
+    ['a port of another name', { ports }, [{ name: 'http', port: 9090 }], notPort({ name: 'http', port: 9090 }, 0)],
+    ['an ambiguous port', { ports }, [{ port: 53 }], notPort({ port: 53 }, 2)],
+    [
+      'a Service without pods',
+      { type: 'ExternalName', externalName: 'a.example' },
+      [],
+      ['spec.network.services[0] Service other/db of type "ExternalName"'],
+    ],
+  ])('may or may not name %s', async (_, service, named, problems) => {
+    there['/api/v1/namespaces/other/services/db'] = { spec: service }
+    const services = [{ name: 'db', namespace: 'other', ports: named }]
+    expect(await told({ network: { drop: 10, services } })).toEqual(problems)
+  })
+
   it('needs existing Services', async () => {
-    there['/api/v1/namespaces/other/services/db'] = { spec: { ports: [{ port: 5432 }] } }
-    const services = (...names: string[]) => ({
-      network: { drop: 10, services: names.map((name) => ({ name, namespace: 'other', ports: [{ port: 5432 }] })) },
-    })
-    expect(await told(services('db'))).toEqual([])
-    expect(await told(services('db', 'gone'))).toEqual(['spec.network.services[1] no Service other/gone'])
+    there['/api/v1/namespaces/other/services/db'] = { spec: { ports } }
+    const services = ['db', 'gone'].map((name) => ({ name, namespace: 'other' }))
+    expect(await told({ network: { drop: 10, services } })).toEqual(['spec.network.services[1] no Service other/gone'])
   })
 })
 
 describe('safety nets', () => {
+  const allows = (countTooLarge: object) => ({ unsafeMode: { config: { countTooLarge } } })
+  const disk = (more: object) => ({ network: undefined, diskFailure: { paths: ['/a', ' // '] }, ...more })
+  beforeEach(() => {
+    there['/api/v1/namespaces/other/services/db'] = { spec: {} }
+  })
+
   it.each<[string, object, string[]]>([
     ['8 of 10 pods', { count: 8 }, []],
     ['9 of 10 pods', { count: 9 }, ['spec.count 9 of 10 in the namespace']],
@@ -143,26 +213,26 @@ describe('safety nets', () => {
     ['a share of 81 percent', { count: '81%' }, ['spec.count 9 of 10 in the namespace']],
     ['3 of 3 nodes', { count: 3, level: 'node' }, ['spec.count 3 of 3 in the cluster']],
     ['1 of 3 nodes', { count: '1%', level: 'node' }, []],
+    ['as many pods as the author allows', { count: 9, ...allows({ namespaceThreshold: 90 }) }, []],
+    [
+      'fewer pods than operators allow',
+      { count: 2, ...allows({ clusterThreshold: 1 }) },
+      ['spec.count 2 of 100 in the cluster'],
+    ],
+    ['all that is unsafe', { count: 10, network: { drop: 1 }, unsafeMode: { disableAll: true } }, []],
+    ['the whole network', { network: { drop: 1 } }, ['spec.network neither hosts nor services']],
+    ['the whole network, meant', { network: { drop: 1 }, unsafeMode: { disableNeitherHostNorPort: true } }, []],
+    ['services alone', { network: { drop: 1, services: [{ name: 'db', namespace: 'other' }] } }, []],
+    ['the root disk of a pod', disk({}), []],
+    ['the root disk of nodes', disk({ level: 'node' }), ['spec.diskFailure.paths the root of nodes']],
+    ['the root disk, meant', disk({ level: 'node', unsafeMode: { allowRootDiskFailure: true } }), []],
   ])('say of %s what they are for (A18)', async (_, spec, problems) => {
     expect(await told({ ...HOSTS, ...spec })).toEqual(problems)
   })
 
   it("do not count nodes of Pawl's processes, unless safeguards are disabled", async () => {
-    const of = async (controller: object, nodeName?: string) => {
-      const object = { metadata: { name: 'game', namespace: 'shop' }, spec: disrupting({ ...HOSTS, ...ALL_NODES }) }
-      return fields(
-        await rulesBy({ controller }, nodeName).validate({
-          kind: disruptionKind,
-          namespace: 'shop',
-          signal: NEVER,
-          operation: 'CREATE',
-          old: undefined,
-          user: { name: 'alice', groups: ['dev'] },
-          object,
-        }),
-      )
-    }
-    there['/api/v1/nodes'] = nodes(3)
+    const of = async (controller: object, nodeName?: string) =>
+      await told({ ...HOSTS, ...ALL_NODES }, { controller }, nodeName === undefined ? {} : { nodeName })
     const [, name = ''] = (there['/api/v1/nodes'] as { metadata: { name: string } }[]).map(
       ({ metadata }) => metadata.name,
     )
@@ -172,6 +242,12 @@ describe('safety nets', () => {
     expect(await of({ enableSafeguards: false, safeMode: { clusterThreshold: 67 } }, name)).toEqual([
       'spec.count 3 of 3 in the cluster',
     ])
+  })
+
+  it('do not let authors allow what operators forbid', async () => {
+    const spec = { nodeFailure: {}, level: 'node', unsafeMode: { disableAll: true } }
+    const forbidding = safeMode({ allowNodeFailure: false, allowNodeLevel: false })
+    expect(await told(spec, forbidding)).toEqual(['spec.nodeFailure a failure of a node', 'spec.level node'])
   })
 
   it('are off without safe mode, and then read nothing', async () => {
@@ -200,15 +276,7 @@ describe('safety nets', () => {
 
 describe('a cron or rollout that operators have disabled', () => {
   const warningsOf = async (kind: Kind, config?: object) =>
-    await rulesBy(config).warnings?.({
-      kind,
-      namespace: 'shop',
-      signal: NEVER,
-      operation: 'CREATE',
-      old: undefined,
-      user: { name: 'alice', groups: ['dev'] },
-      object: {},
-    })
+    await rulesBy(config).warnings?.({ ...REQUEST, kind, object: {} })
 
   it('is admitted with a warning', async () => {
     const config = { controller: { disruptionCronEnabled: false, disruptionRolloutEnabled: false } }
@@ -226,17 +294,7 @@ describe('the finalizer of a Disruption', () => {
   const held = (finalizers: readonly string[]) => ({ metadata: { name: 'game', namespace: 'shop', finalizers } })
   const HELD = held(['finalizer.chaos.datadoghq.com'])
   const off = async (object: object, kind: Kind = disruptionKind, old: object = HELD) =>
-    fields(
-      (await rulesBy().metadata?.({
-        kind,
-        namespace: 'shop',
-        signal: NEVER,
-        operation: 'UPDATE',
-        old,
-        object,
-        user: { name: 'alice', groups: [] },
-      })) ?? [],
-    )
+    fields((await rulesBy().metadata?.({ ...REQUEST, kind, operation: 'UPDATE', old, object })) ?? [])
   const path = '/api/v1/namespaces/chaos-engineering/pods'
   const labels = 'chaos.datadoghq.com/disruption-name=game,chaos.datadoghq.com/disruption-namespace=shop'
 
@@ -255,9 +313,13 @@ describe('the finalizer of a Disruption', () => {
     expect(asked).toEqual([`${begun} ${labels} 11`])
   })
 
-  it('may be removed after the last chaos pod', async () => {
+  it('may be removed after the last chaos pod, and others at any time', async () => {
     there[path] = []
     expect(await off(held([]))).toEqual([])
+    there[path] = pods(1)
+    const both = held(['finalizer.chaos.datadoghq.com', 'other'])
+    expect(await off(HELD, disruptionKind, both)).toEqual([])
+    expect(await off(held([]), disruptionKind, held(['other']))).toEqual([])
   })
 
   it('causes no request if it stays, or for other kinds', async () => {
@@ -272,7 +334,7 @@ describe('a DisruptionCron', () => {
     const template = disrupting(DROP)
     const object = { metadata: { name: 'nightly' }, spec: { schedule: '*/5 * * * *', disruptionTemplate: template } }
     const config = { controller: { defaultDuration: '4m30s', safeMode: { permittedUserGroups: ['ops'] } } }
-    expect(await told({}, config, { object, kind: disruptionCronKind } as Partial<AdmissionRequest>)).toEqual([
+    expect(await told({}, config, { object, kind: disruptionCronKind })).toEqual([
       ' a user of the groups dev',
       'spec.schedule 30s between the end of a Disruption and the next one',
     ])
@@ -282,7 +344,7 @@ describe('a DisruptionCron', () => {
 describe('the operators’ configuration', () => {
   it('sets the default durations', () => {
     const rules = rulesBy({ controller: { defaultDuration: '5m', defaultCronDelayedStartTolerance: '15m' } })
-    const request = { operation: 'CREATE', object: {}, old: undefined, user: { name: 'x', groups: [] } } as const
+    const request = { ...REQUEST, object: {} }
     expect([
       rules.mutate?.(DURATION_MUTATION, { ...request, kind: disruptionKind }),
       rules.mutate?.(TOLERANCE_MUTATION, { ...request, kind: disruptionCronKind }),

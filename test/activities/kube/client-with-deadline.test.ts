@@ -1,12 +1,12 @@
 // A client that does not wait long for a server that is silent.
 
-import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createKubeClient, type KubeClient } from '../../../activities/kube/client.ts'
 import { withDeadline } from '../../../activities/kube/client-with-deadline.ts'
+import { ScriptedServer } from '../../support/servers/scripted-server.ts'
 
-let server: Server
+let server: ScriptedServer
 let kube: KubeClient
 let answer: (response: ServerResponse) => void
 let asked = 0
@@ -14,27 +14,15 @@ let asked = 0
 beforeEach(async () => {
   asked = 0
   answer = () => undefined
-  server = createServer((_request, response) => {
+  server = await ScriptedServer.start((_request, response) => {
     asked++
     answer(response)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  kube = createKubeClient({
-    kubeconfig: JSON.stringify({
-      apiVersion: 'v1',
-      kind: 'Config',
-      'current-context': 'c',
-      users: [{ name: 'u', user: {} }],
-      clusters: [{ name: 'c', cluster: { server: url, 'insecure-skip-tls-verify': true } }],
-      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-    }),
-  })
+  kube = createKubeClient({ kubeconfig: server.kubeconfig })
 })
 afterEach(async () => {
   await kube.close()
-  server.closeAllConnections()
-  await new Promise((resolve) => server.close(resolve))
+  await server.stop()
 })
 
 const LATE = { status: 0, reason: 'Unreachable', message: 'PATCH /x: no answer: none in time' }

@@ -1,7 +1,5 @@
 // Errors of the API server: messages without the contents of objects, and which errors are retried.
 
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 
 import { createKubeClient } from '../../../activities/kube/client.ts'
@@ -13,6 +11,7 @@ import {
   KubeError,
   toApplicationFailure,
 } from '../../../activities/kube/errors.ts'
+import { ScriptedServer } from '../../support/servers/scripted-server.ts'
 
 const answer = (statusCode: number, body: unknown) =>
   KubeError.fromResponse(
@@ -88,27 +87,16 @@ describe('an answer of the API server', () => {
     ['breaks off', { 'content-length': '100' }, '{"canary"'],
     ['is not JSON', {}, 'canary{'],
   ])('that %s is reported as Unreachable, without its text', async (_, headers, text) => {
-    const server = createServer((_request, response) => {
+    const server = await ScriptedServer.start((_request, response) => {
       response.writeHead(200, headers)
       response.write(text, () => (text.endsWith('"') ? response.destroy() : response.end()))
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const kube = createKubeClient({
-      kubeconfig: JSON.stringify({
-        apiVersion: 'v1',
-        kind: 'Config',
-        'current-context': 'c',
-        users: [{ name: 'u', user: {} }],
-        clusters: [{ name: 'c', cluster: { server: url, 'insecure-skip-tls-verify': true } }],
-        contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-      }),
-    })
+    const kube = createKubeClient({ kubeconfig: server.kubeconfig })
     const error = await kube.request('GET', '/x').catch((failure: unknown) => failure)
     expect(error).toMatchObject({ name: 'KubeError', status: 0, reason: 'Unreachable' })
     expect((error as Error).message).not.toContain('canary')
     await kube.close()
-    server.close()
+    await server.stop()
   })
 })
 

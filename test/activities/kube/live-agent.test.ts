@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createKubeClient, type KubeClient } from '../../../activities/kube/client.ts'
 import { readMessages } from '../../../activities/kube/watch-stream.ts'
 import { Authority } from '../../support/servers/certificates.ts'
+import { kubeconfigTo } from '../../support/servers/scripted-server.ts'
 import { TcpProxy } from '../../support/faults/tcp-proxy.ts'
 
 const LIMITS = { pingMs: 100, silentMs: 1000 }
@@ -51,12 +52,7 @@ function kubeconfig(ca: string): string {
     'tls-server-name': 'cluster.test',
     'certificate-authority-data': Buffer.from(ca).toString('base64'),
   }
-  return JSON.stringify({
-    clusters: [{ name: 'c', cluster }],
-    users: [{ name: 'u', user: {} }],
-    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'c',
-  })
+  return kubeconfigTo(cluster)
 }
 
 async function watch(): Promise<AsyncIterator<unknown>> {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { additivePatch, mergePatch, type Patch } from '../../../activities/kube/merge-patch.ts'
+import { additivePatch, applyMergePatch, mergePatch, type Patch } from '../../../activities/kube/merge-patch.ts'
 
 const keys = fc.constantFrom('a', 'b', 'constructor', '__proto__')
 const values = fc.letrec((tie) => ({
@@ -30,7 +30,9 @@ describe('a merge patch', () => {
   it('turns the current object into the desired one', () => {
     fc.assert(
       fc.property(objects, objects, (current, desired) => {
-        expect(apply(current, mergePatch(current, desired) ?? {})).toEqual(desired)
+        const patch = mergePatch(current, desired) ?? {}
+        expect(apply(current, patch)).toEqual(desired)
+        expect(applyMergePatch(current, patch)).toEqual(desired)
       }),
     )
   })

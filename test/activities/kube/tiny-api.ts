@@ -6,6 +6,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
+import { applyMergePatch } from '../../../activities/kube/merge-patch.ts'
+import { kubeconfigTo } from '../../support/servers/scripted-server.ts'
 
 export interface Request {
   readonly method: string
@@ -44,14 +46,7 @@ export class TinyApi {
 
   get kubeconfig(): string {
     const server = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
-    return JSON.stringify({
-      apiVersion: 'v1',
-      kind: 'Config',
-      'current-context': 'tiny',
-      users: [{ name: 'tiny', user: {} }],
-      clusters: [{ name: 'tiny', cluster: { server, 'insecure-skip-tls-verify': true } }],
-      contexts: [{ name: 'tiny', context: { cluster: 'tiny', user: 'tiny' } }],
-    })
+    return kubeconfigTo({ server, 'insecure-skip-tls-verify': true })
   }
 
   /** Stores the object with a new resourceVersion, as a write of another client does. */
@@ -116,7 +111,7 @@ export class TinyApi {
     const { resourceVersion } = (patch['metadata'] ?? {}) as { resourceVersion?: string }
     if (resourceVersion !== undefined && resourceVersion !== found.metadata.resourceVersion)
       return refusal(409, 'Conflict')
-    return { status: 200, body: this.put(path, merged(found, patch) as KubeObject) }
+    return { status: 200, body: this.put(path, applyMergePatch(found, patch) as KubeObject) }
   }
 
   #remove(
@@ -145,17 +140,6 @@ function missing(path: string): Answer {
 
 export function refusal(code: number, reason: string): Answer {
   return { status: code, body: { kind: 'Status', status: 'Failure', code, reason, message: reason } }
-}
-
-/** Applies a merge patch (RFC 7386). */
-function merged(target: unknown, patch: unknown): unknown {
-  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch
-  const result: Record<string, unknown> = typeof target === 'object' && !Array.isArray(target) ? { ...target } : {}
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) Reflect.deleteProperty(result, key)
-    else result[key] = merged(result[key], value)
-  }
-  return result
 }
 
 /** Whether the path is a collection in a namespace: `/namespaces/<name>/<plural>`. */

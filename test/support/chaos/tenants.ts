@@ -12,6 +12,7 @@ import type { DisruptionStatus } from '../../../workflows/chaos/disruption/kind.
 import type { Cluster, LsObject } from '../cluster/cluster.ts'
 import { type Tenants, type TenantsOptions, useTenants } from '../tenants/tenants.ts'
 import { configFile } from './config-file.ts'
+import type { ChaosKubelet } from './kubelet.ts'
 
 export const CHAOS = 'chaos.datadoghq.com/v1beta1'
 export const PATIENT = { timeout: 60_000, interval: 50 }
@@ -122,6 +123,14 @@ export class ChaosCluster {
 
   async remove(name: string): Promise<void> {
     await this.cluster.kube.request('DELETE', this.#path(name))
+  }
+
+  /** Deletes a Disruption, and ends its chaos pods as their nodes do. */
+  async finish(made: KubeObject, kubelet: ChaosKubelet): Promise<void> {
+    const { name } = made.metadata
+    await this.remove(name)
+    for (const pod of await kubelet.pods(made)) await kubelet.end(pod)
+    await this.gone(name)
   }
 
   async gone(name: string): Promise<void> {

@@ -26,7 +26,6 @@ export const items =
 const blueprint = (more: object) => (name: string) => importingInstallation(name, { blueprint: more })
 
 const untemplated = (...says: ExpectedFailure['says']): ExpectedFailure => ({ reason: 'TemplatingFailed', says })
-const offSchema = (...says: ExpectedFailure['says']): ExpectedFailure => ({ reason: 'SchemaValidationFailed', says })
 
 const BLUEPRINTS: Rows = {
   'is no YAML': [
@@ -81,14 +80,6 @@ const IMPORTS: Rows = {
   'a Secret that is a bomb of aliases': [
     (name) => importingInstallation(name, { imports: [{ name: 'bomb', secretRef: { name: 'bombs', key: 'bomb' } }] }),
     configurationProblem('spec.imports.data[0] "bomb"', 'Secret bad-input/bombs', 'key bomb', 'aliases'),
-  ],
-  'a value by a schema that never ends': [
-    (name) =>
-      importingInstallation(name, {
-        imports: [{ name: 'text', dataRef: 'text' }],
-        blueprint: { imports: [dataImport('text', { type: 'string', pattern: '^(([a-z])+.)+[A-Z]([a-z])+$' })] },
-      }),
-    offSchema('text'),
   ],
   'a Context that is not there': [
     (name) => importingInstallation(name, { spec: { context: 'nowhere' } }),

@@ -2,9 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
+import { runCommand } from './run-command.ts'
+
 const PAWL = fileURLToPath(new URL('../../../worker/pawl.js', import.meta.url))
 
-describe('the command pawl', () => {
+describe('the command pawl', { timeout: 60_000 }, () => {
   it.each([
     [['dev', '--foo'], "unknown option '--foo' of 'pawl dev', expected one of --data-dir, --ephemeral"],
     [['foo'], "unknown command 'foo' of 'pawl', expected one of dev, migrate"],
@@ -15,23 +17,48 @@ describe('the command pawl', () => {
     [['chaos', 'sotp'], "unknown command 'sotp' of 'pawl chaos', expected one of stop, resume, status"],
     [['chaos', 'stop', '-n', 'shop', '--all'], "option '--all' cannot be used with option '-n, --namespace <name>'"],
     [['chaos', 'stop', '--reason', ' '], '--reason has 0 characters, expected one line of 1 to 256'],
-    [['bridge'], '--database-url is missing'],
-    [['worker', '--database-url', 'x', '--temporal-address', 'y', '--sweep-ms', '1'], '--sweep-ms is "1"'],
     [
       ['migrate', 'up'],
       '--database-url is missing; expected the URL of a PostgreSQL database, in the flag or in $PAWL_DATABASE_URL',
     ],
-  ])('ends %j with exit code 2 and an error with the expected arguments', (args, message) => {
-    const { status, stdout, stderr } = pawl(args)
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    [['get', '--data-dir', '/nonexistent/pawl'], 'no journal: no pawl dev runs for /nonexistent/pawl; expected a pawl'],
+    [['get', '-o', 'xml'], "found 'xml', expected one of table, wide, json, yaml, name"],
+    [
+      ['get', '-n', 'a', '--kubeconfig', '/nonexistent/config'],
+      "--kubeconfig is '/nonexistent/config', found no file there (ENOENT), expected a kubeconfig",
+    ],
+    [['why'], "missing required argument 'object'"],
+    [['plan', 'show', 'exec', '--format', 'svg'], "found 'svg', expected one of text, mermaid, json"],
+    [['plan', 'show', 'nothing'], "no kind called 'nothing' has a plan"],
+    [['plan', 'show'], 'found no kind, expected a kind or --trace'],
+    [['plan', 'show', 'inst', '--trace', 'x'], 'found a kind and --trace, expected a kind or --trace'],
+  ])('ends %j with exit code 2 and an error with the expected arguments', async (args, message) => {
+    const { code, stdout, stderr } = await runCommand(...args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/^pawl: /)
     expect(stderr).toContain(message)
   })
 
-  it('prints version and help with exit code 0', () => {
+  it.each([
+    [['bridge'], '--database-url is missing'],
+    [['worker', '--database-url', 'x', '--temporal-address', 'y', '--sweep-ms', '1'], '--sweep-ms is "1"'],
+  ])('ends the process of %j with exit code 2', (args, message) => {
+    const { status, stdout, stderr } = pawl(args)
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    expect(stderr).toContain(message)
+  })
+
+  it('does not print the password of a journal that does not answer', async () => {
+    const answer = await runCommand('get', '--database-url', 'postgresql://u:geheim@127.0.0.1:1/j')
+    expect(answer).toMatchObject({ code: 1, stdout: '' })
+    expect(answer.stderr).toContain('the journal at 127.0.0.1:1 does not answer')
+    expect(answer.stderr).not.toContain('geheim')
+  })
+
+  it('prints version and help with exit code 0', async () => {
     expect(pawl(['--version'])).toMatchObject({ status: 0, stderr: '' })
-    expect(pawl(['dev', '--help']).stdout).toContain('--ephemeral')
-    expect(pawl(['bridge', '--help']).stdout).toContain('--retention-days <days>')
+    expect((await runCommand('dev', '--help')).stdout).toContain('--ephemeral')
+    expect((await runCommand('bridge', '--help')).stdout).toContain('--retention-days <days>')
     expect(pawl(['worker', '--help-all']).stdout).toContain('--dispatch-slots <count>')
   })
 
@@ -45,10 +72,11 @@ describe('the command pawl', () => {
     expect(stdout).toMatch(/^pawl: unknown command 'x{120000}' of 'pawl', expected one of dev, .*\n$/)
   })
 
-  it('reports with exit code 1 that nothing runs', () => {
+  it('reports with exit code 1 that nothing runs', async () => {
     const dir = '/nonexistent/pawl'
-    expect(pawl(['dev', 'status', '--data-dir', dir])).toMatchObject({ status: 1, stdout: `nothing runs for ${dir}\n` })
-    const json = pawl(['dev', 'status', '--data-dir', dir, '-o', 'json'])
+    const status = await runCommand('dev', 'status', '--data-dir', dir)
+    expect(status).toMatchObject({ code: 1, stdout: `nothing runs for ${dir}\n` })
+    const json = await runCommand('dev', 'status', '--data-dir', dir, '-o', 'json')
     expect(JSON.parse(json.stdout)).toMatchObject({ up: false, dataDir: dir, parts: [] })
   })
 })

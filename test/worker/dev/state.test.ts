@@ -9,11 +9,6 @@ import { scratchFolder } from './scratch.ts'
 const self = identify(process.pid)!
 
 describe('the status of a data folder', () => {
-  it('is down when nothing was ever started', async () => {
-    const dataDir = await scratchFolder()
-    expect(await readStatus(dataDir)).toMatchObject({ up: false, dataDir, parts: [] })
-  })
-
   it('is down when the supervisor died', async () => {
     const { pid } = spawnSync('true')
     const state = await written([], { supervisor: { pid, started: '1' } })

@@ -5,8 +5,6 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { drawTrace } from '../../../worker/plans/draw-trace.ts'
-import { runProgram } from '../../../worker/cli/usage.ts'
-import { planCommand } from '../../../worker/cli/plan.ts'
 
 let dir: string
 beforeEach(async () => {
@@ -49,10 +47,5 @@ describe('the trace of a pass in a file', () => {
 
   it('is rejected if the file does not exist', async () => {
     await expect(drawTrace(join(dir, 'none'), 'text')).rejects.toThrow('found ENOENT, expected a file that can be read')
-  })
-
-  it('replaces the kind: `plan show` requires exactly one of them', async () => {
-    expect(await runProgram(planCommand(), ['show'])).toBe(2)
-    expect(await runProgram(planCommand(), ['show', 'inst', '--trace', 'x'])).toBe(2)
   })
 })

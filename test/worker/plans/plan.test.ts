@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 
 import { drawPlan, listPlans } from '../../../worker/plans/draw-plan.ts'
@@ -8,9 +7,9 @@ import { findPlans, planNamed } from '../../../worker/plans/find-plans.ts'
 import { createRegistry } from '../../../worker/server/registry.ts'
 import { executionPlan } from '../../../workflows/landscaper/execution/plan.ts'
 import { action, defineLevel, describe as drawn, done, nop, toJson } from '../../../workflows/kit/index.ts'
+import { runCommand } from '../cli/run-command.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-const PAWL = join(ROOT, 'worker/pawl.js')
 const plans = findPlans(createRegistry([], undefined, new Set()))
 
 describe('the plan of a kind', () => {
@@ -174,27 +173,21 @@ describe('the plan of a controller in level mode', () => {
     })
   })
 
-  it('is read from the modules of --controllers', { timeout: 30_000 }, () => {
+  it('is read from the modules of --controllers', { timeout: 30_000 }, async () => {
     const example = ['--controllers', join(ROOT, 'examples/cronjob/controllers.ts')]
-    expect(pawl('plan', 'show', 'cronjob', ...example).stdout).toContain('  │  ├─ listActiveJobsAndUpdateStatus\n')
-    expect(pawl('plan', 'list', ...example).stdout).toMatch(/^CronJob +cronjobs/)
-    expect(pawl('plan', 'list', '--controllers', 'nowhere.ts').stderr).toContain('expected a file that is there')
+    const { stdout } = await runCommand('plan', 'show', 'cronjob', ...example)
+    expect(stdout).toContain('  │  ├─ listActiveJobsAndUpdateStatus\n')
+    expect((await runCommand('plan', 'list', ...example)).stdout).toMatch(/^CronJob +cronjobs/)
+    const nowhere = await runCommand('plan', 'list', '--controllers', 'nowhere.ts')
+    expect(nowhere.stderr).toContain('expected a file that is there')
   })
 })
 
 describe('the command pawl plan', () => {
-  it('prints the requested plan, and reports invalid arguments', { timeout: 30_000 }, () => {
-    expect(pawl('plan', 'show', 'executions').stdout).toBe(drawPlan(planNamed(plans, 'exec'), 'text'))
-    expect(pawl('plan', 'show', 'exec', '--format', 'json').stdout).toBe(drawPlan(planNamed(plans, 'exec'), 'json'))
-    expect(pawl('plan', 'list').stdout).toBe(listPlans(plans))
-    expect(pawl('plan', 'show', 'nothing')).toMatchObject({ status: 2, stdout: '' })
-    expect(pawl('plan', 'show', 'exec', '--format', 'svg').stderr).toContain(
-      "found 'svg', expected one of text, mermaid, json",
-    )
+  it('prints the requested plan', async () => {
+    expect((await runCommand('plan', 'show', 'executions')).stdout).toBe(drawPlan(planNamed(plans, 'exec'), 'text'))
+    const json = await runCommand('plan', 'show', 'exec', '--format', 'json')
+    expect(json.stdout).toBe(drawPlan(planNamed(plans, 'exec'), 'json'))
+    expect((await runCommand('plan', 'list')).stdout).toBe(listPlans(plans))
   })
 })
-
-function pawl(...args: readonly string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [PAWL, ...args], { encoding: 'utf8' })
-  return { status, stdout, stderr }
-}

@@ -1,17 +1,14 @@
 import { describe, expect, it } from 'vitest'
 
-import { createBackoff, delayAfter, pause, retryUntilStopped, waitForAny } from '../../../worker/server/backoff.ts'
+import { createBackoff, delayAfter, retryUntilStopped, waitForAny } from '../../../worker/server/backoff.ts'
 
 const LIMITS = { first: 400, longest: 30_000 }
 
 describe('the delay after a failure', () => {
-  it('doubles up to the maximum', () => {
+  it('doubles up to the maximum, reduced by a random part of up to one half', () => {
     expect([0, 1, 2, 6, 7, 20, 5000].map((failures) => delayAfter(failures, LIMITS, 1))).toEqual([
       400, 800, 1600, 25_600, 30_000, 30_000, 30_000,
     ])
-  })
-
-  it('is reduced by a random part of up to one half', () => {
     expect(delayAfter(20, LIMITS, 0)).toBe(15_000)
   })
 
@@ -48,12 +45,6 @@ describe('an operation that is retried until it succeeds', () => {
       setImmediate(() => stopping.abort())
     }
     expect(await retryUntilStopped(attempt, failed, limits)).toBeUndefined()
-  })
-})
-
-describe('a pause', () => {
-  it('ends when the signal is aborted, without an error', async () => {
-    await pause(60_000, AbortSignal.abort())
   })
 })
 

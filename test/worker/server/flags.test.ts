@@ -70,10 +70,6 @@ describe('the flags of a table', () => {
     expect(() => readFlags(TABLE, given)).toThrow(new UsageError(message))
   })
 
-  it('do not include flags of other tables', () => {
-    expect(readFlags({ name: TABLE.name }, { name: 'a', loud: 'maybe' })).toEqual({ name: 'a' })
-  })
-
   it('show their default in the help', () => {
     expect(Object.values(TABLE).map(flagHelp)).toEqual([
       ...['what it is called (default: local)', 'where it is (default: $FILE)', 'how often (default: 250)'],

@@ -73,12 +73,6 @@ describe('the validating configuration', () => {
     })
   })
 
-  it('excludes no label if the wing has none', () => {
-    const names = { configuration: 'c', domain: 'd.example.org' }
-    const [entry] = validatingConfiguration(names, ADMISSIONS['landscaper'] ?? [], ASKED).webhooks
-    expect(entry?.['objectSelector']).toEqual({})
-  })
-
   it('refers to the Service or to a URL', () => {
     expect(wanted().webhooks[0]?.['clientConfig']).toEqual({
       caBundle: 'UEVN',

@@ -69,12 +69,6 @@ describe('the further rules of two kinds', () => {
     expect([opens, ...seen]).toEqual([1, 'n/Execution', 'n/Target', 'closed'])
   })
 
-  it('return nothing for a kind without rules', async () => {
-    const none = admission(targetKind)
-    const { validate: ask } = await open([none])
-    expect(await ask(none, ASKED)).toEqual(NOTHING)
-  })
-
   it.each<readonly [string, AsyncRules['validate']]>([
     ['fail', () => Promise.reject(new Error('a thread is gone'))],
     [
@@ -120,14 +114,6 @@ describe('the further rules of two kinds', () => {
       ['GET', '/maps/there', { query: { limit: '1' } }],
       ['GET', '/maps/none', {}],
     ])
-  })
-
-  it('warn about allowed objects', async () => {
-    const warnings = () => Promise.resolve(['it is large'])
-    const rules = { validate: () => Promise.resolve([]), warnings, close: () => Promise.resolve() }
-    const one = admission(executionKind, { openAsyncRules: () => rules })
-    const { validate: ask } = await open([one])
-    expect(await ask(one, ASKED)).toEqual({ problems: [], warnings: ['it is large'] })
   })
 
   it('validate metadata only for kinds with such rules', async () => {

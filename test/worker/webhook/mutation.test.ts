@@ -63,14 +63,6 @@ function patched(annotations: object, before: object = {}, more: object = {}): r
 }
 
 describe('a mutation', () => {
-  it('is answered as a patch with the uid of the review, and never refuses', () => {
-    expect(review({ object: { metadata: { annotations: { a: '1' } } }, operation: 'CREATE' })).toMatchObject({
-      apiVersion: 'admission.k8s.io/v1',
-      kind: 'AdmissionReview',
-      response: { uid: 'u-1', allowed: true, patchType: 'JSONPatch' },
-    })
-  })
-
   it('is visible to the following mutations', () => {
     expect(patched({ a: '1' })).toEqual(['/metadata/annotations/who', '/metadata/labels'])
   })
@@ -85,10 +77,6 @@ describe('a mutation', () => {
     ['is another', { b: '1' }, {}, 0],
   ])('runs when an annotation %s', (_, now, before, count) => {
     expect(patched(now, before)).toHaveLength(count)
-  })
-
-  it('runs for objects that are being deleted as well', () => {
-    expect(patched({ a: '1' }, {}, { deletionTimestamp: '2026-01-01T00:00:00Z' })).toHaveLength(2)
   })
 
   it.each([

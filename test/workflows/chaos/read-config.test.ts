@@ -1,4 +1,4 @@
-// Files of chaos-controller, as its chart renders them.
+// The operators' configuration: files of chaos-controller, as its chart renders them, and Pawl's fields.
 
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
@@ -15,6 +15,8 @@ controller:
   healthProbeBindAddr: "0.0.0.0:8081"
   leaderElection: true
   metricsSink: "noop"
+  deleteOnly: true
+  expiredDisruptionGCDelay: 10m
   enableSafeguards: true
   enableObserver: true
   defaultDuration: 5m
@@ -30,6 +32,7 @@ controller:
     environment:
     namespaceThreshold: 80
   disabledDisruptions:
+    - node-failure
   cloudProviders:
     disableAll: false
     pullInterval: 12h
@@ -48,17 +51,20 @@ injector:
   image: example.com/chaos-injector:latest
   imagePullSecrets: false
   serviceAccount: "chaos-injector"
-  chaosNamespace: "chaos-engineering"
+  chaosNamespace: "disturbers"
+  tolerations:
+    - operator: Exists
   dnsDisruption:
     kubeDns: "off"
   networkDisruption:
-    hostResolveInterval: "1m"
+    hostResolveInterval: "30s"
     allowedHosts:
       - 10.0.0.0/8;80;tcp;egress
       - ;443;;
 handler:
   image: example.com/chaos-handler:latest
   enabled: true
+  timeout: 10m
   cpu: "10m"
   memory: "5Mi"
 `
@@ -67,19 +73,35 @@ describe("a file as chaos-controller's chart renders it", () => {
   it('is accepted', () => {
     const { config, problems: found } = readChaosConfig(parse(RENDERED))
     expect(found).toEqual([])
+    expect(config.injector).toMatchObject({
+      image: 'example.com/chaos-injector:latest',
+      chaosNamespace: 'disturbers',
+      tolerations: [{ operator: 'Exists' }],
+      hostResolveIntervalMs: 30_000,
+      allowedHosts: [{ host: '10.0.0.0/8', port: 80, protocol: 'tcp', flow: 'egress' }, { port: 443 }],
+    })
     expect(config.injector.imagePullSecret).toBeUndefined()
-    expect(config.injector.allowedHosts).toEqual([
-      { host: '10.0.0.0/8', port: 80, protocol: 'tcp', flow: 'egress' },
-      { port: 443 },
-    ])
-    expect(config.controller.safeMode).toMatchObject({ environment: '', permittedUserGroups: ['system:authenticated'] })
-    expect(config.controller).toMatchObject({ disruptionCronEnabled: true, disruptionRolloutEnabled: false })
+    expect(config.controller).toMatchObject({
+      deleteOnly: true,
+      defaultDurationMs: 300_000,
+      maxDurationMs: 7_200_000,
+      expiredDisruptionGCDelayMs: 600_000,
+      disabledDisruptions: ['node-failure'],
+      disruptionCronEnabled: true,
+      disruptionRolloutEnabled: false,
+      safeMode: {
+        enable: false,
+        environment: '',
+        namespaceThreshold: 80,
+        permittedUserGroups: ['system:authenticated'],
+      },
+    })
     expect(config.cloudProviders).toEqual({
       pullIntervalMs: 12 * 3_600_000,
       urls: { ...DEFAULT_CONFIG.cloudProviders.urls, aws: 'https://mirror.example.com/aws.json' },
       extraRanges: { gcp: [{ service: 'Google', ranges: ['199.36.153.8/30', '199.36.153.4/30'] }] },
     })
-    expect(config.handler).toMatchObject({ cpu: '10m', memory: '5Mi' })
+    expect(config.handler).toMatchObject({ enabled: true, timeoutMs: 600_000, cpu: '10m', memory: '5Mi' })
   })
 })
 
@@ -198,6 +220,59 @@ describe('the image pull secret', () => {
     expect([false, '', null, 'registry'].map(secretOf)).toEqual([undefined, undefined, undefined, 'registry'])
     expect(problems({ injector: { imagePullSecrets: true } })).toEqual([
       'injector.imagePullSecrets: found true, expected a text',
+    ])
+  })
+})
+
+describe("the operators' configuration", () => {
+  it('has defaults for an empty file', () => {
+    for (const document of [undefined, null, {}, { controller: {}, injector: null, handler: {} }]) {
+      const { config, problems: found } = readChaosConfig(document)
+      expect(found).toEqual([])
+      expect(JSON.parse(JSON.stringify(config))).toEqual(JSON.parse(JSON.stringify(DEFAULT_CONFIG)))
+    }
+  })
+
+  it('has the default URLs of cloud lists', () => {
+    const aws = { enabled: true, ipRangesURL: 'http://mirror.example.com/aws.json' }
+    const { config, problems: found } = readChaosConfig({
+      cloudProviders: { pullInterval: '1h', aws, gcp: { enabled: false } },
+    })
+    expect(found).toEqual([])
+    const { datadog } = DEFAULT_CONFIG.cloudProviders.urls
+    const urls = { aws: aws.ipRangesURL, datadog }
+    expect(config.cloudProviders).toEqual({ pullIntervalMs: 3_600_000, urls, extraRanges: {} })
+    expect(readChaosConfig({ cloudProviders: { disableAll: true, aws } }).config.cloudProviders.urls).toEqual({})
+    expect(problems({ cloudProviders: { aws: { ipRangesURL: 'file:///etc/passwd' } } })).toEqual([
+      'cloudProviders.aws.ipRangesURL: found what is no such URL, expected http:// or https:// with a host, and no user',
+    ])
+  })
+
+  it('treats a negative delay as no deletion, and a maximum duration of 0 as unlimited', () => {
+    const { config } = readChaosConfig({ controller: { expiredDisruptionGCDelay: '-1m', maxDuration: '0' } })
+    expect(config.controller.expiredDisruptionGCDelayMs).toBeUndefined()
+    expect(config.controller.maxDurationMs).toBeUndefined()
+  })
+
+  it('reports all invalid fields at once', () => {
+    expect(problems('text')).toEqual(['found "text", expected fields'])
+    expect(
+      problems({
+        controller: { deleteOnly: 'yes', defaultDuration: 'long' },
+        injector: { labels: { a: 1 } },
+        handler: 3,
+      }),
+    ).toEqual([
+      'controller.deleteOnly: found "yes", expected true or false',
+      'controller.defaultDuration: found "long", expected a duration such as 1m30s',
+      'injector.labels: found {"a":1}, expected fields with texts',
+      'handler: found 3, expected fields',
+    ])
+    expect(problems({ controller: { metricsSink: 'prometheus' } })).toEqual([
+      'controller.metricsSink: found "prometheus", expected noop or datadog',
+    ])
+    expect(problems({ injector: { chaosNamespace: 'no/name' } })).toEqual([
+      'injector.chaosNamespace: found "no/name", expected the name of a namespace, such as chaos-engineering',
     ])
   })
 })

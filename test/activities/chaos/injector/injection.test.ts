@@ -139,17 +139,6 @@ describe('D15: the injection of a node failure', () => {
     }
   }
 
-  it('enables the trigger at once, and pulls it after the wait', async () => {
-    const { finish, clock, read } = await inject(false)
-    expect(await read()).toEqual(['1', ''])
-    const finishing = finish()
-    await clock.turn(30_999)
-    expect(await read()).toEqual(['1', ''])
-    await clock.turn(1)
-    await finishing
-    expect(await read()).toEqual(['1', 'c'])
-  })
-
   it('pulls the trigger once, and never before it is enabled or after the undo', async () => {
     const { finish, clean, clock, read } = await inject(false)
     await clean()

@@ -136,15 +136,6 @@ describe('a node agent', () => {
     })
     expect(await readdir(state)).toEqual(['pods'])
   })
-
-  it('takes the folder of an agent that has ended', async () => {
-    await writeFile(join(state, 'agent.json'), '{"pid":1,"startTime":"1","bootId":"another"}')
-    const { kube } = server([storedPod()])
-    await running(kube, ['--nodes', 'node-2'], async () => {
-      await vi.waitFor(async () => expect(await readdir(state)).toContain('pods'))
-    })
-    expect(await readdir(state)).toEqual(['pods'])
-  })
 })
 
 it("the monotonic time follows the machine's clock forward, and continues when the clock is set back", () => {

@@ -213,31 +213,6 @@ describe('the keeper of a pod', () => {
     await stop()
   })
 
-  it('ends the process of a pod from disk in time', async () => {
-    const { run, did } = process({
-      state: 'running',
-      acceptedMs: 1_000_000,
-      startedMs: 1_000_000,
-      isReady: true,
-      ending: undefined,
-    })
-    const { kube } = kubeOf(server().answer)
-    const { stop } = keeperOf(run, kube, undefined, { from: 'disk', activeDeadlineSeconds: 30 })
-    await vi.advanceTimersByTimeAsync(31_000)
-    expect(did).toEqual(['30 terminate deadline'])
-    await stop()
-  })
-
-  it('ends after the clean-up of a deleted pod', async () => {
-    const { run, did } = process({ state: 'absent' })
-    const { kube } = kubeOf(server().answer)
-    const { keeper, done } = keeperOf(run, kube)
-    keeper.update(undefined)
-    await vi.advanceTimersByTimeAsync(0)
-    await done
-    expect(did).toEqual(['0 sweep'])
-  })
-
   it('retries failures with a growing back-off', async () => {
     const { run, did, world } = process()
     world.failures = 3

@@ -74,21 +74,6 @@ describe('the process of a chaos pod', () => {
     expect(await log()).toBe('injected\ncleaned\n')
   })
 
-  it('leads its own process group and session', async () => {
-    const run = runOf(GOOD_INJECTOR)
-    await run.start(pod, Date.now())
-    await until(run, { state: 'running' })
-    const { pid } = await injector()
-    const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ')
-    expect(fields?.slice(2, 4)).toEqual([String(pid), String(pid)])
-  })
-
-  it('reports its exit code when it ends by itself', async () => {
-    const run = runOf('exit 3')
-    await run.start(pod, Date.now())
-    await until(run, { state: 'ended', exit: { how: 'exited', code: 3 } })
-  })
-
   it('is killed with its children when it ignores the signal', async () => {
     const run = runOf(`sleep 1000 & echo $! >child; ${DEAF_INJECTOR}`)
     await run.start(pod, Date.now())

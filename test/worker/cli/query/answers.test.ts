@@ -5,7 +5,6 @@ import { parentErrorIn, keyOf, pathToRootCause, reasonsOf } from '../../../../wo
 import { triggerOf } from '../../../../worker/cli/query/causes.ts'
 import { changedLines, drawJobTree } from '../../../../worker/cli/query/draw-job-tree.ts'
 import { waitText } from '../../../../worker/cli/query/get.ts'
-import { historyText, versionChanges, versionAt } from '../../../../worker/cli/query/versions.ts'
 import { stateAtEnd, endedWell, isOver } from '../../../../worker/cli/query/job-tree.ts'
 import { explainJob } from '../../../../worker/cli/query/why-text.ts'
 import { endOf } from '../../../../worker/cli/query/trace.ts'
@@ -152,21 +151,6 @@ describe('the root cause', () => {
     expect(reasonsOf(open, { ...quiet, existing: new Set(awaited.map(keyOf)) })[0]).toContain('which is there')
   })
 
-  it('is an item that no deployer has picked up', () => {
-    const status = { jobID: 'j1', jobIDGenerationTime: BEGIN.toISOString() }
-    const item = node(object('DeployItem', 'x', { spec: { type: 'foreign' }, status }))
-    const root = node(object('Installation', 'shop'), { job: job('shop'), children: [good, item] })
-    expect(pathToRootCause(root).at(-1)).toBe(item)
-    expect(reasonsOf(item, quiet)[0]).toMatch(
-      /^No deployer has picked DeployItem ns\/x up since .*: see whether one that serves its type, foreign, runs/,
-    )
-    const taken = object('DeployItem', 'x', {
-      spec: { type: 'foreign' },
-      status: { ...status, lastReconcileTime: after(5).toISOString() },
-    })
-    expect(reasonsOf(node(taken), quiet)[0]).toMatch(/^The deployer of type foreign works on DeployItem ns\/x since/)
-  })
-
   it('is an object with finalizers', () => {
     const metadata = { deletionTimestamp: BEGIN.toISOString(), finalizers: ['a.example.com/keep'] }
     const held = node(object('DeployItem', 'x', { metadata }))
@@ -257,62 +241,5 @@ describe('the trigger of a job', () => {
     const level = job('a', { jobID: '', startedAt: after(2), cause: 'changed' })
     expect(triggerOf([byHand, event(2, { outcome: 'ignored' }), event(3)], level)?.seq).toBe(1)
     expect(triggerOf([], level)).toBeUndefined()
-  })
-})
-
-describe('a history', () => {
-  const known = versionChanges([
-    event(1, { type: 'ADDED' }),
-    event(2, { ...handing, writer: 'run/a', source: 'write' }),
-    event(3, { type: 'DELETED' }),
-  ])
-
-  it('shows time, source, writer and changes of each version', () => {
-    const lines = historyText(known, plainPaint).split('\n')
-    expect(lines[0]).toBe("2026-02-03T04:05:06.001Z  version 1  ADDED, seen by watch, by somebody beside Pawl's runs")
-    expect(lines).toContain('2026-02-03T04:05:06.002Z  version 2  MODIFIED, answer to a write, by run run/a')
-    expect(lines).toContain('  status.phase: Init -> (gone)')
-    expect(lines).toContain('  gone')
-  })
-
-  it('finds the newest version at a time', () => {
-    expect(versionAt(known, after(2))?.event.version).toBe(2)
-    expect(versionAt(known, after(-1))).toBeUndefined()
-  })
-})
-
-describe('a job that another client triggered', () => {
-  const { object: shop, job: begun } = tree
-  const trigger = {
-    seq: 1,
-    uid: shop.uid,
-    at: BEGIN,
-    type: 'MODIFIED' as const,
-    version: 7,
-    source: 'watch' as const,
-    writer: null,
-    outcome: 'wake' as const,
-    reason: null,
-    projection: { metadata: { generation: 2 } },
-  }
-  const told = (byHand: ReadonlyMap<string, { manager: string; fields: readonly string[] }>) =>
-    explainJob({
-      causes: [{ object: shop, job: begun, trigger, before: undefined, run: undefined, write: undefined }],
-      writes: [],
-      passes: undefined,
-      newest: undefined,
-      path: [node(shop)],
-      reasons: [],
-      queueSentences: [],
-      now: BEGIN,
-      byHand,
-    }).happened[0]
-
-  it("shows the client's field manager and its fields", () => {
-    const byHand = new Map([[shop.uid, { manager: 'kubectl-edit', fields: ['spec.blueprint'] }]])
-    expect(told(byHand)).toMatch(
-      / kubectl-edit \(as it calls itself\) changed Installation ns\/shop \(version 7\): .*\. kubectl-edit holds spec\.blueprint\.$/,
-    )
-    expect(told(new Map())).toContain(" somebody beside Pawl's runs changed Installation ns/shop (version 7)")
   })
 })

@@ -100,11 +100,6 @@ describe('the comparison of two jobs', () => {
     })
   })
 
-  it('is empty for equal jobs', () => {
-    const none = diffText(diffOf(before, before, []), plainPaint)
-    expect(none).toMatch(/\n\n4 parts ended as before\.\n$/)
-  })
-
   it.each([
     [['inst/shop'], ['inst/shop'], []],
     [['inst', 'shop', 'j1'], ['inst', 'shop'], ['j1']],

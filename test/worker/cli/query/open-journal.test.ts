@@ -1,7 +1,5 @@
-import { spawnSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
 import { journalURL } from '../../../../worker/cli/query/open-journal.ts'
@@ -10,7 +8,6 @@ import { type PartState, writeState } from '../../../../worker/dev/state.ts'
 import { readConfig } from '../../../../worker/server/config.ts'
 import { scratchFolder } from '../../dev/scratch.ts'
 
-const PAWL = fileURLToPath(new URL('../../../../worker/pawl.js', import.meta.url))
 const self = identify(process.pid)!
 const config = { ...readConfig(), databaseUrl: 'postgresql://from.example/variable' }
 const given = { cluster: 'local', databaseUrl: 'postgresql://from.example/flag' }
@@ -50,28 +47,5 @@ describe('the journal of a command', () => {
     )
     const ofOthers = await devFolder({ process: null })
     await expect(journalURL({ cluster: 'local', dataDir: ofOthers }, config)).rejects.toThrow('PostgreSQL of your own')
-  })
-})
-
-describe('a query command', () => {
-  it.each([
-    [
-      ['get', '--data-dir', '/nonexistent/pawl'],
-      2,
-      'no journal: no pawl dev runs for /nonexistent/pawl; expected a pawl dev that runs, by',
-    ],
-    [['get', '-o', 'xml'], 2, "found 'xml', expected one of table, wide, json, yaml, name"],
-    [
-      ['get', '-n', 'a', '--kubeconfig', '/nonexistent/config'],
-      2,
-      "--kubeconfig is '/nonexistent/config', found no file there (ENOENT), expected a kubeconfig",
-    ],
-    [['why'], 2, "missing required argument 'object'"],
-    [['get', '--database-url', 'postgresql://u:geheim@127.0.0.1:1/j'], 1, 'the journal at 127.0.0.1:1 does not answer'],
-  ])('%j ends with exit code %d', (args, code, message) => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [PAWL, ...args], { encoding: 'utf8' })
-    expect({ status, stdout }).toEqual({ status: code, stdout: '' })
-    expect(stderr).toContain(message)
-    expect(stderr).not.toContain('geheim')
   })
 })

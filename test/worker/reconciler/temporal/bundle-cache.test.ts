@@ -69,12 +69,13 @@ describe('a cached bundle', () => {
     expect(of.count()).toBe(2)
   })
 
-  it('is not stored if an input changed during the build', async () => {
-    const { bundle, count, write, module } = await project()
-    const late = async () => await write(module, 'new', new Date(Date.now() + 60_000))
+  it.each(['module', 'missing'] as const)('is not stored if the %s file changed during the build', async (changed) => {
+    const { bundle, count, write, module, missing } = await project()
+    const path = { module, missing }[changed]
+    const late = async () => await write(path, 'new', new Date(Date.now() + 60_000))
     expect(await bundle({}, late)).toContain('code of one')
-    await write(module, 'new')
-    expect(await bundle()).toContain('code of new')
+    await write(path, 'new')
+    expect(await bundle()).toContain(changed === 'module' ? 'code of new' : 'code of one')
     expect(count()).toBe(2)
   })
 

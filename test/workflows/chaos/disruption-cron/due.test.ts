@@ -23,31 +23,6 @@ const state = (more: Partial<CronState> = {}): CronState => ({
 })
 
 describe('a cron', () => {
-  it('creates a Disruption at the scheduled time (C1)', () => {
-    expect(cronDecision(state())).toEqual({
-      run: 'now',
-      forMs: at('00:15:00'),
-      lastMs: at('00:15:00'),
-      nextMs: at('00:30:00'),
-    })
-  })
-
-  it.each<readonly [string, Partial<CronState>]>([
-    ['not due', { nowMs: at('00:14:59') }],
-    ['not due', { lastMs: at('00:15:00') }],
-    ['not due', { children: [at('00:15:00')] }],
-    ['paused', { isPaused: true }],
-    ['target missing', { isTargetThere: false }],
-    ['still there', { children: [at('00:00:00')] }],
-    ['still there', { children: [undefined] }],
-    ['too late', { nowMs: at('00:20:01') }],
-    ['not due', { skippedMs: at('00:15:00') }],
-    ['not due', { editedMs: at('00:15:30') }],
-    ['not due', { editedMs: at('00:15:00'), lastMs: at('00:00:00') }],
-  ])('creates none: %s', (run, more) => {
-    expect(cronDecision(state(more)).run).toBe(run)
-  })
-
   it('counts an interval from the edit of its schedule, then from each scheduled time', () => {
     const every = { schedule: readSchedule('@every 2h') ?? expect.fail('no schedule'), editedMs: at('00:10:00') }
     expect(cronDecision(state(every))).toMatchObject({ run: 'not due', nextMs: at('02:10:00') })

@@ -1,6 +1,6 @@
 // Passes over a DisruptionCron without servers. Acceptance scenarios: spec/chaos.md 4.4, C1 to C6.
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { DISRUPTION_CRON_NAME_LABEL, FINALIZER, SCHEDULED_AT_ANNOTATION } from '../../../../workflows/chaos/contract.ts'
@@ -10,20 +10,10 @@ import type { CronState } from '../../../../workflows/chaos/disruption-cron/plan
 import type { Child } from '../../../../workflows/chaos/parent-pass.ts'
 import type { JsonValue } from '../../../../workflows/kit/index.ts'
 import { runPass } from '../../../../workflows/kit/testing/index.ts'
-import { cronSpec } from '../parents.ts'
+import { cronSpec, useClock } from '../parents.ts'
 
 const CREATED = '2026-01-02T03:00:30Z'
-const clock = (time: string) => {
-  vi.setSystemTime(new Date(`2026-01-02T${time}Z`))
-}
-
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date'] })
-  clock('03:00:31')
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+const clock = useClock('03:00:31')
 
 interface Given {
   readonly spec?: object
@@ -49,11 +39,12 @@ async function pass({ spec = {}, status = TOLD, metadata, state, settings }: Giv
     spec: cronSpec({ schedule: '* * * * *', ...spec }),
     status,
   } as unknown as DisruptionCron
-  return await runPass(disruptionCronController, {
+  const result = await runPass(disruptionCronController, {
     target,
     state: { deployment: SHOP, ...state },
     ...(settings && { settings: settings as JsonValue }),
   })
+  return { ...result, /** The status after the pass. */ after: result.next.target.status as object }
 }
 
 const child = (scheduledAt: string | undefined, metadata: object = {}): Child => ({
@@ -131,7 +122,7 @@ describe('a pass over a DisruptionCron', () => {
     expect(first.next.state.children).toMatchObject([
       { metadata: { ownerReferences: [{ kind: 'DisruptionCron', name: 'game', uid: 'uid-game', controller: true }] } },
     ])
-    const after = await pass({ status: first.next.target.status as object })
+    const after = await pass({ status: first.after })
     expect([after.written, after.status]).toEqual([[], {}])
   })
 
@@ -142,10 +133,10 @@ describe('a pass over a DisruptionCron', () => {
     expect([there.written, there.outcome.laterMs]).toEqual([[], 59_000])
     expect(there.status).toMatchObject({ lastSkippedTime: '2026-01-02T03:02:00Z', lastSkippedReason: 'StillThere' })
     clock('03:02:30')
-    const removed = await pass({ status: there.next.target.status as object })
+    const removed = await pass({ status: there.after })
     expect([removed.written, removed.outcome.laterMs]).toEqual([[], 30_000])
     clock('03:03:00')
-    const next = await pass({ status: there.next.target.status as object })
+    const next = await pass({ status: there.after })
     expect(next.written).toEqual(MAKES)
     expect(next.status).toMatchObject({ lastScheduleTime: '2026-01-02T03:03:00Z' })
   })
@@ -170,9 +161,9 @@ describe('a pass over a DisruptionCron', () => {
     expect([paused.written, paused.ended]).toEqual([[], 'Converged'])
     expect(paused.status).toEqual({ pausedSince: '2026-01-02T03:10:10Z', nextScheduleTime: null })
     clock('03:10:20')
-    const still = await pass({ spec: { paused: true }, status: paused.next.target.status as object })
+    const still = await pass({ spec: { paused: true }, status: paused.after })
     expect([still.written, still.status]).toEqual([[], {}])
-    const resumed = await pass({ status: paused.next.target.status as object })
+    const resumed = await pass({ status: paused.after })
     expect(resumed.written).toEqual(MAKES)
     expect(resumed.status).toMatchObject({
       lastScheduleTime: '2026-01-02T03:10:00Z',
@@ -191,7 +182,7 @@ describe('a pass over a DisruptionCron', () => {
     expect(late.written).toEqual([])
     expect(late.logged).toEqual([expect.stringContaining('"why":"too late"')])
     expect(late.status).toMatchObject({ lastSkippedTime: '2026-01-02T03:00:00Z', lastSkippedReason: 'TooLate' })
-    const again = await pass({ ...hourly, status: late.next.target.status as object })
+    const again = await pass({ ...hourly, status: late.after })
     expect([again.written, again.logged]).toEqual([[], []])
     const patient = {
       ...DEFAULT_CONFIG,
@@ -206,7 +197,7 @@ describe('a pass over a DisruptionCron', () => {
     const noted = await pass({ state: { deployment: undefined } })
     expect(noted.written).toEqual([])
     expect(noted.status).toMatchObject({ targetResourcePreviouslyMissing: '2026-01-02T03:01:02Z' })
-    const status = noted.next.target.status as object
+    const status = noted.after
     const back = await pass({ status })
     expect(back.status).toEqual({ targetResourcePreviouslyMissing: null })
     expect(back.written).toEqual([])
@@ -243,7 +234,7 @@ describe('a pass over a DisruptionCron', () => {
   it('emits one Event for each change of its spec', async () => {
     const changed = await pass({ metadata: { generation: 2 } })
     expect(changed.events).toMatchObject([{ reason: 'DisruptionCronUpdated', occasion: '2' }])
-    const again = await pass({ metadata: { generation: 2 }, status: changed.next.target.status as object })
+    const again = await pass({ metadata: { generation: 2 }, status: changed.after })
     expect(again.events).toEqual([])
   })
 
@@ -286,7 +277,7 @@ describe('a pass over a DisruptionCron', () => {
       expect(stopped.events).toMatchObject([
         { reason: 'EmergencyStop', message: expect.stringContaining('too many alerts') as string },
       ])
-      const lifted = await pass({ status: stopped.next.target.status as object, state: { [place]: { name: 'a' } } })
+      const lifted = await pass({ status: stopped.after, state: { [place]: { name: 'a' } } })
       expect(lifted.written).toEqual(MAKES)
     }
     const deleteOnly = { ...DEFAULT_CONFIG, controller: { ...DEFAULT_CONFIG.controller, deleteOnly: true } }

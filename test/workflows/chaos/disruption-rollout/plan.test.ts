@@ -1,6 +1,6 @@
 // Passes over a DisruptionRollout without servers. Acceptance scenario: spec/chaos.md 4.4, C8.
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { FINALIZER, SCHEDULED_AT_ANNOTATION } from '../../../../workflows/chaos/contract.ts'
@@ -11,19 +11,9 @@ import type { Child } from '../../../../workflows/chaos/parent-pass.ts'
 import type { Deployment } from '../../../../workflows/kit/kind/kubernetes/apps/v1.ts'
 import type { JsonValue } from '../../../../workflows/kit/index.ts'
 import { runPass, stored } from '../../../../workflows/kit/testing/index.ts'
-import { rolloutSpec } from '../parents.ts'
+import { rolloutSpec, useClock } from '../parents.ts'
 
-const clock = (time: string) => {
-  vi.setSystemTime(new Date(`2026-01-02T${time}Z`))
-}
-
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date'] })
-  clock('03:00:00')
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+const clock = useClock('03:00:00')
 
 interface Given {
   readonly spec?: object

@@ -1,24 +1,19 @@
 // The namespace of a Disruption's chaos pods: the configured one at its first pass.
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { disruptionController } from '../../../../workflows/chaos/disruption/controller.ts'
 import { selectionsOf, writesFor } from '../../../../workflows/kit/index.ts'
-import { at, chaosPod, pass, pod, SPEC } from './passes.ts'
+import { chaosPod, pass, SPEC, useTime, there } from './passes.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+useTime()
 
 const inNamespace = (chaosNamespace: string) => ({
   ...DEFAULT_CONFIG,
   injector: { ...DEFAULT_CONFIG.injector, chaosNamespace },
 })
-const TARGETS = { pods: [pod('web-1')], targetPods: [pod('web-1')] }
+const TARGETS = there('web-1')
 
 describe('the chaos pods of a Disruption', () => {
   it('are created in the configured namespace, which the status records and the injector gets as an argument', async () => {

@@ -1,15 +1,10 @@
 // Targets that are lost or spared. Source: spec/chaos.md 2.3 (the last but one), B14, B15.
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { at, chaosPod, node, pass, pod, SPEC } from './passes.ts'
+import { describe, expect, it, vi } from 'vitest'
+import { at, chaosPod, node, pass, pod, SPEC, useTime } from './passes.ts'
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+useTime()
 
 const STATIC = { ...SPEC, count: 2, staticTargeting: true }
 const DOES = 'network-disruption'
@@ -56,7 +51,7 @@ describe('a static target whose chaos pod a user has deleted', () => {
       targetInjections: { a: { [DOES]: { injectionStatus: 'NotInjected', since: SINCE } } },
     })
     const after = { ...there, chaosPods: [chaosPod('b', ready)] }
-    const second = await pass({ spec: STATIC, status: first.next.target.status as object, state: after })
+    const second = await pass({ spec: STATIC, status: first.after, state: after })
     expect([second.written, second.status]).toEqual([[], {}])
   })
 
@@ -95,10 +90,10 @@ describe('a static target whose chaos pod a user has deleted', () => {
       ignoredTargets: ['a', 'b'],
       ...counts(0, 3, 0, 0),
     })
-    const second = await pass({ spec: STATIC, status: first.next.target.status as object, state: there })
+    const second = await pass({ spec: STATIC, status: first.after, state: there })
     expect([second.written, second.status]).toEqual([[], {}])
     vi.setSystemTime(at(601))
-    const over = await pass({ spec: STATIC, status: first.next.target.status as object, state: there })
+    const over = await pass({ spec: STATIC, status: first.after, state: there })
     expect(over.status).toMatchObject({ injectionStatus: 'PreviouslyInjected' })
   })
 
@@ -203,9 +198,6 @@ describe('the status of chaos-controller', () => {
 
 const NODES = { selector: { role: 'web' }, count: '100%', duration: '10m', level: 'node', cpuPressure: {} }
 
-beforeEach(() => vi.useFakeTimers({ now: at(5), toFake: ['Date'] }))
-afterEach(() => vi.useRealTimers())
-
 /** The settings that a pass gets from a worker. */
 const workerOn = (ownNodes: readonly string[], enableSafeguards = true) => ({
   ...DEFAULT_CONFIG,
@@ -240,14 +232,14 @@ describe('the node of the worker', () => {
       spec: NODES,
       state,
       settings: workerOn(['b']),
-      status: first.next.target.status as object,
+      status: first.after,
     })
     expect(second.status).toMatchObject({ targets: ['c'], sparedNodes: ['a', 'b'] })
     const third = await pass({
       spec: NODES,
       state,
       settings: workerOn(['a']),
-      status: second.next.target.status as object,
+      status: second.after,
     })
     expect(third.next.target.status).toMatchObject({ targets: ['c'], sparedNodes: ['a', 'b'] })
   })

@@ -1,15 +1,11 @@
 // Passes over a Disruption that is being deleted, and over a deleted one with chaos pods, without servers.
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 
-import { at, chaosPod, node, pass, pod, PROMPT, reasonsOf, SPEC, UNHELD } from './passes.ts'
+import type { DisruptionState } from '../../../../workflows/chaos/disruption/pass.ts'
+import { at, chaosPod, node, pass, pod, PROMPT, reasonsOf, SPEC, UNHELD, useTime } from './passes.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+useTime()
 
 describe('a pass over a deleted Disruption with chaos pods', () => {
   it('deletes the chaos pods, and waits for those that clean up', async () => {
@@ -53,53 +49,35 @@ describe('a pass over a Disruption that is being deleted', () => {
   const deleted = { deletionTimestamp: '2026-01-02T03:00:01Z' }
   const status = { specHash: 'x', originalSpec: SPEC, injectionStatus: 'Injected', targets: ['a'] }
 
+  const ending = async (state: Partial<DisruptionState>) =>
+    await pass({ metadata: deleted, status, settings: PROMPT, state })
+  const going = { isDeleting: true } as const
+  const failed = { ...going, phase: 'Failed', injector: 'failed' } as const
+  const there = { targetPods: [pod('a')], targetNodes: [node('n1')] }
+
   it('deletes the chaos pods, and waits for those that clean up', async () => {
     const {
       written,
       ended,
       outcome,
       status: said,
-    } = await pass({
-      metadata: deleted,
-      status,
-      settings: PROMPT,
-      state: { chaosPods: [chaosPod('a', { isReady: true })], targetPods: [pod('a')] },
-    })
+    } = await ending({ ...there, chaosPods: [chaosPod('a', { isReady: true })] })
     expect(written).toEqual(['remove Pod chaos-slow-a'])
     expect(said).toMatchObject({ injectionStatus: 'PreviouslyInjected' })
     expect([ended, outcome.againMs]).toEqual([undefined, 10_000])
   })
 
   it('waits while one chaos pod exists, also one of another owner', async () => {
-    const { ended, outcome } = await pass({
-      metadata: deleted,
-      status,
-      settings: PROMPT,
-      state: { labelledChaosPods: [chaosPod('b')] },
-    })
-    expect(ended).toBeUndefined()
-    expect(outcome.againMs).toBe(10_000)
+    const { ended, outcome } = await ending({ labelledChaosPods: [chaosPod('b')] })
+    expect([ended, outcome.againMs]).toEqual([undefined, 10_000])
   })
 
   it('is stuck when a chaos pod cannot clean up, and reports the next steps', async () => {
-    const {
-      ended,
-      events,
-      status: said,
-    } = await pass({
-      metadata: deleted,
-      status,
-      settings: PROMPT,
-      state: {
-        chaosPods: [chaosPod('a', { isDeleting: true, phase: 'Failed', injector: 'failed' })],
-        targetPods: [pod('a')],
-        targetNodes: [node('n1')],
-      },
-    })
+    const { ended, events, status: said } = await ending({ ...there, chaosPods: [chaosPod('a', failed)] })
     expect(ended).toBeUndefined()
-    expect(said).toMatchObject({ isStuckOnRemoval: true })
-    expect(said['targetInjections']).toMatchObject({
-      a: { 'network-disruption': { injectionStatus: 'IsStuckOnRemoval' } },
+    expect(said).toMatchObject({
+      isStuckOnRemoval: true,
+      targetInjections: { a: { 'network-disruption': { injectionStatus: 'IsStuckOnRemoval' } } },
     })
     expect(events).toMatchObject([
       { reason: 'StuckOnRemoval', message: expect.stringContaining('kubectl -n chaos-engineering') as string },
@@ -110,23 +88,13 @@ describe('a pass over a Disruption that is being deleted', () => {
     ['gone', []],
     ['not ready', [node('n1', false)]],
   ])('holds nothing on account of a node that is %s', async (_what, targetNodes) => {
-    const { written } = await pass({
-      metadata: deleted,
-      status,
-      settings: PROMPT,
-      state: { chaosPods: [chaosPod('a', { isDeleting: true })], targetPods: [pod('a')], targetNodes },
-    })
+    const { written } = await ending({ ...there, targetNodes, chaosPods: [chaosPod('a', going)] })
     expect(written).toEqual(['release Pod chaos-slow-a finalizer.chaos.datadoghq.com/chaos-pod'])
   })
 
   it('is stuck when the clean-up takes too long', async () => {
     vi.setSystemTime(at(1 + 15 * 60))
-    const { status: said, events } = await pass({
-      metadata: deleted,
-      status,
-      settings: PROMPT,
-      state: { chaosPods: [chaosPod('a', { isDeleting: true })], targetPods: [pod('a')], targetNodes: [node('n1')] },
-    })
+    const { status: said, events } = await ending({ ...there, chaosPods: [chaosPod('a', going)] })
     expect(said).toMatchObject({ isStuckOnRemoval: true })
     expect(reasonsOf(events)).toEqual(['StuckOnRemoval'])
   })

@@ -1,16 +1,11 @@
 // Passes over an expired Disruption: no chaos pod disturbs longer than requested without a report.
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 
 import type { ChaosPod } from '../../../../workflows/chaos/disruption/observed.ts'
-import { at, chaosPod, node, pass, pod, reasonsOf, SPEC } from './passes.ts'
+import { at, chaosPod, node, pass, pod, reasonsOf, SPEC, useTime } from './passes.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+useTime()
 
 describe('a pass over an expired Disruption', () => {
   const status = {

@@ -1,19 +1,10 @@
 // Passes over a Disruption that chaos-controller has begun.
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
-import { FINALIZER } from '../../../../workflows/chaos/contract.ts'
-import { disruptionController } from '../../../../workflows/chaos/disruption/controller.ts'
-import type { Disruption } from '../../../../workflows/chaos/disruption/kind.ts'
-import { runPass } from '../../../../workflows/kit/testing/index.ts'
-import { at, chaosPod, CREATED, node, pass, pod, reasonsOf, SPEC } from './passes.ts'
+import { at, chaosPod, CREATED, node, pass, pod, reasonsOf, useTime } from './passes.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+useTime()
 
 describe('a pass over a Disruption that chaos-controller has begun', () => {
   // The current format of chaos-controller's status: no list of targets, no spec.
@@ -55,21 +46,8 @@ describe('a pass over a Disruption that chaos-controller has begun', () => {
 
   it('records no spec and begins nothing while one chaos pod is not adopted', async () => {
     const changed = { code: 'Changed', message: 'changed', retryable: true }
-    const { written, status: said } = await runPass(disruptionController, {
-      target: {
-        metadata: {
-          name: 'slow',
-          namespace: 'shop',
-          uid: 'uid-slow',
-          creationTimestamp: CREATED,
-          finalizers: [FINALIZER],
-        },
-        spec: SPEC,
-        status,
-      } as unknown as Disruption,
-      state: { ...there, labelledChaosPods: [theirs] },
-      fails: { apply: changed },
-    })
+    const state = { ...there, labelledChaosPods: [theirs] }
+    const { written, status: said } = await pass({ status, state, fails: { apply: changed } })
     expect(written).toEqual([])
     expect(said).not.toHaveProperty('specHash')
   })

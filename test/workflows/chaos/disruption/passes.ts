@@ -1,5 +1,7 @@
 // Runs passes over a Disruption with prepared objects, without servers.
 
+import { afterEach, beforeEach, vi } from 'vitest'
+
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { FINALIZER } from '../../../../workflows/chaos/contract.ts'
 import { disruptionController } from '../../../../workflows/chaos/disruption/controller.ts'
@@ -11,6 +13,16 @@ import { type FakedFaults, runPass } from '../../../../workflows/kit/testing/ind
 
 export const CREATED = '2026-01-02T03:00:00Z'
 export const at = (seconds: number) => new Date(Date.parse(CREATED) + seconds * 1000)
+
+/** Sets the time before each test of the file. */
+export function useTime(seconds = 1): void {
+  beforeEach(() => {
+    vi.useFakeTimers({ now: at(seconds), toFake: ['Date'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+}
 
 export const SPEC = { selector: { app: 'web' }, count: 1, duration: '10m', network: { drop: 30 } }
 
@@ -47,7 +59,7 @@ export async function pass({
     spec,
     ...(status && { status }),
   } as unknown as Disruption
-  return await runPass(disruptionController, {
+  const result = await runPass(disruptionController, {
     target,
     state,
     settings: settings as JsonValue,
@@ -55,6 +67,7 @@ export async function pass({
     fails,
     ...(latest && { latest }),
   })
+  return { ...result, /** The status after the pass. */ after: result.next.target.status as object }
 }
 
 export const pod = (name: string, is: Partial<Target> = {}): Target => ({
@@ -69,6 +82,12 @@ export const pod = (name: string, is: Partial<Target> = {}): Target => ({
   containers: [{ name: 'app', id: 'containerd://1' }],
   ...is,
 })
+/** Pods that match the selector, of which all may be targets. */
+export const there = (...names: readonly string[]) => {
+  const targets = names.map((name) => pod(name))
+  return { pods: targets, targetPods: targets }
+}
+
 export const chaosPod = (target: string, is: Partial<ChaosPod> = {}): ChaosPod => ({
   apiVersion: 'v1',
   kind: 'Pod',

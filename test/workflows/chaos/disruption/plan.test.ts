@@ -1,24 +1,19 @@
 // Passes over a Disruption without servers: the writes of each step, their order, and a repeated pass.
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { CHAOS_POD_FINALIZER } from '../../../../workflows/chaos/contract.ts'
-import type { ChaosPod } from '../../../../workflows/chaos/disruption/observed.ts'
 import type { DisruptionState } from '../../../../workflows/chaos/disruption/pass.ts'
-import { at, chaosPod, collecting, node, pass, pod, reasonsOf, SPEC } from './passes.ts'
+import { timestampText } from '../../../../workflows/chaos/timestamp.ts'
+import { at, chaosPod, collecting, pass, pod, reasonsOf, SPEC, there, useTime } from './passes.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: at(1), toFake: ['Date'] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+useTime()
 
 describe('a pass over a new Disruption', () => {
   it('records the spec, chooses targets, records them, and creates their chaos pods', async () => {
     const { writes, status, events, outcome } = await pass({
-      state: { pods: [pod('web-1'), pod('web-2')], targetPods: [pod('web-1'), pod('web-2')] },
+      state: there('web-1', 'web-2'),
     })
     expect(writes).toMatchObject([{ verb: 'create', object: { kind: 'Pod' } }])
     const [{ object }] = writes as unknown as [{ object: { metadata: { name: string; finalizers: string[] } } }]
@@ -65,132 +60,55 @@ describe('a pass over a new Disruption', () => {
   })
 
   it('creates nothing if the status write fails, and creates the same chaos pods when it is repeated', async () => {
-    const state = { pods: [pod('web-1')], targetPods: [pod('web-1')] }
+    const state = there('web-1')
     const first = await pass({ state })
-    const again = await pass({ state, status: first.next.target.status as object })
+    const again = await pass({ state, status: first.after })
     expect(again.written).toEqual(first.written)
     expect(again.status).toEqual({})
     const found = await pass({
       state: { ...state, chaosPods: [chaosPod('web-1')] },
-      status: first.next.target.status as object,
+      status: first.after,
     })
     expect(found.written).toEqual([])
   })
 
-  it('starts another run for a deleted chaos pod after the injection', async () => {
-    const state = { pods: [pod('web-1')], targetPods: [pod('web-1')] }
-    const first = await pass({ state })
-    const injected = await pass({
-      state: { ...state, chaosPods: [chaosPod('web-1', { isReady: true })] },
-      status: first.next.target.status as object,
-    })
-    expect(injected.status).toMatchObject({ injectionStatus: 'Injected', injectedTargetsCount: 1 })
-    const gone = await pass({ state, status: injected.next.target.status as object })
-    expect(gone.written).toHaveLength(1)
-    expect(gone.written).not.toEqual(first.written)
-    expect(gone.status).toMatchObject({ runCount: 2, injectionStatus: 'PausedInjected' })
-    const limited = await pass({
-      spec: { ...SPEC, maxRuns: 1 },
-      state,
-      status: { ...injected.next.target.status, originalSpec: { ...SPEC, maxRuns: 1 } },
-    })
-    expect(limited.written).toEqual([])
-  })
-
   it.each([
-    ['follows its selectors', {}],
-    ['is static', { staticTargeting: true }],
-  ])('replaces the chaos pod of a target that was recreated on another node, where it %s', async (_, more) => {
-    const spec = { ...SPEC, ...more }
-    const on = (name: string) => {
-      const targets = [pod('web-0', { node: name })]
-      return { pods: targets, candidatePods: targets, targetPods: targets, targetNodes: [node(name)] }
-    }
-    const first = await pass({ spec, state: on('n1') })
-    const name = first.status['targetInjections'] as Record<string, Record<string, { injectorPodName: string }>>
-    const former = name['web-0']?.['network-disruption']?.injectorPodName ?? ''
-    const own = (is: Partial<ChaosPod>) =>
-      chaosPod('web-0', {
-        node: 'n1',
-        isReady: true,
-        ...is,
-        metadata: { name: former, namespace: 'chaos-engineering', uid: 'u-1', resourceVersion: '1' },
-      })
-    const injected = await pass({
-      spec,
-      state: { ...on('n1'), chaosPods: [own({})] },
-      status: first.next.target.status as object,
-    })
-    expect(injected.status).toMatchObject({ injectionStatus: 'Injected' })
-    const status = injected.next.target.status as object
-    const moved = await pass({ spec, state: { ...on('n2'), chaosPods: [own({})] }, status })
-    expect(moved.written).toEqual([`remove Pod ${former}`, expect.stringMatching(/^create Pod chaos-slow-/)])
-    expect(moved.status).toMatchObject({ runCount: 2 })
-    const planned = moved.next.target.status?.targetInjections?.['web-0']?.['network-disruption']
-    expect(planned?.injectorPodName).not.toBe(former)
-    expect(moved.written[1]).toBe(`create Pod ${planned?.injectorPodName ?? ''}`)
-    expect(planned).not.toHaveProperty('since')
-    // The previous chaos pod is deleted and fails, but nothing of it can be left.
-    const going = own({ isDeleting: true, isReady: false, phase: 'Failed', injector: 'failed' })
-    const fresh = chaosPod('web-0', {
-      node: 'n2',
-      isReady: true,
-      metadata: {
-        namespace: 'chaos-engineering',
-        uid: 'u-2',
-        resourceVersion: '1',
-        name: planned?.injectorPodName ?? '',
-      },
-    })
-    const after = moved.next.target.status as object
-    const again = await pass({ spec, state: { ...on('n2'), chaosPods: [going, fresh] }, status: after })
-    expect(again.written).toEqual([`release Pod ${former} finalizer.chaos.datadoghq.com/chaos-pod`])
-    expect(again.status).toMatchObject({ injectionStatus: 'Injected' })
-    expect(again.next.target.status).not.toHaveProperty('isStuckOnRemoval', true)
-    expect(again.next.target.status).not.toHaveProperty('ignoredTargets')
-  })
-
-  it('keeps the chaos pod of a one-time kind on the previous node of its target', async () => {
-    const spec = { ...SPEC, network: undefined, podReplacement: {} }
-    const targets = [pod('web-0', { node: 'n2' })]
-    const replaced = chaosPod('web-0', { node: 'n1', does: 'pod-replacement', isReady: true })
-    const status = {
-      specHash: 'x',
-      originalSpec: spec,
-      targets: ['web-0'],
-      runCount: 1,
-      injectionStatus: 'Injected',
-      targetInjections: {
-        'web-0': { 'pod-replacement': { injectionStatus: 'Injected', since: '2026-01-02T03:00:01Z' } },
-      },
-    }
-    const { written } = await pass({ spec, status, state: { pods: targets, chaosPods: [replaced] } })
-    expect(written).toEqual([])
-  })
-
-  it('B15: does not fail a static node again after its chaos pod has disappeared', async () => {
-    const nodeSpec = { selector: { app: 'web' }, count: 1, duration: '10m', level: 'node', nodeFailure: {} }
-    const spec = { ...nodeSpec, staticTargeting: true }
-    const state = { candidateNodes: [node('n1')], nodes: [node('n1')], targetNodes: [node('n1')] }
-    const first = await pass({ spec, state })
-    expect(first.written).toEqual([expect.stringMatching(/^create Pod chaos-slow-/)])
-    const unseen = await pass({ spec, state, status: first.next.target.status as object })
-    expect(unseen.written).toEqual(first.written)
-    const failing = { ...state, chaosPods: [chaosPod('n1', { does: 'node-failure', isReady: true })] }
-    const injected = await pass({ spec, state: failing, status: first.next.target.status as object })
-    expect(injected.status).toMatchObject({ injectionStatus: 'Injected' })
-    const gone = await pass({ spec, state, status: injected.next.target.status as object })
-    expect([gone.written, gone.status]).toMatchObject([[], { injectionStatus: 'PausedInjected' }])
-    const dynamic = { ...injected.next.target.status, originalSpec: nodeSpec }
-    expect((await pass({ spec: nodeSpec, state, status: dynamic })).written).toHaveLength(1)
-  })
-
-  it('waits for its trigger', async () => {
-    const triggers = { createPods: { offset: '30s' } }
-    const { written, outcome, status } = await pass({ spec: { ...SPEC, triggers }, state: { pods: [pod('web-1')] } })
-    expect(written).toEqual([])
-    expect(outcome.againMs).toBe(29_000)
+    ['an offset', { createPods: { offset: '30s' } }, 29_000],
+    ['a time', { createPods: { notBefore: '2026-01-02T03:01:00Z' } }, 59_000],
+  ])('waits for its trigger: %s', async (_, triggers, againMs) => {
+    const { written, outcome, status } = await pass({ spec: { ...SPEC, triggers }, state: there('web-1') })
+    expect([written, outcome.againMs]).toEqual([[], againMs])
     expect(status).toMatchObject({ injectionStatus: 'NotInjected' })
+  })
+
+  it.each<[string, object, string, number]>([
+    ['its duration', { duration: '15m' }, '03:00:00', 900],
+    ['a duration in nanoseconds', { duration: 90_000_000_000 }, '03:00:00', 90],
+    ['the default duration', { duration: '' }, '03:00:00', 3600],
+    [
+      'the offset of its injection',
+      { duration: '1m', triggers: { createPods: { offset: '1s' }, inject: { offset: '10s' } } },
+      '03:00:11',
+      71,
+    ],
+    [
+      'the time of its injection',
+      { duration: '1m', triggers: { inject: { notBefore: '2026-01-02T03:01:00Z' } } },
+      '03:01:00',
+      120,
+    ],
+    [
+      'its creation, if triggers precede it',
+      { duration: '1m', triggers: { createPods: { notBefore: '2020-01-01T00:00:00Z' } } },
+      '03:00:00',
+      60,
+    ],
+  ])('is injected and ends by %s', async (_, spec, from, endsIn) => {
+    const { writes } = await pass({ spec: { ...SPEC, ...spec }, state: there('web-1') })
+    const [{ object }] = writes as unknown as [{ object: { spec: { containers: [{ args: readonly string[] }] } } }]
+    const args = object.spec.containers[0].args.join(' ')
+    expect(args).toContain(`--not-injected-before 2026-01-02T${from}Z`)
+    expect(args).toContain(`--deadline ${timestampText(at(endsIn + 2).getTime())}`)
   })
 
   it('creates no chaos pod after its end, even if the clock has jumped', async () => {
@@ -233,22 +151,22 @@ describe('a pass over a new Disruption', () => {
 
   it('reports trouble of targets once, unless operators disable the observer', async () => {
     const trouble = { warnings: { TargetPodContainersInWarningState: 'container app: Error' } } as const
-    const well = { pods: [pod('web-1')], targetPods: [pod('web-1')] }
+    const well = there('web-1')
     const first = await pass({ state: well })
     const bad = [pod('web-1', { trouble })]
     const ill = { pods: bad, targetPods: bad, chaosPods: [chaosPod('web-1')] }
-    const status = first.next.target.status as object
+    const status = first.after
     const told = await pass({ state: ill, status })
     const warning = { type: 'Warning', reason: 'TargetPodContainersInWarningState' } as const
     expect(told.events).toMatchObject([
       { ...warning, message: 'target web-1: container app: Error' },
       { ...warning, message: 'target of disruption shop/slow: container app: Error', about: 'Pod web-1' },
     ])
-    const again = await pass({ state: ill, status: told.next.target.status as object })
+    const again = await pass({ state: ill, status: told.after })
     expect(again.events).toEqual([])
     const over = await pass({
       state: { ...well, chaosPods: [chaosPod('web-1')] },
-      status: told.next.target.status as object,
+      status: told.after,
     })
     expect(over.events.map(({ reason, about }) => [reason, about])).toEqual([
       ['RecoveredWarningStateInTargetPod', undefined],
@@ -285,19 +203,19 @@ describe('a pass over a new Disruption', () => {
   it('warns that 100 is not 100 %', async () => {
     const { events } = await pass({
       spec: { ...SPEC, count: 100 },
-      state: { pods: [pod('web-1')], targetPods: [pod('web-1')] },
+      state: there('web-1'),
     })
     expect(reasonsOf(events)).toContain('InvalidSpec')
   })
 
   it('continues with the original spec after a change, and reports each change once', async () => {
-    const state = { pods: [pod('web-1')], targetPods: [pod('web-1')] }
+    const state = there('web-1')
     const first = await pass({ state })
     const changed = await pass({
       spec: { ...SPEC, network: { drop: 99 } },
       metadata: { generation: 2 },
       state,
-      status: first.next.target.status as object,
+      status: first.after,
     })
     expect(changed.events).toContainEqual(expect.objectContaining({ reason: 'Mutated', occasion: '2' }))
     const [made] = changed.writes as unknown as [{ object: { spec: { containers: [{ args: string[] }] } } }]
@@ -316,7 +234,7 @@ describe('a pass over a new Disruption', () => {
       const spec = { ...SPEC, count: '100%' }
       const first = await pass({ spec, state: { pods: targets.map((name) => pod(name)) } })
       expect(first.status['targets']).toEqual(targets)
-      const status = first.next.target.status as object
+      const status = first.after
       const chaosPods = targets.map((name) => chaosPod(name))
       const changed = async (state: Partial<DisruptionState>, now: object = edit) =>
         await pass({ spec: { ...spec, ...now }, metadata: { generation: 2 }, state: { chaosPods, ...state }, status })
@@ -342,70 +260,6 @@ describe('a pass over a new Disruption', () => {
     const deleteOnly = { ...DEFAULT_CONFIG, controller: { ...DEFAULT_CONFIG.controller, deleteOnly: true } }
     expect((await pass({ settings: deleteOnly, state: { pods: [pod('web-1')] } })).written).toEqual([
       'remove Disruption slow',
-    ])
-  })
-
-  it('reports failed chaos pods', async () => {
-    const chaosPods = [chaosPod('a', { phase: 'Failed', injector: 'failed' }), chaosPod('b')]
-    const { events, writes } = await pass({
-      status: { specHash: 'x', targets: ['a', 'b'] },
-      state: { pods: [pod('a'), pod('b')], chaosPods },
-    })
-    expect(events).toContainEqual(expect.objectContaining({ reason: 'ChaosPodWarningState', type: 'Warning' }))
-    expect(writes.filter(({ verb }) => verb === 'release')).toEqual([])
-  })
-
-  it('releases chaos pods that a user has deleted, except those that still clean up', async () => {
-    const going = { isDeleting: true }
-    const { writes } = await pass({
-      status: { specHash: 'x', targets: ['a', 'b', 'c'] },
-      state: {
-        pods: [pod('a'), pod('b'), pod('c')],
-        targetPods: [pod('a'), pod('c')],
-        targetNodes: [node('n1')],
-        chaosPods: [
-          chaosPod('a', { ...going, phase: 'Succeeded' }),
-          chaosPod('b', { ...going, phase: 'Failed', injector: 'failed' }),
-          chaosPod('c', going),
-        ],
-      },
-    })
-    expect(writes.filter(({ verb }) => verb === 'release').map(({ object }) => object.metadata.name)).toEqual([
-      ...['chaos-slow-a', 'chaos-slow-b'],
-    ])
-  })
-})
-
-describe('a chaos pod that this pass has released and that is gone', () => {
-  const ended = { isDeleting: true, phase: 'Succeeded', hasCompleted: true } as const
-  const known = (since?: string) => ({
-    'network-disruption': { injectionStatus: 'Injected', injectorPodName: 'chaos-slow-a', ...(since && { since }) },
-  })
-
-  it('no longer counts, because no event reports it to the next pass', async () => {
-    const { status } = await pass({
-      released: 'gone',
-      status: { specHash: 'x', targets: ['b'], injectionStatus: 'PartiallyInjected', runCount: 1 },
-      state: { pods: [pod('a'), pod('b')], chaosPods: [chaosPod('a', ended), chaosPod('b', { isReady: true })] },
-    })
-    expect(status).toMatchObject({ injectionStatus: 'Injected', injectedTargetsCount: 1 })
-  })
-
-  it('is created again at once if its target is still chosen', async () => {
-    const { written } = await pass({
-      released: 'gone',
-      status: {
-        specHash: 'x',
-        targets: ['a'],
-        injectionStatus: 'Injected',
-        runCount: 1,
-        targetInjections: { a: known('2026-01-02T03:00:01Z') },
-      },
-      state: { pods: [pod('a')], targetPods: [pod('a')], chaosPods: [chaosPod('a', ended)] },
-    })
-    expect(written).toEqual([
-      'release Pod chaos-slow-a finalizer.chaos.datadoghq.com/chaos-pod',
-      expect.stringMatching(/^create Pod chaos-slow-/),
     ])
   })
 })

@@ -62,15 +62,6 @@ describe('a candidate', () => {
     expect(names(matchingTargets(found, { onInit: true }, nobody))).toEqual(['b'])
     expect(names(matchingTargets(found, { onInit: true }, { ...nobody, current: new Set(['c']) }))).toEqual(['b', 'c'])
   })
-
-  it('is not the node of the controller, nor a pod on it whose node would fail', () => {
-    const found = [target('a', { node: 'own' }), target('b')]
-    const own = { ...nobody, ownNodes: new Set(['own', 'other']) }
-    expect(names(matchingTargets(found, {}, own))).toEqual(['a', 'b'])
-    expect(names(matchingTargets(found, { nodeFailure: {} }, own))).toEqual(['b'])
-    expect(names(matchingTargets(found, { level: 'node' }, own))).toEqual(['b'])
-    expect(names(matchingTargets(found, { level: 'node' }, nobody))).toEqual(['a', 'b'])
-  })
 })
 
 describe('the choice of targets', () => {

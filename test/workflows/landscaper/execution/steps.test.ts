@@ -4,13 +4,12 @@ import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { describe, expect, it } from 'vitest'
 import { beginExecution, guardExecution } from '../../../../workflows/landscaper/execution/begin-execution.ts'
 import { checkItems, collectExports } from '../../../../workflows/landscaper/execution/apply-deploy-items.ts'
-import { cleanUpOrphans } from '../../../../workflows/landscaper/execution/clean-up-orphans.ts'
 import type { ExecutionActivities } from '../../../../workflows/landscaper/execution/pass.ts'
 import { deleteDeployItems, releaseExecution } from '../../../../workflows/landscaper/execution/delete-items.ts'
 import { observeExecution } from '../../../../workflows/landscaper/execution/observe-execution.ts'
 import { again, done, fail, GONE, FINALIZER_ADDED, stop, SUPERSEDED } from '../../../../workflows/kit/index.ts'
 import { expectCpuBelow } from '../../../support/costs/cpu-limit.ts'
-import { executionPass, failed, JOB, leaving, pending, running, succeeded, THEIRS, wrote } from './execution-pass.ts'
+import { executionPass, JOB, leaving, pending, running, succeeded, THEIRS } from './execution-pass.ts'
 
 const item = (name: string, dependsOn: readonly string[] = []) => ({ name, type: THEIRS, dependsOn })
 
@@ -46,66 +45,6 @@ describe('the items of a spec', () => {
 
   it('are rejected if they cannot be decoded', () => {
     expect(checked([], 'no JSON')).toEqual(fail('ERR_CONFIGURATION_PROBLEM', 'no JSON'))
-  })
-})
-
-describe('orphaned items', () => {
-  const orphaned = (items: Parameters<typeof executionPass>[0], withoutUninstall = false) =>
-    executionPass(items, { target: { items: [item('kept')], withoutUninstall } })
-
-  it('do not exist if the spec names every object', async () => {
-    expect(await cleanUpOrphans(orphaned([pending('kept')]).pass)).toEqual(done)
-  })
-
-  it('are all triggered at once, regardless of dependencies, and waited for', async () => {
-    const { pass, called } = orphaned([pending('kept'), leaving(pending('old')), leaving(pending('older', ['old']))])
-    expect(await cleanUpOrphans(pass)).toEqual(stop('waiting for orphaned deploy items to be uninstalled: old, older'))
-    expect(called.triggered).toEqual(['old', 'older'])
-  })
-
-  it('are deleted first if an edit removed them from the spec during the job', async () => {
-    const { pass, called } = orphaned([pending('kept'), pending('old')])
-    await cleanUpOrphans(pass)
-    expect(called).toMatchObject({ deleted: ['old'], triggered: ['old'] })
-  })
-
-  it('are triggered once', async () => {
-    const { pass, called } = orphaned([leaving(running('old'))])
-    expect(await cleanUpOrphans(pass)).toEqual(stop('waiting for orphaned deploy items to be uninstalled: old'))
-    expect(called.triggered).toEqual([])
-  })
-
-  it('are released at once if no deployer ever picked them up', async () => {
-    const old = { ...leaving(pending('misspelt')), untouched: true }
-    const { pass, called } = orphaned([pending('kept'), old, leaving(pending('old'))])
-    expect(await cleanUpOrphans(pass)).toEqual(stop('waiting for orphaned deploy items to be uninstalled: old'))
-    expect([called.released, called.triggered]).toEqual([['misspelt'], ['old']])
-  })
-
-  it('are waited for if they have the finalizer of another controller after their release', async () => {
-    const old = { ...leaving(pending('held')), untouched: true, finalizers: [FINALIZER, 'theirs'] }
-    let released = 0
-    const releaseDeployItems = () => {
-      if (++released > 1) throw new Error('was let go already')
-      return Promise.resolve(wrote([{ ...old, finalizers: ['theirs'] }]))
-    }
-    const { pass, called } = executionPass([old], { target: { items: [] }, act: { releaseDeployItems } })
-    const waiting = stop('waiting for orphaned deploy items to be uninstalled: held')
-    expect(await cleanUpOrphans(pass)).toEqual(waiting)
-    expect(await cleanUpOrphans(pass)).toEqual(waiting)
-    expect(called.triggered).toEqual([])
-  })
-
-  it('fail the job if the remaining ones could not be uninstalled', async () => {
-    const { pass } = orphaned([leaving(failed('old'))])
-    const message = 'orphaned deploy items could not be uninstalled: old'
-    expect(await cleanUpOrphans(pass)).toEqual(fail('OrphanedDeployItems', message))
-  })
-
-  it('are released if the execution is deleted without uninstalling', async () => {
-    const { pass, called } = orphaned([leaving(pending('old'))], true)
-    expect(await cleanUpOrphans(pass)).toEqual(done)
-    expect(called).toMatchObject({ triggered: [], deleted: [], released: ['old'] })
   })
 })
 

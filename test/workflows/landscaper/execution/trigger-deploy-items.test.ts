@@ -1,13 +1,19 @@
-import fc from 'fast-check'
+// How the passes of an Execution start, wait for and end its DeployItems, forward and in its deletion. Items of types
+// that Pawl handles are deployed in the pass; items of other types get the job ID.
+
 import { describe, expect, it } from 'vitest'
-import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
-import { fail, type Outcome, stop } from '../../../../workflows/kit/index.ts'
-import { done } from '../../../../workflows/kit/plan/outcome.ts'
-import { executionPlan } from '../../../../workflows/landscaper/execution/plan.ts'
+import type { QuickItemsInput } from '../../../../activities/landscaper/deploy/run/answer-items.ts'
+import { again, done, fail, joinOutcomes, type Outcome, stop } from '../../../../workflows/kit/index.ts'
+import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { triggerDeletion } from '../../../../workflows/landscaper/execution/delete-items.ts'
+import type { ExecutionPass } from '../../../../workflows/landscaper/execution/pass.ts'
+import { executionPlan } from '../../../../workflows/landscaper/execution/plan.ts'
+import { startItems } from '../../../../workflows/landscaper/execution/start-items.ts'
 import { triggerDeployItems } from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
 import {
+  busy,
+  type Called,
   executionPass,
   failed,
   JOB,
@@ -21,131 +27,276 @@ import {
   wrote,
 } from './execution-pass.ts'
 
+type Row = readonly [
+  title: string,
+  items: readonly DeployItemView[],
+  outcome: Outcome,
+  called?: Partial<Called>,
+  given?: Parameters<typeof executionPass>[1],
+]
+
+const runs =
+  (step: (pass: ExecutionPass) => Promise<Outcome>) =>
+  async ([, items, outcome, called = {}, given]: Row) => {
+    const { pass, called: found } = executionPass(items, given)
+    expect(await step(pass)).toEqual(outcome)
+    expect(found).toMatchObject(called)
+  }
+
+const NOTHING = { triggered: [], deployed: [], sent: [] }
+const REFUSAL = { object: 'exec-b', code: 'Forbidden', message: 'no', retryable: false }
+/** The server rejects the trigger of `b`, permanently. */
+const refusing = (...triggered: readonly DeployItemView[]) => ({
+  act: { triggerDeployItems: () => Promise.resolve({ ...wrote(triggered), failures: [REFUSAL] }) },
+})
+const refusal = fail('Forbidden', 'exec-b: no')
+const couldNot = stop('a deploy item could not be triggered; waiting for the running ones: a')
+const untouched = (item: DeployItemView) => ({ ...item, untouched: true })
+const itemsFailed = (names: string) => fail('DeployItemsFailed', `has failed or missing deploy items: ${names}`)
+const QUICK = served(pending('')).type
+
+describe('items that are started', () => {
+  const all = [served(pending('a')), slow(pending('b')), pending('c')]
+  it.for<Row>([
+    [
+      'are hosted if their type is handled here, and otherwise get the job ID',
+      all,
+      done,
+      { triggered: ['c'], deployed: ['hosted: a'], sent: ['hosted: b'] },
+    ],
+    [
+      'get the job ID if another worker handles their type',
+      all,
+      done,
+      { triggered: ['b', 'c'], deployed: ['hosted: a'], sent: [] },
+      { serves: [QUICK] },
+    ],
+    ['are not changed while they run a job of another execution', all.map(busy), done, NOTHING],
+    [
+      'continue if they have the job, and get the job ID once',
+      [served(running('a')), slow(running('b')), running('c')],
+      done,
+      { triggered: [], deployed: ['hosted: a'], sent: ['hosted: b'] },
+    ],
+  ])(
+    '%s',
+    runs((pass) => startItems(pass, pass.state.deployItems)),
+  )
+})
+
 describe('an execution in phase Progressing', () => {
-  it('triggers exactly the items without unfinished predecessors', async () => {
-    const { pass, called } = executionPass([pending('a'), pending('b'), pending('c', ['a'])])
-    expect(await triggerDeployItems(pass)).toEqual(stop('waiting for a, b'))
-    expect(called.triggered).toEqual(['a', 'b'])
-    expect(pass.state.deployItems.map(({ item, jobID }) => [item, jobID === JOB])).toEqual([
-      ['a', true],
-      ['b', true],
-      ['c', false],
-    ])
-  })
+  const chain = [pending('a'), pending('b', ['a']), pending('c', ['b']), pending('free')]
+  const failing = { deployMockItems: () => Promise.resolve({ items: [served(failed('a'))], gone: [], failures: [] }) }
+  it.for<Row>([
+    [
+      'triggers exactly the items without unfinished predecessors',
+      [pending('a'), pending('b'), pending('c', ['a'])],
+      stop('waiting for a, b'),
+      { triggered: ['a', 'b'] },
+    ],
+    [
+      'triggers an item when its last predecessor has finished, while others run',
+      [succeeded('a'), succeeded('b'), pending('c', ['a', 'b']), running('d')],
+      stop('waiting for c, d'),
+      { triggered: ['c'] },
+    ],
+    [
+      'waits for running deploy items before it fails (P1)',
+      [failed('db'), running('cache'), pending('app')],
+      stop('a deploy item failed; waiting for the running ones: cache'),
+      { triggered: [] },
+    ],
+    [
+      'fails if items failed or are missing, and nothing runs',
+      [failed('db'), pending('app', ['db'])],
+      itemsFailed('db, lost'),
+      {},
+      { target: { items: ['db', 'app', 'lost'].map((name) => ({ name, type: THEIRS, dependsOn: [] })) } },
+    ],
+    [
+      'names the errors of at most three items',
+      [failed('z'), ...['a', 'b', 'c', 'd'].map((name) => ({ ...failed(name), error: `no ${name}` }))],
+      itemsFailed('z, a, b, c, d; a: no a; b: no b; c: no c'),
+    ],
+    [
+      'fails with the cycle instead of waiting forever (P2)',
+      [pending('a', ['b']), pending('b', ['c']), pending('c', ['a']), succeeded('d')],
+      fail('CyclicDependencies', 'items could not be started because they depend on each other: a -> b -> c -> a'),
+    ],
+    [
+      'runs the other items before it fails because of a cycle',
+      [pending('a', ['b']), pending('b', ['a']), pending('free')],
+      stop('waiting for free'),
+      { triggered: ['free'] },
+    ],
+    ['waits for running items', [succeeded('a'), running('b')], stop('waiting for b')],
+    ['is done when all have succeeded', [succeeded('a')], done],
+    ['is done without items', [], done],
+    [
+      'deploys levels of handled types in one pass, each after the previous level',
+      chain.map(served),
+      done,
+      { deployed: ['hosted: a, free', 'hosted: b', 'hosted: c'] },
+    ],
+    [
+      'ends its pass at an item of another deployer',
+      [served(pending('a')), pending('b', ['a']), served(pending('c', ['b']))],
+      stop('waiting for b'),
+      { triggered: ['b'], deployed: ['hosted: a'] },
+    ],
+    [
+      'starts no level after a failed item',
+      [pending('a'), pending('b', ['a'])].map(served),
+      itemsFailed('a'),
+      {},
+      { act: failing },
+    ],
+    [
+      'waits for an item with another job',
+      [served(busy(pending('a'))), served(pending('b', ['a']))],
+      stop('waiting for a'),
+      NOTHING,
+    ],
+    [
+      'waits for triggered items before it fails because of a rejected trigger',
+      [pending('a'), pending('b')],
+      couldNot,
+      {},
+      refusing(running('a')),
+    ],
+    [
+      'waits for a background activity before it fails because of a rejected trigger',
+      [slow(pending('a')), pending('b')],
+      couldNot,
+      {},
+      refusing(),
+    ],
+    [
+      'fails because of a rejected trigger if nothing runs, and starts no further level',
+      [served(pending('a')), pending('b'), served(pending('c', ['a']))],
+      refusal,
+      { deployed: ['hosted: a'] },
+      refusing(),
+    ],
+  ])('%s', runs(triggerDeployItems))
 
-  it('triggers an item when its last predecessor has finished, while others run', async () => {
-    const { pass, called } = executionPass([succeeded('a'), succeeded('b'), pending('c', ['a', 'b']), running('d')])
-    expect(await triggerDeployItems(pass)).toEqual(stop('waiting for c, d'))
-    expect(called.triggered).toEqual(['c'])
-  })
-
-  it('waits for running deploy items before it fails (P1)', async () => {
-    const { pass, called } = executionPass([failed('db'), running('cache'), pending('app')])
-    expect(await triggerDeployItems(pass)).toEqual(stop('a deploy item failed; waiting for the running ones: cache'))
-    expect(called.triggered).toEqual([])
-  })
-
-  it('fails if items failed or are missing, and nothing runs', async () => {
-    const { pass } = executionPass([failed('db'), pending('app', ['db'])], {
-      target: { items: ['db', 'app', 'lost'].map((name) => ({ name, type: THEIRS, dependsOn: [] })) },
-    })
-    expect(await triggerDeployItems(pass)).toEqual(
-      fail('DeployItemsFailed', 'has failed or missing deploy items: db, lost'),
-    )
-  })
-
-  it('names the errors of at most three items', async () => {
-    const objects = ['a', 'b', 'c', 'd'].map((name) => ({ ...failed(name), error: `no ${name}` }))
-    const { pass } = executionPass([failed('z'), ...objects])
-    expect((await triggerDeployItems(pass)).faults[0]?.message).toBe(
-      'has failed or missing deploy items: z, a, b, c, d; a: no a; b: no b; c: no c',
-    )
+  it('does not start an item again while its background activity runs', async () => {
+    const { pass, called } = executionPass([slow(pending('a')), served(pending('b', ['a']))])
+    for (const _ of [1, 2]) expect(await triggerDeployItems(pass)).toEqual(stop('waiting for a'))
+    expect(called.sent).toEqual(['hosted: a'])
   })
 
   it('reports the distinct codes of failed items', async () => {
     const coded = (item: string, ...codes: string[]) => ({ ...failed(item), codes })
-    const { pass } = executionPass([
-      coded('a', 'ERR_TIMEOUT'),
-      coded('b', 'ERR_TIMEOUT', 'ERR_UNAUTHORIZED'),
-      failed('c'),
-    ])
-    const { faults } = await triggerDeployItems(pass)
+    const items = [coded('a', 'ERR_TIMEOUT'), coded('b', 'ERR_TIMEOUT', 'ERR_UNAUTHORIZED'), failed('c')]
+    const { faults } = await triggerDeployItems(executionPass(items).pass)
     expect(faults).toMatchObject([{ code: 'DeployItemsFailed', codes: ['ERR_TIMEOUT', 'ERR_UNAUTHORIZED'] }])
     expect(executionPlan.report?.('Progressing', faults).codes).toEqual(['ERR_TIMEOUT', 'ERR_UNAUTHORIZED'])
     const deletion = await triggerDeletion(executionPass([coded('a', 'ERR_CONFIGURATION_PROBLEM')].map(leaving)).pass)
     expect(deletion.faults).toMatchObject([{ codes: ['ERR_CONFIGURATION_PROBLEM'] }])
   })
 
-  it('fails with the cycle instead of waiting forever (P2)', async () => {
-    const { pass } = executionPass([pending('a', ['b']), pending('b', ['c']), pending('c', ['a']), succeeded('d')])
-    const message = 'items could not be started because they depend on each other: a -> b -> c -> a'
-    expect(await triggerDeployItems(pass)).toEqual(fail('CyclicDependencies', message))
+  it('deploys a waiting item once per pass, and schedules a pass at its timeout', async () => {
+    const waiting = { ...served(running('a')), remainingMs: 7000 }
+    const asked: (readonly string[])[] = []
+    const deployMockItems = ({ items: given }: Pick<QuickItemsInput, 'items'>) => {
+      asked.push(given.map(({ item }) => item))
+      const items = given.map(({ item }) => (item === 'a' ? waiting : served(succeeded(item))))
+      return Promise.resolve({ items, gone: [], failures: [] })
+    }
+    const items = [waiting, served(pending('b')), served(pending('c', ['b']))]
+    const { pass } = executionPass(items, { act: { deployMockItems } })
+    expect(await triggerDeployItems(pass)).toEqual(joinOutcomes(stop('waiting for a'), again(7000)))
+    expect(asked).toEqual([['a', 'b'], ['c']])
   })
 
-  it('runs the other items before it fails because of a cycle', async () => {
-    const { pass, called } = executionPass([pending('a', ['b']), pending('b', ['a']), pending('free')])
-    expect(await triggerDeployItems(pass)).toEqual(stop('waiting for free'))
-    expect(called.triggered).toEqual(['free'])
-  })
-
-  it('waits for running items, and is done when all have succeeded', async () => {
-    expect(await triggerDeployItems(executionPass([succeeded('a'), running('b')]).pass)).toEqual(stop('waiting for b'))
-    expect(await triggerDeployItems(executionPass([succeeded('a')]).pass)).toEqual(done)
-    expect(await triggerDeployItems(executionPass([]).pass)).toEqual(done)
-  })
-
-  it('waits for triggered items before it fails because of a rejected trigger', async () => {
-    const failures = [{ object: 'exec-b', code: 'Forbidden', message: 'no', retryable: false }]
-    const refused = (items: readonly DeployItemView[]) => ({
-      act: { triggerDeployItems: () => Promise.resolve({ items, gone: [], failures }) },
-    })
-    const some = executionPass([pending('a'), pending('b')], refused([running('a')]))
-    const reason = 'a deploy item could not be triggered; waiting for the running ones: a'
-    expect(await triggerDeployItems(some.pass)).toEqual(stop(reason))
-    expect(some.pass.state.deployItems.map(({ phase }) => phase)).toEqual(['Progressing', 'Succeeded'])
-
-    const none = executionPass([pending('b')], refused([]))
-    expect(await triggerDeployItems(none.pass)).toEqual(fail('Forbidden', 'exec-b: no'))
+  it('retries a transient failure in a later pass, and delays no other item', async () => {
+    const FAILURE = { object: 'exec-a', code: 'Busy', message: 'later' }
+    const deployMockItems = ({ items: given }: Pick<QuickItemsInput, 'items'>) => {
+      const others = given.filter(({ item }) => item !== 'a')
+      const failures = others.length < given.length ? [FAILURE] : []
+      return Promise.resolve({ items: others.map(({ item }) => served(succeeded(item))), gone: [], failures })
+    }
+    const items = [pending('a'), pending('b'), pending('c', ['b']), pending('d', ['a'])].map(served)
+    const { pass } = executionPass(items, { act: { deployMockItems } })
+    const { faults } = await triggerDeployItems(pass)
+    expect(faults).toEqual([{ code: 'Busy', message: 'exec-a: later', retryable: true }])
+    const ended = pass.state.deployItems.filter(({ jobIDFinished }) => jobIDFinished === JOB)
+    expect(ended.map(({ item }) => item)).toEqual(['b', 'c'])
   })
 })
 
 describe('an execution in phase Deleting', () => {
-  it('triggers the items without dependents, in reverse order', async () => {
-    const { pass, called } = executionPass([pending('a'), pending('b', ['a']), pending('c', ['a'])].map(leaving))
-    expect(await triggerDeletion(pass)).toEqual(stop('waiting for b, c to be uninstalled'))
-    expect(called.triggered).toEqual(['b', 'c'])
-  })
-
-  it('releases items that no deployer ever picked up, at once and in any order (X3)', async () => {
-    const untouched = ['a', 'b'].map((item) => ({ ...pending(item, ['c']), untouched: true }))
-    const objects = [...untouched, pending('c', ['a']), pending('d', ['c'])].map(leaving)
-    const { pass, called } = executionPass(objects)
-    expect(await triggerDeletion(pass)).toEqual(stop('waiting for d to be uninstalled'))
-    expect([called.released, called.triggered]).toEqual([['a', 'b'], ['d']])
-  })
-
-  it('is done at once if no deployer picked up the items of a cycle (X3)', async () => {
-    const cycle = [pending('a', ['b']), served(pending('b', ['a']))].map((item) => ({ ...item, untouched: true }))
-    const { pass, called } = executionPass(cycle.map(leaving))
-    expect(await triggerDeletion(pass)).toEqual(done)
-    expect([called.released, called.triggered]).toEqual([['a', 'b'], []])
-  })
-
-  it('uninstalls the rest of a partly released cycle, also while other finalizers keep the released items', async () => {
-    const held = { ...pending('b', ['a']), untouched: true, finalizers: ['theirs'] }
-    const { pass, called } = executionPass([pending('a', ['b']), held].map(leaving))
-    expect(await triggerDeletion(pass)).toEqual(stop('waiting for a to be uninstalled'))
-    expect([called.released, called.triggered]).toEqual([[], ['a']])
-  })
-
-  it('releases items that were never picked up if another item could not be uninstalled', async () => {
-    const { pass, called } = executionPass([failed('a'), { ...pending('b', ['a']), untouched: true }].map(leaving))
-    expect((await triggerDeletion(pass)).faults).toMatchObject([{ code: 'DeployItemsNotDeleted' }])
-    expect(called.released).toEqual(['b'])
+  const waitingFor = (names: string) => stop(`waiting for ${names} to be uninstalled`)
+  const notDeleted = fail('DeployItemsNotDeleted', 'deploy items could not be uninstalled: a')
+  const cycle = [pending('a', ['b']), pending('b', ['a'])]
+  const rows: readonly Row[] = [
+    [
+      'triggers the items without dependents, in reverse order',
+      [pending('a'), pending('b', ['a']), pending('c', ['a'])],
+      waitingFor('b, c'),
+      { triggered: ['b', 'c'] },
+    ],
+    [
+      'uninstalls levels of handled types in one pass, in reverse order',
+      [pending('a'), pending('b', ['a']), pending('c', ['b'])].map(served),
+      done,
+      { deployed: ['hosted: c', 'hosted: b', 'hosted: a'] },
+    ],
+    [
+      'releases items that no deployer ever picked up, at once and in any order (X3)',
+      [...['a', 'b'].map((item) => untouched(pending(item, ['c']))), pending('c', ['a']), pending('d', ['c'])],
+      waitingFor('d'),
+      { released: ['a', 'b'], triggered: ['d'] },
+    ],
+    [
+      'is done at once if no deployer picked up the items of a cycle (X3)',
+      [pending('a', ['b']), served(pending('b', ['a']))].map(untouched),
+      done,
+      { released: ['a', 'b'], triggered: [] },
+    ],
+    [
+      'uninstalls the rest of a partly released cycle, also while other finalizers keep the released items',
+      [pending('a', ['b']), { ...untouched(pending('b', ['a'])), finalizers: ['theirs'] }],
+      waitingFor('a'),
+      { released: [], triggered: ['a'] },
+    ],
+    [
+      'releases items that were never picked up if another item could not be uninstalled',
+      [failed('a'), untouched(pending('b', ['a']))],
+      notDeleted,
+      { released: ['b'] },
+    ],
+    [
+      'waits for running deploy items before it fails (X1)',
+      [failed('a'), running('b'), pending('c')],
+      stop('a deploy item could not be uninstalled; waiting for the running ones: b'),
+      { triggered: [] },
+    ],
+    ['fails if nothing runs', [failed('a'), pending('c')], notDeleted],
+    [
+      'waits for running items before it fails because of a rejected trigger',
+      [running('a'), pending('b')],
+      couldNot,
+      {},
+      refusing(),
+    ],
+    ['fails because of a rejected trigger if nothing runs', [pending('b')], refusal, {}, refusing()],
+    [
+      'releases all items at once if nothing is to be uninstalled',
+      cycle,
+      done,
+      { released: ['a', 'b'] },
+      { target: { withoutUninstall: true } },
+    ],
+    ['is done if no item is left', [], done],
+  ]
+  it.for(rows)('%s', async ([title, items, ...rest]) => {
+    await runs(triggerDeletion)([title, items.map(leaving), ...rest])
   })
 
   it('does not release an item whose first attempt is running', async () => {
-    const begun = leaving({ ...slow(pending('a')), untouched: true })
+    const begun = leaving(untouched(slow(pending('a'))))
     const { pass, called, tracks } = executionPass([begun])
     tracks.start(begun.uid, () => Promise.reject(new Error('is never asked')))
     await triggerDeletion(pass)
@@ -153,170 +304,22 @@ describe('an execution in phase Deleting', () => {
   })
 
   it('waits for released items with finalizers of other controllers', async () => {
-    const held = { ...leaving(pending('a')), untouched: true, finalizers: [FINALIZER, 'theirs'] }
-    let released = 0
+    const held = { ...leaving(untouched(pending('a'))), finalizers: [FINALIZER, 'theirs'] }
+    const released: string[] = []
     const releaseDeployItems = () => {
-      if (++released > 1) throw new Error('was let go already')
+      released.push('a')
       return Promise.resolve(wrote([{ ...held, finalizers: ['theirs'] }]))
     }
     const { pass, called } = executionPass([held], { act: { releaseDeployItems } })
-    expect(await triggerDeletion(pass)).toEqual(stop('waiting for a to be uninstalled'))
-    expect(await triggerDeletion(pass)).toEqual(stop('waiting for a to be uninstalled'))
-    expect(called.triggered).toEqual([])
-  })
-
-  it('waits for running deploy items before it fails (X1)', async () => {
-    const { pass, called } = executionPass([failed('a'), running('b'), pending('c')])
-    expect(await triggerDeletion(pass)).toEqual(
-      stop('a deploy item could not be uninstalled; waiting for the running ones: b'),
-    )
-    expect(called.triggered).toEqual([])
-    const rest = executionPass([failed('a'), pending('c')])
-    expect(await triggerDeletion(rest.pass)).toEqual(
-      fail('DeployItemsNotDeleted', 'deploy items could not be uninstalled: a'),
-    )
+    for (const _ of [1, 2]) expect(await triggerDeletion(pass)).toEqual(waitingFor('a'))
+    expect([released, called.triggered]).toEqual([['a'], []])
   })
 
   it('fails with the cycle and the way out if the remaining items depend on each other (X2)', async () => {
-    const { pass } = executionPass([pending('a', ['b']), pending('b', ['a'])])
-    const outcome = await triggerDeletion(pass)
+    const outcome = await triggerDeletion(executionPass(cycle).pass)
     expect(outcome.faults).toMatchObject([{ code: 'CyclicDependencies', retryable: false }])
     expect(outcome.faults[0]?.message).toMatch(
       /: a -> b -> a; annotate what was deleted, the root or this execution alone, with \S+\/delete-without-uninstall: "true"/,
-    )
-  })
-
-  it('releases all items at once if nothing is to be uninstalled', async () => {
-    const { pass, called } = executionPass([pending('a', ['b']), pending('b', ['a'])], {
-      target: { withoutUninstall: true },
-    })
-    expect(await triggerDeletion(pass)).toEqual(done)
-    expect(called.released).toEqual(['a', 'b'])
-    expect(pass.state.deployItems).toEqual([])
-  })
-
-  it('is done if no item is left', async () => {
-    expect(await triggerDeletion(executionPass([]).pass)).toEqual(done)
-  })
-})
-
-const NAMES = Array.from({ length: 8 }, (_, index) => `n${index}`)
-
-/** Handed the job ID, deployed at once, or on a track. */
-const ofType = fc.constantFrom((item: DeployItemView) => item, served, slow)
-
-const rowsOf = (row: fc.Arbitrary<readonly string[]>) =>
-  fc.array(fc.tuple(row, ofType), { minLength: 1, maxLength: NAMES.length })
-
-/** A graph without cycles: items depend on earlier ones only. */
-const acyclic = rowsOf(fc.uniqueArray(fc.constantFrom(...NAMES), { maxLength: 3 })).map((rows) =>
-  rows.map(([dependsOn, typed], index) =>
-    typed(
-      pending(
-        NAMES[index] ?? '',
-        dependsOn.filter((one) => NAMES.indexOf(one) < index),
-      ),
-    ),
-  ),
-)
-
-const anyGraph = rowsOf(fc.uniqueArray(fc.constantFrom(...NAMES), { maxLength: 3 })).map((rows) =>
-  rows.map(([dependsOn, typed], index) =>
-    typed(
-      pending(
-        NAMES[index] ?? '',
-        dependsOn.filter((one) => NAMES.indexOf(one) < rows.length),
-      ),
-    ),
-  ),
-)
-
-interface Run {
-  /** Items in the order in which they began. */
-  readonly triggered: readonly string[]
-  readonly end: Outcome
-  /** `trigger x` and `finish x`, as they came. */
-  readonly events: readonly string[]
-}
-
-/** Runs passes until one does not stop; after each, `choose` picks the running item that finishes. Bounded, so that waiting for ever shows. */
-async function simulate(
-  given: readonly DeployItemView[],
-  step: typeof triggerDeletion,
-  choose: (count: number) => number,
-  isDeletion: boolean,
-): Promise<Run> {
-  const events: string[] = []
-  const triggered: string[] = []
-  const items = isDeletion ? given.map(leaving) : given
-  const { type: quick } = served(pending(''))
-  const begins = (begun: readonly DeployItemView[]) => {
-    triggered.push(...begun.map(({ item }) => item))
-    events.push(...begun.map(({ item }) => `trigger ${item}`))
-    events.push(...begun.filter(({ type }) => type === quick).map(({ item }) => `finish ${item}`))
-  }
-  const { pass, tracks } = executionPass(items, { begins })
-  for (let look = 0; look <= 2 * items.length; look++) {
-    const end = await step(pass)
-    if (end.stopped === undefined) return { triggered, end, events }
-    const active = pass.state.deployItems.filter(
-      ({ uid, jobID, jobIDFinished }) => tracks.has(uid) || (jobID === JOB && jobIDFinished !== JOB),
-    )
-    const finished = active[choose(active.length)]
-    if (finished === undefined) throw new Error(`waits for nothing: ${end.stopped}`)
-    tracks.held.delete(finished.uid)
-    events.push(`finish ${finished.item}`)
-    const others = pass.state.deployItems.filter((one) => one !== finished)
-    const after = { ...finished, jobID: JOB, jobIDFinished: JOB, phase: 'Succeeded' }
-    pass.state = { ...pass.state, deployItems: isDeletion ? others : [...others, after] }
-  }
-  throw new Error('does not come to an end')
-}
-
-const choices = fc.infiniteStream(fc.nat()).map((stream) => (count: number) => {
-  const [choice] = stream.take(1)
-  return (choice ?? 0) % Math.max(1, count)
-})
-
-describe('a run over any graph', () => {
-  it('triggers every item exactly once, and never before its predecessors have finished', async () => {
-    await fc.assert(
-      fc.asyncProperty(acyclic, choices, async (items, choose) => {
-        const { triggered, end, events } = await simulate(items, triggerDeployItems, choose, false)
-        expect(end).toEqual(done)
-        expect(triggered.toSorted()).toEqual(items.map(({ item }) => item).toSorted())
-        for (const { item, dependsOn } of items)
-          for (const name of dependsOn)
-            expect(events.indexOf(`finish ${name}`)).toBeLessThan(events.indexOf(`trigger ${item}`))
-      }),
-    )
-  })
-
-  it('deletes every item exactly once, and never before its successors are deleted', async () => {
-    await fc.assert(
-      fc.asyncProperty(acyclic, choices, async (items, choose) => {
-        const { triggered, end, events } = await simulate(items, triggerDeletion, choose, true)
-        expect(end).toEqual(done)
-        expect(triggered.toSorted()).toEqual(items.map(({ item }) => item).toSorted())
-        for (const { item, dependsOn } of items)
-          for (const name of dependsOn)
-            expect(events.indexOf(`trigger ${name}`)).toBeGreaterThan(events.indexOf(`finish ${item}`))
-      }),
-    )
-  })
-
-  it.each([
-    ['forward', triggerDeployItems, false],
-    ['back', triggerDeletion, true],
-  ] as const)('comes to an end with cycles too, %s: done, or the fault that names one', async (_, step, isDeletion) => {
-    await fc.assert(
-      fc.asyncProperty(anyGraph, choices, async (items, choose) => {
-        const { triggered, end } = await simulate(items, step, choose, isDeletion)
-        const codes = end.faults.map(({ code, retryable }) => [code, retryable])
-        if (triggered.length === items.length) expect(codes).toEqual([])
-        else expect(codes).toEqual([['CyclicDependencies', false]])
-        expect(new Set(triggered).size).toBe(triggered.length)
-      }),
     )
   })
 })

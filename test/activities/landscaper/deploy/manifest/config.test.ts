@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readManifestConfig } from '../../../../../activities/landscaper/deploy/manifest/config.ts'
 import { DEFAULT_GROUPS } from '../../../../../activities/landscaper/deploy/objects/deletion-groups.ts'
 import { DeployError } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
-import { config, configMap, deployItem, V1 } from './manifests.ts'
+import { config, configMap, deployItem, objectOf, V1 } from './manifests.ts'
 
 const read = (spec: unknown) => readManifestConfig(deployItem(spec))
 const entry = (manifest: unknown, fields = {}) => config({ manifests: [{ manifest, ...fields }] })
@@ -83,40 +83,26 @@ describe('the configuration of a manifest item', () => {
   })
 
   it('drops what only a server writes', () => {
-    const dumped = configMap(
-      'a',
-      {},
-      { uid: 'u', resourceVersion: '7', creationTimestamp: null, managedFields: [], selfLink: 's' },
-    )
-    expect(read(entry(dumped)).manifests[0]?.object.metadata).toEqual({
-      name: 'a',
-      namespace: 'n',
-      labels: {},
-      annotations: {},
-    })
+    const given = { uid: 'u', resourceVersion: '7', creationTimestamp: null, managedFields: [], selfLink: 's' }
+    const { metadata } = read(entry(configMap('a', {}, given))).manifests[0]?.object ?? {}
+    expect(metadata).toEqual({ name: 'a', namespace: 'n', labels: {}, annotations: {} })
   })
 
   it('turns stringData into data, as servers do', () => {
-    const secret = {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name: 's' },
-      data: { a: 'eA==' },
-      stringData: { b: 'y' },
-    }
+    const secret = objectOf('v1', 'Secret', { data: { a: 'eA==' }, stringData: { b: 'y' } })
     const object = read(entry(secret)).manifests[0]?.object
     expect(object?.['data']).toEqual({ a: 'eA==', b: 'eQ==' })
     expect(object?.['stringData']).toBeUndefined()
   })
 
+  const HEAD = 'manifest.deployer.landscaper.gardener.cloud'
+  const EITHER = 'either predefinedResourceGroup or customResourceGroup'
+  const groups = (...deletionGroups: object[]) => config({ deletionGroups })
+
   it.each([
-    [undefined, ' is absent', 'a ProviderConfiguration of manifest.deployer.landscaper.gardener.cloud/v1alpha2'],
-    ['canary', ' is another text', 'a ProviderConfiguration of manifest.deployer.landscaper.gardener.cloud/v1alpha2'],
-    [
-      config({}, 'canary/v1'),
-      '.apiVersion is another text',
-      'one of manifest.deployer.landscaper.gardener.cloud/v1alpha1, manifest.deployer.landscaper.gardener.cloud/v1alpha2',
-    ],
+    [undefined, ' is absent', `a ProviderConfiguration of ${HEAD}/v1alpha2`],
+    ['canary', ' is another text', `a ProviderConfiguration of ${HEAD}/v1alpha2`],
+    [config({}, 'canary/v1'), '.apiVersion is another text', `one of ${HEAD}/v1alpha1, ${HEAD}/v1alpha2`],
     [{ ...config({}), kind: 'canary' }, '.kind is another text', 'ProviderConfiguration'],
     [
       config({ updateStrategy: 'canary' }),
@@ -128,71 +114,14 @@ describe('the configuration of a manifest item', () => {
     [config({ manifests: ['canary'] }), '.manifests[0] is another text', 'a map with a manifest'],
     [config({ manifests: [{}] }), '.manifests[0].manifest is absent', 'an object'],
     [
-      entry(configMap('a'), { policy: 'canary' }),
-      '.manifests[0].policy is another text',
-      'one of manage, fallback, keep, ignore, immutable',
-    ],
-    [
-      entry(configMap('a'), { annotateBeforeCreate: { canary: 1 } }),
-      '.manifests[0].annotateBeforeCreate["canary"] is a number',
-      'a text',
-    ],
-    [
-      entry(configMap('a'), { patchAfterDeployment: ['canary'] }),
-      '.manifests[0].patchAfterDeployment is a list',
-      'a map',
-    ],
-    [
-      entry(configMap('', {}, { generateName: 'canary-' })),
-      '.manifests[0].manifest.metadata.generateName is set',
-      'spec.config.manifests[0].manifest.metadata.name, by which the object is found again',
-    ],
-    [entry(configMap('')), '.manifests[0].manifest.metadata.name is empty', 'a text'],
-    [entry(configMap('..')), '.manifests[0].manifest.metadata.name is another text', 'a name of an object'],
-    [entry(configMap('a/../canary')), '.manifests[0].manifest.metadata.name is another text', 'a name of an object'],
-    [
-      entry(configMap('a', {}, { namespace: '../canary' })),
-      '.manifests[0].manifest.metadata.namespace is another text',
-      'a name of a namespace',
-    ],
-    [
-      entry(configMap('a', {}, { labels: { app: 7 } })),
-      '.manifests[0].manifest.metadata.labels["app"] is a number',
-      'a text',
-    ],
-    [
-      entry({ ...configMap('a'), apiVersion: '../../api/v1' }),
-      '.manifests[0].manifest.apiVersion is another text',
-      '<group>/<version> or v1',
-    ],
-    [entry({ ...configMap('a'), kind: undefined }), '.manifests[0].manifest.kind is absent', 'a text'],
-    [
-      entry({ ...configMap('a'), metadata: undefined }),
-      '.manifests[0].manifest.metadata is absent',
-      'a map with a name',
-    ],
-    [
-      entry({ apiVersion: 'v1', kind: 'List', items: [configMap('a'), 7] }),
-      '.manifests[0].manifest.items[1] is a number',
-      'an object',
-    ],
-    [
       config({ manifests: [{ manifest: configMap('a') }, { manifest: configMap('a', { canary: '2' }) }] }),
       '.manifests[1].manifest is another description of ConfigMap n/a, which spec.config.manifests[0].manifest describes',
       'each object once',
     ],
+    [groups({}), '.deletionGroups[0] is neither predefinedResourceGroup nor customResourceGroup', EITHER],
+    [groups({ ...ofType('empty'), customResourceGroup: {} }), '.deletionGroups[0] is both', EITHER],
     [
-      config({ deletionGroups: [{}] }),
-      '.deletionGroups[0] is neither predefinedResourceGroup nor customResourceGroup',
-      'either predefinedResourceGroup or customResourceGroup',
-    ],
-    [
-      config({ deletionGroups: [{ predefinedResourceGroup: { type: 'empty' }, customResourceGroup: {} }] }),
-      '.deletionGroups[0] is both',
-      'either predefinedResourceGroup or customResourceGroup',
-    ],
-    [
-      config({ deletionGroups: [{ predefinedResourceGroup: { type: 'canary' } }] }),
+      groups(ofType('canary')),
       '.deletionGroups[0].predefinedResourceGroup.type is another text',
       'one of namespaced-resources, cluster-scoped-resources, crds, empty',
     ],
@@ -202,7 +131,7 @@ describe('the configuration of a manifest item', () => {
       'it only together with deleteAllResources: true',
     ],
     [
-      config({ deletionGroups: [{ customResourceGroup: { resources: [{ apiVersion: '../v1', kind: 'a' }] } }] }),
+      groups({ customResourceGroup: { resources: [{ apiVersion: '../v1', kind: 'a' }] } }),
       '.deletionGroups[0].customResourceGroup.resources[0].apiVersion is another text',
       '<group>/<version> or v1',
     ],
@@ -211,12 +140,45 @@ describe('the configuration of a manifest item', () => {
       '.readinessChecks.disableDefault is another text',
       'true or false',
     ],
-  ])('%# %j is refused with field, found and expected, without the value', (spec, found, expected) => {
+  ])('%# %j is refused with field, found and expected, without the value', expectRefused)
+
+  it.each([
+    [{ policy: 'canary' }, 'policy is another text', 'one of manage, fallback, keep, ignore, immutable'],
+    [{ annotateBeforeCreate: { canary: 1 } }, 'annotateBeforeCreate["canary"] is a number', 'a text'],
+    [{ patchAfterDeployment: ['canary'] }, 'patchAfterDeployment is a list', 'a map'],
+  ])('%# with the option %j is refused without the value', (options, found, expected) => {
+    expectRefused(entry(configMap('a'), options), `.manifests[0].${found}`, expected)
+  })
+
+  it.each([
+    [
+      configMap('', {}, { generateName: 'canary-' }),
+      'metadata.generateName is set',
+      'spec.config.manifests[0].manifest.metadata.name, by which the object is found again',
+    ],
+    [configMap(''), 'metadata.name is empty', 'a text'],
+    [configMap('..'), 'metadata.name is another text', 'a name of an object'],
+    [configMap('a/../canary'), 'metadata.name is another text', 'a name of an object'],
+    [configMap('a', {}, { namespace: '../canary' }), 'metadata.namespace is another text', 'a name of a namespace'],
+    [configMap('a', {}, { labels: { app: 7 } }), 'metadata.labels["app"] is a number', 'a text'],
+    [{ ...configMap('a'), apiVersion: '../../api/v1' }, 'apiVersion is another text', '<group>/<version> or v1'],
+    [{ ...configMap('a'), kind: undefined }, 'kind is absent', 'a text'],
+    [{ ...configMap('a'), metadata: undefined }, 'metadata is absent', 'a map with a name'],
+    [{ apiVersion: 'v1', kind: 'List', items: [configMap('a'), 7] }, 'items[1] is a number', 'an object'],
+  ])('%# with the manifest %j is refused without the value', (manifest, found, expected) => {
+    expectRefused(entry(manifest), `.manifests[0].manifest.${found}`, expected)
+  })
+
+  function ofType(type: string): object {
+    return { predefinedResourceGroup: { type } }
+  }
+
+  function expectRefused(spec: unknown, found: string, expected: string): void {
     const { message, codes, isFinal } = problem(spec)
     expect(message).toBe(`deploy item item: spec.config${found}; expected ${expected}`)
     expect(codes).toEqual(['ERR_CONFIGURATION_PROBLEM'])
     expect(isFinal).toBe(true)
-  })
+  }
 
   it('is rejected with all mistakes in one error, up to a limit', () => {
     const two = problem(config({ updateStrategy: 'canary', manifests: [{ manifest: 7, policy: 'canary' }] })).message

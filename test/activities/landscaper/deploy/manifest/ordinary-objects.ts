@@ -21,101 +21,55 @@ export function job(name: string, namespace: string, parallelism: number) {
 }
 
 export function ordinary(namespace: string) {
-  const metadata = (name: string) => ({ name, namespace })
+  const object = (apiVersion: string, kind: string, fields: object = {}, metadata: object = {}) => ({
+    apiVersion,
+    kind,
+    metadata: { name: 'web', namespace, ...metadata },
+    ...fields,
+  })
   const resources = { requests: { cpu: '1000m', memory: '0.5Gi' }, limits: { cpu: 2 } }
-  const containers = [
-    { name: 'main', image: 'example/app:1', env: [{ name: 'EMPTY', value: '' }], resources, command: [] },
-  ]
+  const env = [{ name: 'EMPTY', value: '' }]
+  const containers = [{ name: 'main', image: 'example/app:1', env, resources, command: [] }]
   const labels = { app: 'web' }
-  const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }]
+  const pod = { metadata: { labels }, spec: { serviceAccountName: 'web', containers } }
+  const claim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1024Mi' } } }
+  const rbac = 'rbac.authorization.k8s.io'
+  const roleRef = { apiGroup: rbac, kind: 'Role', name: 'web' }
+  const backend = { service: { name: 'web', port: { number: 80 } } }
+  const rule = { host: 'web.example', http: { paths: [{ path: '/', pathType: 'Prefix', backend }] } }
+  const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'nobody' }
+  const db = { metadata: { labels: { app: 'db' } }, spec: { containers } }
+  const set = { replicas: 0, serviceName: 'web', selector: { matchLabels: { app: 'db' } }, template: db }
+  const templates = [{ metadata: { name: 'd' }, spec: { ...claim, resources: { requests: { storage: '1Gi' } } } }]
   return [
-    { apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata('ordinary'), data: { a: '1' } },
-    { apiVersion: 'v1', kind: 'Secret', metadata: metadata('web'), stringData: { password: 'x' } },
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: metadata('web') },
+    object('v1', 'ConfigMap', { data: { a: '1' } }, { name: 'ordinary' }),
+    object('v1', 'Secret', { stringData: { password: 'x' } }),
+    object('v1', 'ServiceAccount'),
     service({ ports: [{ port: 80, targetPort: 'http' }] }, 'web', namespace),
-    {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { ...metadata('web'), creationTimestamp: null },
-      spec: {
-        selector: { matchLabels: labels },
-        template: { metadata: { labels }, spec: { serviceAccountName: 'web', containers } },
-      },
-      status: {},
-    },
-    { apiVersion: 'v1', kind: 'Pod', metadata: metadata('bare'), spec: { containers } },
+    object(
+      'apps/v1',
+      'Deployment',
+      { spec: { selector: { matchLabels: labels }, template: pod }, status: {} },
+      { creationTimestamp: null },
+    ),
+    object('v1', 'Pod', { spec: { containers } }, { name: 'bare' }),
     job('web', namespace, 1),
-    {
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: metadata('web'),
-      spec: { accessModes: ['ReadWriteOnce'], storageClassName: '', resources: { requests: { storage: '1024Mi' } } },
-    },
-    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: metadata('web'), rules },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'RoleBinding',
-      metadata: metadata('web'),
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'web' },
-      subjects: [{ kind: 'ServiceAccount', name: 'web', namespace }],
-    },
-    {
-      apiVersion: 'networking.k8s.io/v1',
-      kind: 'NetworkPolicy',
-      metadata: metadata('web'),
+    object('v1', 'PersistentVolumeClaim', { spec: { ...claim, storageClassName: '' } }),
+    object(`${rbac}/v1`, 'Role', { rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }] }),
+    object(`${rbac}/v1`, 'RoleBinding', { roleRef, subjects: [{ kind: 'ServiceAccount', name: 'web', namespace }] }),
+    object('networking.k8s.io/v1', 'NetworkPolicy', {
       spec: { podSelector: {}, ingress: [], policyTypes: ['Ingress'] },
-    },
-    {
-      apiVersion: 'networking.k8s.io/v1',
-      kind: 'Ingress',
-      metadata: metadata('web'),
-      spec: {
-        rules: [
-          {
-            host: 'a.example',
-            http: {
-              paths: [{ path: '/', pathType: 'Prefix', backend: { service: { name: 'web', port: { number: 80 } } } }],
-            },
-          },
-        ],
-      },
-    },
-    {
-      apiVersion: 'autoscaling/v2',
-      kind: 'HorizontalPodAutoscaler',
-      metadata: metadata('web'),
-      spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'nobody' }, maxReplicas: 3 },
-    },
-    {
-      apiVersion: 'policy/v1',
-      kind: 'PodDisruptionBudget',
-      metadata: metadata('web'),
+    }),
+    object('networking.k8s.io/v1', 'Ingress', { spec: { rules: [rule] } }),
+    object('autoscaling/v2', 'HorizontalPodAutoscaler', { spec: { scaleTargetRef, maxReplicas: 3 } }),
+    object('policy/v1', 'PodDisruptionBudget', {
       spec: { minAvailable: '50%', selector: { matchLabels: { app: 'nobody' } } },
-    },
-    {
-      apiVersion: 'batch/v1',
-      kind: 'CronJob',
-      metadata: metadata('web'),
+    }),
+    object('batch/v1', 'CronJob', {
       spec: { schedule: '0 0 1 1 *', jobTemplate: { spec: job('web', namespace, 1).spec } },
-    },
-    {
-      apiVersion: 'apps/v1',
-      kind: 'StatefulSet',
-      metadata: metadata('db'),
-      spec: {
-        replicas: 0,
-        serviceName: 'web',
-        selector: { matchLabels: { app: 'db' } },
-        template: { metadata: { labels: { app: 'db' } }, spec: { containers } },
-        volumeClaimTemplates: [
-          {
-            metadata: { name: 'd' },
-            spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
-          },
-        ],
-      },
-    },
-    { apiVersion: 'v1', kind: 'ResourceQuota', metadata: metadata('web'), spec: { hard: { 'count/secrets': '1k' } } },
+    }),
+    object('apps/v1', 'StatefulSet', { spec: { ...set, volumeClaimTemplates: templates } }, { name: 'db' }),
+    object('v1', 'ResourceQuota', { spec: { hard: { 'count/secrets': '1k' } } }),
   ]
 }
 

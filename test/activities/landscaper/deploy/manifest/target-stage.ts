@@ -83,6 +83,13 @@ export class TargetStage {
     return new TestItem(this, name, others)
   }
 
+  /** An item that has run its first job. */
+  async deployed(name: string, ...configuration: Parameters<TestItem['configure']>): Promise<TestItem> {
+    const item = this.item(name).configure(...configuration)
+    await item.reconcile()
+    return item
+  }
+
   configMap(name: string, data: Fields = { a: '1' }, metadata: Fields = {}) {
     return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: this.namespace, ...metadata }, data }
   }

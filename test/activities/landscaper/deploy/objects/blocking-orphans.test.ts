@@ -25,7 +25,8 @@ const defaultClass = (kind: string, isDefault = 'true'): Shape => ({
   kind,
   metadata: { annotations: { 'ingressclass.kubernetes.io/is-default-class': isDefault } },
 })
-const priority: Shape = { apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', globalDefault: true }
+
+const CLASSES = '2 default IngressClasses were found, only 1 allowed'
 
 const refused = (message: string, status = 422) => new KubeError(message, { status, reason: 'Invalid' })
 const denied = (message: string) => new KubeError(message, { status: 403, reason: 'Forbidden', isDenial: true })
@@ -77,13 +78,6 @@ describe('the orphan that holds what a rejected object needs', () => {
     ['a Service has the node port', port(30080), port(30080), ALLOCATED, 'old'],
     ['a Service has another node port', port(30081), port(30080), ALLOCATED, undefined],
     ['a Service has the node port of another protocol', port(30080, 'UDP'), port(30080), ALLOCATED, undefined],
-    [
-      'a Service has the cluster address',
-      service({ clusterIP: '10.0.0.9' }),
-      service({ clusterIP: '10.0.0.9' }),
-      refused('Service "new" is refused: spec.clusterIPs: Invalid value'),
-      'old',
-    ],
     ['a ConfigMap counts for the full quota', map, map, QUOTA, 'old'],
     ['an object of another kind does not count for the quota', port(30080), map, QUOTA, undefined],
     ['an Ingress has the host', ingress('a.example'), ingress('a.example'), HOST, 'old'],
@@ -106,25 +100,15 @@ describe('the orphan that holds what a rejected object needs', () => {
       'an IngressClass is the other default',
       defaultClass('IngressClass'),
       ingress('a.example'),
-      refused('ingresses "new" is forbidden: 2 default IngressClasses were found, only 1 allowed', 403),
+      refused(`ingresses "new" is forbidden: ${CLASSES}`, 403),
       'old',
     ],
     [
       'an IngressClass that is no default',
       defaultClass('IngressClass', 'false'),
       ingress('a.example'),
-      refused('ingresses "new" is forbidden: 2 default IngressClasses were found, only 1 allowed', 403),
+      refused(`ingresses "new" is forbidden: ${CLASSES}`, 403),
       undefined,
-    ],
-    [
-      'a PriorityClass is the default',
-      priority,
-      priority,
-      refused(
-        'priorityclasses "new" is forbidden: PriorityClass old is already marked as default. Only one default can exist',
-        403,
-      ),
-      'old',
     ],
     ['the server is too busy', port(30080), port(30080), refused('spec.ports[0].nodePort', 429), undefined],
   ])('%s', async (...[, orphan, rejected, error, expected]) => {

@@ -71,6 +71,14 @@ describe('a hosted item that its run claims', () => {
 describe('the first status write of a job', () => {
   const begins = claimItem(item(AFTER), 'job', NOW)?.begins ?? { before: undefined, status: { transitionTimes: {} } }
 
+  function firstWrite() {
+    const { object } = claimItem(item(AFTER), 'job', NOW) ?? { object: item(AFTER) }
+    const job = { object, jobID: 'job', now: NOW, deployer: mockDeployer.name, begins }
+    const write = statusWrite(job, pickedUpStatus(job, 'Progressing'))
+    if (write.verb !== 'patchStatus') throw new Error(`expected a status, found ${write.verb}`)
+    return { job, write }
+  }
+
   it('contains the job, and removes the times of the previous one', () => {
     expect(asFirstWrite(begins, { status: { phase: 'Progressing', transitionTimes: { initTime: 'now' } } })).toEqual({
       status: {
@@ -90,10 +98,7 @@ describe('the first status write of a job', () => {
   })
 
   it('is repeated on a newer version while the finished previous job is stored', () => {
-    const { object } = claimItem(item(AFTER), 'job', NOW) ?? { object: item(AFTER) }
-    const job = { object, jobID: 'job', now: NOW, deployer: mockDeployer.name, begins }
-    const write = statusWrite(job, pickedUpStatus(job, 'Progressing'))
-    if (write.verb !== 'patchStatus') throw new Error(`expected a status, found ${write.verb}`)
+    const { write, job } = firstWrite()
     const again = (status: object) => write.reapply(item(status))
     expect(again(AFTER)).toEqual(write.patch)
     // It was written, and the answer was lost: what the job itself says is enough.
@@ -104,10 +109,7 @@ describe('the first status write of a job', () => {
   })
 
   it('does not begin the job of an item that a user has skipped since the pass read it, unless the item is being deleted', () => {
-    const { object } = claimItem(item(AFTER), 'job', NOW) ?? { object: item(AFTER) }
-    const job = { object, jobID: 'job', now: NOW, deployer: mockDeployer.name, begins }
-    const write = statusWrite(job, pickedUpStatus(job, 'Progressing'))
-    if (write.verb !== 'patchStatus') throw new Error(`expected a status, found ${write.verb}`)
+    const { write } = firstWrite()
     const current = item(AFTER)
     const annotations = { [SKIP_ANNOTATION]: 'broken' }
     const skipped = { ...current, metadata: { ...current.metadata, annotations } }

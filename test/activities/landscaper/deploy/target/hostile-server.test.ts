@@ -88,10 +88,26 @@ describe('a list of a server', () => {
     })
   })
 
+  it('is read to its last page', async () => {
+    const object = (data: object) => ({ metadata: { name: 'a', namespace: 'n' }, data })
+    let pages = 0
+    server.serve(() =>
+      pages++ === 0
+        ? { body: { items: [object({ x: '1' })], metadata: { continue: 'more' } } }
+        : { body: { items: [object({})] } },
+    )
+    expect(await look()).toMatchObject({ result: 'waiting' })
+  })
+
   it('may be larger than an object', async () => {
     const metadata = { name: 'a', namespace: 'n' }
     server.serve(() => ({ body: { items: [{ metadata, data: { x: 'x'.repeat(5 * 1024 * 1024) } }] } }))
     expect(await look()).toEqual({ result: 'done' })
+  })
+
+  it('is rejected if a page of one object is larger than 16 MiB', async () => {
+    server.serve(() => ({ body: 'x'.repeat(17 * 1024 * 1024) }))
+    expect((await failure(look())).message).toContain('an object alone is more than')
   })
 
   it('is not reported in full if its names are long', async () => {

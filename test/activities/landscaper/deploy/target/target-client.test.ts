@@ -1,17 +1,15 @@
 // Tests after which timeouts the client stops requests to a Target's server: if the server answers nothing, not if only
 // a large page takes too long.
 
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { listObjects } from '../../../../../activities/landscaper/deploy/target/answers.ts'
 import { TargetClient } from '../../../../../activities/landscaper/deploy/target/target-client.ts'
+import { ScriptedServer } from '../../../../support/servers/scripted-server.ts'
 
 const PATH = '/api/v1/namespaces/n/configmaps'
 
-let server: Server
+let server: ScriptedServer
 let client: TargetClient
 /** The limit of each request. */
 let asked: number[]
@@ -20,17 +18,15 @@ let most: number
 
 beforeEach(async () => {
   asked = []
-  server = createServer((request, response) => {
+  server = await ScriptedServer.start((request, response) => {
     const limit = Number(new URL(request.url ?? '', 'http://x').searchParams.get('limit'))
     asked.push(limit)
     if (limit > most) return
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ metadata: {}, items: [{ metadata: { name: 'a' } }] }))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   client = new TargetClient({
-    access: { server: url, isInsecure: false, credentials: { token: 't' } },
+    access: { server: server.url, isInsecure: false, credentials: { token: 't' } },
     // The clock stands still, so that the silence does not expire.
     now: () => new Date(0),
     refused: (error) => error,
@@ -39,8 +35,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await client.close()
-  server.closeAllConnections()
-  await new Promise((resolve) => server.close(resolve))
+  await server.stop()
 })
 
 async function list(): Promise<string[]> {

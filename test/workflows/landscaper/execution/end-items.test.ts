@@ -1,10 +1,12 @@
-// Interrupts and pickup timeouts in the passes of an Execution. Source: spec/landscaper.md 2.10, 2.11.
+// Items that the passes of an Execution end without a deployment: interrupted, not picked up in time, or skipped. On
+// servers: test/e2e/one-item.test.ts. Source: spec/landscaper.md 2.10, 2.11.
 
 import { describe, expect, it } from 'vitest'
 
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
 import type { ExecutionView } from '../../../../activities/landscaper/execution/views.ts'
 import { beginExecution } from '../../../../workflows/landscaper/execution/begin-execution.ts'
+import { skipItems } from '../../../../workflows/landscaper/execution/end-items.ts'
 import { executionPlan } from '../../../../workflows/landscaper/execution/plan.ts'
 import {
   again,
@@ -16,8 +18,20 @@ import {
   stop,
   SUPERSEDED,
 } from '../../../../workflows/kit/index.ts'
+import { triggerDeployItems } from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
 import { fakeRuntime } from '../../kit/plan/fake-runtime.ts'
-import { executionPass, leaving, pending, running, served, slow, succeeded, wrote } from './execution-pass.ts'
+import {
+  busy,
+  executionPass,
+  failed,
+  leaving,
+  pending,
+  running,
+  served,
+  slow,
+  succeeded,
+  wrote,
+} from './execution-pass.ts'
 
 const phase = async (name: string, { pass }: ReturnType<typeof executionPass>): Promise<Outcome> =>
   await runStep(executionPlan.phases[name]!.step, pass, fakeRuntime())
@@ -187,5 +201,43 @@ describe('an execution whose items are edited during the job', () => {
     given.tracks.start('uid-a', () => Promise.reject(new Error('was not expected')))
     const reason = 'the items were edited and cannot work; waiting for the running ones: a'
     expect(await phase('Progressing', given)).toEqual(stop(reason))
+  })
+})
+
+const skipped = { isSkipped: true } as const
+
+describe('a skipped item', () => {
+  it.each([
+    ['waits', pending('a')],
+    ['runs', running('a')],
+    ['has failed', failed('a')],
+  ])('ends where it %s, and what is behind it begins', async (_, item) => {
+    const { pass, called } = executionPass([{ ...item, ...skipped }, pending('b', ['a'])])
+    expect(await skipItems(pass)).toEqual(done)
+    expect(called.skipped).toEqual(['a'])
+    await triggerDeployItems(pass)
+    expect(called.triggered).toEqual(['b'])
+  })
+
+  it('gets no further work', async () => {
+    const { pass, tracks } = executionPass([{ ...slow(running('a')), ...skipped }])
+    await skipItems(pass)
+    expect(tracks.retained).toEqual(new Set())
+  })
+
+  it.each([
+    ['ended', succeeded('a')],
+    ['runs another job', busy(pending('a'))],
+    ['is being deleted', leaving(pending('a'))],
+  ])('stays as it is where it %s', async (_, item) => {
+    const { pass, called } = executionPass([{ ...item, ...skipped }])
+    expect(await skipItems(pass)).toEqual(done)
+    expect(called.skipped).toEqual([])
+  })
+
+  it('that the spec does not name is uninstalled like any other', async () => {
+    const { pass, called } = executionPass([{ ...pending('a'), ...skipped }], { target: { items: [] } })
+    await skipItems(pass)
+    expect(called.skipped).toEqual([])
   })
 })

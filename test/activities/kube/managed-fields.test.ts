@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hasElements, isWhole, ownedFields } from '../../../activities/kube/managed-fields.ts'
+import { hasElements, isWhole, isWrittenByOthers, ownedFields } from '../../../activities/kube/managed-fields.ts'
 
 const entry = (manager: string, fieldsV1: object) => ({ manager, operation: 'Update', fieldsV1 }) as never
 const all = () => true
@@ -45,5 +45,24 @@ describe('the fields that managers own', () => {
     ['names of every object', [{ fieldsV1: { 'f:__proto__': { 'f:constructor': {} } } }]],
   ])('are read without failure where a server sends %s', (_, managedFields) => {
     expect(() => ownedFields({ managedFields: managedFields as never }, all)).not.toThrow()
+  })
+})
+
+const status = (manager: string, field: string) => ({ manager, fieldsV1: { 'f:status': { [`f:${field}`]: {} } } })
+const by = (...managedFields: readonly object[]) => ({ metadata: { managedFields } })
+
+describe('a field of a status', () => {
+  it.each([
+    ['that another engine has written', by(status('landscaper-controller', 'importsHash')), true],
+    ['that Pawl has written', by(status('pawl-installation', 'importsHash')), false],
+    [
+      'that both have',
+      by(status('landscaper-controller', 'importsHash'), status('pawl-installation', 'importsHash')),
+      false,
+    ],
+    ['beside which another one is somebody else’s', by(status('kubectl', 'phase')), false],
+    ['of an object of which nothing is known', { metadata: {} }, false],
+  ])('%s', (_, object, isOthers) => {
+    expect(isWrittenByOthers(object, 'importsHash')).toBe(isOthers)
   })
 })
