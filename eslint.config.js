@@ -54,7 +54,7 @@ const USER_DATA = [
 ]
 
 /** Folders whose comments, test titles and names follow the rules of eslint/prose.js. */
-const PROSE = ['eslint', 'test/bench', 'test/support', 'worker/gen', 'worker/plans']
+const PROSE = ['eslint', 'activities', 'workflows', 'worker', 'test/bench', 'test/support']
 
 export default tseslint.config(
   { ignores: ['node_modules', 'deploy', 'coverage', '**/*.gen.ts'] },

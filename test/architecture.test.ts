@@ -239,7 +239,7 @@ describe('the architecture checker', () => {
     ['activities/landscaper/deploy/helm/deployer.ts', "import { deployers } from '../deployers.gen.ts'"],
     ['activities/landscaper/deploy/objects/apply.ts', "import type { Config } from '../manifest/config.ts'"],
     ['activities/landscaper/deploy/run/run-item.ts', "import { deployers } from '../deployers.gen.ts'"],
-    ['activities/landscaper/deploy/deployers.gen.ts', "import { BRAND } from './manifest/brand.ts'"],
+    ['activities/landscaper/deploy/deployers.gen.ts', "import { BRAND } from './manifest/ownership.ts'"],
     ['activities/landscaper/render/names.ts', "import { specOf } from '../installation/spec.ts'"],
     ['activities/landscaper/render/names.ts', "import { writeAll } from '../../kube/write.ts'"],
     ['activities/landscaper/installation/start.ts', "import { pods } from '../../chaos/pods/pods.ts'"],

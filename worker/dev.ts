@@ -119,12 +119,12 @@ async function restartOnChange(
 ): Promise<CodeWatch> {
   const { controllers, progress } = options
   return await watchCode(controllerFiles(controllers), async (file) => {
-    const begun = Date.now()
+    const changedAt = Date.now()
     progress(`${file} has changed`)
     try {
       await parts.restart()
       await writeState(describe(servers, options))
-      progress(`runs the new code, after ${((Date.now() - begun) / 1000).toFixed(1)} s`)
+      progress(`runs the new code, after ${((Date.now() - changedAt) / 1000).toFixed(1)} s`)
     } catch (error) {
       // onEnd has reported a process that did not become ready, unless it was only slow.
       if (!(error instanceof PartDiedError)) progress(error instanceof Error ? error.message : String(error))

@@ -107,7 +107,7 @@ class DryRunCluster {
   }
 
   #listed(path: string, list: ObjectList, { query = {} }: RequestOptions): ObjectList {
-    const kept = list.items.filter((item) => {
+    const remaining = list.items.filter((item) => {
       const at = `${path}/${item.metadata.name}`
       this.#read.set(at, item)
       return !this.#known.has(at)
@@ -116,7 +116,7 @@ class DryRunCluster {
     const own = [...this.#known].flatMap(([at, { now }]) =>
       now !== undefined && at.slice(0, at.lastIndexOf('/')) === path && isSelected(now, query) ? [now] : [],
     )
-    return { ...list, items: isLast ? [...kept, ...own] : kept }
+    return { ...list, items: isLast ? [...remaining, ...own] : remaining }
   }
 
   async #create(path: string, options: RequestOptions): Promise<unknown> {

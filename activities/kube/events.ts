@@ -55,8 +55,8 @@ export interface KubeEvent {
  *
  * @returns whether the Event exists, also from an earlier call.
  */
-export async function recordEvent(deps: EventDeps, involved: Involved, told: KubeEvent): Promise<boolean> {
-  return (await writeEvent(deps, involved, told)) !== 'unwritten'
+export async function recordEvent(deps: EventDeps, involved: Involved, toRecord: KubeEvent): Promise<boolean> {
+  return (await writeEvent(deps, involved, toRecord)) !== 'unwritten'
 }
 
 /**
@@ -65,11 +65,11 @@ export async function recordEvent(deps: EventDeps, involved: Involved, told: Kub
 export async function writeEvent(
   deps: EventDeps,
   involved: Involved,
-  told: KubeEvent,
+  toRecord: KubeEvent,
 ): Promise<'recorded' | 'known' | 'unwritten'> {
   const { apiVersion, kind, name, uid } = involved
-  const { annotations } = told
-  const hash = identityHash(told.identity)
+  const { annotations } = toRecord
+  const hash = identityHash(toRecord.identity)
   const at = deps.now().toISOString()
   // Events on cluster-scoped objects are in this namespace.
   const namespace = involved.namespace === '' ? 'default' : involved.namespace
@@ -78,10 +78,10 @@ export async function writeEvent(
     kind: 'Event',
     metadata: { name: `${namePrefix(name)}.${hash.slice(0, 16)}`, namespace, ...(annotations && { annotations }) },
     involvedObject: { apiVersion, kind, ...(involved.namespace !== '' && { namespace }), name, uid },
-    type: told.type,
-    reason: told.reason,
-    message: told.message.slice(0, MESSAGE_LIMIT),
-    source: { component: told.source },
+    type: toRecord.type,
+    reason: toRecord.reason,
+    message: toRecord.message.slice(0, MESSAGE_LIMIT),
+    source: { component: toRecord.source },
     firstTimestamp: at,
     lastTimestamp: at,
     count: 1,

@@ -46,9 +46,9 @@ export class KubeError extends Error {
 
   /** Returns the error without these texts, which a server or webhook may have quoted. */
   redacting(texts: readonly string[]): KubeError {
-    const told = texts.filter((text) => text.trim() !== '' && this.message.includes(text))
-    if (told.length === 0) return this
-    const message = told.reduce((left, text) => left.replaceAll(text, '***'), this.message)
+    const contained = texts.filter((text) => text.trim() !== '' && this.message.includes(text))
+    if (contained.length === 0) return this
+    const message = contained.reduce((left, text) => left.replaceAll(text, '***'), this.message)
     return this.withMessage(message)
   }
 
@@ -149,11 +149,16 @@ function denialReason({ reason }: ApiStatus): string {
 function parseStatus(status: number, text: string, sent: unknown): ReadStatus {
   try {
     const body = JSON.parse(text) as ApiStatus
-    const { reason = 'Unknown', message: told = '' } = body
-    const denied = denialText(told)
+    const { reason = 'Unknown', message: statusMessage = '' } = body
+    const denied = denialText(statusMessage)
     if (denied !== undefined)
-      return { reason: denialReason(body), message: status === 422 ? denied : told, isDenial: true, causes: [] }
-    const message = status === 422 ? refusedObjectText(body, sent) : told
+      return {
+        reason: denialReason(body),
+        message: status === 422 ? denied : statusMessage,
+        isDenial: true,
+        causes: [],
+      }
+    const message = status === 422 ? refusedObjectText(body, sent) : statusMessage
     return { reason, message, missing: missingIn(body), isDenial: false, causes: causesIn(body) }
   } catch {
     if (status === 422) return { reason: 'Unknown', message: '', isDenial: false, causes: [] }
@@ -201,8 +206,8 @@ function nameIn(body: unknown): string {
 
 // The server refuses a strict patch as a whole and quotes it; the names of unknown fields come last.
 function unknownFields(message: string): readonly string[] {
-  const [, told = ''] = /[^]*: strict decoding error: ([^]*)$/.exec(message) ?? []
-  return [...told.matchAll(/unknown field "([^"]+)"/g)].flatMap(([, field]) => field ?? [])
+  const [, decodingErrors = ''] = /[^]*: strict decoding error: ([^]*)$/.exec(message) ?? []
+  return [...decodingErrors.matchAll(/unknown field "([^"]+)"/g)].flatMap(([, field]) => field ?? [])
 }
 
 // A denial is not an answer about the requested object.

@@ -7,9 +7,9 @@
 // Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/ and the format FieldsV1 of
 // ManagedFieldsEntry.
 
-import { type By, controllerInID, readJson } from '../../workflows/kit/index.ts'
+import { type By, controllerInID, readJson, isFields } from '../../workflows/kit/index.ts'
 import type { ObjectMeta } from './client.ts'
-import { fieldOf, isRecord } from './merge-patch.ts'
+import { fieldOf } from './merge-patch.ts'
 
 /** Prefix of all controllers' field managers. */
 export const FIELD_MANAGER_PREFIX = 'pawl-'
@@ -53,9 +53,9 @@ export function ownedFields(
   isChosen: (entry: Entry) => boolean,
 ): FieldSet | undefined {
   if (!Array.isArray(managedFields)) return undefined
-  const entries = (managedFields as readonly unknown[]).filter(isRecord) as readonly Entry[]
+  const entries = (managedFields as readonly unknown[]).filter(isFields) as readonly Entry[]
   const trees = entries.filter(isChosen).map(({ fieldsV1 }): unknown => fieldsV1)
-  return setOf(trees.filter(isRecord))
+  return setOf(trees.filter(isFields))
 }
 
 /** Whether managers own single elements of the list. */
@@ -73,7 +73,7 @@ function setOf(trees: readonly Tree[]): FieldSet | undefined {
   const below = new Map<string, Tree[]>()
   for (const tree of trees) {
     for (const [name, child] of Object.entries(tree)) {
-      if (name === '.' || !isRecord(child)) continue
+      if (name === '.' || !isFields(child)) continue
       const known = below.get(name)
       if (known === undefined) below.set(name, [child])
       else known.push(child)
@@ -94,7 +94,7 @@ function elementOf(name: string, set: FieldSet): ElementSet | undefined {
   if (!/^[kv]:/.test(name)) return undefined
   const value = parsed(name.slice(2))
   if (name.startsWith('v:')) return { key: undefined, value, set }
-  return isRecord(value) ? { key: value, value: undefined, set } : undefined
+  return isFields(value) ? { key: value, value: undefined, set } : undefined
 }
 
 function parsed(text: string): unknown {

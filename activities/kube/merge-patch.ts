@@ -1,5 +1,7 @@
 // JSON merge patches (RFC 7386): the difference of two objects, and its application. Pure.
 
+import { isFields } from '../../workflows/kit/index.ts'
+
 export type Patch = Readonly<Record<string, unknown>>
 
 /**
@@ -42,7 +44,7 @@ export function withoutUndefined(
 }
 
 function valuePatch(found: unknown, wanted: unknown): unknown {
-  if (isRecord(found) && isRecord(wanted)) return mergePatch(found, wanted)
+  if (isFields(found) && isFields(wanted)) return mergePatch(found, wanted)
   return sameValue(found, wanted) ? undefined : wanted
 }
 
@@ -50,19 +52,14 @@ function sameValue(left: unknown, right: unknown): boolean {
   if (Array.isArray(left) && Array.isArray(right)) {
     return left.length === right.length && left.every((value, index) => sameValue(value, right[index]))
   }
-  if (isRecord(left) && isRecord(right)) return mergePatch(left, right) === undefined
+  if (isFields(left) && isFields(right)) return mergePatch(left, right) === undefined
   return left === right
-}
-
-/** Whether a JSON value is an object, not a list or null. */
-export function isRecord(value: unknown): value is Patch {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Applies a merge patch to a value. Source: RFC 7386. */
 export function applyMergePatch(value: unknown, patch: unknown): unknown {
-  if (!isRecord(patch)) return patch
-  const result = new Map(Object.entries(isRecord(value) ? value : {}))
+  if (!isFields(patch)) return patch
+  const result = new Map(Object.entries(isFields(value) ? value : {}))
   for (const [key, change] of Object.entries(patch)) {
     if (change === null) result.delete(key)
     else result.set(key, applyMergePatch(result.get(key), change))

@@ -34,7 +34,7 @@ const FIRST_LIMIT = 500
 /** A slow page is divided by this number (P3). */
 const SLOW_PART = 8
 const MOST_SLOW = 2
-/** A server with a longer Retry-After is not asked again in this call. */
+/** A call does not retry a request whose answer has a longer Retry-After. */
 const LONGEST_PAUSE_MS = 5000
 
 /**

@@ -7,7 +7,7 @@
 //   F3. Texts in double quotes are values, except the list of supported values. Every text of the request body is
 //       removed, because templates may have filled it with secrets; names of the object stay.
 
-import { isRecord } from './merge-patch.ts'
+import { isFields } from '../../workflows/kit/index.ts'
 
 /** `parsing time "<value>"` becomes `parsing time "..."`; quoted names of fields, kinds, users and the like stay. */
 export function blankValues(message: string): string {
@@ -54,8 +54,8 @@ export function refusedField(message: string, sent: unknown): string | undefined
 function withoutValues(reason: string, sent: unknown): string {
   const [line = ''] = reason.split('\n')
   const words = line.slice(0, GO_VALUE.exec(line)?.index).trim()
-  const kept = withoutSentTexts(words, sent)
-  const blank = SUPPORTED.test(kept) ? kept : blankValues(kept).replace(/: "\.\.\."$/, '')
+  const remaining = withoutSentTexts(words, sent)
+  const blank = SUPPORTED.test(remaining) ? remaining : blankValues(remaining).replace(/: "\.\.\."$/, '')
   return blank.length <= LONGEST_REASON ? blank : `${blank.slice(0, LONGEST_REASON)}...`
 }
 
@@ -98,16 +98,16 @@ const LONG = 12
  * @param body the request body; its name, namespace, kind and labels stay.
  */
 export function withoutSentTexts(sentence: string, body: unknown): string {
-  const told = [...new Set(textsIn(body, namesIn(body)))]
+  const quoted = [...new Set(textsIn(body, namesIn(body)))]
     .filter((text) => sentence.includes(text))
     .sort((one, other) => other.length - one.length)
-  return told.reduce((left, text) => left.replaceAll(pattern(text), '***'), sentence)
+  return quoted.reduce((left, text) => left.replaceAll(pattern(text), '***'), sentence)
 }
 
 function namesIn(body: unknown): ReadonlySet<unknown> {
-  if (!isRecord(body)) return new Set()
+  if (!isFields(body)) return new Set()
   const { apiVersion, kind, metadata } = body
-  return new Set([apiVersion, kind, ...(isRecord(metadata) ? [metadata['name'], metadata['namespace']] : [])])
+  return new Set([apiVersion, kind, ...(isFields(metadata) ? [metadata['name'], metadata['namespace']] : [])])
 }
 
 function* textsIn(value: unknown, names: ReadonlySet<unknown>): Generator<string> {

@@ -167,8 +167,8 @@ async function writeBatch(
     field_manager: writer.fieldManager,
     started_at: deps.now(),
   }))
-  const begun = await deps.journal.begin(rows)
-  if (begun === 'over') return await readInstead(deps, writer, writes, signal)
+  const begin = await deps.journal.begin(rows)
+  if (begin === 'over') return await readInstead(deps, writer, writes, signal)
   const answers = await inParallel(writes, PARALLEL_WRITES, (write) => sendOne(deps, writer, write, signal))
   answers.forEach((answer, index) => cacheAnswer(deps, writes[index], answer))
   const finished_at = deps.now()

@@ -26,8 +26,8 @@ const MAX_MESSAGE = 2000
 export function bugReport({ name, message, stack, jobID }: ReportedBug, folder: string): ErrorReport {
   const said = jobID === '' || SAFE_ERRORS.has(name) ? `${name}: ${message}` : name
   const place = thrownAt(stack, folder)
-  const told = `${said.slice(0, MAX_MESSAGE)}${place === undefined ? '' : ` (${place})`}`
-  return { operation: 'Reconcile', reason: 'Bug', message: told }
+  const text = `${said.slice(0, MAX_MESSAGE)}${place === undefined ? '' : ` (${place})`}`
+  return { operation: 'Reconcile', reason: 'Bug', message: text }
 }
 
 /**

@@ -163,8 +163,8 @@ function spread(name: string, { labels, value, count, buckets }: Series): readon
 }
 
 function line(name: string, labels: Labels, value: number): string {
-  const told = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`)
-  return `${name}${told.length === 0 ? '' : `{${told.join(',')}}`} ${value}`
+  const labelTexts = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`)
+  return `${name}${labelTexts.length === 0 ? '' : `{${labelTexts.join(',')}}`} ${value}`
 }
 
 /** Source: Prometheus, "Exposition formats": label values. */

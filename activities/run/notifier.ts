@@ -38,7 +38,7 @@ export interface Notifiers {
   readonly all: readonly Notifier[]
 }
 
-/** What the worker passes to the activities that send notifications. */
+/** The worker's notifiers, for the activities that send notifications. */
 export interface NotificationSender {
   /** Returns the notifiers of the controller's wing; undefined: the wing has none. */
   of(controller: string): Notifiers | undefined

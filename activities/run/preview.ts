@@ -1,4 +1,4 @@
-// What a wing contributes to `pawl plan -f` in addition to the plans of its controllers.
+// The previews that a wing adds to `pawl plan -f`, in addition to the plans of its controllers.
 
 import type { DryWrite } from '../kube/dry-run.ts'
 

@@ -8,7 +8,8 @@ const CONTENT = /^[^\S\n]*[^\s#%]/m
 export function hasFurtherDocuments(text: string): boolean {
   if (!MARKER.test(text)) return false
   const [before = '', ...parts] = text.split(new RegExp(MARKER, 'gm'))
-  // What stands before the first marker is a document, unless it holds comments and directives only; then the first one follows the marker.
+  // The text before the first marker is a document unless it has only comments and directives. Then the first document
+  // follows the marker.
   const further = CONTENT.test(before) ? parts : parts.slice(1)
   return further.some((part) => CONTENT.test(part))
 }

@@ -11,10 +11,10 @@ const FOREIGN_TAGS = ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) 
 
 // Go's decoder reads 1:30 as text, not as 90, and also numbers without a digit, for example a dot.
 export function onlyJson(tags: Tags): Tags {
-  const kept = tags
+  const usedTags = tags
     .filter((tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !FOREIGN_TAGS.includes(tag.tag)))
     .map((tag) => (typeof tag !== 'string' && /:(int|float)$/.test(tag.tag) ? asGoCounts(tag as ScalarTag) : tag))
-  return [binary, ...GO_INTEGERS.map(asGoCounts), ...kept]
+  return [binary, ...GO_INTEGERS.map(asGoCounts), ...usedTags]
 }
 
 // Integer formats of Go's strconv.ParseInt that YAML 1.1 does not have.

@@ -24,7 +24,7 @@ const NONE = /^$/
 const ANY = /./
 const KIT = '^workflows/kit/index\\.ts$'
 /** Processes that may read no other module of the kit load this module, too. */
-const EXACT_JSON = '^workflows/kit/kind/exact-json\\.ts$'
+const KIT_LEAVES = '^workflows/kit/kind/(?:exact-json|json-fields|shorten-list)\\.ts$'
 /** Modules of the kit that do not import Temporal and run in the sandbox. */
 const PURE_KIT = '^workflows/kit/(?!dsl/|run/loop/|testing/)'
 const RUNS = '^workflows/kit/run/loop/index\\.ts$'
@@ -248,7 +248,7 @@ export const TABLE: readonly Row[] = [
   {
     sentence: "the reader and the writer of YAML import each other and the kit's reader of numbers",
     of: /^activities\/yaml\//,
-    may: ['^activities/yaml/', EXACT_JSON],
+    may: ['^activities/yaml/', KIT_LEAVES],
     packages: /^(?:yaml|node:buffer)$/,
   },
   {
@@ -306,7 +306,7 @@ export const TABLE: readonly Row[] = [
     sentence:
       'rendering imports of its wing what lies at its top, bounded work, and the kit: it neither reads nor writes a cluster',
     of: /^activities\/([^/]+)\/render\//,
-    may: ['^activities/$1/(?:bounded/|render/|[^/]+\\.ts$)', '^activities/yaml/', KIT, EXACT_JSON, WING],
+    may: ['^activities/$1/(?:bounded/|render/|[^/]+\\.ts$)', '^activities/yaml/', KIT, KIT_LEAVES, WING],
     packages: ANY,
   },
   {
@@ -364,7 +364,7 @@ export const TABLE: readonly Row[] = [
       '^worker/server/',
       '^activities/(?:index\\.ts$|(?:journal|kube|run|yaml)/)',
       KIT,
-      EXACT_JSON,
+      KIT_LEAVES,
       '^workflows/kit/dsl/index\\.ts$',
       '^workflows/(?:admission|controllers|wings)\\.gen\\.ts$',
     ],

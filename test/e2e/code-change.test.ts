@@ -6,13 +6,10 @@
 import { readFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { parse } from 'yaml'
 
-import type { KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { isNotFound } from '../../activities/kube/errors.ts'
-import { crdDocument } from '../../worker/gen/crd.ts'
 import { CONTROLLERS, type Name, roverKind } from '../support/code-changes/rover.ts'
+import { CONFIG_MAPS, objectsOf } from '../support/level/objects.ts'
 import { byForm } from '../support/matrix/form.ts'
 import { administrators } from '../support/rights/accounts.ts'
 import { useStage } from '../support/pawl/stage.ts'
@@ -24,21 +21,16 @@ const stage = useStage('code-change', () =>
 
 /** The tests patch rover-0 and rover-1; the others stay unedited. Each rover has a run of every controller. */
 const ROVERS = byForm(['rover-0', 'rover-1', 'rover-2'], ['rover-0', 'rover-1', 'rover-2', 'rover-3'])
-const MAPS = { apiVersion: 'v1', plural: 'configmaps' }
 /** The limit from the issue. */
 const A_MINUTE = { timeout: 60_000, interval: 200 }
 /** Controllers whose open runs cannot be replayed with the new code. */
 const CHANGED = ['more', 'less', 'reordered', 'query', 'buggy'] as const satisfies readonly Name[]
 const FITTING: readonly Name[] = CONTROLLERS.filter((name) => name !== 'buggy')
 
+const objects = objectsOf(stage)
 beforeAll(async () => {
-  const { kube } = stage.cluster
-  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
-  await kube.request('POST', path, { body: parse(crdDocument(roverKind)) as object })
-  await vi.waitFor(async () => await kube.request('GET', rovers()), { timeout: 20_000, interval: 100 })
-  const { apiVersion, kind } = roverKind
-  for (const name of ROVERS)
-    await kube.request('POST', rovers(), { body: { apiVersion, kind, metadata: { name }, spec: {} } })
+  await objects.install(roverKind)
+  for (const name of ROVERS) await objects.create(roverKind, name, {})
   await waiting('before', CONTROLLERS)
 })
 
@@ -119,10 +111,6 @@ describe('a bug in an action', () => {
   })
 })
 
-function rovers(name?: string): string {
-  return resourcePath(roverKind, stage.cluster.namespace, name)
-}
-
 async function startWorker(code: string): Promise<void> {
   await stage.pawl.startWorker(code, undefined, ['--controllers', moduleOf(code)])
 }
@@ -139,22 +127,11 @@ async function waiting(code: string, controllers: readonly Name[]): Promise<void
 
 /** The code that made the last write. */
 async function codeOf(rover: string, controller: Name): Promise<string | undefined> {
-  try {
-    const path = resourcePath(MAPS, stage.cluster.namespace, `${rover}-${controller}`)
-    const { data } = await stage.cluster.kube.request<KubeObject & { data?: { code?: string } }>('GET', path)
-    return data?.code
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
-  }
+  const map = await objects.get(CONFIG_MAPS, `${rover}-${controller}`)
+  return (map as { readonly data?: { readonly code?: string } } | undefined)?.data?.code
 }
 
-async function patch(rover: string, spec: object): Promise<void> {
-  await stage.cluster.kube.request('PATCH', rovers(rover), {
-    body: { spec },
-    contentType: 'application/merge-patch+json',
-  })
-}
+const patch = async (rover: string, spec: object) => await objects.patch(roverKind, rover, { spec })
 
 async function jobs(rover: string) {
   return await stage.pawl.db.selectFrom('job').selectAll().where('name', '=', rover).orderBy('controller').execute()

@@ -1,26 +1,22 @@
-// Settings of controllers in level mode, with real processes: the maximum number of concurrent passes over all workers, a task queue by name, and the
-// longest delay between retries.
+// Settings of controllers in level mode, with real processes: the maximum number of concurrent passes over all workers,
+// and a task queue by name. Limits of retries: test/env/rate-limits.test.ts.
 
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { parse } from 'yaml'
 
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { crdDocument } from '../../worker/gen/crd.ts'
 import { crateKind } from '../support/level/crate.ts'
+import { objectsOf } from '../support/level/objects.ts'
 import { byForm } from '../support/matrix/form.ts'
 import { administrators } from '../support/rights/accounts.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
-// Four runs per crate on a busy machine.
+// Three runs per crate on a busy machine.
 const WAIT = { timeout: 120_000, interval: 50 }
-// The controller "failing" retries each crate until the file ends, so every crate costs CPU time for the whole file.
 const CRATES = byForm(8, 20)
 const BOUND = 2
-const LONGEST_MS = 1600
 
 const stage = useStage('level-settings', () => {
   const controllers = new URL('../support/level/crate.ts', import.meta.url).pathname
@@ -30,13 +26,8 @@ const stage = useStage('level-settings', () => {
   return Promise.resolve({ controllers, accounts, workerFlags })
 })
 
-beforeAll(async () => {
-  const { kube } = stage.cluster
-  const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
-  await kube.request('POST', crds, { body: parse(crdDocument(crateKind)) as object })
-  const served = () => kube.request('GET', resourcePath(crateKind, stage.cluster.namespace))
-  await vi.waitFor(async () => expect(await served()).toMatchObject({ items: [] }), WAIT)
-})
+const objects = objectsOf(stage)
+beforeAll(() => objects.install(crateKind))
 
 describe('a controller with a maximum of concurrent passes', { timeout: 300_000 }, () => {
   it('never runs more passes in all workers together, and does not delay other controllers', async () => {
@@ -84,26 +75,7 @@ describe('a controller with a task queue by name', () => {
   })
 })
 
-describe('a controller with its own limits for retries', () => {
-  it('retries after its longest delay, and does not exceed this delay', async () => {
-    const program = await programOf({})
-    const crate = await create('failing', program.url)
-    // The writes of the other controllers wake this controller, too.
-    for (const other of ['slow', 'quick', 'apart']) await converged(crate, other)
-    await vi.waitFor(async () => expect((await run('failing', crate)).attempt).toBeGreaterThanOrEqual(4), WAIT)
-    // By default the delays double up to 15 minutes. A late event of another controller's write may shorten one delay.
-    await vi.waitFor(() => {
-      const times = program.asked('failing').map(({ at }) => at)
-      const waits = times.slice(1).map((at, index) => at - (times[index] ?? 0))
-      const last = waits.slice(-3)
-      for (const ms of last) expect(ms, waits.join(' ')).toBeGreaterThanOrEqual(LONGEST_MS)
-      expect(Math.min(...last), waits.join(' ')).toBeLessThan(2 * LONGEST_MS)
-    }, WAIT)
-    expect((await run('failing', crate)).last_error).toMatchObject({ reason: 'Away', message: 'never there' })
-  })
-})
-
-type Of = 'slow' | 'quick' | 'apart' | 'failing'
+type Of = 'slow' | 'quick' | 'apart'
 
 // The servers run until the file ends: a worker that starts also reconciles the crates of earlier tests.
 const programs: Server[] = []
@@ -153,13 +125,8 @@ async function programOf(answers: Partial<Record<Of, number | 'held'>>) {
   }
 }
 
-async function create(name: string, url: (crate: string) => string): Promise<KubeObject> {
-  const { apiVersion, kind } = crateKind
-  const body = { apiVersion, kind, metadata: { name }, spec: { url: url(name) } }
-  return await stage.cluster.kube.request<KubeObject>('POST', resourcePath(crateKind, stage.cluster.namespace), {
-    body,
-  })
-}
+const create = async (name: string, url: (crate: string) => string) =>
+  await objects.create(crateKind, name, { url: url(name) })
 
 async function run(controller: string, { metadata: { uid = '' } }: KubeObject) {
   return await stage.pawl.db

@@ -2,36 +2,26 @@
 
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { parse } from 'yaml'
 
-import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
+import type { KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { inParallel } from '../../activities/kube/in-parallel.ts'
-import { isNotFound } from '../../activities/kube/errors.ts'
-import { crdDocument } from '../../worker/gen/crd.ts'
+import { CONFIG_MAPS as MAPS, objectsOf, type Resource, WAIT as PATIENT } from '../support/level/objects.ts'
 import { parcelKind, rackKind, SHARED } from '../support/level/parcel.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
-const MAPS = { apiVersion: 'v1', plural: 'configmaps' }
 const SECRETS = { apiVersion: 'v1', plural: 'secrets' }
-const MERGE = 'application/merge-patch+json'
 
 const stage = useStage('level-writes', () => {
   const controllers = new URL('../support/level/parcel.ts', import.meta.url).pathname
   return Promise.resolve({ controllers })
 })
 
+const { get, install, list, patch, request, ...objects } = objectsOf(stage)
+const create = async (name: string, spec: object) => await objects.create(parcelKind, name, spec)
+
 beforeAll(async () => {
-  const { kube } = stage.cluster
-  const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
-  for (const kind of [parcelKind, rackKind]) {
-    const crd = parse(crdDocument(kind)) as { readonly spec: object }
-    const scope = kind === rackKind ? 'Cluster' : 'Namespaced'
-    await kube.request('POST', crds, { body: { ...crd, spec: { ...crd.spec, scope } } })
-  }
-  await kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name: SHARED } } })
-  await vi.waitFor(async () => await kube.request('GET', resourcePath(rackKind, undefined)), 20_000)
-  await vi.waitFor(async () => await kube.request('GET', path(parcelKind)), 20_000)
+  await stage.cluster.kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name: SHARED } } })
+  for (const kind of [parcelKind, { ...rackKind, scope: 'Cluster' as const }]) await install(kind)
 })
 
 describe('a parcel', () => {
@@ -88,7 +78,7 @@ describe('a parcel', () => {
 
   it('does not touch an object created by hand until it is deleted or may be adopted', async () => {
     for (const name of ['taken', 'adopted'])
-      await request('POST', MAPS, '', { metadata: { name }, data: { text: 'mine' } })
+      await request('POST', MAPS, undefined, { metadata: { name }, data: { text: 'mine' } })
     const taken = await create('taken', { text: 'ours' })
     await vi.waitFor(async () => expect(await lastError(taken)).toMatchObject({ reason: 'NotOwned' }), PATIENT)
     await until(MAPS, 'taken', { text: 'mine' })
@@ -99,17 +89,10 @@ describe('a parcel', () => {
     expect((await get(MAPS, 'adopted'))?.metadata.ownerReferences).toMatchObject([{ kind: 'Parcel' }])
   })
 
-  it("writes only its own field of another owner's object", async () => {
-    await create('stamping', { text: 'x', foreign: 'theirs' })
-    await request('POST', MAPS, '', { metadata: { name: 'theirs' }, data: { key: 'theirs' } })
-    await until(MAPS, 'theirs', { key: 'theirs', stamp: 'stamping' })
-    expect((await get(MAPS, 'theirs'))?.metadata).not.toHaveProperty('ownerReferences')
-  })
-
   it('creates a Secret from another one and follows its changes; the value is in no history', async () => {
     const parcel = await create('secretive', { text: 'x', secret: 'db' })
     await vi.waitFor(async () => expect(await lastError(parcel)).toMatchObject({ reason: 'SecretNotFound' }), PATIENT)
-    await request('POST', SECRETS, '', { metadata: { name: 'db' }, stringData: { password: 'canary-1' } })
+    await request('POST', SECRETS, undefined, { metadata: { name: 'db' }, stringData: { password: 'canary-1' } })
     const url = (password: string) => ({ url: Buffer.from(`postgres://app:${password}@db`).toString('base64') })
     await until(SECRETS, 'secretive-url', url('canary-1'))
     // The error of the activity contains the value.
@@ -128,18 +111,6 @@ describe('a parcel', () => {
     const texts = textsOf(await run.fetchHistory())
     expect(texts).toContain('"password"')
     expect(texts).not.toMatch(/canary|Y2FuYXJ5/)
-  })
-
-  it('observes a thousand objects by a view, by selected fields, and by its own selector', async () => {
-    const crowd = Array.from({ length: 1000 }, (_, index) => index)
-    await inParallel(crowd, 20, async (index) => {
-      const labels = { crowd: 'big', ...(index < 3 && { few: 'yes' }) }
-      const data = { large: 'x'.repeat(3000), ...(index % 2 === 0 && { small: 'y' }) }
-      await request('POST', MAPS, '', { metadata: { name: `crowd-${index}`, labels }, data })
-    })
-    await create('crowded', { text: 'x', crowd: 'big', selector: { few: 'yes' } })
-    const status = { crowd: '1000 500', selected: ['crowd-0', 'crowd-1', 'crowd-2'] }
-    await vi.waitFor(async () => expect((await get(parcelKind, 'crowded'))?.['status']).toMatchObject(status), PATIENT)
   })
 
   it('deletes its children in other namespaces when it is deleted, except for those that stay', async () => {
@@ -178,40 +149,6 @@ describe('a rack (cluster-scoped)', () => {
     await vi.waitFor(async () => await expect(look()).rejects.toMatchObject({ status: 404 }), PATIENT)
   })
 })
-
-const PATIENT = { timeout: 60_000, interval: 50 }
-
-type Resource = typeof MAPS | typeof parcelKind
-
-function path({ apiVersion, plural }: Resource, name?: string, namespace = stage.cluster.namespace): string {
-  return resourcePath({ apiVersion, plural }, namespace, name === '' ? undefined : name)
-}
-
-async function request(method: 'POST' | 'DELETE', resource: Resource, name: string, body?: object) {
-  return await stage.cluster.kube.request<KubeObject>(method, path(resource, name), { ...(body && { body }) })
-}
-
-async function patch(resource: Resource, name: string, body: object): Promise<void> {
-  await stage.cluster.kube.request('PATCH', path(resource, name), { body, contentType: MERGE })
-}
-
-async function get(resource: Resource, name: string, namespace?: string): Promise<KubeObject | undefined> {
-  try {
-    return await stage.cluster.kube.request<KubeObject>('GET', path(resource, name, namespace))
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
-  }
-}
-
-async function list(resource: Resource, namespace?: string): Promise<readonly KubeObject[]> {
-  return (await stage.cluster.kube.request<ObjectList>('GET', path(resource, undefined, namespace))).items
-}
-
-async function create(name: string, spec: object): Promise<KubeObject> {
-  const { apiVersion, kind } = parcelKind
-  return await request('POST', parcelKind, '', { apiVersion, kind, metadata: { name }, spec })
-}
 
 async function until(resource: Resource, name: string, data: object): Promise<void> {
   await vi.waitFor(async () => expect((await get(resource, name))?.['data']).toEqual(data), PATIENT)

@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 
-import type { KubeObject } from '../../activities/kube/client.ts'
 import { widgetKind } from '../support/level/widget.ts'
-import { CONFIG_MAPS, managersOf, uidOf, WAIT, widgetsOf } from '../support/level/widgets.ts'
+import { CONFIG_MAPS, WAIT } from '../support/level/objects.ts'
+import { managersOf, uidOf, widgetsOf } from '../support/level/widgets.ts'
 import { administrators } from '../support/rights/accounts.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
@@ -135,139 +135,55 @@ describe('a controller in level mode', () => {
       .execute()
     expect(left).toEqual([])
   })
-
-  it('does not touch children of another owner, and reports the conflict in the journal', async () => {
-    const owner = await create('owner', { message: 'mine' })
-    await converged(owner)
-    const references = (await get(CONFIG_MAPS, 'owner'))?.metadata.ownerReferences
-    await createConfigMap('taken', { message: 'theirs' }, {}, references)
-    const widget = await create('taken', { message: 'ours' })
-    await vi.waitFor(async () => expect((await run('widget', widget)).last_error).not.toBeNull(), 60_000)
-    const { last_error, outcome } = await run('widget', widget)
-    expect({ last_error, outcome }).toMatchObject({
-      last_error: {
-        reason: 'OwnedByAnother',
-        message: expect.stringContaining('is owned by Widget owner; expected nobody, or Widget') as string,
-      },
-      outcome: null,
-    })
-    expect((await get(CONFIG_MAPS, 'taken'))?.['data']).toEqual({ message: 'theirs' })
-    await request('DELETE', CONFIG_MAPS, 'taken')
-    await until(CONFIG_MAPS, 'taken', ({ data }) => data, { message: 'ours', stamp: 'taken' })
-    await converged(widget)
-  })
-
-  it('continues without the result of an ambiguous query, also during deletion', async () => {
-    for (const name of ['picked-a', 'picked-b']) await createConfigMap(name, { color: 'red' }, { picked: 'picky' })
-    const widget = await create('picky', { message: 'hello', picks: true })
-    const ready = ({ status }: KubeObject) => (status as { conditions?: readonly object[] }).conditions?.[0]
-    const message = 'state picked of Widget level/picky: found 2 objects of kind ConfigMap, expected one'
-    const told = expect.objectContaining({
-      type: 'Ready',
-      status: 'False',
-      reason: 'AmbiguousState',
-      message,
-    }) as object
-    await until(widgetKind, 'picky', ready, told)
-    expect((await get(CONFIG_MAPS, 'picky'))?.['data']).toMatchObject({ message: 'hello' })
-    await request('DELETE', CONFIG_MAPS, 'picked-b')
-    await until(widgetKind, 'picky', ({ status }) => (status as { color?: string }).color, 'red')
-    await converged(widget)
-    await createConfigMap('picked-b', {}, { picked: 'picky' })
-    await until(widgetKind, 'picky', ready, told)
-    await request('DELETE', widgetKind, 'picky')
-    await vi.waitFor(async () => expect(await get(widgetKind, 'picky')).toBeUndefined(), WAIT)
-  })
-
-  it('continues without a query result that is too large for Temporal, also during deletion', async () => {
-    for (const name of ['crowd-a', 'crowd-b'])
-      await createConfigMap(name, { much: 'x'.repeat(800_000) }, { widget: 'crowded' })
-    await create('crowded', { message: 'hello' })
-    const ready = ({ status }: KubeObject) => (status as { conditions?: readonly object[] }).conditions?.[0]
-    const message = expect.stringContaining(
-      'state labelled of Widget level/crowded has 2 objects of 1601 kB together',
-    ) as string
-    const told = expect.objectContaining({
-      type: 'Ready',
-      status: 'False',
-      reason: 'StatesTooLarge',
-      message,
-    }) as object
-    await until(widgetKind, 'crowded', ready, told)
-    expect((await get(CONFIG_MAPS, 'crowded'))?.['data']).toMatchObject({ message: 'hello' })
-    await request('DELETE', widgetKind, 'crowded')
-    await vi.waitFor(async () => expect(await get(widgetKind, 'crowded')).toBeUndefined(), WAIT)
-  })
-
-  it("runs in its own worker on its own queue; the other controllers' objects wait for their worker", async () => {
-    await stage.pawl.kill('worker', 'SIGTERM')
-    await stage.pawl.startWorker('only-widget', undefined, ['--only', 'widget'])
-    const widget = await create('apart', { message: 'hello' })
-    await until(CONFIG_MAPS, 'apart', ({ data }) => data, { message: 'hello' })
-    const controllers = async () => {
-      const wakes = stage.pawl.db.selectFrom('wake').select('controller').where('uid', '=', uidOf(widget))
-      return (await wakes.execute()).map(({ controller }) => controller)
-    }
-    await vi.waitFor(async () => expect(await controllers()).toEqual(['stamper']), 60_000)
-    await stage.pawl.startWorker('only-stamper', undefined, ['--only', 'stamper'])
-    await until(CONFIG_MAPS, 'apart', ({ data }) => data, { message: 'hello', stamp: 'apart' })
-    expect(await converged(widget)).toEqual(['stamper Converged', 'widget Converged'])
-    const queueOf = async (controller: string) => {
-      const { workflow_id } = await run(controller, widget)
-      const { taskQueue } = await stage.pawl.client.workflow.getHandle(workflow_id).describe()
-      return taskQueue.split('-').at(-1)
-    }
-    expect([await queueOf('widget'), await queueOf('stamper')]).toEqual(['widget', 'stamper'])
-  })
 })
 
 describe("a controller's own activities", () => {
-  it('are retried by their own policy with one key per call, and return JSON', async () => {
-    const shop = await program((count) =>
-      count === 1 ? { status: 503, text: 'not now' } : { status: 200, text: '42' },
-    )
-    const widget = await create('priced', { message: 'hello', prices: shop.url })
-    await until(widgetKind, 'priced', ({ status }) => (status as { price?: string }).price, '42')
-    await converged(widget)
+  it('are retried by their own policy with one key per call, fail their pass, and are cancelled after a time-out', async () => {
+    let answers = false
+    const [priced, unpaid, slow] = await Promise.all([
+      program((count) => (count === 1 ? { status: 503, text: 'not now' } : { status: 200, text: '42' })),
+      program(() => ({ status: 402, text: 'pay first' })),
+      program(() => (answers ? { status: 200, text: '7' } : undefined)),
+    ])
+    const widgets = {
+      priced: await create('priced', { message: 'hello', prices: priced.url }),
+      unpaid: await create('unpaid', { message: 'hello', prices: unpaid.url }),
+      slow: await create('slow', { message: 'hello', slowPrices: slow.url }),
+    }
+    const price = async (name: string, wanted: string) =>
+      await until(widgetKind, name, ({ status }) => (status as { price?: string }).price, wanted)
+    const failed = async (name: 'unpaid' | 'slow', lastError: object) =>
+      await vi.waitFor(async () => {
+        expect((await run('widget', widgets[name])).last_error).toMatchObject(lastError)
+      }, WAIT)
+
+    await price('priced', '42')
+    await converged(widgets.priced)
     // A later pass repeats the request.
-    const [first, second, ...later] = shop.asked
+    const [first, second, ...later] = priced.asked
     expect([first, second]).toMatchObject([
       { attempt: '1', widget: 'priced' },
       { attempt: '2', widget: 'priced', 'idempotency-key': first?.['idempotency-key'] },
     ])
     expect(later.map((headers) => headers['idempotency-key'])).not.toContain(first?.['idempotency-key'])
-    expect(stage.pawl.log('only-widget')).toMatch(/"price":"42".*"activity":"fetchPrice".*"msg":"a price was fetched"/)
-    expect(stage.pawl.log('only-widget')).toMatch(
+    expect(stage.pawl.log('worker')).toMatch(/"price":"42".*"activity":"fetchPrice".*"msg":"a price was fetched"/)
+    expect(stage.pawl.log('worker')).toMatch(
       /"controller":"widget","object":"Widget level\/priced","action":"askForPrice".*"msg":"the price is known"/,
     )
-  })
 
-  it('can fail without retries, and fail their pass', async () => {
-    const shop = await program(() => ({ status: 402, text: 'pay first' }))
-    const widget = await create('unpaid', { message: 'hello', prices: shop.url })
-    await vi.waitFor(async () => {
-      const { last_error } = await run('widget', widget)
-      expect(last_error).toMatchObject({ reason: 'NotPaid', message: 'fetchPrice: pay first' })
-    }, WAIT)
+    const fault = { reason: 'NotPaid', message: 'fetchPrice: pay first' }
+    await failed('unpaid', fault)
     // Another pass may have repeated the request in its own call.
-    expect(new Set(shop.asked.map(({ attempt }) => attempt))).toEqual(new Set(['1']))
+    expect(new Set(unpaid.asked.map(({ attempt }) => attempt))).toEqual(new Set(['1']))
     expect((await get(widgetKind, 'unpaid'))?.['status']).toMatchObject({
-      conditions: [{ type: 'Ready', status: 'False', reason: 'NotPaid', message: 'fetchPrice: pay first' }],
+      conditions: [{ type: 'Ready', status: 'False', ...fault }],
     })
-  })
 
-  it('are cancelled after a time-out, and receive the cancellation', async () => {
-    let answers = false
-    const shop = await program(() => (answers ? { status: 200, text: '7' } : undefined))
-    const widget = await create('slow', { message: 'hello', slowPrices: shop.url })
-    await vi.waitFor(async () => {
-      const { last_error } = await run('widget', widget)
-      expect(last_error).toMatchObject({ reason: 'Timeout', message: 'waitForPrice took longer than 1000 ms' })
-    }, WAIT)
-    await vi.waitFor(() => expect(shop.left()).toBeGreaterThanOrEqual(1), WAIT)
+    await failed('slow', { reason: 'Timeout', message: 'waitForPrice took longer than 1000 ms' })
+    await vi.waitFor(() => expect(slow.left()).toBeGreaterThanOrEqual(1), WAIT)
     answers = true
-    await until(widgetKind, 'slow', ({ status }) => (status as { price?: string }).price, '7')
-    await converged(widget)
+    await price('slow', '7')
+    await converged(widgets.slow)
   })
 })
 

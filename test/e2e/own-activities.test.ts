@@ -6,23 +6,21 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { parse } from 'yaml'
 
-import type { KubeObject } from '../../activities/kube/client.ts'
-import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { crdDocument } from '../../worker/gen/crd.ts'
 import { errandKind } from '../support/level/errand.ts'
+import { CONFIG_MAPS, objectsOf, WAIT } from '../support/level/objects.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
 const NAMESPACE = 'own-activities'
 const moduleOf = (path: string) => new URL(`../support/${path}.ts`, import.meta.url).pathname
-const WAIT = { timeout: 60_000, interval: 50 }
 // Short timeouts: Temporal soon gives the task of a killed worker to another worker.
 const IMPATIENT = ['--workflow-task-timeout-ms', '2000', '--sticky-timeout-ms', '1000', '--wake-lease-ms', '2000']
 
 const stage = useStage(NAMESPACE, () =>
   Promise.resolve({ controllers: moduleOf('level/errand'), workerFlags: IMPATIENT }),
 )
+
+const objects = objectsOf(stage)
 
 interface Asked {
   readonly headers: IncomingHttpHeaders
@@ -44,10 +42,7 @@ const server = createServer((request, response) => {
 let url: string
 
 beforeAll(async () => {
-  const { kube } = stage.cluster
-  const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
-  await kube.request('POST', definitions, { body: parse(crdDocument(errandKind)) as object })
-  await vi.waitFor(async () => await kube.request('GET', resourcePath(errandKind, NAMESPACE)), WAIT)
+  await objects.install(errandKind)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
@@ -154,11 +149,7 @@ describe('running activities whose controller gets new code', () => {
   })
 })
 
-async function create(name: string, spec: object = {}): Promise<void> {
-  const { apiVersion, kind } = errandKind
-  const body = { apiVersion, kind, metadata: { name }, spec: { url, ...spec } }
-  await stage.cluster.kube.request('POST', resourcePath(errandKind, NAMESPACE), { body })
-}
+const create = async (name: string, spec: object = {}) => await objects.create(errandKind, name, { url, ...spec })
 
 /** Reads the HTTP status of /readyz of the worker that was started last under this name; 0 when it has exited. */
 function readinessOf(name: string): () => Promise<number> {
@@ -184,11 +175,9 @@ async function nth(errand: string, count: number): Promise<Asked> {
 
 /** Waits until the object and its ConfigMap have this answer, and the run has ended. */
 async function ended(name: string, answer: string): Promise<void> {
-  const read = async (resource: Parameters<typeof resourcePath>[0]) =>
-    await stage.cluster.kube.request<KubeObject>('GET', resourcePath(resource, NAMESPACE, name))
   await vi.waitFor(async () => {
-    expect((await read(errandKind))['status']).toEqual({ answer })
-    expect((await read({ apiVersion: 'v1', plural: 'configmaps' }))['data']).toEqual({ answer })
+    expect((await objects.get(errandKind, name))?.['status']).toEqual({ answer })
+    expect((await objects.get(CONFIG_MAPS, name))?.['data']).toEqual({ answer })
     expect(await rowOf(name)).toMatchObject({ outcome: 'Converged', last_error: null })
   }, WAIT)
 }

@@ -47,15 +47,6 @@ describe('a controller of the installed package', () => {
       { timeout: 60_000, interval: 200 },
     )
   })
-
-  it('runs as workflows that end when the object has converged', async () => {
-    const runs = await stage.pawl.db.selectFrom('job').selectAll().where('name', '=', 'trains').execute()
-    expect(runs.map(({ controller }) => controller)).toContain('timeTable')
-    await vi.waitFor(async () => {
-      const { status } = await stage.pawl.client.workflow.getHandle(runs[0]?.workflow_id ?? '').describe()
-      expect(status.name).toBe('COMPLETED')
-    }, 60_000)
-  })
 })
 
 async function says(message: string): Promise<void> {

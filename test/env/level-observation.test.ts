@@ -1,99 +1,45 @@
-// Observations of a pass in level mode: selectors, picked fields, views, and faults of states that the pass cannot
-// read. Against an API server that the test controls, and a real journal.
+// What a query of a controller in level mode selects, and what it returns of the objects: picked fields, views, owned
+// objects. Against an API server that the test controls, and a real journal.
 
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 
-import type { Deps } from '../../activities/deps.ts'
-import { createActivities } from '../../activities/index.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import {
-  CONTENT,
-  defineLevel,
-  levelMode,
-  type LevelQuery,
-  OWNER_ANNOTATION,
-  nop,
-  OWNER_UID_LABEL,
-  type QueryData,
-} from '../../workflows/kit/index.ts'
-import type { Request, TinyApi } from '../activities/kube/tiny-api.ts'
-import { useWriteStage } from '../activities/kube/write-stage.ts'
+import { defineLevel, levelMode, nop, type QueryData } from '../../workflows/kit/index.ts'
+import { base, map, MAP, maps, marks, owner, shop, SHOP, target, useLevelStage } from './level-stage.ts'
 
-const MAPS = '/api/v1/namespaces/n/configmaps'
-
-const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
-const views = { long: ({ metadata, data }: KubeObject) => (data === undefined ? undefined : metadata.name) }
-const controller = defineLevel({
-  name: 'shop',
-  target,
-  plan: nop,
-  queries: {
-    viewed: { kind: 'v1/ConfigMap', many: true, view: views.long },
-    broken: {
-      kind: 'v1/ConfigMap',
-      many: true,
-      view: () => {
-        throw new Error('no such field')
-      },
+const kind = 'v1/ConfigMap'
+const queries = {
+  viewed: {
+    kind,
+    many: true,
+    view: ({ metadata, data }: KubeObject) => (data === undefined ? undefined : metadata.name),
+  },
+  broken: {
+    kind,
+    many: true,
+    view: () => {
+      throw new Error('no such field')
     },
   },
+} as const
+const controller = defineLevel({ name: 'shop', target, plan: nop, queries })
+
+const stage = useLevelStage(inject('servers').databaseUrl, { controllers: new Map([['shop', levelMode(controller)]]) })
+const { listing, subscriptions } = stage
+beforeEach(() => {
+  stage.api.put(SHOP, shop({ spec: { selector: { matchLabels: { app: 'web' } }, namespaces: ['n', 'other'] } }))
 })
 
-const stage = useWriteStage(inject('servers').databaseUrl)
-let api: TinyApi
-let deps: Deps
-let act: ReturnType<typeof createActivities>
-beforeEach(async () => {
-  ;({ api } = stage())
-  const followed = [{ apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', projection: [], hashed: [CONTENT] }]
-  deps = { ...stage().deps, followed, controllers: new Map([['shop', levelMode(controller)]]) }
-  await deps.db.deleteFrom('subscription').execute()
-  act = createActivities(deps, [])
-  api.put('/apis/example.com/v1/namespaces/n/shops/shop', {
-    apiVersion: 'example.com/v1',
-    kind: 'Shop',
-    spec: { selector: { matchLabels: { app: 'web' } }, namespaces: ['n', 'other'] },
-    metadata: { name: 'shop', namespace: 'n', uid: 'uid-shop' },
-  })
-})
-
-const by = { workflowID: 'shop/uid-shop', runID: 'run', pass: 1 }
-const subject = { kind: 'Shop', uid: 'uid-shop', namespace: 'n', name: 'shop' }
-const maps = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' }
-const owner = { apiVersion: 'example.com/v1', kind: 'Shop', name: 'shop', uid: 'uid-shop', controller: true }
-const kind = 'v1/ConfigMap'
-
-const map = (name: string, metadata: object = {}, data: object = { key: 'x' }): KubeObject => ({
-  data,
-  metadata: { name, namespace: 'n', uid: `uid-${name}`, resourceVersion: '7', ...metadata },
-})
-const observe = async (state: string, query: QueryData) => {
-  const queries: Record<string, LevelQuery> = { [state]: { ...maps, query } }
-  return (await act.observeLevel({ by, subject, target, queries }))?.states[state]
-}
-/** Returns the fault of a state that the pass cannot read. */
-const faultOf = async (state: string, query: QueryData) => {
-  const queries: Record<string, LevelQuery> = { [state]: { ...maps, query } }
-  return (await act.observeLevel({ by, subject, target, queries }))?.unreadable?.[state]
-}
-/** Answers each list request with `answer`. @returns the requests of the lists. */
-function listing(answer: (request: Request) => { readonly items: readonly KubeObject[]; readonly next?: string }) {
-  const asked: Request[] = []
-  api.intercept = (request) => {
-    if (request.method !== 'GET' || !request.path.endsWith('/configmaps')) return undefined
-    asked.push(request)
-    const { items, next } = answer(request)
-    return { status: 200, body: { metadata: { resourceVersion: '500', continue: next }, items } }
-  }
-  return asked
-}
-const subscriptions = async () => {
-  const rows = await deps.db.selectFrom('subscription').selectAll().orderBy('name').execute()
-  return rows.map(({ namespace, name }) => `${namespace} ${name}`)
-}
+const named = (name: string, metadata: object = {}, data: object = { key: 'x' }) =>
+  map(data, { name, uid: `uid-${name}`, resourceVersion: '7', ...metadata })
+const observe = async (state: string, query: QueryData) => (await stage.observe({ [state]: query }))?.states[state]
+/** The fault of a state that the pass cannot read. */
+const faultOf = async (state: string, query: QueryData) =>
+  (await stage.observe({ [state]: query }))?.unreadable?.[state]
+const namesOf = (found: unknown) => (found as readonly KubeObject[]).map(({ metadata }) => metadata.name)
 
 describe('a state of thousands of objects', () => {
-  const many = Array.from({ length: 5000 }, (_, index) => map(`m-${index}`, {}, { key: 'x'.repeat(2000) }))
+  const many = Array.from({ length: 5000 }, (_, index) => named(`m-${index}`, {}, { key: 'x'.repeat(2000) }))
   const inPages = () =>
     listing(({ query }) => {
       const start = Number(query['continue'] ?? '0')
@@ -117,23 +63,22 @@ describe('a state of thousands of objects', () => {
   it('fits if a view reduces it; otherwise its fault says how to reduce it', async () => {
     inPages()
     expect(await observe('viewed', { kind, many: true, viewed: true })).toHaveLength(5000)
-    expect(await faultOf('some', { kind, many: true })).toMatchObject({
-      code: 'StatesTooLarge',
-      message: expect.stringContaining('expected narrower selectors, or less of each object by pick or view') as string,
-    })
-    const refresh = { by, subject, target, state: 'some', query: { ...maps, query: { kind, many: true } as const } }
-    await expect(act.refreshLevel(refresh)).rejects.toMatchObject({ type: 'StatesTooLarge' })
+    const message = 'expected narrower selectors, or less of each object by pick or view'
+    const fault = { code: 'StatesTooLarge', message: expect.stringContaining(message) as string }
+    expect(await faultOf('some', { kind, many: true })).toMatchObject(fault)
+    const refresh = { ...base, state: 'some', query: { ...maps, query: { kind, many: true } as const } }
+    await expect(stage.act.refreshLevel(refresh)).rejects.toMatchObject({ type: 'StatesTooLarge' })
   })
 })
 
 describe('a view', () => {
   it('omits objects for which it returns undefined', async () => {
-    listing(() => ({ items: [map('a'), { metadata: map('b').metadata }] }))
+    listing(() => ({ items: [named('a'), { metadata: named('b').metadata }] }))
     expect(await observe('viewed', { kind, many: true, viewed: true })).toEqual(['a'])
   })
 
   it('that throws causes a final fault that names the object', async () => {
-    listing(() => ({ items: [map('a')] }))
+    listing(() => ({ items: [named('a')] }))
     expect(await faultOf('broken', { kind, many: true, viewed: true })).toEqual({
       code: 'ViewFailed',
       retryable: false,
@@ -144,15 +89,16 @@ describe('a view', () => {
 
 describe('a state', () => {
   it('is selected by the label selector and the namespaces in the spec of the target', async () => {
-    const asked = listing(({ path }) => ({ items: [map(path.includes('/other/') ? 'b' : 'a')] }))
+    const asked = listing(({ path }) => ({ items: [named(path.includes('/other/') ? 'b' : 'a')] }))
     const query = { kind, many: true, labelsFrom: 'spec.selector', namespacesFrom: 'spec.namespaces' } as const
-    expect(await observe('some', query)).toMatchObject([{ metadata: { name: 'a' } }, { metadata: { name: 'b' } }])
+    expect(namesOf(await observe('some', query))).toEqual(['a', 'b'])
     expect(asked.map(({ query: { labelSelector } }) => labelSelector)).toEqual(['app=web', 'app=web'])
-    expect((await subscriptions()).toSorted()).toEqual(['n *', 'other *'])
+    const all = ['n', 'other'].map((namespace) => `shop ConfigMap ${namespace} * app=web`)
+    expect((await subscriptions()).toSorted()).toEqual(all)
   })
 
   it('may combine a name with label selectors, with many, or with all namespaces', async () => {
-    const asked = listing(() => ({ items: [map('a')] }))
+    const asked = listing(() => ({ items: [named('a')] }))
     expect(await observe('one', { kind, name: 'a', labels: { app: 'web' } })).toMatchObject({ metadata: { name: 'a' } })
     expect(await observe('all', { kind, many: true, name: 'a', namespace: '*' })).toHaveLength(1)
     expect(asked.map(({ query }) => query)).toEqual([
@@ -160,22 +106,17 @@ describe('a state', () => {
       { fieldSelector: 'metadata.name=a' },
     ])
     expect(asked[1]?.path).toBe('/api/v1/configmaps')
-    expect(await subscriptions()).toEqual(['* a'])
-    api.put(`${MAPS}/a`, map('a'))
-    api.intercept = () => undefined
+    expect(await subscriptions()).toEqual(['shop ConfigMap * a'])
+    stage.api.put(MAP, named('a'))
+    stage.api.intercept = () => undefined
     expect(await observe('list', { kind, many: true, name: 'a' })).toHaveLength(1)
     expect(await observe('list', { kind, many: true, name: 'b' })).toEqual([])
   })
 
   it('that is owned by label contains only objects with both the owner label and the owner annotation', async () => {
-    const marks = {
-      labels: { [OWNER_UID_LABEL]: 'uid-shop' },
-      annotations: { [OWNER_ANNOTATION]: 'Shop.example.com/n/shop' },
-    }
-    const items = [map('a', marks), map('b', { labels: marks.labels }), map('c', { ownerReferences: [owner] })]
+    const items = [named('a', marks), named('b', { labels: marks.labels }), named('c', { ownerReferences: [owner] })]
     const asked = listing(() => ({ items }))
-    const query = { kind, many: true, namespace: '*', owned: 'label' } as const
-    expect(await observe('some', query)).toMatchObject([{ metadata: { name: 'a' } }])
+    expect(namesOf(await observe('some', { kind, many: true, namespace: '*', owned: 'label' }))).toEqual(['a'])
     expect(asked[0]?.query).toEqual({ labelSelector: 'pawl.dev/owner-uid=uid-shop' })
   })
 })
@@ -184,20 +125,20 @@ describe('a single owned state that is selected by labels', () => {
   const query = { kind, labels: { app: 'web' }, owned: true } as const
 
   it('is the object that the target owns, even if the labels select other objects', async () => {
-    listing(() => ({ items: [map('a'), map('b', { ownerReferences: [owner] })] }))
+    listing(() => ({ items: [named('a'), named('b', { ownerReferences: [owner] })] }))
     expect(await observe('one', query)).toMatchObject({ metadata: { name: 'b' } })
     listing(() => ({ items: [] }))
     expect(await observe('one', query)).toBeUndefined()
   })
 
   it('is a fault if the target does not own the selected object, and the target subscribes to this object', async () => {
-    const asked = listing(() => ({ items: [map('a')] }))
+    const asked = listing(() => ({ items: [named('a')] }))
     expect(await faultOf('one', query)).toEqual({
       code: 'StateNotOwned',
       retryable: false,
       message: 'state one of Shop n/shop: ConfigMap n/a is owned by nobody, expected the Shop',
     })
-    expect(await subscriptions()).toEqual(['n a'])
+    expect(await subscriptions()).toEqual(['shop ConfigMap n a'])
     // The state is read a second time after the subscription.
     expect(asked).toHaveLength(2)
   })

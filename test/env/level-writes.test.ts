@@ -1,142 +1,95 @@
-// Writes of actions in level mode: owners, objects in the way, and concurrent writers. Against an API server that the
-// test controls, and a real journal.
+// Writes of actions in level mode: owners, objects in the way, concurrent writers, and patches of objects of other
+// owners. Against an API server that the test controls, and a real journal.
 
-import { beforeEach, describe, expect, inject, it } from 'vitest'
+import { asyncLocalStorage, type Context } from '@temporalio/activity'
+import { describe, expect, inject, it } from 'vitest'
 
-import type { Deps } from '../../activities/deps.ts'
-import { createActivities } from '../../activities/index.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
+import type { ObjectPatch, WantedObject } from '../../workflows/kit/index.ts'
+import { refusal } from '../activities/kube/tiny-api.ts'
 import {
-  type ApplyInput,
-  CONTENT,
-  OWNER_ANNOTATION,
-  type ObservedObject,
-  OWNER_UID_LABEL,
-  type StatusInput,
-  type TargetEvent,
-  type WantedObject,
-} from '../../workflows/kit/index.ts'
-import { refusal, type TinyApi } from '../activities/kube/tiny-api.ts'
-import { useWriteStage } from '../activities/kube/write-stage.ts'
+  base,
+  by,
+  map,
+  MAP,
+  maps,
+  marks,
+  observed,
+  owner,
+  shop,
+  SHOP,
+  stranger,
+  subject,
+  target,
+  useLevelStage,
+  wanted,
+} from './level-stage.ts'
 
-const SHOPS = '/apis/example.com/v1/namespaces/n/shops'
-const MAPS = '/api/v1/namespaces/n/configmaps'
+const stage = useLevelStage(inject('servers').databaseUrl)
+const { apply, putMap, race, stored, subscriptions, writes } = stage
+const create = async (data: object) => await stage.act.createLevel({ ...base, resource: maps, object: wanted(data) })
 
-const stage = useWriteStage(inject('servers').databaseUrl)
-let api: TinyApi
-let deps: Deps
-let act: ReturnType<typeof createActivities>
-beforeEach(async () => {
-  ;({ api } = stage())
-  const followed = [{ apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', projection: [], hashed: [CONTENT] }]
-  deps = { ...stage().deps, followed }
-  await deps.db.deleteFrom('subscription').execute()
-  act = createActivities(deps, [])
-})
-
-const by = { workflowID: 'shop/uid-shop', runID: 'run', pass: 1 }
-const subject = { kind: 'Shop', uid: 'uid-shop', namespace: 'n', name: 'shop' }
-const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
-const base = { by, subject, target }
-const maps = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' }
-const owner = { apiVersion: 'example.com/v1', kind: 'Shop', name: 'shop', uid: 'uid-shop', controller: true }
-const marks = {
-  labels: { [OWNER_UID_LABEL]: 'uid-shop' },
-  annotations: { [OWNER_ANNOTATION]: 'Shop.example.com/n/shop' },
-}
-
-const map = (data: object, metadata: object = {}): KubeObject => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  data,
-  metadata: { name: 'a', namespace: 'n', uid: 'uid-a', ...metadata },
-})
-const wanted = (data: object, metadata: object = {}): WantedObject => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  data,
-  metadata: { name: 'a', ...metadata },
-})
-const apply = async (object: WantedObject, how: Partial<ApplyInput> = {}) =>
-  await act.applyLevel({ ...base, resource: maps, object, ...how })
-const observed = (object: KubeObject | undefined) => object as unknown as ObservedObject
-const stored = (path = `${MAPS}/a`) => api.objects.get(path)
-const writes = () => api.requests.filter((request) => !request.startsWith('GET'))
-const subscriptions = async () => {
-  const rows = await deps.db.selectFrom('subscription').selectAll().execute()
-  return rows.map(({ controller, kind, namespace, name }) => [controller, kind, namespace, name].join(' '))
-}
-
-/** Makes a change just before the API server handles the next write, once. */
-function race(change: () => void): void {
-  api.intercept = ({ method }) => {
-    if (method !== 'GET') {
-      api.intercept = () => undefined
-      change()
-    }
-    return undefined
-  }
-}
-
-describe('a create in a namespace that is being deleted', () => {
-  const details = { causes: [{ reason: 'NamespaceTerminating' }] }
-  beforeEach(() => {
-    const body = { reason: 'Forbidden', message: 'unable to create new content', details }
-    api.intercept = ({ method }) => (method === 'POST' ? { status: 403, body } : undefined)
-  })
-
-  it('is a final fault in the namespace of the target', async () => {
-    const message = expect.stringContaining('ConfigMap n/a: namespace "n" is being deleted') as string
-    const fault = { type: 'NamespaceTerminating', nonRetryable: true, message }
-    await expect(apply(wanted({}))).rejects.toMatchObject(fault)
-    await expect(act.createLevel({ ...base, resource: maps, object: wanted({}) })).rejects.toMatchObject(fault)
-  })
-
-  it('is retried in another namespace, which may be recreated', async () => {
-    const elsewhere = apply(wanted({}, { namespace: 'other' }), { elsewhere: true })
-    await expect(elsewhere).rejects.toMatchObject({ type: 'NamespaceTerminating', nonRetryable: false })
-  })
-})
-
-describe('an object that an action applies', () => {
-  it('omits fields that the action sets to null, and is not written again for them', async () => {
-    const object = { ...wanted({ key: 'x', gone: null }), list: [{ a: 1, b: null }] }
+describe('an object that is applied', () => {
+  it('is created once with the target as owner and without null fields, and is not written again', async () => {
+    const object = { ...wanted({ key: 'x', gone: null }, { labels: { app: 'shop' } }), list: [{ a: 1, b: null }] }
     await apply(object)
     await apply(object)
-    expect(stored()).toMatchObject({ data: { key: 'x' }, list: [{ a: 1 }] })
-    expect(stored()?.['data']).not.toHaveProperty('gone')
-    expect(JSON.stringify(stored())).not.toContain('null')
+    expect(stored()).toMatchObject({ metadata: { labels: { app: 'shop' }, ownerReferences: [owner] } })
+    expect([stored()?.['data'], stored()?.['list']]).toEqual([{ key: 'x' }, [{ a: 1 }]])
     expect(writes()).toEqual(['POST n/configmaps'])
+    const actions = await stage.deps.db.selectFrom('action').select(['object', 'verb', 'field_manager']).execute()
+    expect(actions).toEqual([{ object: 'ConfigMap/n/a', verb: 'create', field_manager: 'pawl-shop' }])
   })
 
-  it('has its finalizers in addition to finalizers of other controllers, until they are released', async () => {
-    await apply(wanted({}, { finalizers: ['example.com/a'], annotations: { note: 'ours' } }))
-    expect(stored()?.metadata).toMatchObject({ finalizers: ['example.com/a'], annotations: { note: 'ours' } })
-    api.put(`${MAPS}/a`, map({}, { ownerReferences: [owner], finalizers: ['theirs'] }))
-    await apply(wanted({}, { finalizers: ['example.com/a'] }))
-    expect(stored()?.metadata.finalizers).toEqual(['theirs', 'example.com/a'])
-    const release = { ...base, resource: maps, object: observed(stored()), finalizer: 'example.com/a' }
-    expect(await act.releaseLevel(release)).toBe('released')
-    expect(await act.releaseLevel(release)).toBe('released')
-    expect(stored()?.metadata.finalizers).toEqual(['theirs'])
-    api.objects.clear()
-    expect(await act.releaseLevel(release)).toBe('gone')
+  it('gets its fields despite concurrent writes, and keeps the fields of other writers', async () => {
+    putMap({ key: 'old' })
+    race(() => putMap({ key: 'old', theirs: 'new' }))
+    await apply(wanted({ key: 'ours' }))
+    expect(stored()?.['data']).toEqual({ key: 'ours', theirs: 'new' })
+    expect(writes()).toEqual(['PATCH configmaps/a', 'PATCH configmaps/a'])
   })
 
-  it.each([
-    ['reported as gone when its last finalizer is released', {}, 'gone'],
-    ['reported as released while its deletion grace period runs', { deletionGracePeriodSeconds: 30 }, 'released'],
-  ])('is %s', async (_, metadata, answer) => {
-    const going = { deletionTimestamp: 'now', finalizers: ['example.com/a'], ...metadata }
-    api.put(`${MAPS}/a`, map({}, { ownerReferences: [owner], ...going }))
-    const release = { ...base, resource: maps, object: observed(stored()), finalizer: 'example.com/a' }
-    expect(await act.releaseLevel(release)).toBe(answer)
+  it.each(['created', 'patched'])(
+    'is %s with strict field validation; an unknown field is a final fault',
+    async (how) => {
+      if (how === 'patched') putMap({ key: 'old' })
+      stage.api.intercept = ({ method, query }) =>
+        method !== 'GET' && query['fieldValidation'] === 'Strict' ? refusal(400, 'BadRequest') : undefined
+      const message = expect.stringMatching(/^ConfigMap n\/a: .*400/) as string
+      await expect(apply(wanted({ key: 'x' }))).rejects.toMatchObject({
+        type: 'BadRequest',
+        nonRetryable: true,
+        message,
+      })
+    },
+  )
+
+  it.each<[string, WantedObject, object?]>([
+    ['OtherNamespace', wanted({}, { namespace: 'kube-system' })],
+    // Garbage collection would not delete it.
+    [
+      'OtherNamespace',
+      { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' } },
+      { plural: 'nodes', withoutNamespace: true },
+    ],
+    ['InvalidName', wanted({}, { name: '..' })],
+    ['InvalidName', wanted({}, { name: 'a/../b' })],
+  ])('is rejected without a request: %s, %j', async (type, object, resource) => {
+    const how = { resource: { ...maps, kind: object.kind, ...resource } }
+    await expect(apply(object, how)).rejects.toMatchObject({ type, nonRetryable: true })
+    expect(stage.api.requests).toEqual([])
   })
 
-  it('gets no finalizer while it is being deleted, because the server would reject it', async () => {
-    api.put(`${MAPS}/a`, map({ key: 'x' }, { ownerReferences: [owner], deletionTimestamp: 'now', finalizers: ['b'] }))
-    await apply(wanted({ key: 'x' }, { finalizers: ['example.com/a'] }))
-    expect(writes()).toEqual([])
+  it('may be the target itself, which gets no owner reference', async () => {
+    stage.api.put(SHOP, shop())
+    await apply(
+      { ...target, metadata: { name: 'shop', labels: { seen: 'yes' } } },
+      {
+        resource: target,
+      },
+    )
+    expect(stored(SHOP)?.metadata).toMatchObject({ labels: { seen: 'yes' } })
+    expect(stored(SHOP)?.metadata.ownerReferences).toBeUndefined()
   })
 
   it('has no owner reference with owner none, and is found again by its owner annotation', async () => {
@@ -152,18 +105,49 @@ describe('an object that an action applies', () => {
   })
 
   it('has owner label and annotation instead of an owner reference in another namespace', async () => {
-    await apply(wanted({ key: '1' }, { namespace: 'other' }), { elsewhere: true })
-    const elsewhere = '/api/v1/namespaces/other/configmaps/a'
-    expect(stored(elsewhere)?.metadata).toMatchObject({ namespace: 'other', ...marks })
-    expect(stored(elsewhere)?.metadata).not.toHaveProperty('ownerReferences')
-    await apply(wanted({ key: '1' }, { namespace: 'other' }), { elsewhere: true })
+    const write = async () => await apply(wanted({ key: '1' }, { namespace: 'other' }), { elsewhere: true })
+    await write()
+    await write()
+    const elsewhere = stored('/api/v1/namespaces/other/configmaps/a')?.metadata
+    expect(elsewhere).toMatchObject({ namespace: 'other', ...marks })
+    expect(elsewhere).not.toHaveProperty('ownerReferences')
     expect(writes()).toEqual(['POST other/configmaps'])
   })
 })
 
-describe('an object that is only created', () => {
-  const create = async (data: object) => await act.createLevel({ ...base, resource: maps, object: wanted(data) })
+describe('finalizers of an object that is applied', () => {
+  const held = (metadata: object = {}) => wanted({}, { finalizers: ['example.com/a'], ...metadata })
+  const release = async (object = stored()) =>
+    await stage.act.releaseLevel({ ...base, resource: maps, object: observed(object), finalizer: 'example.com/a' })
 
+  it('are added to finalizers of other controllers, until they are released', async () => {
+    await apply(held({ annotations: { note: 'ours' } }))
+    expect(stored()?.metadata).toMatchObject({ finalizers: ['example.com/a'], annotations: { note: 'ours' } })
+    const object = putMap({}, { ownerReferences: [owner], finalizers: ['theirs'] })
+    await apply(held())
+    expect(stored()?.metadata.finalizers).toEqual(['theirs', 'example.com/a'])
+    expect([await release(object), await release(object)]).toEqual(['released', 'released'])
+    expect(stored()?.metadata.finalizers).toEqual(['theirs'])
+    stage.api.objects.clear()
+    expect(await release(object)).toBe('gone')
+  })
+
+  it.each([
+    ['gone when the last one is released', {}, 'gone'],
+    ['released while its deletion grace period runs', { deletionGracePeriodSeconds: 30 }, 'released'],
+  ])('report the object as %s', async (_, metadata, answer) => {
+    putMap({}, { ownerReferences: [owner], deletionTimestamp: 'now', finalizers: ['example.com/a'], ...metadata })
+    expect(await release()).toBe(answer)
+  })
+
+  it('are not added during the deletion of the object, because the server would reject them', async () => {
+    putMap({}, { ownerReferences: [owner], deletionTimestamp: 'now', finalizers: ['b'] })
+    await apply(held())
+    expect(writes()).toEqual([])
+  })
+})
+
+describe('an object that is only created', () => {
   it('is created if it does not exist, and otherwise stays unchanged', async () => {
     expect(await create({ key: '1' })).toBe('created')
     expect(await create({ key: '2' })).toBe('exists')
@@ -172,7 +156,7 @@ describe('an object that is only created', () => {
   })
 
   it('is subscribed to if it exists and the target does not own it', async () => {
-    api.put(`${MAPS}/a`, map({}))
+    putMap({}, {})
     expect(await create({ key: '1' })).toBe('exists')
     expect(await subscriptions()).toEqual(['shop ConfigMap n a'])
   })
@@ -182,15 +166,15 @@ describe('an object that is only created', () => {
    * time, just before the read that follows the subscription.
    */
   const heldFor = (times: number) => {
-    api.put(`${MAPS}/a`, map({ key: 'theirs' }))
+    putMap({ key: 'theirs' }, {})
     let [gets, held] = [0, 1]
-    api.intercept = ({ method, path }) => {
+    stage.api.intercept = ({ method, path }) => {
       if (method === 'POST' && stored() === undefined && held < times) {
         held++
-        api.put(`${MAPS}/a`, map({ key: 'theirs' }))
+        putMap({ key: 'theirs' }, {})
       }
       // The refused create causes the first read; the second read follows the subscription.
-      if (method === 'GET' && path === `${MAPS}/a` && ++gets % 2 === 0) api.objects.delete(path)
+      if (method === 'GET' && path === MAP && ++gets % 2 === 0) stage.api.objects.delete(path)
       return undefined
     }
   }
@@ -210,49 +194,52 @@ describe('an object that is only created', () => {
 })
 
 describe('an object in the way', () => {
+  const foreign = { ownerReferences: [stranger] }
+
   it('stays unchanged unless the action adopts it, and the subject subscribes to it', async () => {
-    api.put(`${MAPS}/a`, map({ key: 'by hand' }))
-    await expect(apply(wanted({ key: 'ours' }))).rejects.toMatchObject({
-      type: 'NotOwned',
-      nonRetryable: true,
-      message: 'ConfigMap n/a is there and belongs to nobody; expected it to be made for Shop n/shop, or `adopt: true`',
-    })
+    putMap({ key: 'by hand' }, {})
+    await expect(apply(wanted({ key: 'ours' }))).rejects.toMatchObject({ type: 'NotOwned', nonRetryable: true })
     expect(await subscriptions()).toEqual(['shop ConfigMap n a'])
     expect(writes()).toEqual([])
     await apply(wanted({ key: 'ours' }), { adopt: true })
     expect(stored()?.metadata.ownerReferences).toEqual([owner])
   })
 
+  it('is a retryable fault if the worker does not follow its kind, because no event would wake the target', async () => {
+    stage.configure({ followed: [] })
+    putMap({ key: 'theirs' }, foreign)
+    const message = 'ConfigMap n/a is owned by Shop other; expected nobody, or Shop n/shop'
+    const fault = { type: 'OwnedByAnother', nonRetryable: false, message }
+    await expect(apply(wanted({ key: 'ours' }))).rejects.toMatchObject(fault)
+    expect([await subscriptions(), writes()]).toEqual([[], []])
+  })
+
   it('is read again after the subscription, because no event reports an earlier change', async () => {
-    api.put(`${MAPS}/a`, map({ key: 'theirs' }, { ownerReferences: [{ ...owner, uid: 'x' }] }))
+    putMap({ key: 'theirs' }, foreign)
     let gets = 0
-    api.intercept = ({ method, path }) => {
-      if (method === 'GET' && path === `${MAPS}/a` && ++gets === 2) api.objects.delete(path)
+    stage.api.intercept = ({ method, path }) => {
+      if (method === 'GET' && path === MAP && ++gets === 2) stage.api.objects.delete(path)
       return undefined
     }
     expect(await apply(wanted({ key: 'ours' }))).toBe('applied')
     expect(stored()?.['data']).toEqual({ key: 'ours' })
   })
 
-  it('is a retryable fault if the worker does not follow its kind', async () => {
-    act = createActivities({ ...deps, followed: [] }, [])
-    api.put(`${MAPS}/a`, map({ key: 'by hand' }))
-    await expect(apply(wanted({ key: 'ours' }))).rejects.toMatchObject({ type: 'NotOwned', nonRetryable: false })
-    expect(await subscriptions()).toEqual([])
-  })
-
-  it('is detected even if it appears between the read and the write', async () => {
-    api.put(`${MAPS}/a`, map({ key: 'old' }, { ownerReferences: [owner] }))
-    race(() => api.put(`${MAPS}/a`, map({ key: 'theirs' }, { ownerReferences: [{ ...owner, uid: 'x' }] })))
+  it('is detected even if it appears between the read and the write, and adopted then with adopt', async () => {
+    putMap({ key: 'old' })
+    race(() => putMap({ key: 'theirs' }, foreign))
     await expect(apply(wanted({ key: 'ours' }))).rejects.toMatchObject({ type: 'OwnedByAnother' })
     expect(stored()?.['data']).toEqual({ key: 'theirs' })
+    stage.api.objects.clear()
+    race(() => putMap({ theirs: 'kept' }, {}))
+    await apply(wanted({ key: 'ours' }), { adopt: true })
+    expect(stored()).toMatchObject({ data: { key: 'ours', theirs: 'kept' }, metadata: { ownerReferences: [owner] } })
   })
 })
 
 describe('an object that is expected in one version', () => {
   it('is written only in that version, and the write succeeds if the object already has the fields', async () => {
-    const before = api.put(`${MAPS}/a`, map({ key: '1' }, { ownerReferences: [owner] }))
-    const expected = observed(before)
+    const expected = observed(putMap({ key: '1' }))
     expect(await apply(wanted({ key: '2' }), { expected })).toBe('applied')
     expect(await apply(wanted({ key: '2' }), { expected })).toBe('applied')
     expect(await apply(wanted({ key: '3' }), { expected })).toBe('changed')
@@ -260,164 +247,145 @@ describe('an object that is expected in one version', () => {
   })
 
   it('is neither written nor recreated if another writer changes or deletes it before the write', async () => {
-    const expected = observed(api.put(`${MAPS}/a`, map({ key: '1' }, { ownerReferences: [owner] })))
-    race(() => api.put(`${MAPS}/a`, map({ key: 'theirs' }, { ownerReferences: [owner] })))
+    const expected = observed(putMap({ key: '1' }))
+    race(() => putMap({ key: 'theirs' }))
     expect(await apply(wanted({ key: '2' }), { expected })).toBe('changed')
     expect(stored()?.['data']).toEqual({ key: 'theirs' })
-    api.objects.clear()
+    stage.api.objects.clear()
     expect(await apply(wanted({ key: '2' }), { expected })).toBe('changed')
     expect(stored()).toBeUndefined()
   })
 })
 
-describe('conditions of a status', () => {
-  it('are written by type, and concurrent changes of other conditions stay', async () => {
-    const condition = (type: string, status: string) => ({ type, status })
-    const shop = (conditions: object[]): KubeObject => ({
-      apiVersion: 'example.com/v1',
-      kind: 'Shop',
-      status: { conditions },
-      metadata: { name: 'shop', namespace: 'n', uid: 'uid-shop' },
-    })
-    api.put(`${SHOPS}/shop`, shop([condition('Theirs', 'Unknown'), condition('Ours', 'False')]))
-    race(() => api.put(`${SHOPS}/shop`, shop([condition('Theirs', 'True'), condition('Ours', 'False')])))
-    const input: StatusInput = { ...base, version: '1', status: {}, conditions: [condition('Ours', 'True')] }
-    const version = await act.writeLevelStatus(input)
-    expect(stored(`${SHOPS}/shop`)?.['status']).toEqual({
-      conditions: [condition('Theirs', 'True'), condition('Ours', 'True')],
-    })
-    expect(version).toBe(stored(`${SHOPS}/shop`)?.metadata.resourceVersion)
-    expect(await act.writeLevelStatus(input)).toBe(version)
-    expect(writes()).toHaveLength(2)
-    await act.writeLevelStatus({ ...input, conditions: [{ type: 'Ours', status: null }] })
-    expect(stored(`${SHOPS}/shop`)?.['status']).toEqual({ conditions: [condition('Theirs', 'True')] })
+describe('a create in a namespace that is being deleted', () => {
+  const details = { causes: [{ reason: 'NamespaceTerminating' }] }
+  const body = { reason: 'Forbidden', message: 'unable to create new content', details }
+
+  it('is a final fault in the namespace of the target, and is retried in another one, which may be recreated', async () => {
+    stage.api.intercept = ({ method }) => (method === 'POST' ? { status: 403, body } : undefined)
+    const message = expect.stringContaining('ConfigMap n/a: namespace "n" is being deleted') as string
+    const fault = { type: 'NamespaceTerminating', nonRetryable: true, message }
+    await expect(apply(wanted({}))).rejects.toMatchObject(fault)
+    await expect(create({})).rejects.toMatchObject(fault)
+    const elsewhere = apply(wanted({}, { namespace: 'other' }), { elsewhere: true })
+    await expect(elsewhere).rejects.toMatchObject({ type: 'NamespaceTerminating', nonRetryable: false })
   })
 })
 
-describe('a value of a Secret', () => {
-  const gaps = [{ at: ['data', 'url'], parts: ['to:', { secret: 'db', key: 'password' }, '!'] }]
-  const secret = (data: object): KubeObject => ({
-    apiVersion: 'v1',
-    kind: 'Secret',
-    data,
-    metadata: { name: 'db', namespace: 'n', uid: 'uid-db' },
+describe('an activity that is cancelled or has timed out', () => {
+  it.each([
+    ['the cancellation arrives between its read and its write', 0, true],
+    ['its timeout has passed, even if no cancellation has arrived', 60_001, false],
+  ])('writes nothing if %s', async (_, agoMs, isCancelled) => {
+    const abort = new AbortController()
+    stage.api.intercept = () => {
+      if (isCancelled) abort.abort()
+      return undefined
+    }
+    const info = { scheduledTimestampMs: Date.now() - agoMs, scheduleToCloseTimeoutMs: 60_000 }
+    const context = { cancellationSignal: abort.signal, info } as unknown as Context
+    const applying = asyncLocalStorage.run(context, () => apply(wanted({ key: 'value' })))
+    await expect(applying).rejects.toMatchObject({ type: 'CutOff', nonRetryable: true })
+    expect(writes()).toEqual([])
   })
-  const SECRET = '/api/v1/namespaces/n/secrets/db'
-  const password = Buffer.from('canary').toString('base64')
+})
 
-  it('is filled in when an action writes an object, and is written again when the value changes', async () => {
-    api.put(SECRET, secret({ password }))
-    await apply(wanted({ url: '' }), { gaps })
-    await apply(wanted({ url: '' }), { gaps })
-    expect(stored()?.['data']).toEqual({ url: 'to:canary!' })
-    api.put(SECRET, secret({ password: Buffer.from('new').toString('base64') }))
-    await apply(wanted({ url: '' }), { gaps })
-    expect(stored()?.['data']).toEqual({ url: 'to:new!' })
-    expect(writes()).toEqual(['POST n/configmaps', 'PATCH configmaps/a'])
-    const patch = { ...base, resource: maps, object: observed(stored()), fenced: false }
-    await act.patchLevel({ ...patch, patch: { data: { other: '' } }, gaps: [{ ...gaps[0]!, at: ['data', 'other'] }] })
-    expect(stored()?.['data']).toEqual({ url: 'to:new!', other: 'to:new!' })
-  })
+describe('an object that is removed', () => {
+  const remove = async (object: KubeObject) =>
+    await stage.act.removeLevel({ ...base, resource: maps, object: observed(object) })
 
-  it('can be written to another Secret, which is not written again if it is unchanged', async () => {
-    api.put(SECRET, secret({ password }))
-    const object = { ...wanted({}), kind: 'Secret', data: undefined, stringData: { key: '' } }
-    const input = { resource: { ...maps, kind: 'Secret', plural: 'secrets' } }
-    const inKey = [{ ...gaps[0]!, at: ['stringData', 'key'] }]
-    await apply(object, { ...input, gaps: inKey })
-    await apply(object, { ...input, gaps: inKey })
-    const made = stored('/api/v1/namespaces/n/secrets/a')
-    expect(made?.['data']).toEqual({ key: Buffer.from('to:canary!').toString('base64') })
-    expect(made).not.toHaveProperty('stringData')
-    expect(writes()).toEqual(['POST n/secrets'])
+  it('is deleted in the observed version, and counts as removed if it does not exist', async () => {
+    const object = putMap({})
+    expect(await remove(object)).toBe('removed')
+    expect(stored()).toBeUndefined()
+    expect(await remove(object)).toBe('removed')
   })
 
-  it('causes a retryable fault if it is missing, or a final fault and a subscription if the worker follows Secrets', async () => {
-    const message = 'Secret n/db is not there; expected it with the value that is wanted for Shop n/shop'
-    await expect(apply(wanted({ url: '' }), { gaps })).rejects.toMatchObject({
-      type: 'SecretNotFound',
-      nonRetryable: false,
-      message,
+  it('stays if it has changed since, or if another object has its name', async () => {
+    const object = putMap({})
+    putMap({ new: 'yes' })
+    expect(await remove(object)).toBe('changed')
+    putMap({ other: 'yes' }, { uid: 'uid-b' })
+    expect(await remove(object)).toBe('removed')
+    expect(stored()?.['data']).toEqual({ other: 'yes' })
+  })
+})
+
+describe('a cluster-scoped object', () => {
+  it('is applied and removed for a cluster-scoped target', async () => {
+    const global = {
+      by: { ...by, workflowID: 'rack/uid-rack' },
+      subject: { kind: 'Rack', uid: 'uid-rack', namespace: '', name: 'rack' },
+      target: { apiVersion: 'example.com/v1', kind: 'Rack', plural: 'racks' },
+      resource: { apiVersion: 'v1', kind: 'Node', plural: 'nodes', withoutNamespace: true } as const,
+    }
+    const object = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', labels: { rack: 'one' } } }
+    await stage.act.applyLevel({ ...global, object })
+    await stage.act.applyLevel({ ...global, object })
+    const node = stored('/api/v1/nodes/a')
+    expect(node?.metadata).toMatchObject({
+      labels: { rack: 'one' },
+      ownerReferences: [{ kind: 'Rack', name: 'rack', uid: 'uid-rack', controller: true }],
     })
-    api.put(SECRET, secret({}))
-    const kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets', projection: [], hashed: [] }
-    act = createActivities({ ...deps, followed: [kind] }, [])
-    await expect(apply(wanted({ url: '' }), { gaps })).rejects.toMatchObject({
-      type: 'SecretNotFound',
-      nonRetryable: true,
-      message: message.replace('is not there', 'has no key password'),
-    })
-    expect(await subscriptions()).toEqual(['shop Secret n db'])
+    expect(await stage.act.removeLevel({ ...global, object: observed(node) })).toBe('removed')
+    expect(writes()).toEqual(['POST v1/nodes', 'DELETE nodes/a'])
+    await stage.deps.journal.flush(global.by.workflowID)
+    const actions = await stage.deps.db.selectFrom('action').select(['object', 'verb']).orderBy('verb').execute()
+    expect(actions).toEqual(['create', 'delete'].map((verb) => ({ object: 'Node//a', verb })))
+  })
+})
+
+describe('a patch of an object that the target does not own', () => {
+  const patch = async (object: KubeObject, fields: ObjectPatch, fenced = false) =>
+    await stage.act.patchLevel({ ...base, resource: maps, object: observed(object), patch: fields, fenced })
+  const put = (data: object, status?: object, metadata: object = {}) =>
+    stage.api.put(MAP, { ...map(data, metadata), ...(status && { status }) })
+  const both = { data: { ours: 'x' }, status: { seen: 'ours' } }
+
+  it('writes only its own fields, keeps concurrent changes of other writers, and cannot set owner references', async () => {
+    const object = put({ theirs: '1' })
+    race(() => put({ theirs: '2' }))
+    expect(await patch(object, { data: { ours: 'x' }, metadata: { annotations: { seen: 'yes' } } })).toBe('patched')
+    expect(stored()).toMatchObject({ data: { theirs: '2', ours: 'x' }, metadata: { annotations: { seen: 'yes' } } })
+    expect(stored()?.metadata).not.toHaveProperty('ownerReferences')
+    const before = writes().length
+    expect(await patch(object, { data: { ours: 'x' } })).toBe('patched')
+    expect(writes()).toHaveLength(before)
+    const forged = { metadata: { ownerReferences: [owner] } } as ObjectPatch
+    await expect(patch(object, forged)).rejects.toMatchObject({ type: 'InvalidPatch', nonRetryable: true })
+  })
+
+  it('is not sent for another object of the same name, or, if fenced, for another version', async () => {
+    const object = put({ theirs: '1' })
+    put({ theirs: '2' })
+    expect(await patch(object, { data: { ours: 'x' } }, true)).toBe('changed')
+    put({ theirs: '2' }, undefined, { uid: 'uid-b' })
+    expect(await patch(object, { data: { ours: 'x' } })).toBe('changed')
     expect(writes()).toEqual([])
   })
 
-  it('is not read from another namespace, and appears in no message and no journal row', async () => {
-    const elsewhere = [{ at: ['data', 'url'], parts: [{ secret: 'db', key: 'password', namespace: 'other' }] }]
-    await expect(apply(wanted({ url: '' }), { gaps: elsewhere })).rejects.toMatchObject({ type: 'OtherNamespace' })
-    api.put(SECRET, secret({ password }))
-    const body = {
-      kind: 'Status',
-      status: 'Failure',
-      reason: 'BadRequest',
-      message: `"canary" or ${password} is wrong`,
-    }
-    api.intercept = ({ method }) => (method === 'GET' ? undefined : { status: 400, body })
-    const redactedMessage = { message: expect.stringContaining('"***" or *** is wrong') as string }
-    await expect(apply(wanted({ url: '' }), { gaps })).rejects.toMatchObject(redactedMessage)
-    const object = observed(api.put(`${MAPS}/b`, map({}, { name: 'b', uid: 'uid-b' })))
-    const patch = { ...base, resource: maps, object, patch: { data: { url: '' } }, gaps, fenced: false }
-    await expect(act.patchLevel(patch)).rejects.toMatchObject(redactedMessage)
-    await deps.journal.flush(base.by.workflowID)
-    const rows = await deps.db.selectFrom('action').select('error').execute()
-    expect(rows).toHaveLength(2)
-    expect(JSON.stringify(rows)).not.toMatch(/canary|Y2FuYXJ5/)
-  })
-})
-
-describe('an Event that an action records', () => {
-  const tell = async (event: Partial<TargetEvent> = {}, runID = 'run') =>
-    await act.eventLevel({
-      ...base,
-      by: { ...by, runID },
-      event: { type: 'Normal', reason: 'Opened', message: 'the shop is open', ...event },
-    })
-  const events = () => [...api.objects.values()].filter(({ kind }) => kind === 'Event')
-
-  it('is recorded once on the target, even if several passes and runs repeat it, unless its type or occasion differs', async () => {
-    await tell()
-    await tell()
-    await tell({}, 'later')
-    expect(events()).toMatchObject([
-      {
-        type: 'Normal',
-        reason: 'Opened',
-        message: 'the shop is open',
-        source: { component: 'pawl-shop' },
-        involvedObject: { kind: 'Shop', name: 'shop', namespace: 'n', uid: 'uid-shop', apiVersion: 'example.com/v1' },
-      },
-    ])
-    await tell({ occasion: 'tomorrow' })
-    await tell({ type: 'Warning' })
-    expect(events()).toHaveLength(3)
+  it('writes status fields by a second request to the status endpoint', async () => {
+    expect(await patch(put({}), both, true)).toBe('patched')
+    expect(writes()).toEqual(['PATCH configmaps/a', 'PATCH a/status'])
+    expect(stored()).toMatchObject(both)
   })
 
-  it('has annotations, which do not make it a different Event', async () => {
-    await tell({ annotations: { 'example.com/shop': '{"open":true}' } })
-    await tell({ annotations: { 'example.com/shop': '{"open":false}' } })
-    await tell()
-    expect(events().map(({ metadata }) => metadata.annotations)).toEqual([{ 'example.com/shop': '{"open":true}' }])
+  const theirs = { data: { theirs: '2', ours: 'x' }, status: { seen: 'theirs' } }
+  it.each([
+    ['overwrites no change between its first request and its status request', '/status', theirs, 'changed'],
+    ['overwrites no status if another writer made the change of its first request', '', theirs, 'changed'],
+    ['accepts that another writer has made all its changes', '', both, 'patched'],
+  ])('with a fence %s', async (_, path, change, answer) => {
+    const object = put({ theirs: '1' })
+    race(() => put(change.data, change.status), path)
+    expect(await patch(object, both, true)).toBe(answer)
+    expect(stored()).toMatchObject(change)
   })
 
-  it('is recorded before the write that carries it, in the order of the action', async () => {
-    const told = ['Opened', 'Renamed'].map((reason) => ({ event: { type: 'Normal', reason, message: 'm' } as const }))
-    await apply(wanted({}), { told })
-    expect(events().map((event) => event['reason'])).toEqual(['Opened', 'Renamed'])
-    expect(writes()).toEqual(['POST n/events', 'POST n/events', 'POST n/configmaps'])
-  })
-
-  it('that the API server rejects does not fail the action', async () => {
-    api.intercept = ({ method }) => (method === 'POST' ? refusal(403, 'Forbidden') : undefined)
-    await tell()
-    expect(events()).toEqual([])
+  it('without a fence writes its status fields, and keeps concurrent changes of other writers', async () => {
+    const object = put({ theirs: '1' })
+    race(() => put({ theirs: '2', ours: 'x' }, { theirs: 'yes' }), '/status')
+    expect(await patch(object, both)).toBe('patched')
+    expect(stored()).toMatchObject({ data: { theirs: '2' }, status: { seen: 'ours', theirs: 'yes' } })
   })
 })

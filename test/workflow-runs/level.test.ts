@@ -67,25 +67,10 @@ describe('a run in level mode', () => {
     await unheld.run.terminate()
   })
 
+  // The other outcomes: test/workflows/kit/run/next-pass.test.ts.
   it.each([
     ['a stop', { stopped: 'waiting' }, { againMs: undefined, attempt: 0, fault: undefined }],
     ['a time for later', { laterMs: 5000 }, { againMs: 5000, attempt: 0, fault: undefined }],
-    ['a time', { againMs: 5000 }, { againMs: 5000, attempt: 0, fault: undefined }],
-    [
-      'a final fault',
-      { faults: [{ code: 'Wrong', message: 'no', retryable: false }] },
-      { againMs: undefined, attempt: 0, fault: { reason: 'Wrong', message: 'no' } },
-    ],
-    [
-      'a fault that may pass',
-      { faults: [{ code: 'Away', message: 'no', retryable: true }] },
-      { againMs: Number.MAX_SAFE_INTEGER, attempt: 1, fault: { reason: 'Away', message: 'no' } },
-    ],
-    [
-      'a fault that may pass beside a time',
-      { againMs: 5000, faults: [{ code: 'Away', message: 'no', retryable: true }] },
-      { againMs: 5000, attempt: 1, fault: { reason: 'Away', message: 'no' } },
-    ],
     [
       'a fault that may pass beside a wish for now',
       { againMs: 0, faults: [{ code: 'Away', message: 'no', retryable: true }] },
@@ -139,14 +124,22 @@ describe('a run in level mode', () => {
     expect(await world.run.result()).toBe('Converged')
   })
 
-  it('starts the next pass without back-off when an object to be removed has changed', async () => {
-    const world = await start({ remove: true })
-    world.removal = 'changed'
-    await world.reached('settle')
-    expect(world.settled).toMatchObject([{ againMs: 0, attempt: 0, fault: { reason: 'Changed' } }])
-    world.removal = 'removed'
-    await world.wake()
-    expect(await world.run.result()).toBe('Converged')
+  it('starts the next pass without back-off when an object to be removed or written has changed', async () => {
+    const [removing, acting] = [new GadgetWorld(), new GadgetWorld()]
+    removing.removal = 'changed'
+    removing.becomes({ remove: true })
+    acting.answer = 'changed'
+    acting.becomes({ acts: true })
+    for (const world of [removing, acting]) {
+      await run(world)
+      await world.reached('settle')
+      expect(world.settled).toMatchObject([{ againMs: 0, attempt: 0, fault: { reason: 'Changed' } }])
+    }
+    expect(acting.settled[0]?.fault?.message).toBe('ConfigMap n/one changed since Gadget g was looked at')
+    removing.removal = 'removed'
+    await removing.wake()
+    expect(await removing.run.result()).toBe('Converged')
+    await acting.run.terminate()
   })
 
   it('makes one activity call for each write of an action', async () => {
@@ -194,32 +187,32 @@ describe('a run in level mode', () => {
     expect(world.log).toEqual(['observe', 'along Opened', 'status {"a":"1"}', 'finalizer off', 'end Deleted'])
   })
 
-  it('starts the next pass without back-off when a precondition of a write fails', async () => {
-    const world = await start({ acts: true })
-    world.answer = 'changed'
-    await world.reached('settle')
-    expect(world.settled).toMatchObject([{ againMs: 0, attempt: 0, fault: { reason: 'Changed' } }])
-    expect(world.settled[0]?.fault?.message).toBe('ConfigMap n/one changed since Gadget g was looked at')
-    await world.run.terminate()
+  it('writes declared kinds, also in other namespaces', async () => {
+    const world = await start({ apply: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'declared' } })
+    expect(await world.run.result()).toBe('Converged')
+    expect(world.log[1]).toBe('apply configmaps made elsewhere')
   })
 
-  it('writes declared kinds, also in other namespaces, and nothing else', async () => {
-    const elsewhere = await start({ apply: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'declared' } })
-    expect(await elsewhere.run.result()).toBe('Converged')
-    expect(elsewhere.log[1]).toBe('apply configmaps made elsewhere')
-    const wrong = await start({ apply: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'other' } })
-    const undeclared = await start({ apply: { apiVersion: 'v1', kind: 'Pod' } })
-    await Promise.all([wrong.reached('settle'), undeclared.reached('settle')])
-    expect(wrong.settled[0]?.fault).toEqual({
-      reason: 'OtherNamespace',
-      message:
-        'ConfigMap other/made is written for Gadget n/g; expected the same namespace, or this one in `writes` of controller gadget',
-    })
-    expect(undeclared.settled[0]?.fault).toEqual({
-      reason: 'UndeclaredWrite',
-      message: 'Pod n/made is written; expected v1/Pod in `writes` of controller gadget',
-    })
-    await Promise.all([wrong.run.terminate(), undeclared.run.terminate()])
+  it.each([
+    [
+      'OtherNamespace',
+      { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'other' },
+      'ConfigMap other/made is written for Gadget n/g; expected the same namespace, or this one in `writes` of controller gadget',
+    ],
+    [
+      'UndeclaredWrite',
+      { apiVersion: 'v1', kind: 'Pod' },
+      'Pod n/made is written; expected v1/Pod in `writes` of controller gadget',
+    ],
+    ['UnknownKind', { apiVersion: 'example.com/v1', kind: 'Goose' }, ''],
+    // Neither sent nor stored in the history.
+    ['SecretContent', { apiVersion: 'v1', kind: 'Secret', data: { key: 'of the target' } }, ''],
+  ])('makes no call for a write with the fault %s', async (reason, apply, message) => {
+    const world = await start({ apply })
+    await world.reached('settle')
+    expect(world.settled[0]?.fault).toEqual({ reason, message: expect.stringContaining(message) as string })
+    expect(world.log).toEqual(['observe', 'settle'])
+    await world.run.terminate()
   })
 
   it('saves its status once in the middle of a pass, and later steps see it', async () => {
@@ -258,21 +251,6 @@ describe('a run in level mode', () => {
     asking.becomes({}, { metadata: { deletionTimestamp: 'now' } })
     await asking.wake()
     expect(await asking.run.result()).toBe('Deleted')
-  })
-
-  it('neither sends a Secret with data nor stores it in its history', async () => {
-    const world = await start({ apply: { apiVersion: 'v1', kind: 'Secret', data: { key: 'of the target' } } })
-    await world.reached('settle')
-    expect(world.settled[0]?.fault?.reason).toBe('SecretContent')
-    expect(world.log).toEqual(['observe', 'settle'])
-    await world.run.terminate()
-  })
-
-  it('rejects a kind with an unknown plural', async () => {
-    const world = await start({ apply: { apiVersion: 'example.com/v1', kind: 'Goose' } })
-    await world.reached('settle')
-    expect(world.settled[0]?.fault).toMatchObject({ reason: 'UnknownKind' })
-    await world.run.terminate()
   })
 
   it('makes another pass for a wake that arrives during the observation or the end', async () => {

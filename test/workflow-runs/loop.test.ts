@@ -5,16 +5,7 @@ import { ApplicationFailure, CancelledFailure, defineSearchAttributeKey } from '
 import proto from '@temporalio/proto'
 import { describe, expect, it, vi } from 'vitest'
 
-import {
-  again,
-  done,
-  fail,
-  FINALIZER_ADDED,
-  HANDED_DOWN,
-  retryLater,
-  stop,
-  SUPERSEDED,
-} from '../../workflows/kit/index.ts'
+import { done, fail, FINALIZER_ADDED, HANDED_DOWN, retryLater, stop, SUPERSEDED } from '../../workflows/kit/index.ts'
 import { PATIENT } from './run-world.ts'
 import type { Answer } from './widget.ts'
 import { FRESH, useWidgets } from './widget-world.ts'
@@ -97,16 +88,6 @@ describe('a job', () => {
     expect(world.log.filter((line) => line.startsWith('observe'))).toEqual(['observe 1', 'observe 2'])
   })
 
-  it('writes nothing in a pass that changed nothing', async () => {
-    const world = await start({ work: [() => stop('waiting'), () => stop('waiting'), () => done] })
-    await world.reached('settle 1 Working')
-    await world.wake()
-    await world.reached('work 2')
-    await world.wake()
-    expect(await world.run.result()).toBe('Succeeded')
-    expect(world.settled.map(({ pass }) => pass)).toEqual([1, 3])
-  })
-
   it('continues within its task, without a signal, when an event has arrived since the observation', async () => {
     const world = await start({
       work: [() => stop('waiting'), () => stop('waiting'), () => done],
@@ -119,15 +100,6 @@ describe('a job', () => {
       ...['observe 3', 'work 3', 'settle 3 Succeeded'],
     ])
     expect(await world.eventsOf(EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED)).toBe(0)
-  })
-
-  it('stores the due time of another pass in the journal, and starts no timer', async () => {
-    const world = await start({ work: [() => again(5000), () => done] })
-    await world.reached('settle 1 Working')
-    expect(world.settled[0]).toMatchObject({ againMs: 5000, attempt: 0 })
-    await world.wake()
-    expect(await world.run.result()).toBe('Succeeded')
-    expect(await world.eventsOf(EventType.EVENT_TYPE_TIMER_STARTED)).toBe(0)
   })
 
   it('counts attempts while faults are retryable, shows the error, and starts no timer', async () => {
@@ -220,22 +192,18 @@ describe('a job', () => {
     expect(world.log).toEqual([...pass(1), ...pass(2)])
   })
 
-  it('can be cancelled while it waits for a wake', async () => {
-    const world = await start({ work: [() => stop('waiting')] })
-    await world.reached('settle 1 Working')
-    await world.run.cancel()
-    expect(await failureOf(world.run)).toBeInstanceOf(CancelledFailure)
-    expect(world.log.at(-1)).toBe('settle 1 Working')
-  })
-
-  it('can be cancelled during a step, and no step turns the cancellation into a fault', async () => {
+  it('can be cancelled while it waits for a wake, and during a step, which does not turn the cancellation into a fault', async () => {
     const working = deferred<Answer>()
-    const world = await start({ work: [() => working.promise] })
-    await world.reached('work 1')
-    await world.run.cancel()
-    expect(await failureOf(world.run)).toBeInstanceOf(CancelledFailure)
+    const waits = await start({ work: [() => stop('waiting')] })
+    const works = await start({ work: [() => working.promise] })
+    await Promise.all([waits.reached('settle 1 Working'), works.reached('work 1')])
+    for (const { run } of [waits, works]) {
+      await run.cancel()
+      expect(await failureOf(run)).toBeInstanceOf(CancelledFailure)
+    }
     working.resolve(done)
-    expect(world.settled).toEqual([])
+    expect(waits.log.at(-1)).toBe('settle 1 Working')
+    expect(works.settled).toEqual([])
   })
 
   it('survives a bug in its code: the task fails until the code is fixed, and the run stays open', async () => {

@@ -192,14 +192,14 @@ function redactor({ placesOfRuns }: ObjectPlaces, permissions: Permissions) {
   /** The text for each workflow ID, as a user who reads from this namespace may see it. */
   const redactedRuns = async (workflowIDs: readonly string[], uid: string, namespace: string | undefined) => {
     const places = await placesOfRuns(workflowIDs)
-    const told = await Promise.all(
+    const runs = await Promise.all(
       [...new Set(workflowIDs)].map(async (workflowID) => {
         const place = places.get(workflowID)
         const isReadable = place === undefined ? isRunOfObject(workflowID, uid) : await mayRead(place)
         return [workflowID, isReadable ? workflowID : redactedNameFrom(place?.namespace, namespace)] as const
       }),
     )
-    return new Map(told)
+    return new Map(runs)
   }
   return {
     jobs: async (jobs: readonly JobRecord[]): Promise<readonly JobRecord[]> => {

@@ -138,12 +138,12 @@ function aboutText(about: ApiServerOptions['about'], { username, groups = [] }: 
 /** @throws Failure for an unknown path or method. */
 function questionName({ url = '', method }: IncomingMessage): QueryName | 'about' {
   const path = url.split('?', 1)[0] ?? ''
-  const asked = path.startsWith(ASK_PATH) ? path.slice(ASK_PATH.length) : ''
-  const name = path === ABOUT_PATH ? 'about' : isQuestion(asked) ? asked : undefined
-  if (name === undefined)
+  const question = path.startsWith(ASK_PATH) ? path.slice(ASK_PATH.length) : ''
+  const isAbout = path === ABOUT_PATH
+  if (!isAbout && !isQuestion(question))
     throw new Failure(404, 'NotFound', `there is nothing here; expected ${ASK_PATH}QUESTION or ${ABOUT_PATH}`)
   if (method !== 'POST') throw new Failure(405, 'MethodNotAllowed', 'expected POST')
-  return name
+  return isAbout ? 'about' : (question as QueryName)
 }
 
 function tokenIn({ headers }: IncomingMessage): string | undefined {

@@ -69,7 +69,7 @@ export function labelOf(watched: WatchedKind): string {
   return groupKindText(groupKindOf(watched))
 }
 
-/** What to do with an event that the database rejects: skip it and log an error. */
+/** Skips an event that the database rejects, and logs an error. */
 export function refusalPolicy({ position, watched, log }: LeaseTerm): RefusedEventOptions {
   return {
     journaled: position.checkpoint,

@@ -220,9 +220,9 @@ export function durationMs(flag: string, text: string): number {
 }
 
 function prunableText({ before, partitions, rows, ended }: PruningPreview, isDone: boolean): string {
-  const [days, drop, kept] = isDone ? ['were', 'dropped', 'lost'] : ['are', 'would be dropped', 'would lose']
+  const [days, drop, remains] = isDone ? ['were', 'dropped', 'lost'] : ['are', 'would be dropped', 'would lose']
   const lines = partitions.map(({ name, events, isWhole }) =>
-    isWhole ? `${name}: ${drop}, ${events} events` : `${name}: ${kept} ${events} events; something needs the others`,
+    isWhole ? `${name}: ${drop}, ${events} events` : `${name}: ${remains} ${events} events; something needs the others`,
   )
   const others = Object.entries({ 'events of no day': rows, ...ended }).filter(([, count]) => count > 0)
   const left = others.map(([table, count]) => `${table}: ${count} rows ${isDone ? 'went' : 'would go'}`)

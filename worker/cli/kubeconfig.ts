@@ -6,6 +6,7 @@ import { delimiter, dirname, join, resolve } from 'node:path'
 
 import type { Config } from '../server/config.ts'
 import { UsageError } from '../server/usage-error.ts'
+import { isFields } from '../../workflows/kit/index.ts'
 
 export interface ContextFlags {
   readonly namespace?: string
@@ -91,7 +92,7 @@ export async function contextFile(
 }
 
 function contextsOf(content: unknown): readonly NamedContext[] {
-  return isRecord(content) ? ((content as Content).contexts ?? []) : []
+  return isFields(content) ? ((content as Content).contexts ?? []) : []
 }
 
 function tryContextIn(files: readonly unknown[], contextName: string | undefined): NamedContext | undefined {
@@ -104,7 +105,7 @@ function tryContextIn(files: readonly unknown[], contextName: string | undefined
 }
 
 function contextIn(files: readonly unknown[], contextName: string | undefined): NamedContext | undefined {
-  const configs = files.filter(isRecord) as readonly Content[]
+  const configs = files.filter(isFields) as readonly Content[]
   const contexts = configs.flatMap((one) => one.contexts ?? [])
   const current =
     contextName ?? configs.map((one) => one['current-context']).find((name) => name !== undefined && name !== '')
@@ -149,14 +150,10 @@ function absolute(content: unknown, folder: string): Readonly<Record<string, unk
   const walk = (value: unknown, key: string): unknown => {
     if (typeof value === 'string') return FILES.has(key) && value !== '' ? resolve(folder, value) : value
     if (Array.isArray(value)) return value.map((one) => walk(one, ''))
-    if (!isRecord(value)) return value
+    if (!isFields(value)) return value
     return Object.fromEntries(Object.entries(value).map(([name, below]) => [name, walk(below, name)]))
   }
-  return isRecord(content) ? (walk(content, '') as Readonly<Record<string, unknown>>) : {}
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isFields(content) ? (walk(content, '') as Readonly<Record<string, unknown>>) : {}
 }
 
 interface NamedContext {

@@ -99,11 +99,11 @@ export class ShopProcesses {
     return this.#shop
   }
 
-  /** @param told called with the number of pages in each second. */
-  visit({ pid, port }: Shop, told: (pages: number) => void): void {
+  /** @param report called with the number of pages in each second. */
+  visit({ pid, port }: Shop, report: (pages: number) => void): void {
     const network = this.#hasNetwork ? ['nsenter', `--net=/proc/${pid}/ns/net`, '--'] : []
     const child = this.#start([...network, ...SHOP, 'visit', String(port)])
-    createInterface(child.stdout).on('line', (line) => told(Number(line)))
+    createInterface(child.stdout).on('line', (line) => report(Number(line)))
   }
 
   /** Rules, queues and classes of the shop's network without counters; empty without an own network namespace. */

@@ -62,8 +62,8 @@ export async function addToCache(
   try {
     await make(temporary)
     await chmod(temporary, 0o755)
-    const misfit = await findMisfit(temporary, pin)
-    if (misfit !== undefined) throw new Error(`${name} from ${source} ${misfit}`)
+    const problem = await findMisfit(temporary, pin)
+    if (problem !== undefined) throw new Error(`${name} from ${source} ${problem}`)
     const [{ size }, sha256] = await Promise.all([stat(temporary), digest(temporary, 'sha256')])
     await rename(temporary, path)
     const stamp: Stamp = { version: pin.version, source, size, sha256 }

@@ -52,12 +52,9 @@ export async function download(pin: Pin, path: string, onProgress: (percent: num
 async function publishedDigest(pin: Pin, file: string): Promise<string> {
   const { kind, algorithm, url } = pin.download.checksums
   const text = await (await request(forPlatform(url), AbortSignal.timeout(STALL_LIMIT_MS))).text()
-  const found =
-    kind === 'bare'
-      ? text.trim().split(/\s/, 1)[0]
-      : kind === 'list'
-        ? fromList(text, file)
-        : fromRelease(text, file, algorithm)
+  let found: string | undefined
+  if (kind === 'bare') found = text.trim().split(/\s/, 1)[0]
+  else found = kind === 'list' ? fromList(text, file) : fromRelease(text, file, algorithm)
   const length = algorithm === 'sha256' ? 64 : 128
   if (found?.length !== length || /[^0-9a-f]/.test(found)) {
     throw new Error(`${forPlatform(url)} states no ${algorithm} digest of ${file}`)

@@ -38,7 +38,7 @@ export async function withLock<T>(path: string, work: () => Promise<T>, options:
 export async function takeLock(path: string, options: LockOptions = {}): Promise<() => Promise<void>> {
   await mkdir(dirname(path), { recursive: true })
   const deadline = Date.now() + (options.waitMs ?? 3_600_000)
-  let told = false
+  let isReported = false
 
   for (;;) {
     if (await createLock(path)) return () => unlink(path).catch(() => undefined)
@@ -49,8 +49,8 @@ export async function takeLock(path: string, options: LockOptions = {}): Promise
       continue
     }
     if (Date.now() >= deadline) throw new LockHeldError(path, holder?.pid)
-    if (!told) options.onWait?.(holder?.pid)
-    told = true
+    if (!isReported) options.onWait?.(holder?.pid)
+    isReported = true
     await sleep(POLL_MS)
   }
 }

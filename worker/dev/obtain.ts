@@ -118,10 +118,10 @@ async function fromEnvironment(
     tried.push(`environment: neither PAWL_${name.toUpperCase().replaceAll('-', '_')} nor a fitting KUBEBUILDER_ASSETS`)
     return undefined
   }
-  const misfit = (await isExecutable(path)) ? await findMisfit(path, pin) : 'is not an executable file'
-  if (misfit === undefined) return path
+  const problem = (await isExecutable(path)) ? await findMisfit(path, pin) : 'is not an executable file'
+  if (problem === undefined) return path
   // B1
-  throw new BinaryMissingError(name, pin, [`${variable}: ${path} ${misfit}`])
+  throw new BinaryMissingError(name, pin, [`${variable}: ${path} ${problem}`])
 }
 
 async function fromSearchPath(
@@ -133,10 +133,10 @@ async function fromSearchPath(
   for (const dir of config.searchPath) {
     const path = join(dir, name)
     if (!(await isExecutable(path))) continue
-    const misfit = await findMisfit(path, pin)
+    const problem = await findMisfit(path, pin)
     // The path may be a link from the data folder of a previous start, which this start recreates.
-    if (misfit === undefined) return await realpath(path)
-    tried.push(`PATH: ${path} ${misfit}`)
+    if (problem === undefined) return await realpath(path)
+    tried.push(`PATH: ${path} ${problem}`)
     return undefined
   }
   tried.push('PATH: not there')

@@ -215,9 +215,11 @@ async function makePassable(dir: string): Promise<void> {
 
 async function isReachable(path: string, { uid, gid }: Ids): Promise<boolean> {
   for (let dir = path; ; dir = dirname(dir)) {
-    const found = await stat(dir)
-    const bit = found.uid === uid ? 0o100 : found.gid === gid ? 0o010 : 0o001
-    if ((found.mode & bit) === 0) return false
+    const entry = await stat(dir)
+    let executableBit = 0o001
+    if (entry.uid === uid) executableBit = 0o100
+    else if (entry.gid === gid) executableBit = 0o010
+    if ((entry.mode & executableBit) === 0) return false
     if (dir === dirname(dir)) return true
   }
 }

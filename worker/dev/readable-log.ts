@@ -32,9 +32,9 @@ function inWords(line: string): string | undefined {
   const { level, time, msg, ...rest } = fields
   const at = new Date(Number(time)).toISOString().slice(11, 19)
   const others = Object.entries(rest).filter(([key]) => key !== 'name')
-  const told = others.map(([key, value]) => `\n    ${key}: ${indented(plain(value))}`)
+  const fieldLines = others.map(([key, value]) => `\n    ${key}: ${indented(plain(value))}`)
   const message = String(msg).replace(REPORT, '')
-  return `${at} ${LEVELS[Number(level)] ?? String(level)}: ${withoutFrames(message)}${told.join('')}`
+  return `${at} ${LEVELS[Number(level)] ?? String(level)}: ${withoutFrames(message)}${fieldLines.join('')}`
 }
 
 /** The fields of a pino line; undefined for other lines. */

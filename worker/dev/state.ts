@@ -95,9 +95,12 @@ async function accepts(address: string | null): Promise<boolean> {
   })
 }
 
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
+const POSTGRES_PORT = 5432
+
 function hostAndPort(address: string): { host: string; port: number } | undefined {
   const url = URL.parse(address.includes('://') ? address : `tcp://${address}`)
   if (url === null || url.hostname === '') return undefined
-  const usual = url.protocol === 'https:' ? 443 : url.protocol === 'http:' ? 80 : 5432
-  return { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? usual : Number(url.port) }
+  const defaultPort = DEFAULT_PORTS[url.protocol] ?? POSTGRES_PORT
+  return { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? defaultPort : Number(url.port) }
 }

@@ -7,6 +7,7 @@
 //   V4. The state becomes Failed after two unhealthy checks in a row, so that a restart is not a failure.
 
 import type { HeartbeatRecord } from '../../activities/journal/write/heartbeats.ts'
+import { shortenList } from '../../workflows/kit/index.ts'
 
 export type HealthState = 'Init' | 'Ok' | 'Failed'
 
@@ -59,9 +60,7 @@ function isReplaced({ role, at }: HeartbeatRecord, living: readonly HeartbeatRec
 /** One bounded text. */
 export function describeHealth(state: HealthState, problems: readonly string[]): string {
   if (state === 'Ok') return 'bridge, worker, journal and Temporal are well'
-  const reported = problems.slice(0, MAX_LISTED)
-  const more = problems.length - reported.length
-  return [...reported, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+  return shortenList(problems, MAX_LISTED).join('; ')
 }
 
 export interface HealthCheck {

@@ -11,7 +11,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { builtinModules, createRequire, stripTypeScriptTypes } from 'node:module'
 import { dirname, extname, resolve } from 'node:path'
 
-// What the message recommends, by name. A controller returns the outcome `later(ms)` to continue and run its next pass
+// The recommendation of the message, by name of the API. A controller returns the outcome `later(ms)` to continue and run its next pass
 // in `ms` milliseconds; `again(ms)` ends the sequence of actions first.
 const INSTEAD: Readonly<Record<string, string>> = {
   fetch: 'call it in an activity of the controller’s own (docs/activities.md)',

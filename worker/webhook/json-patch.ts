@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from 'node:util'
 
 import type { FieldChange } from '../../workflows/kit/index.ts'
+import { isFields, fieldsOf, type JsonFields } from '../../workflows/kit/index.ts'
 
 export interface PatchOperation {
   readonly op: 'add' | 'remove'
@@ -15,9 +16,9 @@ export interface PatchOperation {
 
 /** The operations in the order of the changes, and the changed object. */
 export function createPatch(
-  object: Fields,
+  object: JsonFields,
   changes: readonly FieldChange[],
-): { readonly operations: readonly PatchOperation[]; readonly object: Fields } {
+): { readonly operations: readonly PatchOperation[]; readonly object: JsonFields } {
   const operations: PatchOperation[] = []
   let now = object
   for (const { path, value } of changes) {
@@ -29,7 +30,7 @@ export function createPatch(
   return { operations, object: now }
 }
 
-function operationsFor(object: Fields, path: readonly string[], value: unknown): readonly PatchOperation[] {
+function operationsFor(object: JsonFields, path: readonly string[], value: unknown): readonly PatchOperation[] {
   const at = (depth: number) =>
     path
       .slice(0, depth)
@@ -46,21 +47,8 @@ function operationsFor(object: Fields, path: readonly string[], value: unknown):
   return [{ op: 'add', path: at(depth + 1), value: made }]
 }
 
-function withField(object: Fields, [name = '', ...below]: readonly string[], value: unknown): Fields {
+function withField(object: JsonFields, [name = '', ...below]: readonly string[], value: unknown): JsonFields {
   if (below.length > 0) return { ...object, [name]: withField(fieldsOf(object[name]), below, value) }
   if (value !== undefined) return { ...object, [name]: value }
   return Object.fromEntries(Object.entries(object).filter(([other]) => other !== name))
-}
-
-// JSON of unknown content, as API servers send it.
-
-export type Fields = Readonly<Record<string, unknown>>
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** Empty for a value that is not an object. */
-export function fieldsOf(value: unknown): Fields {
-  return isFields(value) ? value : {}
 }

@@ -4,7 +4,7 @@
 import { isDeepStrictEqual } from 'node:util'
 
 import type { AnnotationFilter, AdmissionKind, WriteFilter } from '../../workflows/kit/index.ts'
-import { type Fields, fieldsOf } from './json-patch.ts'
+import { fieldsOf, type JsonFields } from '../../workflows/kit/index.ts'
 
 /** CEL: objects that are being deleted are not checked. */
 export const NOT_BEING_DELETED = '!has(object.metadata.deletionTimestamp)'
@@ -60,11 +60,11 @@ function has(side: 'object' | 'oldObject', annotation: string, value: string | u
 /** True if the rule applies to the write. */
 export function matchesWrite(
   { spec, annotationsSet = [], annotationsRemoved = [], finalizersRemoved = [] }: WriteFilter,
-  object: Fields,
-  old: Fields | undefined,
+  object: JsonFields,
+  old: JsonFields | undefined,
 ): boolean {
   const [now, before] = [annotationsIn(object), annotationsIn(old)]
-  const isIn = (annotations: Fields, { annotation, value }: AnnotationOf) =>
+  const isIn = (annotations: JsonFields, { annotation, value }: AnnotationOf) =>
     annotations[annotation] !== undefined && (value === undefined || annotations[annotation] === value)
   const all = (some: readonly AnnotationFilter[]) => some.map(annotationOf)
   const [finalizers, oldFinalizers] = [finalizersIn(object), finalizersIn(old)]
@@ -77,12 +77,12 @@ export function matchesWrite(
 }
 
 /** True for a new object and for a change outside of metadata and status; false for an object that is being deleted. */
-export function isNewOrChanged(object: Fields, old: Fields | undefined): boolean {
+export function isNewOrChanged(object: JsonFields, old: JsonFields | undefined): boolean {
   if (typeof fieldsOf(object['metadata'])['deletionTimestamp'] === 'string') return false
   return old === undefined || !isDeepStrictEqual(specFields(object), specFields(old))
 }
 
-function specFields(object: Fields): Fields {
+function specFields(object: JsonFields): JsonFields {
   return Object.fromEntries(Object.entries(object).filter(([name]) => name !== 'metadata' && name !== 'status'))
 }
 
@@ -95,11 +95,11 @@ function annotationOf(writes: AnnotationFilter): AnnotationOf {
   return typeof writes === 'string' ? { annotation: writes, value: undefined } : writes
 }
 
-function annotationsIn(object: Fields | undefined): Fields {
+function annotationsIn(object: JsonFields | undefined): JsonFields {
   return fieldsOf(fieldsOf(object?.['metadata'])['annotations'])
 }
 
-function finalizersIn(object: Fields | undefined): readonly unknown[] {
+function finalizersIn(object: JsonFields | undefined): readonly unknown[] {
   const finalizers = fieldsOf(object?.['metadata'])['finalizers']
   return Array.isArray(finalizers) ? (finalizers as readonly unknown[]) : []
 }

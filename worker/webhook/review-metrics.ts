@@ -6,7 +6,7 @@
 import type { MetricTable, WingAdmission } from '../../workflows/kit/index.ts'
 import type { Metrics } from '../../activities/run/metrics.ts'
 import { isNewOrChanged } from './match-conditions.ts'
-import { fieldsOf } from './json-patch.ts'
+import { fieldsOf } from '../../workflows/kit/index.ts'
 
 type Counters = Pick<WingAdmission, 'counters'>
 

@@ -14,9 +14,12 @@ import {
   type Problem,
   problemText,
   writeJson,
+  isFields,
+  fieldsOf,
+  type JsonFields,
 } from '../../workflows/kit/index.ts'
 import { matchesWrite, isNewOrChanged } from './match-conditions.ts'
-import { type Fields, fieldsOf, isFields, type PatchOperation, createPatch } from './json-patch.ts'
+import { type PatchOperation, createPatch } from './json-patch.ts'
 import type { ValidateFurther, MutateFurther } from './further-rules.ts'
 
 // The search stops at this number: more problems would not help the user.
@@ -105,10 +108,10 @@ async function verdictOn(
   if (problems.length > 0) return { problems }
   const more = await further(admission, furtherAsked)
   if (more.problems.length > 0) return { problems: firstProblems(more.problems) }
-  const told = admission.warnings === undefined ? [] : firstProblems(admission.warnings(write))
+  const warnings = admission.warnings === undefined ? [] : firstProblems(admission.warnings(write))
   return {
     problems: [],
-    warnings: [...(ofMetadata.warnings ?? []), ...told, ...more.warnings].slice(0, MAX_WARNINGS),
+    warnings: [...(ofMetadata.warnings ?? []), ...warnings, ...more.warnings].slice(0, MAX_WARNINGS),
   }
 }
 
@@ -147,14 +150,14 @@ function changesOf(
 }
 
 /** As the API server's objectSelector does. */
-function hasLabel(object: Fields, label: string | undefined): boolean {
+function hasLabel(object: JsonFields, label: string | undefined): boolean {
   return label === undefined || Object.hasOwn(fieldsOf(fieldsOf(object['metadata'])['labels']), label)
 }
 
 interface AdmissionWrite {
   readonly operation: AdmissionOperation
-  readonly object: Fields
-  readonly old: Fields | undefined
+  readonly object: JsonFields
+  readonly old: JsonFields | undefined
   readonly user: { readonly name: string; readonly groups: readonly string[] }
 }
 

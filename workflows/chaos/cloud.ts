@@ -9,6 +9,7 @@
 import type { Problem } from '../kit/index.ts'
 import type { Grammar } from './grammar.ts'
 import { fieldsOf, listOf, textOf } from './json-fields.ts'
+import { joinNames } from '../kit/index.ts'
 
 export const CLOUDS = ['aws', 'gcp', 'datadog'] as const
 export type Cloud = (typeof CLOUDS)[number]
@@ -118,7 +119,7 @@ export function cloudHosts(
           problem: {
             field: `spec.network.cloud.${cloud}[${index}].service`,
             found: JSON.stringify(service),
-            expected: `one of ${named([...(known?.keys() ?? [])])}`,
+            expected: `one of ${joinNames([...(known?.keys() ?? [])], MAX_NAMED)}`,
           },
         }
       if (hosts.length + ranges.length > most)
@@ -140,8 +141,3 @@ export function cloudHosts(
 }
 
 const MAX_NAMED = 40
-
-function named(services: readonly string[]): string {
-  const more = services.length - MAX_NAMED
-  return `${services.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
-}

@@ -141,9 +141,9 @@ export const CONFIG_FLAGS = Object.fromEntries(
  * flags are ignored.
  */
 export function withConfigFlags(document: unknown, flags: Readonly<Record<string, unknown>>): unknown {
-  return Object.entries<FlagEntry>(ENTRIES).reduce((told, [name, [field, { isList, value }]]) => {
+  return Object.entries<FlagEntry>(ENTRIES).reduce((config, [name, [field, { isList, value }]]) => {
     const texts = textsOf(flags[name], isList === true)
-    return texts.length === 0 ? told : setField(told, field.split('.'), value(texts))
+    return texts.length === 0 ? config : setField(config, field.split('.'), value(texts))
   }, document)
 }
 

@@ -1,7 +1,7 @@
 // Reads sections of the configuration file and collects problems: the path of the field, the actual and the expected
 // value. A missing field gets the reader's default; unknown fields are ignored.
 
-import { writeJson } from '../kit/index.ts'
+import { writeJson, isFields } from '../kit/index.ts'
 import type { Problem } from '../kit/index.ts'
 import { durationMs, EXPECTED_DURATION } from './go-duration.ts'
 
@@ -56,12 +56,12 @@ function sectionOf(problems: Problem[], places: readonly Place[]): Section {
   const wrong = (field: string, found: string, expected: string) => problems.push({ field, found, expected })
   const placeOf = (field: string) => valuesAt(places, field)[0]
   const readerOf =
-    (told: (found: unknown) => string) =>
+    (formatProblem: (found: unknown) => string) =>
     <T>(field: string, otherwise: T, isOne: (found: unknown) => boolean, expected: string): T => {
       const place = placeOf(field)
       if (place === undefined) return otherwise
       if (isOne(place.value)) return place.value as T
-      wrong(place.at, told(place.value), expected)
+      wrong(place.at, formatProblem(place.value), expected)
       return otherwise
     }
   const read = readerOf(quoted)
@@ -136,10 +136,6 @@ export function isNothing(value: unknown): value is undefined | null {
 
 function isListOf(value: unknown, isOne: (one: unknown) => boolean): boolean {
   return Array.isArray(value) && value.every(isOne)
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function quoted(value: unknown): string {

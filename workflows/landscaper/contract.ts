@@ -164,7 +164,7 @@ export const transitionTimes = record('When the current job reached its stages.'
   finishedTime: timestamp('When the job ended.'),
 })
 
-/** What happens to an item's deployment when the item is deleted. */
+/** Options for the uninstallation of an item when the item is deleted. */
 export const onDelete = record('What to do when the item is deleted.', {
   skipUninstallIfClusterRemoved: flag('Whether to skip the uninstallation when the target cluster is gone.'),
 })

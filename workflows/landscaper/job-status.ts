@@ -111,8 +111,8 @@ export function nextConditions(
 ): readonly Condition[] {
   const said = [...jobConditions(stage), ...changes.map((change) => ({ ...generationOf(stage), ...change }))]
   const types = new Set(said.map(({ type }) => type))
-  const kept = (before ?? []).filter(({ type }) => types.has(type) || !(isFirst || isAbnormal(type)))
-  return said.reduce<readonly Condition[]>((all, one) => setCondition(all, one, now), kept)
+  const remaining = (before ?? []).filter(({ type }) => types.has(type) || !(isFirst || isAbnormal(type)))
+  return said.reduce<readonly Condition[]>((all, one) => setCondition(all, one, now), remaining)
 }
 
 /** The complete list for a job's first write, for writers that do not know the current list: the conditions of the previous job are removed. */

@@ -13,8 +13,8 @@ const KINDS: readonly string[] = [DISRUPTION_KIND, DISRUPTION_CRON_KIND]
 export function datadogNotifier(client: Pick<DatadogClient, 'event'>): Notifier {
   return {
     name: 'datadog',
-    receivers(told) {
-      const occurrence = occurrenceOf(told)
+    receivers(notification) {
+      const occurrence = occurrenceOf(notification)
       if (!KINDS.includes(occurrence.kind)) return []
       return [{ name: 'datadog', payload: datadogEvent(occurrence) as unknown as JsonValue }]
     },

@@ -23,8 +23,8 @@ export function httpNotifier(config: HttpNotifierConfig, clusterName: string): N
   headers()
   return {
     name: 'http',
-    receivers(told) {
-      const occurrence = occurrenceOf(told)
+    receivers(notification) {
+      const occurrence = occurrenceOf(notification)
       if (urls.get(occurrence.kind) === undefined) return []
       return [{ name: 'http', payload: httpDocument(occurrence, clusterName) }]
     },

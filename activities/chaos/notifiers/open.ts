@@ -32,8 +32,8 @@ export function openNotifiers(
 function noopNotifier(log: Deps['log']): Notifier {
   return {
     name: 'noop',
-    receivers(told) {
-      const occurrence = occurrenceOf(told)
+    receivers(notification) {
+      const occurrence = occurrenceOf(notification)
       return [{ name: 'log', payload: { type: notificationType(occurrence), message: bodyOf(occurrence) } }]
     },
     send({ payload }) {

@@ -44,8 +44,8 @@ export function slackNotifier(config: SlackNotifierConfig, clusterName: string, 
     await callMethod({ apiURL, method, body, token: secretIn(tokenFilepath ?? ''), signal })
   return {
     name: 'slack',
-    receivers(told) {
-      const occurrence = occurrenceOf(told)
+    receivers(notification) {
+      const occurrence = occurrenceOf(notification)
       if (!KINDS.includes(occurrence.kind)) return []
       const message = slackMessage(occurrence, clusterName) as unknown as JsonValue
       return receiversOf(config, occurrence).map(({ name, ...to }): Receiver => ({ name, payload: { ...to, message } }))

@@ -11,9 +11,9 @@ export interface ConsistencyRule {
   /** The rule, as text for the message. */
   readonly expected: string
   /**
-   * @returns rows with the column `told`: the object and the violation.
+   * @returns rows with the column `violation`: the object and the violation.
    */
-  readonly query: (cluster: string) => RawBuilder<{ told: string }>
+  readonly query: (cluster: string) => RawBuilder<{ violation: string }>
 }
 
 export interface ViolatedRule extends ConsistencyRule {
@@ -40,7 +40,9 @@ export const RULES: readonly ConsistencyRule[] = [
     severity: 'bad',
     expected: 'each object to be there by an event',
     // Retention removes whole days of events and keeps the object.
-    query: (cluster) => sql`select ${OBJECT} || ': version ' || o.resource_version || ' of ' || o.updated_at as told
+    query: (
+      cluster,
+    ) => sql`select ${OBJECT} || ': version ' || o.resource_version || ' of ' || o.updated_at as violation
       from object o where o.cluster = ${cluster} and not o.deleted
         and o.updated_at > (select min(at) + interval '1 day' from watch_event) and o.updated_at < now() - ${OLD}
         and not exists (select from watch_event e where e.uid = o.uid and e.cluster = o.cluster)`,
@@ -51,7 +53,7 @@ export const RULES: readonly ConsistencyRule[] = [
     expected: 'an object whose last event is its deletion to be deleted',
     query: (
       cluster,
-    ) => sql`select ${OBJECT} || ': deleted at ' || e.at || ', lives in version ' || o.resource_version as told
+    ) => sql`select ${OBJECT} || ': deleted at ' || e.at || ', lives in version ' || o.resource_version as violation
       from object o cross join lateral (select type, at, resource_version from watch_event w
         where w.uid = o.uid and w.cluster = o.cluster and w.outcome <> 'stale'
         order by w.resource_version desc, w.seq desc limit 1) e
@@ -63,7 +65,7 @@ export const RULES: readonly ConsistencyRule[] = [
     expected: 'an object to be as new as its newest event',
     query: (cluster) => sql`with ${NEWEST(cluster)},
       known as (select uid, max(resource_version) as version, max(at) as at from newest where outcome <> 'stale' group by uid)
-      select ${OBJECT} || ': version ' || o.resource_version || ', its newest event has ' || k.version as told
+      select ${OBJECT} || ': version ' || o.resource_version || ', its newest event has ' || k.version as violation
       from known k join object o on o.uid = k.uid and o.cluster = ${cluster}
       where k.version > o.resource_version and k.at < now() - ${OLD} and not o.deleted`,
   },
@@ -74,7 +76,7 @@ export const RULES: readonly ConsistencyRule[] = [
     query: (cluster) => sql`with ${NEWEST(cluster)},
       watched as (select *, max(resource_version) over (partition by uid order by seq rows between unbounded preceding and 1 preceding) as before
         from newest where source = 'watch' and outcome = 'wake')
-      select o.kind || ' ' || o.namespace || '/' || o.name || ': event ' || o.seq || ' has version ' || o.resource_version || ' after ' || o.before as told
+      select o.kind || ' ' || o.namespace || '/' || o.name || ': event ' || o.seq || ' has version ' || o.resource_version || ' after ' || o.before as violation
       from watched o where o.before > o.resource_version`,
   },
   {
@@ -82,7 +84,7 @@ export const RULES: readonly ConsistencyRule[] = [
     severity: 'bad',
     expected: 'no number beyond the last one that the sequence has given',
     query: (cluster) => sql`with ${NEWEST(cluster)}
-      select o.kind || ' ' || o.namespace || '/' || o.name || ': event ' || o.seq || ', the sequence is at ' || s.last_value as told
+      select o.kind || ' ' || o.namespace || '/' || o.name || ': event ' || o.seq || ', the sequence is at ' || s.last_value as violation
       from newest o cross join watch_event_seq s where o.seq > s.last_value`,
   },
   {
@@ -91,7 +93,7 @@ export const RULES: readonly ConsistencyRule[] = [
     expected: 'no event of a time that is still to come',
     query: (
       cluster,
-    ) => sql`select o.kind || ' ' || o.namespace || '/' || o.name || ': event ' || o.seq || ' at ' || o.at as told
+    ) => sql`select o.kind || ' ' || o.namespace || '/' || o.name || ': event ' || o.seq || ' at ' || o.at as violation
       from watch_event o where o.cluster = ${cluster} and o.at > now() + interval '5 minutes'`,
   },
   {
@@ -100,7 +102,7 @@ export const RULES: readonly ConsistencyRule[] = [
     expected: 'a job to have ended, with a time after its begin, or not',
     query: (
       cluster,
-    ) => sql`select ${SUBJECT} || ': outcome ' || coalesce(j.outcome, 'none') || ', from ' || j.started_at || ' to ' || coalesce(j.finished_at::text, 'now') as told
+    ) => sql`select ${SUBJECT} || ': outcome ' || coalesce(j.outcome, 'none') || ', from ' || j.started_at || ' to ' || coalesce(j.finished_at::text, 'now') as violation
       from job j where j.cluster = ${cluster} and ((j.outcome is null) <> (j.finished_at is null) or j.finished_at < j.started_at - interval '1 minute')`,
   },
   {
@@ -109,7 +111,7 @@ export const RULES: readonly ConsistencyRule[] = [
     expected: 'one open job of an object',
     query: (
       cluster,
-    ) => sql`select min(j.controller || ' ' || j.namespace || '/' || j.name) || ': ' || count(*) || ' open jobs, ' || string_agg(j.job_id, ' ') as told
+    ) => sql`select min(j.controller || ' ' || j.namespace || '/' || j.name) || ': ' || count(*) || ' open jobs, ' || string_agg(j.job_id, ' ') as violation
       from job j where j.cluster = ${cluster} and j.outcome is null and j.started_at < now() - ${OLD}
       group by j.controller, j.uid having count(*) > 1`,
   },
@@ -117,7 +119,7 @@ export const RULES: readonly ConsistencyRule[] = [
     name: 'job-of-the-dead',
     severity: 'warn',
     expected: 'the job of an object that is gone to have ended',
-    query: (cluster) => sql`select ${SUBJECT} || ': open, the object is gone since ' || o.updated_at as told
+    query: (cluster) => sql`select ${SUBJECT} || ': open, the object is gone since ' || o.updated_at as violation
       from job j join object o on o.uid = j.uid and o.cluster = j.cluster
       where j.cluster = ${cluster} and j.outcome is null and o.deleted and o.updated_at < now() - ${OLD}`,
   },
@@ -127,7 +129,7 @@ export const RULES: readonly ConsistencyRule[] = [
     expected: 'a hosted job to have a run, and to end with it',
     query: (
       cluster,
-    ) => sql`select ${SUBJECT} || case when r.workflow_id is null then ': its run has no row' else ': open, its run is ' || r.outcome end as told
+    ) => sql`select ${SUBJECT} || case when r.workflow_id is null then ': its run has no row' else ': open, its run is ' || r.outcome end as violation
       from hosted_job j left join job r on r.workflow_id = j.workflow_id
       where j.cluster = ${cluster} and j.started_at < now() - ${OLD}
         and (r.workflow_id is null or j.outcome is null and r.outcome is not null and r.outcome not in ('lost', 'Superseded') and r.finished_at < now() - ${OLD})`,
@@ -136,7 +138,9 @@ export const RULES: readonly ConsistencyRule[] = [
     name: 'write-without-job',
     severity: 'warn',
     expected: 'what was written to have the job of its run',
-    query: (cluster) => sql`select a.object || ': ' || a.verb || ' of ' || a.workflow_id || ', pass ' || a.pass as told
+    query: (
+      cluster,
+    ) => sql`select a.object || ': ' || a.verb || ' of ' || a.workflow_id || ', pass ' || a.pass as violation
       from (select * from action order by seq desc limit ${sql.lit(MOST_CHECKED_EVENTS)}) a
       where a.started_at < now() - ${OLD} and not exists (select from job j where j.workflow_id = a.workflow_id)
         and exists (select from object o where o.uid = split_part(a.workflow_id, '/', 4) and o.cluster = ${cluster})`,
@@ -147,7 +151,7 @@ export const RULES: readonly ConsistencyRule[] = [
     expected: 'the answer of each write of a job that has ended',
     query: (
       cluster,
-    ) => sql`select a.object || ': ' || a.verb || ' of ' || a.workflow_id || ', pass ' || a.pass || ', sent at ' || a.started_at as told
+    ) => sql`select a.object || ': ' || a.verb || ' of ' || a.workflow_id || ', pass ' || a.pass || ', sent at ' || a.started_at as violation
       from action a join job j on j.workflow_id = a.workflow_id
       where j.cluster = ${cluster} and a.finished_at is null and j.finished_at < now() - ${OLD}`,
   },
@@ -157,7 +161,7 @@ export const RULES: readonly ConsistencyRule[] = [
     expected: 'a wake to tell of an event that there was',
     query: (
       cluster,
-    ) => sql`select j.controller || ' ' || j.namespace || '/' || j.name || ': wake by event ' || j.seq || ', the sequence is at ' || s.last_value as told
+    ) => sql`select j.controller || ' ' || j.namespace || '/' || j.name || ': wake by event ' || j.seq || ', the sequence is at ' || s.last_value as violation
       from wake j cross join watch_event_seq s where j.cluster = ${cluster} and j.seq > s.last_value`,
   },
   {
@@ -166,7 +170,7 @@ export const RULES: readonly ConsistencyRule[] = [
     expected: 'a wake to be taken when it is due: does a worker run?',
     query: (
       cluster,
-    ) => sql`select j.controller || ' ' || j.namespace || '/' || j.name || ': due since ' || j.due || ' (' || j.cause || ')' as told
+    ) => sql`select j.controller || ' ' || j.namespace || '/' || j.name || ': due since ' || j.due || ' (' || j.cause || ')' as violation
       from wake j where j.cluster = ${cluster} and j.due < now() - ${OLD}`,
   },
   {
@@ -175,7 +179,7 @@ export const RULES: readonly ConsistencyRule[] = [
     expected: 'who waits for an object to have an open job',
     query: (
       cluster,
-    ) => sql`select j.controller || ' ' || j.uid || ', job ' || j.job_id || ': waits for ' || j.kind || ' ' || j.namespace || '/' || j.name as told
+    ) => sql`select j.controller || ' ' || j.uid || ', job ' || j.job_id || ': waits for ' || j.kind || ' ' || j.namespace || '/' || j.name as violation
       from subscription j where j.cluster = ${cluster} and j.job_id <> '' and j.created_at < now() - ${OLD}
         and not exists (select from job o where o.controller = j.controller and o.uid = j.uid and o.job_id = j.job_id and o.outcome is null)`,
   },
@@ -183,7 +187,7 @@ export const RULES: readonly ConsistencyRule[] = [
     name: 'partitions',
     severity: 'bad',
     expected: 'a partition for today and for the next days: does a bridge run?',
-    query: () => sql`select 'no watch_event_' || day as told
+    query: () => sql`select 'no watch_event_' || day as violation
       from (select to_char((now() at time zone 'UTC')::date + ahead, 'YYYYMMDD') as day from generate_series(0, 2) as ahead) d
       where to_regclass('watch_event_' || day) is null`,
   },
@@ -197,12 +201,12 @@ export async function violatedRules(
   const broken: ViolatedRule[] = []
   for (const rule of rules) {
     const rows = await db
-      .selectFrom(sql<{ told: string }>`(${rule.query(cluster)})`.as<'q'>(sql`q`))
-      .select('q.told')
+      .selectFrom(sql<{ violation: string }>`(${rule.query(cluster)})`.as<'q'>(sql`q`))
+      .select('q.violation')
       .limit(MOST_NAMED + 1)
       .execute()
     if (rows.length === 0) continue
-    const found = rows.slice(0, MOST_NAMED).map(({ told }) => told)
+    const found = rows.slice(0, MOST_NAMED).map(({ violation }) => violation)
     broken.push({ ...rule, violations: found, isTruncated: rows.length > MOST_NAMED })
   }
   return broken

@@ -89,13 +89,13 @@ export function isKnownChild({ namespace, owner: reference }: KnownObject, owner
 /**
  * Combines the family with newer states in order of time. Of each object the newer version counts.
  *
- * @param told states that the journal may not contain yet.
+ * @param newer states that the journal may not contain yet.
  */
-export function withNewerObjects(family: KnownFamily, owner: Owner, told: readonly KnownObject[]): KnownFamily {
-  if (told.length === 0) return family
+export function withNewerObjects(family: KnownFamily, owner: Owner, newer: readonly KnownObject[]): KnownFamily {
+  if (newer.length === 0) return family
   const before = family.self === undefined ? family.children : [family.self, ...family.children]
   const newest = new Map(before.map((object) => [object.uid, object]))
-  for (const object of told) {
+  for (const object of newer) {
     const known = newest.get(object.uid)
     if (known === undefined || isNewer(object, known)) newest.set(object.uid, object)
   }

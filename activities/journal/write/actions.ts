@@ -84,10 +84,10 @@ function keyOf({ workflow_id, run_id, pass, step, object, verb }: Key): string {
 export async function finishActions(
   db: Kysely<Database>,
   rows: readonly FinishedAction[],
-  begun: readonly NewAction[] = [],
+  newActions: readonly NewAction[] = [],
 ): Promise<void> {
-  if (rows.length + begun.length === 0) return
-  const byKey = new Map([...rows, ...begun].map((row) => [keyOf(row), row]))
+  if (rows.length + newActions.length === 0) return
+  const byKey = new Map([...rows, ...newActions].map((row) => [keyOf(row), row]))
   await sql`
     insert into action (workflow_id, run_id, pass, step, object, verb, field_manager, started_at, resource_version, error, finished_at)
     select f.* from json_to_recordset(${JSON.stringify([...byKey.values()])}::json) as f(

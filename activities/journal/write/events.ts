@@ -82,14 +82,14 @@ export async function journalEvents(
   deps: JournalDeps,
 ): Promise<JournaledBatch> {
   const { cluster, source, writer, possibleWriters, conflicted = false } = batch
-  const told = batch.events.map((event) =>
+  const events = batch.events.map((event) =>
     sourcedEvent(event, { source, writer, possibleWriter: possibleWriters?.get(event), conflicted }, deps),
   )
   return await db.transaction().execute(async (trx) => {
     // The checkpoint is locked before the objects, always in this order: a writer of the same objects never holds the
     // checkpoint.
     if (batch.checkpoint !== undefined) await writeCheckpoint(trx, cluster, batch.checkpoint, deps.now())
-    return await journalSourced(trx, { cluster, told, finished: batch.finished ?? [] }, deps)
+    return await journalSourced(trx, { cluster, events: events, finished: batch.finished ?? [] }, deps)
   })
 }
 
@@ -98,15 +98,15 @@ export interface WriteNews {
   readonly events: readonly SourcedEvent[]
   readonly finished: readonly FinishedAction[]
   /** Writes in flight without a stored intent (write-intents.ts, H2). */
-  readonly begun?: readonly NewAction[]
+  readonly newActions?: readonly NewAction[]
 }
 
 /** Reduces the answers of one batch of writes to the data that may enter the journal. */
 export function reduceWrites({ writer, tree, events, finished }: AnsweredWrites, deps: JournalDeps): WriteNews {
-  const told = events.map(({ event, conflicted }) =>
+  const sourced = events.map(({ event, conflicted }) =>
     sourcedEvent(event, { source: 'write', writer, tree, conflicted }, deps),
   )
-  return { events: told, finished }
+  return { events: sourced, finished }
 }
 
 /** Journals the answers of several batches, of one or many runs, in one transaction. */
@@ -116,15 +116,15 @@ export async function journalWrites(
   batches: readonly WriteNews[],
   deps: JournalDeps,
 ): Promise<void> {
-  const told = batches.flatMap(({ events }) => events)
+  const sourced = batches.flatMap(({ events }) => events)
   const finished = batches.flatMap((batch) => batch.finished)
-  const begun = batches.flatMap((batch) => batch.begun ?? [])
-  if (told.length === 0) {
-    await finishActions(db, finished, begun)
+  const newActions = batches.flatMap((batch) => batch.newActions ?? [])
+  if (sourced.length === 0) {
+    await finishActions(db, finished, newActions)
     return
   }
   await db.transaction().execute(async (trx) => {
-    await journalSourced(trx, { cluster, told, finished, begun }, deps)
+    await journalSourced(trx, { cluster, events: sourced, finished, newActions: newActions }, deps)
   })
 }
 
@@ -149,22 +149,22 @@ function sourcedEvent(event: BatchEvent, origin: Origin, { contentKey }: Journal
 
 interface SourcedBatch {
   readonly cluster: string
-  readonly told: readonly SourcedEvent[]
+  readonly events: readonly SourcedEvent[]
   readonly finished: readonly FinishedAction[]
-  readonly begun?: readonly NewAction[]
+  readonly newActions?: readonly NewAction[]
 }
 
 async function journalSourced(
   trx: Transaction<Database>,
-  { cluster, told, finished, begun }: SourcedBatch,
+  { cluster, events, finished, newActions }: SourcedBatch,
   deps: JournalDeps,
 ): Promise<JournaledBatch> {
   const now = deps.now()
-  if (told.length === 0) {
-    await finishActions(trx, finished, begun)
+  if (events.length === 0) {
+    await finishActions(trx, finished, newActions)
     return { events: [], wakes: [] }
   }
-  const entries = await classifyBatch(trx, cluster, told, now)
+  const entries = await classifyBatch(trx, cluster, events, now)
   const news = entries.flatMap((entry) => entry.news ?? [])
   const indexOf = new Map(news.map((item, index) => [item, index]))
   const ended = endedJobs(news, deps)
@@ -181,7 +181,7 @@ async function journalSourced(
   await upsertWakes(trx, wakes, now)
   await closeEndedJobs(trx, cluster, ended, now)
   if (Object.values(deps.modes).includes('level')) await endSubscriptionsOf(trx, cluster, deletedUids(news))
-  await finishActions(trx, finished, begun)
+  await finishActions(trx, finished, newActions)
   return { events: rows, wakes }
 }
 
@@ -282,12 +282,12 @@ async function classifyBatch(
   const { seqs, known } = await lockObjects(trx, cluster, uids, all.length)
   const states = new Map<string, ObjectState>(known.map((state) => [objectKey(state), state]))
   const touched = new Map<string, ObjectState & { seq: number }>()
-  const judged = all.map(({ event: told, origin }, index): ClassifiedEvent => {
+  const classified = all.map(({ event: sourced, origin }, index): ClassifiedEvent => {
     const seq = seqs[index] ?? 0
-    const key = objectKey(told)
+    const key = objectKey(sourced)
     const before = states.get(key)
     const isListed = origin.source === 'relist'
-    const event = isListed ? asListed(told, before) : told
+    const event = isListed ? asListed(sourced, before) : sourced
     const verdict = classify(before, event, isListed)
     if (verdict.outcome !== 'stale') {
       states.set(key, verdict.next)
@@ -296,12 +296,12 @@ async function classifyBatch(
     return { event, origin, seq, verdict, before }
   })
   const written = await upsertObjects(trx, cluster, [...touched.values()], now)
-  const overtaken = judged.filter(({ verdict, origin }) => origin.source === 'watch' && isOvertaken(verdict))
+  const overtaken = classified.filter(({ verdict, origin }) => origin.source === 'watch' && isOvertaken(verdict))
   const seen = await journaledVersions(
     trx,
     overtaken.map(({ event }) => event),
   )
-  return judged.map((item) => entryOf(item, { written, seen, overtaken, states }))
+  return classified.map((item) => entryOf(item, { written, seen, overtaken, states }))
 }
 
 /** A list does not contain event types: an unknown object is ADDED, a known one MODIFIED. */

@@ -97,14 +97,14 @@ export async function expandRoutes(
   if (news.length === 0) return { wakes: [], writers: new Map() }
   const { dependents, addressed, subscribers, writers } = await readRouteTargets(trx, expansion.cluster, news)
   const wakes = news.map((item) => {
-    const told = { item, run: item.foreign ? undefined : writers.get(item.writer ?? ''), expansion }
+    const context = { item, run: item.foreign ? undefined : writers.get(item.writer ?? ''), expansion }
     return [
       ...item.routes
         .filter((route) => isValidRoute(route, item, addressed, expansion))
-        .flatMap((route) => subjectsOf(route, dependents, expansion).map((at) => wakeOf(told, at, route))),
+        .flatMap((route) => subjectsOf(route, dependents, expansion).map((at) => wakeOf(context, at, route))),
       ...subscribers
         .filter((subscriber) => isMeant(item, subscriber))
-        .map((subscriber) => subscriberWake(told, subscriber)),
+        .map((subscriber) => subscriberWake(context, subscriber)),
     ]
   })
   return { wakes, writers }
@@ -190,10 +190,10 @@ interface WakeContext {
   readonly expansion: Expansion
 }
 
-function wakeOf(told: WakeContext, at: SubjectRef, route: Route): NewWake {
-  const { seq, writer } = told.item
-  const { cluster, now } = told.expansion
-  const own = isOwnEvent(told, at, route)
+function wakeOf(context: WakeContext, at: SubjectRef, route: Route): NewWake {
+  const { seq, writer } = context.item
+  const { cluster, now } = context.expansion
+  const own = isOwnEvent(context, at, route)
   return {
     controller: route.controller,
     uid: at.uid,
@@ -231,14 +231,14 @@ function mayHost({ hosts }: Expansion, run: WriterRun, controller: string): bool
   return hosts === undefined || hosts[controller]?.includes(run.controller) === true
 }
 
-function subscriberWake(told: WakeContext, subscriber: Subscriber): NewWake {
+function subscriberWake(context: WakeContext, subscriber: Subscriber): NewWake {
   const { kind, controller, uid, subjectName, subjectNamespace, isLevel } = subscriber
-  const { name } = told.item.state
+  const { name } = context.item.state
   // In level mode the changed object may be in another namespace; the wake counts for the subject's namespace.
-  const namespace = subjectNamespace ?? told.item.state.namespace
+  const namespace = subjectNamespace ?? context.item.state.namespace
   const cause = isLevel ? `${kind} ${name} changed` : `waits for ${kind} ${name}`
   const route: Route = { controller, uid, namespace, name: subjectName, mode: isLevel ? 'start' : 'notify', cause }
-  return wakeOf(told, route, route)
+  return wakeOf(context, route, route)
 }
 
 function isMeant({ state, traits }: RoutedChange, wanted: Subscriber): boolean {

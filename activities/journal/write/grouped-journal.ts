@@ -94,11 +94,11 @@ export function createGroupedJournal(
   const families = new FamilyCache(shared.families)
   const holds = new WriteIntents()
   const ledgers = new WriteBuffers({
-    write: async (told) => {
-      const ended = told.flatMap(({ finished }) => finished)
-      const begun = holds.takeUnstored(ended)
-      await shared.write([...told, { events: [], finished: [], begun }])
-      holds.markStored(begun)
+    write: async (news) => {
+      const ended = news.flatMap(({ finished }) => finished)
+      const newActions = holds.takeUnstored(ended)
+      await shared.write([...news, { events: [], finished: [], newActions: newActions }])
+      holds.markStored(newActions)
       holds.ended(ended)
       for (const workflowID of new Set(ended.map(({ workflow_id }) => workflow_id))) families.forget(workflowID)
     },
@@ -108,10 +108,10 @@ export function createGroupedJournal(
     begin: async (rows) => {
       const needed = holds.begin(rows, deps.now())
       try {
-        const begun = needed.length === 0 ? 'begun' : await shared.begin(needed)
-        if (begun === 'begun') holds.markStored(needed)
+        const result = needed.length === 0 ? 'begun' : await shared.begin(needed)
+        if (result === 'begun') holds.markStored(needed)
         else holds.remove(rows)
-        return begun
+        return result
       } catch (error) {
         holds.remove(rows)
         throw error
@@ -128,9 +128,9 @@ export function createGroupedJournal(
     },
     // The buffer is read first, because a flush may move states to the journal before the answer.
     family: async (owner, by) => {
-      const told = ledgers.unflushedStates(owner)
+      const unflushed = ledgers.unflushedStates(owner)
       const isNew = () => by !== undefined && ledgers.hasCreated(by.workflowID, owner.uid)
-      return withNewerObjects(await families.get(owner, by, isNew), owner, told)
+      return withNewerObjects(await families.get(owner, by, isNew), owner, unflushed)
     },
     newestWritten: (kind, namespace) => ledgers.newestVersion(kind, namespace),
     countPass: async (by) => {

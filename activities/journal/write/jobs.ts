@@ -347,11 +347,11 @@ export async function recordJobPhase(
   { workflowID, runID, phase, lastError, attempt, passes = 0 }: JobProgress,
   now: Date,
 ): Promise<'open' | 'over'> {
-  const told = lastError === undefined ? null : JSON.stringify(lastError)
+  const errorJson = lastError === undefined ? null : JSON.stringify(lastError)
   const entry = phase === undefined ? [] : [{ phase, at: now.toISOString() }]
   const { rows } = await sql<{ over: boolean | null }>`
     update job set phase = coalesce(${phase ?? null}, phase), attempt = ${attempt}, passes = greatest(passes, ${passes}::int),
-      last_error = case when ${attempt}::int > 0 then coalesce(${told}::jsonb, last_error) else ${told}::jsonb end,
+      last_error = case when ${attempt}::int > 0 then coalesce(${errorJson}::jsonb, last_error) else ${errorJson}::jsonb end,
       phases = case when ${phase ?? null}::text is null or phase is not distinct from ${phase ?? null}::text
                     then phases else phases || ${JSON.stringify(entry)}::jsonb end
     where workflow_id = ${workflowID}

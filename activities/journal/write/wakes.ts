@@ -107,13 +107,13 @@ function joinCauses(causes: readonly string[]): string {
   const room = LONGEST_CAUSE - ` and ${causes.length} more`.length
   const [first = '', ...rest] = causes
   let text = first.slice(0, room)
-  let told = 1
+  let count = 1
   for (const cause of rest) {
     if (text.length + 2 + cause.length > room) break
     text = `${text}; ${cause}`
-    told += 1
+    count += 1
   }
-  return told === causes.length ? text : `${text} and ${causes.length - told} more`
+  return count === causes.length ? text : `${text} and ${causes.length - count} more`
 }
 
 function mergeTwo(earlier: NewWake, later: NewWake): NewWake {

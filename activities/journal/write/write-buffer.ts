@@ -23,7 +23,7 @@ export const FLUSH_MS = 200
 const RETRY_MS = 1000
 
 interface WriteBuffer {
-  readonly told: WriteNews[]
+  readonly news: WriteNews[]
   timer: NodeJS.Timeout | undefined
   flushing: Promise<void> | undefined
 }
@@ -32,7 +32,7 @@ export interface WriteBufferDeps {
   /**
    * Journals the answers of one run. @throws when the journal cannot be written.
    */
-  readonly write: (told: readonly WriteNews[]) => Promise<void>
+  readonly write: (news: readonly WriteNews[]) => Promise<void>
   /** Called when a flush without a waiting caller fails. */
   readonly report: (error: unknown) => void
 }
@@ -46,10 +46,10 @@ export class WriteBuffers {
     this.#deps = deps
   }
 
-  add(workflowID: string, told: WriteNews): void {
-    const ledger = this.#ledgers.get(workflowID) ?? { told: [], timer: undefined, flushing: undefined }
+  add(workflowID: string, news: WriteNews): void {
+    const ledger = this.#ledgers.get(workflowID) ?? { news: [], timer: undefined, flushing: undefined }
     this.#ledgers.set(workflowID, ledger)
-    ledger.told.push(told)
+    ledger.news.push(news)
     ledger.timer ??= this.#flushIn(FLUSH_MS, workflowID)
   }
 
@@ -75,7 +75,7 @@ export class WriteBuffers {
   /** States of the object and its children that may not be journaled yet (L2). */
   unflushedStates(owner: Owner): readonly KnownObject[] {
     return [...this.#ledgers.values()]
-      .flatMap(({ told }) => told.flatMap(({ events }) => events))
+      .flatMap(({ news }) => news.flatMap(({ events }) => events))
       .filter(({ event }) => !event.unfollowed && (event.uid === owner.uid || isChildOf(event.projection, owner)))
       .map(({ event: { group, kind, uid, namespace, name, projection, resourceVersion, type } }) => ({
         group,
@@ -95,8 +95,8 @@ export class WriteBuffers {
    * 0 for none.
    */
   newestVersion(kind: GroupKind, namespace: string | undefined): number {
-    const versions = [...this.#ledgers.values()].flatMap(({ told }) =>
-      told.flatMap(({ events }) =>
+    const versions = [...this.#ledgers.values()].flatMap(({ news }) =>
+      news.flatMap(({ events }) =>
         events
           .filter(({ event }) => isSameGroupKind(event, kind) && (namespace ?? event.namespace) === event.namespace)
           .map(({ event }) => event.resourceVersion),
@@ -107,20 +107,20 @@ export class WriteBuffers {
 
   /** Whether the run has created the object and the journal may not contain it yet. */
   hasCreated(workflowID: string, uid: string): boolean {
-    const told = this.#ledgers.get(workflowID)?.told ?? []
-    return told.some(({ events }) =>
+    const news = this.#ledgers.get(workflowID)?.news ?? []
+    return news.some(({ events }) =>
       events.some(({ event, origin }) => event.uid === uid && event.type === 'ADDED' && !origin.conflicted),
     )
   }
 
   async #flushOnce(workflowID: string, ledger: WriteBuffer): Promise<void> {
-    const { told } = ledger
-    const taken = told.length
-    await this.#deps.write(told.slice(0, taken))
-    told.splice(0, taken)
+    const { news } = ledger
+    const taken = news.length
+    await this.#deps.write(news.slice(0, taken))
+    news.splice(0, taken)
     clearTimeout(ledger.timer)
-    ledger.timer = told.length > 0 ? this.#flushIn(FLUSH_MS, workflowID) : undefined
-    if (told.length === 0) this.#ledgers.delete(workflowID)
+    ledger.timer = news.length > 0 ? this.#flushIn(FLUSH_MS, workflowID) : undefined
+    if (news.length === 0) this.#ledgers.delete(workflowID)
   }
 
   #flushIn(ms: number, workflowID: string): NodeJS.Timeout {

@@ -12,10 +12,11 @@ import { createBoundedThread, wallClock, HEAP_LIMIT_MIB, type BoundedThread } fr
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
-/** The child process imports modules of the wing, the YAML reader, and the kit's reader of numbers. */
-const MODULES = ['../', '../../yaml/', `../../../workflows/kit/kind/exact-json${extname(import.meta.filename)}`].map(
-  (module) => fileURLToPath(new URL(module, import.meta.url)),
+/** The child process imports modules of the wing, the YAML reader, and these leaf modules of the kit. */
+const KIT_MODULES = ['exact-json', 'json-fields', 'shorten-list'].map(
+  (name) => `../../../workflows/kit/kind/${name}${extname(import.meta.filename)}`,
 )
+const MODULES = ['../', '../../yaml/', ...KIT_MODULES].map((module) => fileURLToPath(new URL(module, import.meta.url)))
 
 /** Schemas may be nested as deeply as in a thread; most systems limit a stack to 8 MiB. */
 const STACK_KIB = 3800

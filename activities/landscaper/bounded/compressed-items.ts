@@ -28,8 +28,9 @@ export function decompressItems(packed: string, mostBytes = MAX_DECOMPRESSED_BYT
   const items = parseJson(json)
   if (Array.isArray(items) && items.every(isTemplate)) return { items }
   // The message contains neither the content nor the parser's message, which quotes it: configurations may be secret.
-  const found =
-    items === undefined ? 'no JSON' : Array.isArray(items) ? 'a list with other things' : 'JSON of another shape'
+  let found = 'JSON of another shape'
+  if (items === undefined) found = 'no JSON'
+  else if (Array.isArray(items)) found = 'a list with other things'
   const problem = `spec.deployItemsCompressed holds ${found}; expected a gzipped JSON list of deploy items with name and type`
   return { problem, found }
 }

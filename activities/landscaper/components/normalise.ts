@@ -5,8 +5,8 @@
 //   N2. The form does not contain the location of contents and of the component, and labels without `signing`.
 
 import { SCHEMA_V2, SCHEMA_V3, type Component } from '../render/blueprint/component-descriptor.ts'
-import { isFields, type Fields } from '../render/field-reader.ts'
-import { writeJson } from '../../../workflows/kit/index.ts'
+import { type Fields } from '../render/field-reader.ts'
+import { writeJson, isFields, fieldsOf } from '../../../workflows/kit/index.ts'
 import { BlueprintError } from '../render/render-errors.ts'
 
 export interface DigestSpec {
@@ -32,8 +32,9 @@ export type Normalisation = (typeof NORMALISATIONS)[number]
 export function normalForms(component: Component, normalisation: Normalisation, digests: Digests): readonly string[] {
   const parts = partsOf(component, digests)
   const write = (one: Parts) => (normalisation === 'jsonNormalisation/v1' ? formV1(component, one) : formV2(one))
-  const told = normalisation === 'jsonNormalisation/v3' ? parts : { ...parts, resources: withVersions(parts.resources) }
-  return told.resources === parts.resources ? [write(parts)] : [write(parts), write(told)]
+  const signedParts =
+    normalisation === 'jsonNormalisation/v3' ? parts : { ...parts, resources: withVersions(parts.resources) }
+  return signedParts.resources === parts.resources ? [write(parts)] : [write(parts), write(signedParts)]
 }
 
 /** A resource without content has no digest. */
@@ -220,10 +221,6 @@ function timeOf(time: unknown): string | undefined {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
-}
-
-function fieldsOf(value: unknown): Fields {
-  return isFields(value) ? value : {}
 }
 
 function listOf(value: unknown): readonly Fields[] {

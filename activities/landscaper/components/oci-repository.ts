@@ -5,13 +5,14 @@ import { BlueprintError } from '../render/render-errors.ts'
 import { readComponent, titleOfComponent } from '../render/blueprint/component-descriptor.ts'
 import type { ResolvedResource, ResourceContent } from '../render/blueprint/component-scope.ts'
 import { isText, notTextProblem } from '../render/file-content.ts'
-import { isFields, typeName, type Fields } from '../render/field-reader.ts'
+import { typeName, type Fields } from '../render/field-reader.ts'
 import { YamlError } from '../../yaml/read-yaml.ts'
 import type { ComponentRepository, ComponentData, FoundComponent } from './component-repository.ts'
 import { MAX_DESCRIPTOR_BYTES, MAX_DESCRIPTORS_BYTES } from './component-repository.ts'
 import { isDigest, readOciReference, repositoryOf, tagOf, type OciContext, type OciRepository } from './oci-names.ts'
 import { jsonOf, titleOf } from './registry-client.ts'
 import type { RegistryReader } from './registries.ts'
+import { isFields } from '../../../workflows/kit/index.ts'
 
 const CONFIG_TYPES = [
   'application/vnd.ocm.software.component.config.v1+json',

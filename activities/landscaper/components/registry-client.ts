@@ -5,10 +5,9 @@
 //   A3. A token that was issued for one credential is never used with another.
 //   A4. Only a challenge of the registry itself is answered with credentials, never one of a redirect's target (compare CVE-2020-15157).
 
-import { readJson, writeJson } from '../../../workflows/kit/index.ts'
+import { readJson, writeJson, isFields } from '../../../workflows/kit/index.ts'
 import { createHash } from 'node:crypto'
 import { BlueprintError } from '../render/render-errors.ts'
-import { isFields } from '../render/field-reader.ts'
 import { isDigest, type OciRepository } from './oci-names.ts'
 import type { RegistryAnswer, RegistryConnections, RegistryRequest } from './registry-connections.ts'
 import { keyOfCredential, type RegistryCredential } from './registry-credentials.ts'
@@ -194,8 +193,8 @@ export function jsonOf(bytes: Buffer): unknown {
 /** Implements A1. */
 function verifyDigest(asked: RegistryObject, { bytes, headers }: RegistryAnswer): Buffer {
   const stated = headers['docker-content-digest']
-  const wanted = isDigest(asked.reference) ? asked.reference : typeof stated === 'string' ? stated : undefined
-  if (wanted === undefined) return bytes
+  const wanted = isDigest(asked.reference) ? asked.reference : stated
+  if (typeof wanted !== 'string') return bytes
   const [algorithm = ''] = wanted.split(':')
   const found = isDigest(wanted) ? `${algorithm}:${createHash(algorithm).update(bytes).digest('hex')}` : ''
   if (found === wanted) return bytes

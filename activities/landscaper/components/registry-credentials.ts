@@ -6,8 +6,9 @@
 
 import { createHash } from 'node:crypto'
 import { BlueprintError } from '../render/render-errors.ts'
-import { isFields, printPath, readFields, typeName, type FieldReader, type Fields } from '../render/field-reader.ts'
+import { printPath, readFields, typeName, type FieldReader, type Fields } from '../render/field-reader.ts'
 import { canonicalHost, type OciRepository } from './oci-names.ts'
+import { isFields } from '../../../workflows/kit/index.ts'
 
 export interface RegistryCredential {
   readonly username?: string
@@ -107,11 +108,12 @@ function subjectOf(server: string): Omit<CredentialEntry, 'credential'> | undefi
   if (host === '' || !URL.canParse(`https://${address}`)) return undefined
   const { hostname, port } = new URL(`https://${address}`)
   const repository = path.replace(/\/+$/, '').replace(/^v[12](?:\/|$)/, '')
+  const defaultPort = scheme === 'http' ? '80' : '443'
   return {
     hostname: hostname.replace(/^wildcard\./, '*.'),
     path: repository,
     // In Docker's configuration a name without port means the default port only.
-    port: port !== '' ? port : scheme === 'http' ? '80' : '443',
+    port: port === '' ? defaultPort : port,
   }
 }
 

@@ -49,9 +49,9 @@ export class RegistryFolder {
   /** The kind of the entry at a path (R1, R2); undefined for anything else. */
   async find(path: string): Promise<'file' | 'folder' | undefined> {
     const place = await this.#placeOf(path)
-    const found = place === undefined ? undefined : await orUndefined(stat(place))
-    if (found === undefined) return undefined
-    return found.isFile() ? 'file' : found.isDirectory() ? 'folder' : undefined
+    const entry = place === undefined ? undefined : await orUndefined(stat(place))
+    if (entry?.isFile() === true) return 'file'
+    return entry?.isDirectory() === true ? 'folder' : undefined
   }
 
   /** @throws BlueprintError when the file exceeds `most` bytes; undefined if the file does not exist. */

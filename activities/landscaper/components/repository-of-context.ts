@@ -4,7 +4,7 @@
 import { BlueprintError } from '../render/render-errors.ts'
 import { titleOfComponent, type Component } from '../render/blueprint/component-descriptor.ts'
 import type { ResolvedResource, ResourceContent } from '../render/blueprint/component-scope.ts'
-import { isFields, typeName, type Fields } from '../render/field-reader.ts'
+import { typeName, type Fields } from '../render/field-reader.ts'
 import type { ComponentData, ComponentRepository, FoundComponent } from './component-repository.ts'
 import { CTF_TYPES, TransportArchive } from './ctf-repository.ts'
 import { LocalComponents } from './local-repository.ts'
@@ -12,6 +12,7 @@ import { OCI_CONTEXT_TYPES, readOciContext, readOciNames } from './oci-names.ts'
 import { OciComponents, ociContentOf } from './oci-repository.ts'
 import type { RegistryReader } from './registries.ts'
 import { RegistryFolder } from './registry-folder.ts'
+import { isFields } from '../../../workflows/kit/index.ts'
 
 export interface RepositorySource {
   /** The repository context of the Context. */

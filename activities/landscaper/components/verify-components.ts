@@ -13,7 +13,7 @@ import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BlueprintError } from '../render/render-errors.ts'
 import { titleOfComponent, type Component } from '../render/blueprint/component-descriptor.ts'
-import { isFields, typeName, type Fields } from '../render/field-reader.ts'
+import { typeName, type Fields } from '../render/field-reader.ts'
 import { MAX_DESCRIPTORS_BYTES } from './component-repository.ts'
 import {
   canonicalText,
@@ -25,6 +25,7 @@ import {
 } from './normalise.ts'
 import { HASHES, readSignature, signatureProblem, type TrustedKeys } from './verify-signature.ts'
 import type { ResourceContent } from '../render/blueprint/component-scope.ts'
+import { isFields } from '../../../workflows/kit/index.ts'
 
 /** The verification that an Installation requires. */
 export interface Verification {

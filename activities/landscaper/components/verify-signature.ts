@@ -5,7 +5,8 @@
 //   V2. Only the algorithms named here are accepted, and keys have at least 2048 bits.
 
 import { constants, createPublicKey, verify, X509Certificate, type KeyObject } from 'node:crypto'
-import { isFields, typeName, type Fields } from '../render/field-reader.ts'
+import { typeName, type Fields } from '../render/field-reader.ts'
+import { isFields } from '../../../workflows/kit/index.ts'
 
 /** PEM texts with their place for messages. */
 export interface TrustedKeys {
@@ -50,7 +51,8 @@ export async function signatureProblem(
   if (algorithm !== PKCS1 && algorithm !== PSS)
     return `algorithm: found ${shown(algorithm)}, expected ${PKCS1} or ${PSS}`
   if (value.length > MAX_VALUE) return `value: found ${value.length} characters, expected at most ${MAX_VALUE}`
-  const read = mediaType === PEM ? pemIn(value) : PLAIN.includes(mediaType) ? plainIn(value) : undefined
+  const plain = PLAIN.includes(mediaType) ? plainIn(value) : undefined
+  const read = mediaType === PEM ? pemIn(value) : plain
   if (read === undefined)
     return `mediaType: found ${shown(mediaType)}, expected ${[...PLAIN, PEM].join(', ')}, and a value of that kind`
   const key = await keyOf(read.chain, keys)

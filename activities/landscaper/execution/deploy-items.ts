@@ -31,6 +31,7 @@ import {
 import { type BatchResult, type ItemsInput, type ItemWrite, send } from './item-batch.ts'
 import { readExecution } from './observe.ts'
 import { deployItemView, itemNameOf } from '../deploy-item-view.ts'
+import { shortenList } from '../../../workflows/kit/index.ts'
 
 const MOST_PROBLEMS = 20
 
@@ -122,14 +123,14 @@ function plannedWrites(
   const nameProblem = ownerNameProblem('execution', execution.metadata.name)
   if (nameProblem !== undefined) throw finalFailure('ERR_CONFIGURATION_PROBLEM', nameProblem)
   refuseUnfit(items)
-  const kept = new Map(
+  const remaining = new Map(
     existing.filter((item) => item.metadata.deletionTimestamp === undefined).map((item) => [itemNameOf(item), item]),
   )
   const wanted = new Set(items.map((item) => item.name))
-  refuseSharedNames(execution, items, kept, writing.jobID)
-  const orphans = [...kept.entries()].filter(([name]) => !wanted.has(name)).map(([, item]) => item)
+  refuseSharedNames(execution, items, remaining, writing.jobID)
+  const orphans = [...remaining.entries()].filter(([name]) => !wanted.has(name)).map(([, item]) => item)
   return [
-    ...items.flatMap((item) => itemWrite(execution, item, kept.get(item.name), writing)),
+    ...items.flatMap((item) => itemWrite(execution, item, remaining.get(item.name), writing)),
     ...orphans.map((item) => {
       const { uid, resourceVersion: version } = item.metadata
       return deleteChild({ ...objectAt(item), uid, version })
@@ -144,21 +145,19 @@ function refuseUnfit(items: readonly DeployItemTemplate[]): void {
   const problems = items.flatMap((item) =>
     itemProblems(item).map((problem) => `deploy item ${shownName(item.name)}: ${problem}`),
   )
-  const more = problems.length > MOST_PROBLEMS ? [`and ${problems.length - MOST_PROBLEMS} more`] : []
-  if (problems.length > 0)
-    throw finalFailure('InvalidDeployItems', [...problems.slice(0, MOST_PROBLEMS), ...more].join('; '))
+  if (problems.length > 0) throw finalFailure('InvalidDeployItems', shortenList(problems, MOST_PROBLEMS).join('; '))
 }
 
 // Shortened names differ only in their hash; two items with the same name would overwrite each other forever.
 function refuseSharedNames(
   execution: Execution,
   items: readonly DeployItemTemplate[],
-  kept: ReadonlyMap<string, DeployItem>,
+  remaining: ReadonlyMap<string, DeployItem>,
   jobID: string,
 ): void {
   const taken = new Map<string, string>()
   for (const { name: item } of items) {
-    const name = kept.get(item)?.metadata.name ?? deployItemName(execution, item, jobID)
+    const name = remaining.get(item)?.metadata.name ?? deployItemName(execution, item, jobID)
     const other = taken.get(name)
     if (other !== undefined)
       throw finalFailure(

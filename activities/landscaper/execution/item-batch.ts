@@ -42,19 +42,19 @@ export interface BatchResult {
 /**
  * Sends the writes of one step until the time of the call is up.
  *
- * @param told observes each answer after its write.
+ * @param onAnswer observes each answer after its write.
  * @throws retryable failures of the journal; failures of single writes are in the result.
  */
 export async function send(
   deps: LandscaperDeps,
   { by, step }: { readonly by: By; readonly step: string },
   writes: readonly ItemWrite[],
-  told?: (answer: ItemAnswer) => Promise<void>,
+  onAnswer?: (answer: ItemAnswer) => Promise<void>,
 ): Promise<BatchResult> {
   const writer = { ...by, step, fieldManager: FIELD_MANAGER }
   const { results, left } = await processInTime(deps, writes, async (part) => {
     const answers = await writeAll(deps, writer, part)
-    if (told !== undefined) await inParallel(answers, PARALLEL_WRITES, told)
+    if (onAnswer !== undefined) await inParallel(answers, PARALLEL_WRITES, onAnswer)
     return answers
   })
   const sent = writes.slice(0, writes.length - left.length)

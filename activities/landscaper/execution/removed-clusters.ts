@@ -10,7 +10,7 @@
 import { FINALIZER } from '../../../workflows/landscaper/contract.ts'
 import { deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
 import { targetSyncKind } from '../../../workflows/landscaper/target-sync/kind.ts'
-import { isIdle, type Subject } from '../../../workflows/kit/index.ts'
+import { isIdle, type Subject, joinNames } from '../../../workflows/kit/index.ts'
 import { activitySignal } from '../../kube/activity-signal.ts'
 import type { ObjectList } from '../../kube/client.ts'
 import { resourcePath } from '../../kube/resource-path.ts'
@@ -59,19 +59,19 @@ export const removedClusterActivities = (deps: LandscaperDeps, longestMs = LONGE
     const tell = async (answer: WriteAnswer<typeof deployItemKind>) => {
       if (answer.result !== 'ok' || !answer.wrote) return
       const item = byName.get(answer.object.metadata.name)
-      if (item !== undefined) await tellRelease(deps, subject, item, found.get(item)?.told ?? '')
+      if (item !== undefined) await reportRelease(deps, subject, item, found.get(item)?.text ?? '')
     }
     const writes = removed.map((item) => releaseOf(subject, item))
     const released = await send(deps, { by, step: STEP }, writes, tell)
-    const failures = failuresOf(those('unknown'), (item) => found.get(item)?.told ?? '')
+    const failures = failuresOf(those('unknown'), (item) => found.get(item)?.text ?? '')
     return { ...released, failures: [...released.failures, ...failures], there: those('there').map(({ name }) => name) }
   },
 })
 
-/** `told` is for messages: the cluster, or the reason why its state is unknown. */
+/** `text` is for messages: the cluster, or the reason why its state is unknown. */
 interface Whereabouts {
   readonly is: 'there' | 'removed' | 'unknown'
-  readonly told: string
+  readonly text: string
 }
 
 /** The project of the namespace's TargetSync. */
@@ -110,11 +110,11 @@ function limited(signal: AbortSignal | undefined, longestMs: number): AbortSigna
 }
 
 async function whereabouts(project: Project, { shoot, target }: ItemCluster): Promise<Whereabouts> {
-  if (target === project.ownTarget) return { is: 'there', told: '' }
+  if (target === project.ownTarget) return { is: 'there', text: '' }
   // R2
   const names = new Set([shoot, target.replace(/\.kubeconfig$/, '')].filter(isObjectName))
-  for (const name of names) if (await project.isThere(name)) return { is: 'there', told: '' }
-  return { is: 'removed', told: `Shoot ${project.namespace}/${shoot} is not there, by ${project.at}` }
+  for (const name of names) if (await project.isThere(name)) return { is: 'there', text: '' }
+  return { is: 'removed', text: `Shoot ${project.namespace}/${shoot} is not there, by ${project.at}` }
 }
 
 /** Opens the project of the only TargetSync of the namespace. @throws DeployError, KubeError, and when the signal is aborted. */
@@ -150,10 +150,10 @@ function unclear(message: string): DeployError {
 function unknown(error: unknown, at = ''): Whereabouts {
   activitySignal()?.throwIfAborted()
   if (error instanceof KubeError || error instanceof DeployError)
-    return { is: 'unknown', told: `${at}${shortened(toDeployError(OPERATION, error).message)}` }
+    return { is: 'unknown', text: `${at}${shortened(toDeployError(OPERATION, error).message)}` }
   const isOver = error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError')
   if (!isOver) throw error
-  return { is: 'unknown', told: `${at}found no answer in time` }
+  return { is: 'unknown', text: `${at}found no answer in time` }
 }
 
 /** One failure per reason, for any number of items. */
@@ -167,10 +167,10 @@ function failuresOf(
     if (same === undefined) byReason.set(why(item), [item])
     else same.push(item)
   }
-  return [...byReason].map(([told, some]) => {
-    const shown = some.slice(0, NAMES_SHOWN).map(({ item, name }) => item ?? name)
-    const object = `${shown.join(', ')}${some.length > shown.length ? ` and ${some.length - shown.length} more` : ''}`
-    const message = `whether its cluster was removed is not known (onDelete.skipUninstallIfClusterRemoved): ${told}`
+  return [...byReason].map(([reason, some]) => {
+    const names = some.map(({ item, name }) => item ?? name)
+    const object = joinNames(names, NAMES_SHOWN)
+    const message = `whether its cluster was removed is not known (onDelete.skipUninstallIfClusterRemoved): ${reason}`
     return { object, code: 'ClusterUnknown', message, retryable: true }
   })
 }
@@ -191,11 +191,11 @@ function releaseOf({ namespace }: Subject, item: ClusteredItem): ItemWrite {
 }
 
 /** Emits an Event with the reason. The item is deleted then, but its Events remain. */
-async function tellRelease(
+async function reportRelease(
   deps: LandscaperDeps,
   { namespace }: Subject,
   { uid, name }: ClusteredItem,
-  told: string,
+  reason: string,
 ): Promise<void> {
   const { apiVersion, kind } = deployItemKind
   await recordEvent(
@@ -206,7 +206,7 @@ async function tellRelease(
       reason: 'UninstallSkipped',
       source: 'pawl',
       identity: [uid, 'UninstallSkipped'],
-      message: `not uninstalled, because its cluster was removed: ${told}`,
+      message: `not uninstalled, because its cluster was removed: ${reason}`,
     },
   )
 }

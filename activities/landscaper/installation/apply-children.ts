@@ -26,6 +26,7 @@ import { readTree } from './observe.ts'
 import { predecessorsOf } from './siblings.ts'
 import { type ChildExecution, childExecution, type InstallationView, subInstallationView } from './views.ts'
 import { hasStartedItems, writeExecution } from './child-execution.ts'
+import { shortenList } from '../../../workflows/kit/index.ts'
 
 export interface ApplyChildrenInput {
   readonly by: By
@@ -117,8 +118,7 @@ const MAX_SHOWN = 5
 /** The message of a condition; empty without replacements. */
 function overwritesText(replaced: readonly string[] | undefined): string | undefined {
   if (replaced === undefined || replaced.length === 0) return replaced && ''
-  const more = replaced.length > MAX_SHOWN ? ` and ${replaced.length - MAX_SHOWN} more` : ''
-  return `references to components are replaced: ${replaced.slice(0, MAX_SHOWN).join('; ')}${more}`
+  return `references to components are replaced: ${shortenList(replaced, MAX_SHOWN).join('; ')}`
 }
 
 /** Undefined if the job need not wait. */

@@ -59,13 +59,13 @@ export async function applySubInstallations(
     parent,
     templates: templates.filter(({ name }) => !byTemplate.has(name)),
   })
-  const kept = templates.flatMap((template) => {
+  const remaining = templates.flatMap((template) => {
     const found = byTemplate.get(template.name)
     return found === undefined ? [] : [{ template, found }]
   })
-  const updates = kept.flatMap(({ template, found }) => update(parent, template, found))
+  const updates = remaining.flatMap(({ template, found }) => update(parent, template, found))
   const updated = await writeSubs(deps, input, STEP, updates)
-  const wanted = new Set(kept.map(({ found }) => found))
+  const wanted = new Set(remaining.map(({ found }) => found))
   const removed = await requestAndDelete(
     deps,
     { ...input, subInstallations: living.filter((one) => !wanted.has(one)).map(subInstallationView) },
@@ -76,7 +76,7 @@ export async function applySubInstallations(
     subInstallations: mergeViews([...existing, ...adopted], made.changed, updated, removed),
     wantedSubs: [
       ...made.wantedSubs,
-      ...kept.map(({ template, found }) => ({ template: template.name, name: found.metadata.name })),
+      ...remaining.map(({ template, found }) => ({ template: template.name, name: found.metadata.name })),
     ],
   }
 }

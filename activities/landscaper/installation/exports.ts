@@ -276,9 +276,12 @@ function targetContent({ landscaper: { strictTenancy } }: LandscaperDeps, name: 
 // Source: spec/landscaper.md 2.3 "Init" 1, docs/adr/0046.
 
 /** Deletes the exports when the job ends as failed; objects of other owners stay. @throws KubeError */
-export async function withdrawExports(lasting: LandscaperDeps, { by, subject, phase, kube }: ComingEnd): Promise<void> {
+export async function withdrawExports(
+  landscaperDeps: LandscaperDeps,
+  { by, subject, phase, kube }: ComingEnd,
+): Promise<void> {
   if (phase !== 'Failed') return
-  const deps = { ...lasting, kube }
+  const deps = { ...landscaperDeps, kube }
   const found = await Promise.all(
     [dataObjectKind, targetKind].map((watched) => exportDeletions(deps, subject, watched)),
   )

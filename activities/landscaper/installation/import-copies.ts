@@ -151,10 +151,10 @@ async function staleCopies(
   ].join(',')
   const stale = await Promise.all(
     current.map(async ({ watched, namespace, objects }) => {
-      const kept = new Set(objects.map(({ name }) => name))
+      const currentNames = new Set(objects.map(({ name }) => name))
       const found = await listObjects(deps, watched, namespace, { labelSelector })
       return found
-        .filter((one) => isOnlyOwnedBy(one, installationKind, subject) && !kept.has(one.metadata.name))
+        .filter((one) => isOnlyOwnedBy(one, installationKind, subject) && !currentNames.has(one.metadata.name))
         .map((object) => ({ watched, namespace, object }))
     }),
   )

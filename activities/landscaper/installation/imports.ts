@@ -3,7 +3,7 @@
 
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { createHash, createHmac } from 'node:crypto'
-import { canonicalJson, type WatchedKind } from '../../../workflows/kit/index.ts'
+import { canonicalJson, type WatchedKind, shortenList } from '../../../workflows/kit/index.ts'
 import { type Target, targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
@@ -155,8 +155,8 @@ function targetOf(objects: ObjectReader, name: string): TargetObject {
 
 /** The Target as templates see it. */
 export function targetObject({ apiVersion, kind, metadata, spec }: Target): TargetObject {
-  const kept = Object.entries(metadata).filter(([key]) => !VOLATILE_METADATA.has(key))
-  return { apiVersion, kind, metadata: { ...Object.fromEntries(kept), name: metadata.name }, spec }
+  const stableMetadata = Object.entries(metadata).filter(([key]) => !VOLATILE_METADATA.has(key))
+  return { apiVersion, kind, metadata: { ...Object.fromEntries(stableMetadata), name: metadata.name }, spec }
 }
 
 type SecretReference = NonNullable<Target['spec']['secretRef']>
@@ -218,8 +218,7 @@ function createReader(deps: LandscaperDeps, namespace: string): ObjectReader {
 }
 
 function summary(problems: readonly string[]): string {
-  const more = problems.length > MAX_PROBLEMS ? [`and ${problems.length - MAX_PROBLEMS} more`] : []
-  return [...problems.slice(0, MAX_PROBLEMS), ...more].join('; ')
+  return shortenList(problems, MAX_PROBLEMS).join('; ')
 }
 
 // Builds the imports of an Installation for its blueprint. Runs in the phases Init and Completing. Source: spec/landscaper.md 2.3 "Init" 4-6 and

@@ -1,6 +1,6 @@
 // Checks the spec of an Installation beyond the CRD's types and required fields.
 
-import { problemText } from '../../../workflows/kit/index.ts'
+import { problemText, shortenList } from '../../../workflows/kit/index.ts'
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import { exportProblems, sourceProblems } from '../../../workflows/landscaper/installation/rules/spec-problems.ts'
 import { fieldsOf } from '../../../workflows/landscaper/json-fields.ts'
@@ -23,7 +23,6 @@ const MAX_PROBLEMS = 20
 /** Applies the webhook's rules to objects that bypassed the webhook. import-sources.ts checks the imports. @throws `ERR_CONFIGURATION_PROBLEM` */
 export function checkSpec({ spec }: Pick<Installation, 'spec'>): void {
   const problems = [...sourceProblems(fieldsOf(spec)), ...exportProblems(fieldsOf(spec.exports))].map(problemText)
-  const more = problems.length > MAX_PROBLEMS ? [`and ${problems.length - MAX_PROBLEMS} more`] : []
   if (problems.length > 0)
-    throw finalFailure('ERR_CONFIGURATION_PROBLEM', [...problems.slice(0, MAX_PROBLEMS), ...more].join('; '))
+    throw finalFailure('ERR_CONFIGURATION_PROBLEM', shortenList(problems, MAX_PROBLEMS).join('; '))
 }

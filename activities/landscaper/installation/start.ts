@@ -31,21 +31,21 @@ export const startActivities = (deps: LandscaperDeps) => {
   const act = { ...observeActivities(deps), ...beginActivities(deps), ...adoptActivities(deps) }
 
   async function begin(input: StartInput, target: InstallationView): Promise<InstallationView | undefined> {
-    const begun = await act.beginJob({ ...input, target })
-    if (begun === undefined) return undefined
-    const own = { ...target, ...begun, lastError: begun.lastError }
+    const startedTarget = await act.beginJob({ ...input, target })
+    if (startedTarget === undefined) return undefined
+    const own = { ...target, ...startedTarget, lastError: startedTarget.lastError }
     return needsAdoption(own, true) ? await act.adoptInstallation({ ...input, target: own, isFresh: true }) : own
   }
 
   /** The result of the first write contains the whole object, so the observation need not read it. */
   async function beginWithoutRead(input: StartInput, asked: NewJobTarget): Promise<StartedInstallation> {
     const { by, subject, jobID } = input
-    const begun = await act.beginJob({ ...input, target: asked })
+    const startedTarget = await act.beginJob({ ...input, target: asked })
     const seen = await act.observeInstallation({ by, subject, known: {} })
-    if (begun === undefined) return { ...seen, start: 'superseded' }
+    if (startedTarget === undefined) return { ...seen, start: 'superseded' }
     const { target } = seen
     // The first step handles a job that an earlier attempt began, or that others have changed.
-    if (!begun.wrote || target?.jobID !== jobID) return { ...seen, start: undefined }
+    if (!startedTarget.wrote || target?.jobID !== jobID) return { ...seen, start: undefined }
     const adopted = needsAdoption(target, true)
       ? await act.adoptInstallation({ ...input, target, isFresh: true })
       : target
@@ -65,8 +65,10 @@ export const startActivities = (deps: LandscaperDeps) => {
       const { target } = seen
       const isAsked = target?.jobID !== jobID && target?.trigger !== undefined && isIdle(target)
       if (!isAsked) return { ...seen, start: undefined }
-      const begun = await begin(input, target)
-      return begun === undefined ? { ...seen, start: 'superseded' } : { ...seen, target: begun, start: 'begun' }
+      const startedTarget = await begin(input, target)
+      return startedTarget === undefined
+        ? { ...seen, start: 'superseded' }
+        : { ...seen, target: startedTarget, start: 'begun' }
     },
   }
 }

@@ -11,7 +11,7 @@ import { mergeExports } from './exports.ts'
 import { readFields, typeName, type Fields } from './field-reader.ts'
 import type { TemplateEngine } from './engine/template-engine.ts'
 import { gzipSync } from 'node:zlib'
-import { canonicalJson } from '../../../workflows/kit/index.ts'
+import { canonicalJson, shortenList } from '../../../workflows/kit/index.ts'
 
 export { checkDeployItems } from './deploy-items.ts'
 export type { DeployItemTemplate, ImportedTarget, TargetReference } from './deploy-items.ts'
@@ -141,12 +141,14 @@ export async function runImportExecutions(
 
 /** The errors that the blueprint's author reports to the Installation's author. */
 function reportedErrors(name: string, errors: readonly unknown[]): BlueprintError {
-  const texts = errors.slice(0, MAX_ERRORS).map((error) => {
+  const texts = errors.map((error) => {
     if (typeof error !== 'string') return `found ${typeName(error)}, expected a text`
     return error.length > MAX_ERROR_LENGTH ? `${error.slice(0, MAX_ERROR_LENGTH)}...` : error
   })
-  const more = errors.length > MAX_ERRORS ? [`and ${errors.length - MAX_ERRORS} more`] : []
-  return new BlueprintError('ImportExecutionFailed', `import execution ${name}: ${[...texts, ...more].join('; ')}`)
+  return new BlueprintError(
+    'ImportExecutionFailed',
+    `import execution ${name}: ${shortenList(texts, MAX_ERRORS).join('; ')}`,
+  )
 }
 
 /** The binding that all executions share. @throws BlueprintError for an unknown schema version of components. */

@@ -56,8 +56,8 @@ export async function renderExecutor(
   const rendered = await renderOrExplain(engine, request, blueprint.component)
   if (isGo && !mayMissValues) refuseMissingValues(request, rendered.output)
   const document = await decodeDocument(engine, request, rendered.output)
-  const kept = isGo ? readFields(document, [], () => undefined, 'fold').raw('state') : rendered.state
-  return states === undefined || kept === undefined ? { document } : { document, state: kept }
+  const newState = isGo ? readFields(document, [], () => undefined, 'fold').raw('state') : rendered.state
+  return states === undefined || newState === undefined ? { document } : { document, state: newState }
 }
 
 /**
@@ -73,18 +73,18 @@ export async function renderAll(
   { executors, binding, states: loaded = {} }: ExecutorSequence,
   take: (document: Fields, executor: TemplateExecutor) => boolean,
 ): Promise<ExecutionStates> {
-  const kept = new Map<string, unknown>()
+  const statesByName = new Map<string, unknown>()
   for (const executor of executors) {
-    const states = { ...loaded, ...Object.fromEntries(kept) }
+    const states = { ...loaded, ...Object.fromEntries(statesByName) }
     const { document, ...rendered } = await renderExecutor(engine, blueprint, executor, {
       binding,
       states,
       mayMissValues: false,
     })
-    if ('state' in rendered) kept.set(executor.name, rendered.state)
+    if ('state' in rendered) statesByName.set(executor.name, rendered.state)
     if (!take(document, executor)) break
   }
-  return Object.fromEntries(kept)
+  return Object.fromEntries(statesByName)
 }
 
 export interface ExecutorSequence {

@@ -3,10 +3,11 @@
 
 import type { Blueprint } from './blueprint/blueprint.ts'
 import { BlueprintError, joinProblems } from './render-errors.ts'
-import { isFields, typeName, type Fields } from './field-reader.ts'
+import { typeName, type Fields } from './field-reader.ts'
 import { findViolations } from './schema/validation.ts'
 import { renderMappings } from './executor.ts'
 import type { TemplateEngine } from './engine/template-engine.ts'
+import { isFields } from '../../../workflows/kit/index.ts'
 
 /** Merges maps key by key at any depth; of other values the later one wins. The arguments stay unchanged. */
 export function mergeExports(earlier: Fields, later: Fields): Fields {

@@ -2,6 +2,7 @@
 // problem. It reports all problems and quotes no value.
 
 import type { YamlPath } from '../../yaml/read-yaml.ts'
+import { isFields } from '../../../workflows/kit/kind/json-fields.ts'
 
 export type ReportProblem = (path: YamlPath, problem: string) => void
 export type Fields = Readonly<Record<string, unknown>>
@@ -19,10 +20,6 @@ export interface FieldReader {
   list(key: string): readonly unknown[] | undefined
   texts(key: string): readonly string[] | undefined
   textMap(key: string): Readonly<Record<string, string>> | undefined
-}
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The type of a value in the words of a YAML user. */

@@ -1,5 +1,7 @@
 // A mistake in a blueprint, or in the output of its templates. It is reported to the author in the status of the object, and never retried.
 
+import { shortenList } from '../../../workflows/kit/kind/shorten-list.ts'
+
 /**
  * `ERR_CONFIGURATION_PROBLEM`: the blueprint or its output is malformed. `ERR_CYCLIC_DEPENDENCIES`: its sub-installations import from each other in a
  * cycle. `TemplatingFailed`: a template cannot be rendered, or renders an invalid document.
@@ -43,9 +45,7 @@ const MAX_PROBLEMS = 20
 
 /** Joins problems in one line; of more than MAX_PROBLEMS only the first are listed. */
 export function joinProblems(problems: readonly string[]): string {
-  const shown = problems.slice(0, MAX_PROBLEMS)
-  const more = problems.length - shown.length
-  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+  return shortenList(problems, MAX_PROBLEMS).join('; ')
 }
 
 // The reasons why a template cannot be rendered. rendered-output.ts turns them into messages for the author.

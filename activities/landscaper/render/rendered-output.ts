@@ -1,10 +1,10 @@
 // Decodes the output of templates and explains failures to the author: the lines around the fault without rendered values, and the shape of the
 // input. Source: spec/landscaper.md 3.7.
 
-import { readJson } from '../../../workflows/kit/index.ts'
+import { readJson, isFields } from '../../../workflows/kit/index.ts'
 import { BlueprintError, TemplateError } from './render-errors.ts'
 import { displayText } from './file-content.ts'
-import { isFields, typeName, type Fields } from './field-reader.ts'
+import { typeName, type Fields } from './field-reader.ts'
 import { dumpShape, redactOutput } from './engine/redact.ts'
 import type { TemplateEngine, TemplateRequest } from './engine/template-engine.ts'
 import { YamlError } from '../../yaml/read-yaml.ts'

@@ -1,10 +1,10 @@
 // Reads one template of a sub-installation, leniently, and converts it to the spec of an Installation. Source: spec/landscaper.md 2.5, 3.5.
 
-import { type JsonValue, findCycle, type Problem } from '../../../workflows/kit/index.ts'
+import { type JsonValue, findCycle, type Problem, isFields } from '../../../workflows/kit/index.ts'
 import type { Installation } from '../../../workflows/landscaper/installation/kind.ts'
 import { BlueprintError } from './render-errors.ts'
 import { resolveResource, type ComponentScope } from './blueprint/component-scope.ts'
-import { isFields, printPath, readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
+import { printPath, readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
 import { formatCycle } from '../../../workflows/landscaper/item-rules.ts'
 import {
   type Blueprint,

@@ -10,9 +10,9 @@ import { dataOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { requestToken } from '../deploy/target/service-account.ts'
 import { isObjectName } from '../deploy/target/target-config.ts'
-import { isFields } from '../render/field-reader.ts'
 import { KUBECONFIG_KEY, type Source, SyncProblem } from './source-entries.ts'
 import type { Syncing } from './synced-objects.ts'
+import { isFields } from '../../../workflows/kit/index.ts'
 
 const EXPIRATION_SECONDS = 90 * 24 * 60 * 60
 

@@ -26,6 +26,7 @@ import {
   writeCredentials,
   writeTarget,
 } from './synced-objects.ts'
+import { shortenList } from '../../../workflows/kit/index.ts'
 
 export interface SyncInput {
   readonly by: By
@@ -55,9 +56,7 @@ export async function syncTargets(
   const sync = new Synchronisation(depsOf(parts), { subject, writer: writerOf(by, 'syncTargets') }, spec)
   // The kit's context declares a signal by its structure.
   const rotated = await sync.run(rotates, signal)
-  const { errors } = sync
-  const more = errors.length > MOST_ERRORS ? [`and ${errors.length - MOST_ERRORS} more`] : []
-  return { errors: [...errors.slice(0, MOST_ERRORS), ...more], rotated }
+  return { errors: shortenList(sync.errors, MOST_ERRORS), rotated }
 }
 
 /** Removes all Targets of the namespace that a TargetSync created, with their Secrets. */
@@ -109,17 +108,17 @@ class Synchronisation {
 
   async #bring(entries: readonly SourceEntry[], source: Source): Promise<void> {
     const former = new Map(await syncedTargets(this.#deps, this.#syncing))
-    const kept = new Set(entries.map(({ name }) => name))
+    const wantedNames = new Set(entries.map(({ name }) => name))
     await inParallel(entries, PARALLEL_ENTRIES, async (entry) => {
       await this.#try(`target ${entry.name}`, () => this.#write(entry, former.get(entry.name), source))
     })
     const name = this.#targetToSource
     if (name !== undefined) {
-      kept.add(name)
+      wantedNames.add(name)
       await this.#try(`target ${name}`, () => this.#writeTargetToSource(name))
     }
     if (this.errors.length > 0) return
-    const vanished = [...former.values()].filter(({ metadata }) => !kept.has(metadata.name))
+    const vanished = [...former.values()].filter(({ metadata }) => !wantedNames.has(metadata.name))
     await inParallel(vanished, PARALLEL_ENTRIES, async (target) => {
       await this.#try(`target ${target.metadata.name}`, () => removeSynced(this.#deps, this.#syncing, target))
     })

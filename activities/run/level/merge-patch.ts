@@ -3,14 +3,15 @@
 //   P1. Fields that are not mentioned stay; null removes a field. New lists and fields contain no nulls, because the API server would store them.
 //   P2. A list is replaced as a whole, unless all desired elements are already there: the API server adds defaults to elements.
 
-import { fieldOf, isRecord, type Patch } from '../../kube/merge-patch.ts'
+import { fieldOf, type Patch } from '../../kube/merge-patch.ts'
+import { isFields } from '../../../workflows/kit/index.ts'
 
 /** Returns the patch; undefined if the object already has all desired fields. */
 export function mergePatchTo(current: Patch, wanted: Patch): Patch | undefined {
   const differing = Object.entries(wanted).flatMap(([key, value]) => {
     const found = fieldOf(current, key)
     if (value === undefined || containsAll(found, value)) return []
-    return [[key, isRecord(found) && isRecord(value) ? mergePatchTo(found, value) : withoutNulls(value)] as const]
+    return [[key, isFields(found) && isFields(value) ? mergePatchTo(found, value) : withoutNulls(value)] as const]
   })
   return differing.length === 0 ? undefined : Object.fromEntries(differing)
 }
@@ -24,15 +25,15 @@ export function containsAll(found: unknown, wanted: unknown): boolean {
       found.length === wanted.length &&
       wanted.every((value, index) => containsAll(found[index], value))
     )
-  if (isRecord(wanted))
-    return isRecord(found) && Object.entries(wanted).every(([key, value]) => containsAll(fieldOf(found, key), value))
+  if (isFields(wanted))
+    return isFields(found) && Object.entries(wanted).every(([key, value]) => containsAll(fieldOf(found, key), value))
   return found === wanted
 }
 
 /** Removes fields that are null; a null value itself stays. */
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls)
-  if (!isRecord(value)) return value
+  if (!isFields(value)) return value
   const fields = Object.entries(value).filter(([, field]) => field !== null && field !== undefined)
   return Object.fromEntries(fields.map(([key, field]) => [key, withoutNulls(field)]))
 }

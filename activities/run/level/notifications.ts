@@ -47,9 +47,9 @@ export async function startNotifications(
   const { known } = deps.notices
   const hash = identityHash(identity).slice(0, 32)
   if (known.has(hash)) return
-  const told = { controller, subject, ...event, at: deps.now(), object: await read(deps, target, subject) }
+  const notified = { controller, subject, ...event, at: deps.now(), object: await read(deps, target, subject) }
   for (const notifier of notifiers.all)
-    for (const { name: receiver, payload } of receiversOf(deps, notifier, told))
+    for (const { name: receiver, payload } of receiversOf(deps, notifier, notified))
       await deps.notices.start({
         id: idOf(hash, notifier.name, receiver),
         controller,
@@ -65,11 +65,11 @@ export async function startNotifications(
 }
 
 /** A bug in one notifier does not affect the others or the pass. */
-function receiversOf({ log }: Deps, notifier: Notifier, told: NotifiedEvent): readonly Receiver[] {
+function receiversOf({ log }: Deps, notifier: Notifier, notified: NotifiedEvent): readonly Receiver[] {
   try {
-    return notifier.receivers(told)
+    return notifier.receivers(notified)
   } catch (error) {
-    log.warn({ err: error, notifier: notifier.name, reason: told.reason }, 'a notifier cannot say whom it tells')
+    log.warn({ err: error, notifier: notifier.name, reason: notified.reason }, 'a notifier cannot say whom it tells')
     return []
   }
 }

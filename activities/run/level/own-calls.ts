@@ -138,14 +138,14 @@ export function toFailure(error: unknown, secretTexts: readonly string[]): unkno
     })
   }
   const cause = error instanceof Error ? error : new Error(String(error))
-  return ApplicationFailure.create({ type: UNEXPECTED.code, message: told(cause), cause })
+  return ApplicationFailure.create({ type: UNEXPECTED.code, message: fullMessage(cause), cause })
 }
 
 /** Removes the texts from the message, and drops cause and stack, which may contain them. */
 function redacted(error: unknown, texts: readonly string[]): unknown {
   const message = texts
     .filter((text) => text.trim() !== '')
-    .reduce((left, text) => left.replaceAll(text, '***'), error instanceof Error ? told(error) : String(error))
+    .reduce((left, text) => left.replaceAll(text, '***'), error instanceof Error ? fullMessage(error) : String(error))
   if (error instanceof ApplicationFailure)
     return ApplicationFailure.create({
       message,
@@ -158,7 +158,7 @@ function redacted(error: unknown, texts: readonly string[]): unknown {
 }
 
 /** Adds the message of the cause: `fetch failed` alone explains nothing. */
-function told({ message, cause }: Error): string {
+function fullMessage({ message, cause }: Error): string {
   return cause instanceof Error && cause.message !== '' ? `${message}: ${cause.message}` : message
 }
 

@@ -72,7 +72,8 @@ export function ownedMetadata(input: OwnedInput, found: KubeObject['metadata'] |
       ...(!isReferredTo(input, found) && { ownerReferences: [...others, reference] }),
       ...(isLabelled && { labels: { [OWNER_UID_LABEL]: null } }),
     }
-  const label = ownership === 'label' ? uid : isLabelled ? null : undefined
+  const removedLabel = isLabelled ? null : undefined
+  const label = ownership === 'label' ? uid : removedLabel
   return {
     ...(others.length < references.length && { ownerReferences: others }),
     ...(label !== undefined && { labels: { [OWNER_UID_LABEL]: label } }),

@@ -17,7 +17,7 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
    */
   async settleLevel({ by, subject, target, told: along, againMs, attempt, isOutside, fault }) {
     await emitEventsAtEnd(deps, { by, subject, target, told: along })
-    const told = fault === undefined || fault.reason === 'Changed' ? undefined : fault
+    const reportedFault = fault === undefined || fault.reason === 'Changed' ? undefined : fault
     // Records all writes of the pass in one transaction.
     await deps.journal.flush(by.workflowID)
     await recordPass(deps, {
@@ -34,14 +34,22 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
     await releasePassPermit(deps, by, subject)
     const controller = controllerOf(by)
     deps.observerOf?.(controller)?.passEnded?.({ controller, workflowID: by.workflowID })
-    if (told === undefined) return
-    const identity = [subject.uid, by.runID, told.reason, told.message]
+    if (reportedFault === undefined) return
+    const identity = [subject.uid, by.runID, reportedFault.reason, reportedFault.message]
     // The pass does not wait for notifications: a pass with the same fault notifies again.
-    await startNotifications(deps, { by, subject, target, event: { type: 'Warning', ...told }, identity }).catch(
-      (error: unknown) =>
-        deps.log.warn({ err: error, object: subject, reason: told.reason }, 'nobody could be notified of a fault'),
+    await startNotifications(deps, {
+      by,
+      subject,
+      target,
+      event: { type: 'Warning', ...reportedFault },
+      identity,
+    }).catch((error: unknown) =>
+      deps.log.warn(
+        { err: error, object: subject, reason: reportedFault.reason },
+        'nobody could be notified of a fault',
+      ),
     )
-    const report = { operation: 'Reconcile', ...told }
+    const report = { operation: 'Reconcile', ...reportedFault }
     await recordWarning(deps, { ...subject, apiVersion: target.apiVersion }, by.runID, report)
   },
 

@@ -17,22 +17,18 @@ import {
   text,
 } from 'pawl/kit'
 
+import { TEST_KIND } from '../level/test-kind.ts'
+
 export const roverKind = defineKind({
+  ...TEST_KIND,
   group: 'changes.test.pawl.dev',
-  version: 'v1',
   kind: 'Rover',
   plural: 'rovers',
   singular: 'rover',
-  shortNames: [],
-  statusSubresource: true,
-  printerColumns: [],
-  description: 'For tests.',
-  workerVerbs: ['patch'],
   schema: {
     spec: required(record('What is wanted.', { go: flag('Whether it may go.'), nickname: text('For the bug.') })),
     status: record('What is there.', { nickname: text('For the bug.') }),
   },
-  projection: [],
 })
 
 type Rover = ObjectOf<typeof roverKind>

@@ -1,4 +1,4 @@
-// Four controllers of one kind that differ in how they are run, for tests on real servers. Each calls the program of the test in every pass.
+// Three controllers of one kind that differ in how they are run, for tests on real servers. Each calls the program of the test in every pass.
 
 import {
   action,
@@ -11,20 +11,17 @@ import {
   type ObjectOf,
   record,
   required,
-  retryLater,
   text,
 } from 'pawl/kit'
 
+import { TEST_KIND } from './test-kind.ts'
+
 export const crateKind = defineKind({
+  ...TEST_KIND,
   group: 'settings.test.pawl.dev',
-  version: 'v1',
   kind: 'Crate',
   plural: 'crates',
   singular: 'crate',
-  shortNames: [],
-  statusSubresource: true,
-  printerColumns: [],
-  description: 'For tests.',
   workerVerbs: [],
   schema: {
     spec: required(record('What is wanted.', { url: required(text('Of the program that is called.')) })),
@@ -34,7 +31,6 @@ export const crateKind = defineKind({
       apart: text('What it said to the one with a queue of its own.'),
     }),
   },
-  projection: [],
 })
 
 type Pass = LevelPass<object, ObjectOf<typeof crateKind>>
@@ -56,21 +52,4 @@ function calling(name: 'slow' | 'quick' | 'apart', settings?: LevelSettings) {
   })
 }
 
-const fail = action<Pass>('fail', async ({ target, call }) => {
-  await call(calls).call({ url: `${target.spec.url}failing` })
-  return retryLater('Away', 'never there')
-})
-
-export const controllers = [
-  calling('slow', { passes: 2 }),
-  calling('quick'),
-  calling('apart', { queue: 'apart' }),
-  defineLevel<object, ObjectOf<typeof crateKind>>({
-    name: 'failing',
-    target: crateKind,
-    queries: {},
-    plan: fail,
-    activities: calls,
-    settings: { retries: { firstMs: 400, mostMs: 1600 } },
-  }),
-]
+export const controllers = [calling('slow', { passes: 2 }), calling('quick'), calling('apart', { queue: 'apart' })]

@@ -20,17 +20,14 @@ import {
 } from 'pawl/kit'
 import type { ConfigMap, Secret } from 'pawl/kit/v1'
 
+import { TEST_KIND } from './test-kind.ts'
+
 export const depotKind = defineKind({
+  ...TEST_KIND,
   group: 'depots.test.pawl.dev',
-  version: 'v1',
   kind: 'Depot',
   plural: 'depots',
   singular: 'depot',
-  shortNames: [],
-  statusSubresource: true,
-  printerColumns: [],
-  description: 'For tests.',
-  workerVerbs: ['patch'],
   schema: {
     spec: required(record('What is wanted.', { token: required(text('Name of a Secret.')) })),
     status: record('What is there.', {
@@ -39,7 +36,6 @@ export const depotKind = defineKind({
       conditions: conditionsField,
     }),
   },
-  projection: [],
 })
 
 interface DepotState {

@@ -17,17 +17,14 @@ import {
 } from 'pawl/kit'
 import type { ConfigMap } from 'pawl/kit/v1'
 
+import { TEST_KIND } from './test-kind.ts'
+
 export const errandKind = defineKind({
+  ...TEST_KIND,
   group: 'errands.test.pawl.dev',
-  version: 'v1',
   kind: 'Errand',
   plural: 'errands',
   singular: 'errand',
-  shortNames: [],
-  statusSubresource: true,
-  printerColumns: [],
-  description: 'For tests.',
-  workerVerbs: ['patch'],
   schema: {
     spec: required(
       record('What is wanted.', {
@@ -37,7 +34,6 @@ export const errandKind = defineKind({
     ),
     status: record('What is there.', { answer: text('What the program said.') }),
   },
-  projection: [],
 })
 
 type Errand = ObjectOf<typeof errandKind>

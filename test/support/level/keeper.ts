@@ -19,21 +19,17 @@ import {
 } from 'pawl/kit'
 import type { ConfigMap } from 'pawl/kit/v1'
 
+import { TEST_KIND } from './test-kind.ts'
+
 export const keeperKind = defineKind({
+  ...TEST_KIND,
   group: 'keepers.test.pawl.dev',
-  version: 'v1',
   kind: 'Keeper',
   plural: 'keepers',
   singular: 'keeper',
-  shortNames: [],
-  statusSubresource: true,
-  printerColumns: [],
-  description: 'For tests.',
-  workerVerbs: ['patch'],
   schema: {
     spec: required(record('What is wanted.', { copy: required(oneOf('Of the kept.', ['needed', 'wanted'])) })),
   },
-  projection: [],
 })
 
 interface KeeperState {

@@ -9,10 +9,8 @@ import {
   defineLevel,
   done,
   flag,
-  list,
   type JsonObject,
   type LevelPass,
-  mapOf,
   type ObjectOf,
   record,
   required,
@@ -25,7 +23,9 @@ import {
 } from 'pawl/kit'
 import type { ConfigMap, Secret } from 'pawl/kit/v1'
 
-const GROUP = { group: 'writes.test.pawl.dev', version: 'v1', shortNames: [], printerColumns: [], projection: [] }
+import { TEST_KIND } from './test-kind.ts'
+
+const GROUP = { ...TEST_KIND, group: 'writes.test.pawl.dev' }
 
 /** The namespace in which the parcel controller may write in addition to the namespace of the Parcel. */
 export const SHARED = 'level-writes-shared'
@@ -35,9 +35,6 @@ export const parcelKind = defineKind({
   kind: 'Parcel',
   plural: 'parcels',
   singular: 'parcel',
-  statusSubresource: true,
-  description: 'For tests.',
-  workerVerbs: ['patch'],
   schema: {
     spec: required(
       record('What is wanted.', {
@@ -45,17 +42,12 @@ export const parcelKind = defineKind({
         adopt: flag('Whether a ConfigMap that is there is taken.'),
         shared: flag('Whether one is made in another namespace.'),
         secret: text('Name of a Secret with a password.'),
-        foreign: text('Name of a ConfigMap that somebody else makes.'),
-        crowd: text('A label of ConfigMaps to look at.'),
-        selector: mapOf('Labels of ConfigMaps to look at.', text('A value.')),
       }),
     ),
     status: record('What is there.', {
       text: text('What the ConfigMap says.'),
       fingerprint: text('The SHA-256 of the password.'),
       saved: text('What the status said in the middle of a pass.'),
-      crowd: text('How many ConfigMaps there are, and how many have a small entry.'),
-      selected: list('Those that the selector selects.', text('A name.')),
       conditions: conditionsField,
     }),
   },
@@ -66,9 +58,6 @@ export const rackKind = defineKind({
   kind: 'Rack',
   plural: 'racks',
   singular: 'rack',
-  statusSubresource: true,
-  description: 'For tests; in no namespace.',
-  workerVerbs: ['patch'],
   schema: {
     spec: required(
       record('What is wanted.', {
@@ -84,26 +73,12 @@ type Parcel = ObjectOf<typeof parcelKind>
 type Rack = ObjectOf<typeof rackKind>
 
 interface ParcelState {
-  readonly foreign: ConfigMap | undefined
   readonly secret: Secret | undefined
-  /** Names only. */
-  readonly crowd: readonly string[]
-  readonly picked: readonly ConfigMap[]
-  readonly selected: readonly JsonObject[]
   readonly marked: readonly JsonObject[]
 }
 
 const parcelQueries = {
-  foreign: { kind: 'v1/ConfigMap', name: '${target.spec.foreign}' },
   secret: { kind: 'v1/Secret', name: '${target.spec.secret}' },
-  crowd: {
-    kind: 'v1/ConfigMap',
-    many: true,
-    labels: { crowd: '${target.spec.crowd}' },
-    view: ({ metadata }: ConfigMap) => metadata.name,
-  },
-  picked: { kind: 'v1/ConfigMap', many: true, labels: { crowd: '${target.spec.crowd}' }, pick: ['data.small'] },
-  selected: { kind: 'v1/ConfigMap', many: true, labelsFrom: 'spec.selector', pick: [] },
   marked: { kind: 'v1/ConfigMap', many: true, namespace: '*', owned: 'label', pick: [] },
 } as const satisfies Record<keyof ParcelState, StateQuery>
 
@@ -155,18 +130,7 @@ const writeURL = action<Pass>('writeURL', async ({ target, act, call, status }) 
   return done
 })
 
-const stampForeign = action<Pass>('stampForeign', async ({ target, state, act }) => {
-  if (state.foreign === undefined) return done
-  await act.patch(state.foreign, { data: { stamp: target.metadata.name } })
-  return done
-})
-
-const report = action<Pass>('report', async ({ target, state, act, status }) => {
-  if (target.spec.crowd !== undefined) {
-    const small = state.picked.filter(({ data }) => data?.['small'] !== undefined)
-    status.crowd = `${state.crowd.length} ${small.length}`
-  }
-  if (target.spec.selector !== undefined) status.selected = state.selected.map(({ metadata }) => metadata.name)
+const report = action<Pass>('report', async ({ target, act, status }) => {
   const ready = { type: 'Ready', status: 'True', reason: 'Packed', message: target.spec.text } as const
   const before = target.status?.conditions?.find(({ type }) => type === 'Ready')
   if (before?.message !== ready.message)
@@ -208,7 +172,7 @@ export const controllers = [
     queries: parcelQueries,
     finalizer: 'writes.test.pawl.dev/parcel',
     writes: [{ kind: 'v1/ConfigMap', namespaces: [SHARED] }, 'v1/Secret'],
-    plan: sequential(applyBox, keepNote, markOthers, writeURL, stampForeign, report),
+    plan: sequential(applyBox, keepNote, markOthers, writeURL, report),
     onDelete: clearUp,
     activities: calls,
   }),

@@ -10,11 +10,8 @@ import {
   defineKind,
   defineLevel,
   done,
-  flag,
   integer,
-  join,
   type LevelPass,
-  type ObjectMeta,
   type ObjectOf,
   path,
   record,
@@ -27,25 +24,22 @@ import {
   timeout,
   when,
 } from 'pawl/kit'
+import type { ConfigMap } from 'pawl/kit/v1'
+
+import { TEST_KIND } from './test-kind.ts'
 
 export const widgetKind = defineKind({
+  ...TEST_KIND,
   group: 'level.test.pawl.dev',
-  version: 'v1',
   kind: 'Widget',
   plural: 'widgets',
   singular: 'widget',
-  shortNames: [],
-  statusSubresource: true,
-  printerColumns: [],
-  description: 'For tests.',
-  workerVerbs: ['patch'],
   schema: {
     spec: required(
       record('What is wanted.', {
         message: required(text('What the ConfigMap says.')),
         settings: text('Name of a ConfigMap that somebody else makes.'),
         rounds: integer('How many passes to wait for, some milliseconds apart.'),
-        picks: flag('Whether the color is that of the one ConfigMap that is labelled so.'),
         prices: text('URL of a program that knows the price.'),
         slowPrices: text('URL of one that takes its time.'),
       }),
@@ -65,26 +59,16 @@ export const widgetKind = defineKind({
 
 export type Widget = ObjectOf<typeof widgetKind>
 
-interface ConfigMap {
-  readonly apiVersion: 'v1'
-  readonly kind: 'ConfigMap'
-  readonly metadata: ObjectMeta
-  readonly data?: Readonly<Record<string, string>>
-}
-
 interface WidgetState {
   readonly configMap: ConfigMap | undefined
   readonly settings: ConfigMap | undefined
   readonly labelled: readonly ConfigMap[]
-  /** More than one ConfigMap may match, by a mistake of the user. */
-  readonly picked: ConfigMap | undefined
 }
 
 const widgetQueries = {
   configMap: { kind: 'v1/ConfigMap', name: '${target.metadata.name}', owned: true },
   settings: { kind: 'v1/ConfigMap', name: '${target.spec.settings}' },
   labelled: { kind: 'v1/ConfigMap', many: true, labels: { widget: '${target.metadata.name}' } },
-  picked: { kind: 'v1/ConfigMap', labels: { picked: '${target.metadata.name}' } },
 } as const satisfies Record<keyof WidgetState, StateQuery>
 
 type Pass = LevelPass<WidgetState, Widget>
@@ -127,12 +111,6 @@ const waitForPrice = action<Pass>('waitForPrice', async ({ target, call, status 
   return done
 })
 
-const readPicked = action<Pass>('readPicked', ({ state, status }) => {
-  status['color'] = state.picked?.data?.['color'] ?? null
-  return done
-})
-
-const picks = ({ target }: Pass) => target.spec.picks === true
 const hasPrices = ({ target }: Pass) => target.spec.prices !== undefined
 const hasSlowPrices = ({ target }: Pass) => target.spec.slowPrices !== undefined
 
@@ -161,15 +139,12 @@ export const controllers = [
     finalizer: 'level.test.pawl.dev/message',
     activities: prices,
     plan: always(
-      join(
-        when(picks, readPicked),
-        sequential(
-          applyMessage,
-          readSettings,
-          countRounds,
-          when(hasPrices, askForPrice),
-          when(hasSlowPrices, timeout(1000, waitForPrice)),
-        ),
+      sequential(
+        applyMessage,
+        readSettings,
+        countRounds,
+        when(hasPrices, askForPrice),
+        when(hasSlowPrices, timeout(1000, waitForPrice)),
       ),
       reportFaults({ type: 'Ready' }),
     ),

@@ -2,20 +2,11 @@
 
 import { sql } from 'kysely'
 import { expect, vi } from 'vitest'
-import { parse } from 'yaml'
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
-import { isNotFound } from '../../../activities/kube/errors.ts'
-import { resourcePath } from '../../../activities/kube/resource-path.ts'
-import { crdDocument } from '../../../worker/gen/crd.ts'
 import type { Stage } from '../pawl/stage.ts'
+import { CONFIG_MAPS, objectsOf, type Resource, WAIT } from './objects.ts'
 import { widgetKind } from './widget.ts'
-
-export const CONFIG_MAPS = { apiVersion: 'v1', plural: 'configmaps' }
-export const WAIT = { timeout: 60_000, interval: 50 }
-const MERGE = 'application/merge-patch+json'
-
-type Resource = typeof CONFIG_MAPS | typeof widgetKind
 
 interface Journaled {
   /** The journal has this version of the object, or knows that it is gone. */
@@ -36,31 +27,8 @@ export function uidOf({ metadata }: KubeObject): string {
 
 /** Helpers for widgets in the namespace of a stage. */
 export function widgetsOf(stage: Stage) {
-  function pathOf({ apiVersion, plural }: Resource, name?: string): string {
-    return resourcePath({ apiVersion, plural }, stage.cluster.namespace, name)
-  }
-
-  async function request(method: 'GET' | 'POST' | 'DELETE', resource: Resource, name?: string, body?: object) {
-    return await stage.cluster.kube.request<KubeObject>(method, pathOf(resource, name), { ...(body && { body }) })
-  }
-
-  async function patch(resource: Resource, name: string, body: object): Promise<void> {
-    await stage.cluster.kube.request('PATCH', pathOf(resource, name), { body, contentType: MERGE })
-  }
-
-  async function get(resource: Resource, name: string): Promise<KubeObject | undefined> {
-    try {
-      return await request('GET', resource, name)
-    } catch (error) {
-      if (isNotFound(error)) return undefined
-      throw error
-    }
-  }
-
-  async function create(name: string, spec: object): Promise<KubeObject> {
-    const { apiVersion, kind } = widgetKind
-    return await request('POST', widgetKind, undefined, { apiVersion, kind, metadata: { name }, spec })
-  }
+  const { create: createObject, install, request, patch, get } = objectsOf(stage)
+  const create = async (name: string, spec: object) => await createObject(widgetKind, name, spec)
 
   async function createConfigMap(name: string, data: object, labels: object = {}, ownerReferences: unknown = []) {
     await request('POST', CONFIG_MAPS, undefined, { metadata: { name, labels, ownerReferences }, data })
@@ -72,32 +40,26 @@ export function widgetsOf(stage: Stage) {
     look: (object: KubeObject) => unknown,
     wanted: unknown,
   ): Promise<void> {
-    await vi.waitFor(
-      async () => {
-        const object = await get(resource, name)
-        expect(
-          object?.['status'] === undefined && resource === widgetKind ? undefined : object && look(object),
-        ).toEqual(wanted)
-      },
-      { timeout: 60_000, interval: 50 },
-    )
+    await vi.waitFor(async () => {
+      const object = await get(resource, name)
+      expect(object?.['status'] === undefined && resource === widgetKind ? undefined : object && look(object)).toEqual(
+        wanted,
+      )
+    }, WAIT)
   }
 
   /** Waits until nothing is open of an object; how the last runs of its controllers ended. */
   async function converged(object: KubeObject): Promise<string[]> {
     const look = async () => (await get(widgetKind, object.metadata.name)) ?? object
-    return await vi.waitFor(
-      async () => {
-        const current = await look()
-        const { known, wakes, runs } = await journaled(current)
-        const open = runs.filter(({ outcome }) => outcome === null)
-        // A run may end between two polls. Its writes are then not in the journal yet, and wake the other controller.
-        expect((await look()).metadata.resourceVersion).toBe(current.metadata.resourceVersion)
-        expect({ known, wakes, open, runs: runs.length }).toEqual({ known: true, wakes: [], open: [], runs: 2 })
-        return runs.map(({ controller, outcome }) => `${controller} ${outcome ?? 'open'}`)
-      },
-      { timeout: 60_000, interval: 50 },
-    )
+    return await vi.waitFor(async () => {
+      const current = await look()
+      const { known, wakes, runs } = await journaled(current)
+      const open = runs.filter(({ outcome }) => outcome === null)
+      // A run may end between two polls. Its writes are then not in the journal yet, and wake the other controller.
+      expect((await look()).metadata.resourceVersion).toBe(current.metadata.resourceVersion)
+      expect({ known, wakes, open, runs: runs.length }).toEqual({ known: true, wakes: [], open: [], runs: 2 })
+      return runs.map(({ controller, outcome }) => `${controller} ${outcome ?? 'open'}`)
+    }, WAIT)
   }
 
   /** The rows of an object. One statement reads them, because between two a wake may become a run. */
@@ -126,13 +88,16 @@ export function widgetsOf(stage: Stage) {
     return objects.map((object) => object?.metadata.resourceVersion)
   }
 
-  async function installWidgets(): Promise<void> {
-    const { kube } = stage.cluster
-    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
-    await kube.request('POST', path, { body: parse(crdDocument(widgetKind)) as object })
-    // The storage of a new kind comes up with its first request.
-    await vi.waitFor(async () => await request('GET', widgetKind), { timeout: 60_000, interval: 100 })
+  return {
+    request,
+    patch,
+    get,
+    create,
+    createConfigMap,
+    until,
+    converged,
+    run,
+    versions,
+    installWidgets: () => install(widgetKind),
   }
-
-  return { request, patch, get, create, createConfigMap, until, converged, run, versions, installWidgets }
 }

@@ -1,5 +1,5 @@
-// The source files of a test wing, zoo, which no existing file mentions: a kind in job mode with its own activity, a
-// kind in level mode, and a deployer. `pawl gen new` adds a second kind in level mode. The files are strings, because
+// The source files of a test wing, zoo, which no existing file mentions: a kind in job mode with its own activity and
+// admission rules, and a deployer. `pawl gen new` adds a kind in level mode. The files are strings, because
 // their imports resolve only in the copy of the checkout.
 
 /** Contents by path relative to the root of the checkout. */
@@ -15,7 +15,6 @@ export const zooWing = {
     'parcel-most': { takes: '<count>', reads: 'number', least: 0, otherwise: 100, inWebhook: true, text: 'how many things a parcel may have in it' },
   },
   workerRules: [],
-  webhookRules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }],
   admission: {
     configuration: 'zoo-validation-webhook',
     domain: 'validation.zoo.pawl.dev',
@@ -64,18 +63,11 @@ export type Parcel = ObjectOf<typeof parcelKind>
 import type { Admission } from '../../kit/index.ts'
 import { type Parcel, parcelKind } from './kind.ts'
 
-const SEALED = 'zoo.pawl.dev/sealed'
-
 export const parcelAdmission: Admission = {
   kind: parcelKind,
   operations: ['CREATE', 'UPDATE'],
   validate: ({ object }) => ((object as Parcel).spec.size < 0 ? [{ field: 'spec.size', found: 'a debt', expected: 'things' }] : []),
   asyncRules: () => import('../../../activities/zoo/further-rules.ts'),
-  metadata: {
-    filter: { finalizersRemoved: [SEALED] },
-    validate: ({ user }) => (user.name === 'keeper' ? [] : [{ field: 'metadata.finalizers', found: 'no seal', expected: SEALED }]),
-  },
-  warnings: ({ object }) => ((object as Parcel).spec.size === 0 ? ['nothing is in it'] : []),
   mutations: [
     {
       name: 'label',
@@ -93,21 +85,13 @@ export const parcelAdmission: Admission = {
 import type { AsyncRulesContext, AsyncRules } from '../../workflows/kit/index.ts'
 import type { Parcel } from '../../workflows/zoo/parcel/kind.ts'
 
-interface Forbidden {
-  readonly data?: { readonly label?: string }
-}
-
-export function openAsyncRules({ kube, flags }: AsyncRulesContext): AsyncRules {
+export function openAsyncRules({ flags }: AsyncRulesContext): AsyncRules {
   return {
-    async validate({ object, namespace, signal }) {
-      const { size, label } = (object as Parcel).spec
+    validate({ object }) {
+      const { size } = (object as Parcel).spec
       const most = flags['parcel-most'] as number
-      if (size > most) return [{ field: 'spec.size', found: String(size), expected: \`at most \${most}\` }]
-      const map = await kube.get<Forbidden>(\`/api/v1/namespaces/\${namespace}/configmaps/forbidden\`, { signal })
-      if (map === undefined || map.data?.label !== label) return []
-      return [{ field: 'spec.label', found: label ?? 'nothing', expected: 'another one' }]
+      return Promise.resolve(size > most ? [{ field: 'spec.size', found: String(size), expected: \`at most \${most}\` }] : [])
     },
-    warnings: ({ object, namespace }) => Promise.resolve((object as Parcel).spec.size > 1 ? [\`\${namespace} is far away\`] : []),
     close: () => Promise.resolve(),
   }
 }
@@ -251,85 +235,6 @@ function zooActivities(deps: Deps, unit: string) {
       return \`\${2 * (parcel?.spec.size ?? 0)} \${unit}\`
     },
   }
-}
-`,
-  ],
-  [
-    'workflows/zoo/bell/kind.ts',
-    `
-import { defineKind, type ObjectOf, record, required, text } from '../../kit/index.ts'
-
-export const bellKind = defineKind({
-  group: 'zoo.pawl.dev',
-  version: 'v1alpha1',
-  kind: 'Bell',
-  plural: 'bells',
-  singular: 'bell',
-  shortNames: [],
-  statusSubresource: true,
-  printerColumns: [],
-  description: 'Is rung.',
-  schema: {
-    spec: required(record('What it is.', { tone: required(text('How it sounds.')) })),
-    status: record('What was heard.', { heard: text('Its sound, hashed.') }),
-  },
-  projection: [],
-  workerVerbs: [],
-})
-
-export type Bell = ObjectOf<typeof bellKind>
-`,
-  ],
-  ['workflows/zoo/bell/README.md', '# Bell\n\nIs rung.\n'],
-  [
-    'workflows/zoo/bell/fields.ts',
-    `
-import { type OwnedFields, path } from '../../kit/index.ts'
-
-export const bellFields: OwnedFields = { controller: 'bell', fields: { Bell: [path('status')] }, makes: [] }
-`,
-  ],
-  [
-    'workflows/zoo/bell/controller.ts',
-    `
-import { action, activitiesOf, defineLevel, done, type LevelPass } from '../../kit/index.ts'
-import { type Bell, bellKind } from './kind.ts'
-
-const sounds = activitiesOf(() => import('../../../activities/zoo/sounds.ts'), { ring: { timeoutMs: 5000 } })
-
-const ring = action<LevelPass<object, Bell>>('ring', async ({ target, call, status }) => {
-  status.heard = await call(sounds).ring({ tone: target.spec.tone })
-  return done
-})
-
-export const bellController = defineLevel<object, Bell>({
-  name: 'bell',
-  target: bellKind,
-  queries: {},
-  plan: ring,
-  activities: sounds,
-})
-`,
-  ],
-  [
-    'workflows/zoo/bell/workflow.ts',
-    `
-import type { JobInput } from '../../kit/index.ts'
-import { runLevel, type RunResult } from '../../kit/run/loop/index.ts'
-import { bellController } from './controller.ts'
-
-export async function bell(input: JobInput): Promise<RunResult> {
-  return await runLevel(bellController, input)
-}
-`,
-  ],
-  [
-    'activities/zoo/sounds.ts',
-    `
-import { createHash } from 'node:crypto'
-
-export async function ring({ tone }: { readonly tone: string }): Promise<string> {
-  return await Promise.resolve(createHash('sha256').update(tone).digest('hex').slice(0, 8))
 }
 `,
   ],

@@ -52,25 +52,27 @@ describe('the command pawl gen', () => {
     })
   })
 
+  it('prints the types of CRDs, and takes its own --version and --check', { timeout: 60_000 }, async () => {
+    const fixtures = join(ROOT, 'test/worker/gen/crd-types/fixtures')
+    const [crd, golden] = [join(fixtures, 'workshop.yaml'), join(fixtures, 'workshop-v1.gen.ts')]
+    const stdout = await readFile(golden, 'utf8')
+    expect(pawl('types', '--crd', crd, '--version', 'v1')).toEqual({ status: 0, stdout, stderr: '' })
+    expect(pawl('types', '--crd', crd, '--out', golden, '--check')).toMatchObject({ status: 1, stderr: '' })
+  })
+
   it.each([
     [['--stdout'], 'found --stdout without files, expected at least one .cm file'],
-    [['-o', 'x'], 'found --out without files, expected at least one .cm file'],
     [['--check', '--ast', 'rfc.cm'], 'found --check with --ast, expected one of them'],
     [['--chek'], "unknown option '--chek' of 'pawl gen', expected one of --check, --stdout"],
-    [['new'], "missing required argument 'kind'"],
+    [['new', 'backup'], "kind is 'backup'; expected a capital letter, then letters and digits, at most 63"],
+    [['types'], "pawl: required option '--crd <file>' not specified"],
+    [['types', '--crd', 'x', '--check'], 'pawl: --check has nothing to compare with, expected --out <file>'],
   ])('rejects %j with exit code 2 and an error that says what is wrong', async (args, message) => {
     const before = await readdir(dir)
     const { status, stdout, stderr } = pawl(...args)
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
     expect(stderr).toContain(message)
     expect(await readdir(dir)).toEqual(before)
-  })
-
-  it('rejects an invalid name of a kind', () => {
-    expect(pawl('new', 'backup')).toMatchObject({
-      status: 2,
-      stderr: "gen new: kind is 'backup'; expected a capital letter, then letters and digits, at most 63\n",
-    })
   })
 })
 

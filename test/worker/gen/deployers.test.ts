@@ -1,14 +1,10 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-import { gen } from '../../../worker/gen.ts'
 import { deployerLists } from '../../../worker/gen/deployers.ts'
-
-const ROOT = join(import.meta.dirname, '../../..')
 
 let root: string
 
@@ -83,38 +79,6 @@ describe('the deployers of wings', () => {
   })
 })
 
-describe('a deployer folder that is added to a copy of this checkout', () => {
-  it('is registered by the next `pawl gen`: the value for activities, and the type for workflows', async () => {
-    for (const folder of ['workflows', 'activities'])
-      await cp(join(ROOT, folder), join(root, folder), { recursive: true })
-    await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))
-    await write('package.json', '{ "type": "module" }')
-    const [wing = ''] = await wingsThatDeploy()
-    const value = `{
-      type: 'example.org/echo', name: 'echo', pace: 'quick', needsTarget: false, checkpoint: 'waiting',
-      parse: () => undefined, answer: () => ({ phase: 'Succeeded' }),
-    } satisfies QuickDeployer`
-    const folder = `activities/${wing}/deploy/echo`
-    await write(
-      `${folder}/deployer.ts`,
-      `import type { QuickDeployer } from '../run/deployer.ts'\nexport const deployer = ${value}\n`,
-    )
-    const said: string[] = []
-    const note = (line: string) => said.push(line)
-    expect(await gen({ root, check: false, print: note, complain: note })).toBe(0)
-    expect(said.filter((line) => line.includes('deployers.gen'))).toEqual([
-      `wrote activities/${wing}/deploy/deployers.gen.ts`,
-      `wrote workflows/${wing}/deploy-item/deployers.gen.ts`,
-    ])
-    const { deployers } = await load<{ deployers: { name: string }[] }>(`activities/${wing}/deploy/deployers.gen.ts`)
-    expect(deployers.map(({ name }) => name)).toContain('echo')
-    type Types = Readonly<Record<string, ReadonlySet<string>>>
-    const { BUILT_IN_TYPES, QUICK_TYPES } = await load<Types>(`workflows/${wing}/deploy-item/deployers.gen.ts`)
-    expect([BUILT_IN_TYPES, QUICK_TYPES].map((types) => types?.has('example.org/echo'))).toEqual([true, true])
-    expect(await gen({ root, check: true, print: note, complain: note })).toBe(0)
-  })
-})
-
 async function lists() {
   const complaints: string[] = []
   const files = await deployerLists(root, (line) => complaints.push(line))
@@ -130,15 +94,4 @@ async function deployer(wing: string, folder: string, value: string, name = 'dep
 async function write(path: string, text: string): Promise<void> {
   await mkdir(join(root, path, '..'), { recursive: true })
   await writeFile(join(root, path), text)
-}
-
-async function load<Module>(path: string): Promise<Module> {
-  expect(await readFile(join(root, path), 'utf8')).toContain('Do not edit')
-  // The generator has loaded the former text.
-  return (await import(`${pathToFileURL(join(root, path)).href}?generated`)) as Module
-}
-
-async function wingsThatDeploy(): Promise<string[]> {
-  const wings = await readdir(join(root, 'activities'), { recursive: true })
-  return wings.flatMap((path) => /^([^/]+)\/deploy\/deployers\.gen\.ts$/.exec(path)?.[1] ?? [])
 }

@@ -44,30 +44,16 @@ describe('pawl gen in a checkout with two kinds', () => {
 
   afterEach(() => rm(root, { recursive: true }))
 
-  it('reports stale files before the first generation and no stale files after it', async () => {
+  it('writes nothing in check mode, then each file once, and no temporary file', async () => {
     expect(await run(root, true)).toMatchObject({ code: 1 })
-    expect(await run(root, false)).toMatchObject({ code: 0 })
-    expect(await run(root, true)).toEqual({ code: 0, lines: [] })
-  })
-
-  it('writes nothing in check mode', async () => {
-    await run(root, true)
     expect(await readdir(root)).toEqual(['workflows'])
-  })
-
-  it('writes nothing the second time, and leaves no temporary file', async () => {
-    await run(root, false)
-    expect(await run(root, false)).toEqual({ code: 0, lines: [] })
+    expect(await run(root, false)).toMatchObject({ code: 0 })
+    for (const check of [true, false]) expect(await run(root, check)).toEqual({ code: 0, lines: [] })
     expect(await readdir(join(root, 'deploy/crds/landscaper'))).toEqual([
-      'landscaper.gardener.cloud_dataobjects.yaml',
-      'landscaper.gardener.cloud_targets.yaml',
+      ...['landscaper.gardener.cloud_dataobjects.yaml', 'landscaper.gardener.cloud_targets.yaml'],
     ])
     expect((await readdir(join(root, 'deploy/rbac'), { recursive: true })).sort()).toEqual([
-      'api.yaml',
-      'landscaper',
-      'landscaper/bridge.yaml',
-      'landscaper/worker.yaml',
-      'worker.yaml',
+      ...['api.yaml', 'landscaper', 'landscaper/bridge.yaml', 'landscaper/worker.yaml', 'worker.yaml'],
     ])
   })
 
@@ -92,21 +78,16 @@ describe('pawl gen in a checkout with two kinds', () => {
     ])
   })
 
-  it('removes the CRD of a deleted kind', async () => {
+  it('removes the CRD of a deleted kind, and the folders of a deleted wing', async () => {
     await run(root, false)
-    await rm(join(root, 'workflows/landscaper/target'), { recursive: true })
-    expect((await run(root, true)).lines).toContain(
-      'unwanted: deploy/crds/landscaper/landscaper.gardener.cloud_targets.yaml: no kind asks for it',
-    )
-    await run(root, false)
+    const unwanted = async (folder: string, path: string) => {
+      await rm(join(root, folder), { recursive: true })
+      expect((await run(root, true)).lines).toContain(`unwanted: ${path}: no kind asks for it`)
+      await run(root, false)
+    }
+    await unwanted('workflows/landscaper/target', 'deploy/crds/landscaper/landscaper.gardener.cloud_targets.yaml')
     expect(await readdir(join(root, 'deploy/crds/landscaper'))).toEqual(['landscaper.gardener.cloud_dataobjects.yaml'])
-  })
-
-  it('removes the folders of a deleted wing', async () => {
-    await run(root, false)
-    await rm(join(root, 'workflows/landscaper'), { recursive: true })
-    expect((await run(root, true)).lines).toContain('unwanted: deploy/rbac/landscaper/worker.yaml: no kind asks for it')
-    await run(root, false)
+    await unwanted('workflows/landscaper', 'deploy/rbac/landscaper/worker.yaml')
     expect(await readdir(join(root, 'deploy/crds'))).toEqual([])
     expect(await readdir(join(root, 'deploy/rbac'))).toEqual(['api.yaml', 'worker.yaml'])
     expect(await run(root, true)).toEqual({ code: 0, lines: [] })

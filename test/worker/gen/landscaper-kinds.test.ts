@@ -55,10 +55,6 @@ describe('the kinds of the landscaper group', () => {
     expect(waiting.sort()).toEqual(['DeployItem', 'Execution'])
   })
 
-  it('are eleven kinds', () => {
-    expect(kinds).toHaveLength(11)
-  })
-
   it('have no enums in their schemas', () => {
     expect(kinds.filter((kind) => JSON.stringify(openApiSchema(kind)).includes('"enum"'))).toEqual([])
   })

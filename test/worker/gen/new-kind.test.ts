@@ -9,7 +9,7 @@ import { gen } from '../../../worker/gen.ts'
 import type { LevelController } from '../../../workflows/kit/index.ts'
 import { runPass } from '../../../workflows/kit/testing/index.ts'
 import { genNew } from '../../../worker/gen/new-kind.ts'
-import { compilerErrors } from '../../workflows/kit/dsl/compiler-errors.ts'
+import { compilerErrors } from '../../support/compiler/compiler-errors.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 
@@ -130,7 +130,7 @@ describe('the skeleton of a new kind in another project', () => {
   })
   afterAll(() => rm(project, { recursive: true }))
 
-  it('is one formatted folder that imports the published kit and compiles', { timeout: 60_000 }, async () => {
+  it('is one formatted folder that imports the published kit', async () => {
     const lines: string[] = []
     const print = (line: string) => lines.push(line)
     const wish = { root: project, layout: 'project', kind: 'TimeTable', group: 'example.com' } as const
@@ -153,12 +153,9 @@ describe('the skeleton of a new kind in another project', () => {
     })
     expect(lines.at(-1)).toContain(`then run \`pawl gen ${join(project, 'time-table/controller.cm')}\``)
 
-    const texts = await Promise.all(names.map((name) => readFile(join(project, 'time-table', name), 'utf8')))
-    // Where `pawl/kit` is found.
-    const modules = new Map(names.map((name, index) => [`examples/time-table/${name}`, texts[index] ?? '']))
-    for (const name of ['README.md', 'controller.cm', 'sample.yaml']) modules.delete(`examples/time-table/${name}`)
-    expect(compilerErrors(modules)).toEqual([])
-    for (const text of modules.values()) {
+    // test/package/installed.test.ts compiles it.
+    for (const name of names.filter((one) => one.endsWith('.ts'))) {
+      const text = await readFile(join(project, 'time-table', name), 'utf8')
       expect(text).not.toContain('workflows/kit')
       expect(await format(text, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 120 })).toBe(text)
     }

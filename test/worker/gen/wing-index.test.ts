@@ -71,45 +71,28 @@ describe('the registries of wings', () => {
   })
 })
 
-describe('the registry of programs', () => {
-  it("lists what each wing's programs.ts exports, in the form of the project", async () => {
-    await write('activities/big-farm/programs.ts', 'export const farmPrograms = []\n')
-    await write('activities/zoo/programs.ts', 'export const zooPrograms: readonly WingProgram[] = []\n')
+describe.each([
+  ['programs', 'farmPrograms', 'PROGRAMS: readonly WingProgram[]', 'the list of its programs'],
+  ['commands', 'farmCommands', 'COMMANDS: readonly WingCommands[]', 'the list of its commands'],
+])('the registry of %s', (name, value, declared, expected) => {
+  const registry = async () => await read(`activities/${name}.gen.ts`)
+
+  it("lists the export of each wing's file, in the form of the project, and is empty without such files", async () => {
     expect((await run(false)).code).toBe(0)
-    const listed = await read('activities/programs.gen.ts')
-    expect(listed).toContain("import { farmPrograms } from './big-farm/programs.ts'\n")
-    expect(listed).toContain('export const PROGRAMS: readonly WingProgram[] = [...farmPrograms, ...zooPrograms]\n')
-    expect(await format(listed, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 120 })).toBe(listed)
-    expect(await run(true)).toEqual({ code: 0, lines: [] })
-    await rm(join(root, 'activities/zoo'), { recursive: true })
+    expect(await registry()).toContain(`export const ${declared} = []\n`)
+    await write(`activities/big-farm/${name}.ts`, `export const ${value} = []\n`)
+    await write(`activities/zoo/${name}.ts`, 'export const zoo: readonly unknown[] = []\n')
     expect((await run(true)).code).toBe(1)
-  })
-
-  it('is empty without programs', async () => {
-    await run(false)
-    expect(await read('activities/programs.gen.ts')).toContain('export const PROGRAMS: readonly WingProgram[] = []\n')
-  })
-
-  it('refuses a programs.ts that exports more than its list', async () => {
-    await write('activities/zoo/programs.ts', 'export const one = 1\nexport const two = 2\n')
-    const message = 'activities/zoo/programs.ts exports one, two; expected one value, the list of its programs'
-    await expect(run(false)).rejects.toThrow(message)
-  })
-})
-
-describe('the registry of commands', () => {
-  it("lists what each wing's commands.ts exports, in the form of the project", async () => {
-    await write('activities/zoo/commands.ts', 'export const zooCommands: readonly WingCommands[] = []\n')
     expect((await run(false)).code).toBe(0)
-    const listed = await read('activities/commands.gen.ts')
-    expect(listed).toContain("import { zooCommands } from './zoo/commands.ts'\n")
-    expect(listed).toContain('export const COMMANDS: readonly WingCommands[] = [...zooCommands]\n')
+    const listed = await registry()
+    expect(listed).toContain(`import { ${value} } from './big-farm/${name}.ts'\n`)
+    expect(listed).toContain(`export const ${declared} = [...${value}, ...zoo]\n`)
     expect(await format(listed, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 120 })).toBe(listed)
   })
 
-  it('refuses a commands.ts that exports more than its list', async () => {
-    await write('activities/zoo/commands.ts', 'export const one = 1\nexport const two = 2\n')
-    const message = 'activities/zoo/commands.ts exports one, two; expected one value, the list of its commands'
+  it('refuses a file that exports more than its list', async () => {
+    await write(`activities/zoo/${name}.ts`, 'export const one = 1\nexport const two = 2\n')
+    const message = `activities/zoo/${name}.ts exports one, two; expected one value, ${expected}`
     await expect(run(false)).rejects.toThrow(message)
   })
 })

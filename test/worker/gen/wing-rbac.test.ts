@@ -93,30 +93,12 @@ describe('the shipped roles', () => {
 })
 
 describe('the roles of a wing', () => {
-  it('allow its level-mode controllers the reads and writes that they declare', () => {
-    const queries = {
-      pods: { kind: 'v1/Pod', many: true as const, labels: { app: 'shop' } },
-      password: { kind: 'v1/Secret', name: '${target.metadata.name}' },
-    }
-    const writes = ['v1/ConfigMap', { kind: 'apps/v1/Deployment', namespaces: ['x'] }]
-    expect(shipped(shop({ queries, writes, finalizer: 'example.com/shop' }))).toEqual({
-      bridge: [
-        ...['configmaps: list watch', 'pods: list watch', 'secrets: list watch'],
-        ...['shops.example.com: list watch', 'deployments.apps: list watch'],
-      ],
-      worker: [
-        ...['pods: list', 'secrets: get', 'shops.example.com: get patch', 'shops/status.example.com: patch'],
-        ...['shops/finalizers.example.com: update', 'configmaps: get create patch delete'],
-        'deployments.apps: get create patch delete',
-      ],
-    })
-  })
-
   it('merge the rules of its kinds, its wing.ts and its controllers', () => {
     const workerRules = [
       { apiGroups: [''], resources: ['configmaps', 'pods'], verbs: ['deletecollection', 'list', 'get'] },
     ]
     const kinds = [{ ...shopKind, workerVerbs: ['list', 'patch'] as const }]
+    // The common role of all workers has the permission for Events.
     expect(shipped({ ...shop({ writes: ['v1/ConfigMap'] }), kinds, workerRules }).worker).toEqual([
       ...['shops.example.com: get list patch', 'shops/status.example.com: patch'],
       ...['shops/finalizers.example.com: update', 'configmaps: get list create patch delete deletecollection'],
@@ -129,10 +111,6 @@ describe('the roles of a wing', () => {
     expect(shipped({ kinds, controllers: [installationController], workerRules: [] }).bridge).toEqual([
       'installations.landscaper.gardener.cloud: list watch',
     ])
-  })
-
-  it('contain no permission for Events, which the common role of all workers has', () => {
-    expect(shipped(shop()).worker).toEqual(['shops.example.com: get', 'shops/status.example.com: patch'])
   })
 
   it('cover the namespace of the default settings, or all namespaces if the namespace is unknown', () => {

@@ -30,7 +30,7 @@ export function commandShape(command: Command): CommandShape {
       takesValue: required,
       values: long === '--output' || long === '--format' ? description.split(', ') : [],
     })),
-    argument: first.startsWith('object') ? 'object' : first.startsWith('kind') ? 'kind' : undefined,
+    argument: (['object', 'kind'] as const).find((argument) => first.startsWith(argument)),
     items: first === 'object-items' ? command.name() : undefined,
   }
 }

@@ -70,8 +70,8 @@ export function rightsFinding(rights: readonly Right[], who: string, namespace: 
   const part = 'rights'
   if (lacking.length === 0)
     return { part, verdict: 'ok', text: `${who} may all that pawl asks for in namespace ${namespace}` }
-  const told = lacking.map(({ verb, resource, serves }) => `${verb} ${resource} (${serves})`)
-  return { part, verdict: 'warn', text: `${who} may not in namespace ${namespace}: ${told.join(', ')}` }
+  const missingRights = lacking.map(({ verb, resource, serves }) => `${verb} ${resource} (${serves})`)
+  return { part, verdict: 'warn', text: `${who} may not in namespace ${namespace}: ${missingRights.join(', ')}` }
 }
 
 interface KeptFound {
@@ -84,14 +84,14 @@ interface KeptFound {
 
 export function retentionFinding({ oldest, hasLeftOver, now }: KeptFound): Finding {
   const part = 'retention'
-  const kept =
+  const history =
     oldest === null
       ? 'no ended job is kept yet'
       : `the oldest job that is kept ended ${formatDuration(now.getTime() - oldest.getTime())} ago`
-  if (!hasLeftOver) return { part, verdict: 'ok', text: kept }
+  if (!hasLeftOver) return { part, verdict: 'ok', text: history }
   return {
     part,
     verdict: 'warn',
-    text: `${kept}; there are events of days without a partition, expected none: they are slow to forget (does a bridge run?)`,
+    text: `${history}; there are events of days without a partition, expected none: they are slow to forget (does a bridge run?)`,
   }
 }

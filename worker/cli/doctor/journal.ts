@@ -11,6 +11,7 @@ import { type About, aboutIn } from '../../api/wire.ts'
 import { PAWL_VERSION } from '../../server/version.ts'
 import { singleLine } from '../query/format.ts'
 import { type ApiAddress, type OpenApi, addressText } from '../api-place.ts'
+import { joinNames } from '../../../workflows/kit/index.ts'
 
 export async function journalFindings(url: string, cluster: string): Promise<readonly Finding[]> {
   const place = URL.parse(url)?.host ?? 'the given address'
@@ -108,9 +109,9 @@ function versionFinding(place: ApiAddress, { version }: About): Finding {
 const MOST_GROUPS = 10
 
 function whoText({ username, groups }: About): string {
-  const named = groups.slice(0, MOST_GROUPS).map((group) => singleLine(group, 100))
-  const more = groups.length > MOST_GROUPS ? ` and ${groups.length - MOST_GROUPS} more` : ''
-  return `it takes you for ${singleLine(username, 200)}${named.length === 0 ? '' : `, of ${named.join(', ')}${more}`}`
+  const names = groups.map((group) => singleLine(group, 100))
+  const memberships = names.length === 0 ? '' : `, of ${joinNames(names, MOST_GROUPS)}`
+  return `it takes you for ${singleLine(username, 200)}${memberships}`
 }
 
 function clusterFinding(about: About, cluster: string): Finding {

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { FILE_LIMITS, parseYamlDocuments, YamlError } from '../../../activities/yaml/read-yaml.ts'
 import { UsageError } from '../../server/usage-error.ts'
+import { isFields } from '../../../workflows/kit/index.ts'
 
 export interface Document {
   /** Such as `shop.yaml, document 2`. */
@@ -65,8 +66,4 @@ function objectsIn(at: string, value: unknown, problems: string[]): readonly Doc
   if (missing.length === 0) return [{ at, object: fields as unknown as Document['object'] }]
   problems.push(`${at}: found no ${missing.map(([field]) => field).join(', no ')}; expected an object of Kubernetes`)
   return []
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

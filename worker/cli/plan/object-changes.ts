@@ -4,7 +4,7 @@
 //       base64.
 //   D2. Fields that the API server maintains are ignored.
 
-import { writeJson } from '../../../workflows/kit/index.ts'
+import { writeJson, isFields } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../../activities/kube/client.ts'
 
 export interface Change {
@@ -46,9 +46,9 @@ export function changesOf(
     const [oldValue, newValue] = [old.get(field), now.get(field)]
     if (oldValue === newValue || ignored.some((one) => isWithin(field, one))) return []
     const isHidden = hidden.some((one) => isWithin(field, one)) || isInSecret(field, before, after)
-    const show = (text: string | undefined) =>
-      text === undefined ? undefined : isHidden ? HIDDEN : truncated(maskSecrets(text, rules))
-    return [{ field, before: show(oldValue), after: show(newValue) }]
+    const display = (text: string) => (isHidden ? HIDDEN : truncated(maskSecrets(text, rules)))
+    const [shownBefore, shownAfter] = [oldValue, newValue].map((text) => (text === undefined ? text : display(text)))
+    return [{ field, before: shownBefore, after: shownAfter }]
   })
 }
 
@@ -127,8 +127,4 @@ export function secretTexts(secrets: readonly KubeObject[], parse: (text: string
     }
   }
   return [...found].sort((left, right) => right.length - left.length)
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -151,9 +151,10 @@ export function planText(
   )
   const problems = plan.problems.map(({ item, problem }) => paint('red', `! ${item}: ${problem}`))
   const jobs = plan.jobs.flatMap((job) => jobText(job, paint, ''))
-  const told = plan.writes.filter(({ state }) => state !== 'unchanged')
-  const writes = told.slice(0, MOST_OBJECTS).flatMap((one) => writeText(one, paint))
-  const more = told.length > MOST_OBJECTS ? [`and ${told.length - MOST_OBJECTS} more objects; -o json has all`] : []
+  const changed = plan.writes.filter(({ state }) => state !== 'unchanged')
+  const writes = changed.slice(0, MOST_OBJECTS).flatMap((one) => writeText(one, paint))
+  const more =
+    changed.length > MOST_OBJECTS ? [`and ${changed.length - MOST_OBJECTS} more objects; -o json has all`] : []
   const counts = (['new', 'changed', 'unchanged', 'deleted'] as const)
     .map((state) => `${plan.writes.filter((one) => one.state === state).length} ${state}`)
     .join(', ')
@@ -178,7 +179,7 @@ const ENDS = { succeeds: ['', 'green'], waits: [' waits', 'yellow'], fails: [' f
 function jobText(job: PlannedJob, paint: Paint, indent: string): readonly string[] {
   const [end, colour] = ENDS[job.end]
   const time = job.expectedMs === undefined ? '' : paint('dim', ` (about ${formatDuration(job.expectedMs)})`)
-  const told = job.told === undefined ? '' : `: ${job.told}`
+  const outcome = job.told === undefined ? '' : `: ${job.told}`
   const items = [...job.items]
     .sort((left, right) => left.level - right.level)
     .map((one) => {
@@ -187,7 +188,7 @@ function jobText(job: PlannedJob, paint: Paint, indent: string): readonly string
       const problem = one.problem === undefined ? '' : paint('red', ` fails: ${one.problem}`)
       return `${paint(of, what)}${problem}${one.unknown === undefined ? '' : paint('dim', ` (${one.unknown})`)}`
     })
-  const head = `${indent}${paint('bold', `${job.kind} ${job.namespace}/${job.name}`)}${paint(colour, `${end}${told}`)}${time}`
+  const head = `${indent}${paint('bold', `${job.kind} ${job.namespace}/${job.name}`)}${paint(colour, `${end}${outcome}`)}${time}`
   return [head, ...items, ...job.jobs.flatMap((one) => jobText(one, paint, `${indent}  `))]
 }
 

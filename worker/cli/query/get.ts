@@ -4,7 +4,7 @@ import { Command } from 'commander'
 
 import type { ObjectRecord, JobRecord, ObjectName } from '../../../activities/journal/read/object-queries.ts'
 import { MOST_LISTED } from '../../../activities/journal/read/limits.ts'
-import { type GroupKind, valueAt, writeJson } from '../../../workflows/kit/index.ts'
+import { type GroupKind, valueAt, writeJson, joinNames } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { ApiForbidden } from '../api-place.ts'
 import { parseOneOf } from '../usage.ts'
@@ -236,18 +236,13 @@ function unfinishedText(row: ListedObject): string {
   const error = errorText(job?.lastError)
   if (isBad(phaseOfRow(row))) return error ?? 'see pawl why'
   const named = [...awaited, ...unfinished].map(nameOf)
-  if (isBusy(object.projection) && named.length > 0) return firstTwo(named)
+  if (isBusy(object.projection) && named.length > 0) return joinNames(named, 2)
   return deletionText(object) ?? (job?.outcome === null ? error : undefined) ?? ''
 }
 
 function deletionText({ projection }: ObjectRecord): string | undefined {
   const deletion = deletionIn(projection)
   return deletion === undefined ? undefined : `to be gone: ${deletion.finalizers.join(', ') || 'no finalizers'}`
-}
-
-function firstTwo(names: readonly string[]): string {
-  const more = names.length - 2
-  return `${names.slice(0, 2).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 /** The rows as JSON. */

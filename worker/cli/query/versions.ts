@@ -2,7 +2,7 @@
 
 import type { EventRecord } from '../../../activities/journal/read/event-queries.ts'
 import { type Paint, singleLine } from './format.ts'
-import { writeJson, type Projection } from '../../../workflows/kit/index.ts'
+import { writeJson, type Projection, isFields } from '../../../workflows/kit/index.ts'
 
 /** A version and the fields that it changed. */
 export interface VersionChange {
@@ -75,7 +75,7 @@ const NAME_FIELDS: ReadonlySet<string> = new Set(['metadata.name', 'metadata.nam
 function leaves(projection: Projection): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   const walk = (value: unknown, at: string): void => {
-    if (isRecord(value) && Object.keys(value).length > 0)
+    if (isFields(value) && Object.keys(value).length > 0)
       for (const [key, below] of Object.entries(value)) walk(below, at === '' ? keyText(key) : `${at}.${keyText(key)}`)
     else if (at !== '' && !NAME_FIELDS.has(at) && !at.startsWith('metadata.ownerReferences'))
       found.set(at, valueText(value))
@@ -90,8 +90,4 @@ function keyText(key: string): string {
 
 function valueText(value: unknown): string {
   return singleLine(typeof value === 'string' ? value : writeJson(value), 200)
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

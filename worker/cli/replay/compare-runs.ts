@@ -13,6 +13,7 @@ import type { ReplayEntry } from '../../../workflows/kit/index.ts'
 import { nameOf } from '../query/format.ts'
 import { entriesOfPasses } from './passes.ts'
 import type { Recording } from './record.ts'
+import { isFields } from '../../../workflows/kit/index.ts'
 
 /** `decision`: a step of a plan, or its phase. `write`: a call that may write. `look`: a call that only reads. */
 type DifferenceKind = 'decision' | 'write' | 'look' | 'timer' | 'end'
@@ -30,7 +31,7 @@ export interface Difference {
    */
   readonly how: 'more' | 'less' | 'other'
   readonly changes: readonly Change[]
-  /** What the call wrote in the recorded run, from the journal; absent without rows. */
+  /** The writes of the call in the recorded run, from the journal; absent without rows. */
   readonly made?: readonly string[]
 }
 
@@ -217,11 +218,7 @@ export function changedFields(from: unknown, to: unknown, field = ''): readonly 
     if (from.length !== to.length) return [{ field, from, to }]
     return from.flatMap((one: unknown, index) => changedFields(one, to[index], `${field}[${index}]`))
   }
-  if (!isRecord(from) || !isRecord(to)) return Object.is(from, to) ? [] : [{ field, from, to }]
+  if (!isFields(from) || !isFields(to)) return Object.is(from, to) ? [] : [{ field, from, to }]
   const names = [...new Set([...Object.keys(from), ...Object.keys(to)])].sort()
   return names.flatMap((name) => changedFields(from[name], to[name], field === '' ? name : `${field}.${name}`))
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -84,8 +84,10 @@ function lastResult(entries: readonly ReplayEntry[]): string | undefined {
       readonly outcome?: unknown
       readonly change?: { readonly phase?: unknown }
     }
-    const said = name === 'endRun' || name === 'endLevel' ? outcome : name === 'settle' ? change?.phase : undefined
-    if (typeof said === 'string') return said
+    const isEnd = name === 'endRun' || name === 'endLevel'
+    const phase = name === 'settle' ? change?.phase : undefined
+    const result = isEnd ? outcome : phase
+    if (typeof result === 'string') return result
   }
   return undefined
 }

@@ -108,14 +108,9 @@ function callText({ summary, action, isLocal, answer, saw }: ReplayedCall, paint
 
 function writeText({ verb, object, step, version, error, tookMs }: RowOfWrite, paint: Paint): string {
   const took = tookMs === undefined ? '' : `, ${formatDuration(tookMs)}`
-  const answer =
-    error === undefined
-      ? version === undefined
-        ? tookMs === undefined
-          ? 'no answer'
-          : 'done'
-        : `version ${version}`
-      : paint('red', singleLine(error, 500))
+  let answer = tookMs === undefined ? 'no answer' : 'done'
+  if (version !== undefined) answer = `version ${version}`
+  if (error !== undefined) answer = paint('red', singleLine(error, 500))
   return `${singleLine(`${verb} ${object} (${step})`, 400)} -> ${answer}${took}`
 }
 

@@ -14,6 +14,7 @@ import { modulePath } from '../../server/config.ts'
 import { controllerFiles, loadControllers } from '../../server/load-controllers.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { bundleCacheFolder } from './load.ts'
+import { joinNames } from '../../../workflows/kit/index.ts'
 
 interface OtherBuild {
   readonly code: string
@@ -105,9 +106,8 @@ async function activityNotes(root: string): Promise<readonly string[]> {
     .filter((file) => own.get(file) !== theirs.get(file))
     .sort()
   if (changed.length === 0) return []
-  const named = changed.slice(0, MOST_NAMED).join(', ')
-  const more = changed.length > MOST_NAMED ? ` and ${changed.length - MOST_NAMED} more` : ''
-  return [`its activities are other ones in ${named}${more}: what these write of the same input was not tried`]
+  const files = joinNames(changed, MOST_NAMED)
+  return [`its activities are other ones in ${files}: what these write of the same input was not tried`]
 }
 
 /** Hashes of the modules in `activities/`, by path without extension. */

@@ -116,12 +116,13 @@ function callOf(
 ): ReplayedCall {
   const answer = answers.get(call)
   const { subject } = (input ?? {}) as { readonly subject?: Subject }
+  const end = answer?.failure === undefined ? 'done' : { failure: answer.failure }
   return {
     name,
     summary,
     action,
     isLocal,
-    answer: answer === undefined ? undefined : answer.failure === undefined ? 'done' : { failure: answer.failure },
+    answer: answer === undefined ? undefined : end,
     saw: objectsIn(answer?.result, subject),
   }
 }
@@ -211,7 +212,7 @@ interface WakeContext {
 /** @param own the entries of the pass, including those before its start. */
 function wakeTexts(own: readonly ReplayEntry[], around: WakeContext): readonly string[] {
   const begin = own.findIndex((entry) => entry.told === 'pass')
-  const told = own.slice(0, begin).flatMap((entry): readonly string[] => {
+  const messages = own.slice(0, begin).flatMap((entry): readonly string[] => {
     switch (entry.told) {
       case 'began':
         return [beginText(entry.input, around.rows)]
@@ -223,7 +224,9 @@ function wakeTexts(own: readonly ReplayEntry[], around: WakeContext): readonly s
         return []
     }
   })
-  const all = [...new Set([...(around.before === undefined ? [] : settleTexts(around.before, around.rows)), ...told])]
+  const all = [
+    ...new Set([...(around.before === undefined ? [] : settleTexts(around.before, around.rows)), ...messages]),
+  ]
   return all.length > 0 ? all : ['the pass before, which wants another one']
 }
 

@@ -1,7 +1,7 @@
 // Finds the items of an object by their names in its blueprint: `inst/shop db`, and `inst/shop backend/db` for an item
 // of its sub-installation `backend`. Pure.
 
-import { textAt } from '../../../workflows/kit/index.ts'
+import { textAt, joinNames } from '../../../workflows/kit/index.ts'
 import { singleLine } from '../query/format.ts'
 import type { LiveNode } from './live-tree.ts'
 import type { Steering } from './open-object.ts'
@@ -71,7 +71,5 @@ export function expectedItems(parts: readonly Item[], found = ''): string {
   if (parts.length === 0) return 'one that is there: it has none yet'
   const names = parts.map(({ path: called }) => called)
   const alike = names.filter((name) => found !== '' && (name.includes(found) || found.includes(name)))
-  const listed = [...new Set([...alike, ...names])]
-  const more = listed.length - MOST_NAMED
-  return `one of ${listed.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  return `one of ${joinNames([...new Set([...alike, ...names])], MOST_NAMED)}`
 }

@@ -3,6 +3,7 @@
 
 import { FILE_LIMITS, parseYamlDocuments, YamlError, type YamlPlace } from '../../../activities/yaml/read-yaml.ts'
 import { found, type Path, type Problem, type Report } from './problems.ts'
+import { isFields } from '../../../workflows/kit/index.ts'
 
 /** One version of one kind. */
 export interface CrdVersion {
@@ -130,8 +131,4 @@ function wordOf(value: unknown, form: RegExp, path: Path, report: Report): strin
 
 function fieldsAt(value: unknown): Fields {
   return isFields(value) ? value : {}
-}
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

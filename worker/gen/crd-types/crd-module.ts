@@ -1,10 +1,11 @@
 // Generates a TypeScript module with a type for each kind of a file of CustomResourceDefinitions. Pure.
 
-import { type CrdVersion, isFields, readCrdFile } from './crd-file.ts'
+import { type CrdVersion, readCrdFile } from './crd-file.ts'
 import { type Declaration, type Member, named, pascalCase, typeNames } from './declarations.ts'
 import { printDeclaration } from './print-types.ts'
 import { found, type Problem } from './problems.ts'
 import { docsOf, isOpen, membersOf } from './schema-types.ts'
+import { isFields } from '../../../workflows/kit/index.ts'
 
 export interface CrdModuleOptions {
   /** The file's name, for the first line of the module. */

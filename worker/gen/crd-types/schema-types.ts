@@ -4,10 +4,9 @@
 //       the field.
 //   S2. A wrong schema is reported and becomes `unknown`, so that one run reports all problems of the file.
 
-import { writeJson } from '../../../workflows/kit/index.ts'
+import { writeJson, isFields } from '../../../workflows/kit/index.ts'
 import type { Declaration, Docs, Member, TypeExpression } from './declarations.ts'
 import { named, nullable, NUMBER_OR_TEXT, pascalCase, type TypeNames, UNKNOWN } from './declarations.ts'
-import { isFields } from './crd-file.ts'
 import { found, type Path, type Report } from './problems.ts'
 
 /** The results: names, declarations and problems. */

@@ -76,9 +76,9 @@ export function isExpectedFailure(error: unknown): boolean {
 export function temporalFields({ error, ...fields }: Readonly<Record<string, unknown>> = {}): object {
   if (!(error instanceof Error)) return { ...fields, ...(error !== undefined && { error }), part: 'temporal' }
   const { message, stack } = error
-  const told =
+  const failure =
     error instanceof ApplicationFailure ? { type: error.type, message } : { type: error.name, message, stack }
-  return { ...fields, error: told, part: 'temporal' }
+  return { ...fields, error: failure, part: 'temporal' }
 }
 
 const LEVELS = { TRACE: 'debug', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const

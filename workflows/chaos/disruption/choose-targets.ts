@@ -54,7 +54,7 @@ export const chooseTargets = action<DisruptionPass>('chooseTargets', async (pass
   const desired = desiredCount(spec.count, names.length)
   // eslint-disable-next-line no-restricted-properties -- a draw by chance is meant; in a workflow it is the same in every replay
   const random = Math.random
-  const { kept, missing } = retainTargets(current, names, desired, random)
+  const { retained: kept, missing } = retainTargets(current, names, desired, random)
   const known = new Set(kept)
   const order = shuffled(
     names.filter((name) => !known.has(name)),

@@ -24,7 +24,7 @@ export const endChaosPods = action<DisruptionPass>('endChaosPods', async (pass) 
   return chaosPods.some((pod) => needsHealth(pod) && !wasReleased(pass, pod)) ? later(RECHECK_MS) : done
 })
 
-/** Deletes chaos pods. Those that have not started or have ended are released at once, the others by a later pass. */
+/** Deletes chaos pods. Releases pods that have not started or have ended; a later pass releases the others. */
 export async function deleteChaosPods(pass: DisruptionPass, pods: readonly ChaosPod[]): Promise<void> {
   await Promise.all(pods.map(async (pod) => await pass.act.remove(pod)))
   if (pods.some(({ phase }) => phase !== 'Running')) await releaseChaosPods(pass, await pass.refresh('chaosPods'))

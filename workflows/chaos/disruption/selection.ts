@@ -70,10 +70,10 @@ export function retainTargets(
   matching: readonly string[],
   desired: number,
   random: Random,
-): { readonly kept: readonly string[]; readonly missing: number } {
+): { readonly retained: readonly string[]; readonly missing: number } {
   const known = new Set(matching)
   const matchingTargetNames = current.filter((name) => known.has(name))
-  const kept =
+  const selected =
     matchingTargetNames.length > desired ? shuffled(matchingTargetNames, random).slice(0, desired) : matchingTargetNames
-  return { kept: [...kept].sort(), missing: Math.max(0, desired - kept.length) }
+  return { retained: [...selected].sort(), missing: Math.max(0, desired - selected.length) }
 }

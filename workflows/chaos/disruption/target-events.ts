@@ -9,6 +9,7 @@
 //   `MAX_EVENTS_PER_REASON` targets also get an Event of their own.
 
 import { type Trouble, TARGET_WARNINGS } from './trouble.ts'
+import { shortenList } from '../../kit/index.ts'
 
 /** The recorded trouble of one target, in `status.targetStates`. */
 export interface TargetState {
@@ -166,9 +167,9 @@ function summaryEvents(findings: readonly TargetFinding[]): readonly TargetEvent
     const about = findings.filter((one) => one.reason === reason)
     const [first] = about
     if (first === undefined) return []
-    const named = about.slice(0, MAX_NAMED).map(({ target, text }) => `${target.name}: ${text}`)
-    const more = about.length > MAX_NAMED ? [`and ${about.length - MAX_NAMED} more`] : []
-    const message = `${about.length === 1 ? 'target' : `${about.length} targets`} ${[...named, ...more].join('; ')}`
+    const texts = about.map(({ target, text }) => `${target.name}: ${text}`)
+    const count = about.length === 1 ? 'target' : `${about.length} targets`
+    const message = `${count} ${shortenList(texts, MAX_NAMED).join('; ')}`
     return [{ type: first.type, reason, message, occasion: about.map(({ target }) => target.version).join(' ') }]
   })
 }

@@ -1,7 +1,7 @@
 // Cuts a document into tokens. Every text has tokens: the lexer reports invalid characters and continues.
 //
 //   L1. A comment begins with `//` at the start of a word, alone on its line or after something else.
-//   L2. What stands after `=` is one value up to the next blank or brace; blanks need quotes.
+//   L2. The text after `=` up to the next blank or brace is one value; a value with blanks needs quotes.
 //   L3. The documentation of a token is the last unbroken run of comment lines above it; trailing comments are remarks.
 
 import type { Template, TemplatePart } from './ast.ts'

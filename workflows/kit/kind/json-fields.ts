@@ -2,8 +2,13 @@
 
 export type JsonFields = Readonly<Record<string, unknown>>
 
+/** Whether the value is a JSON object, not a list or null. */
+export function isFields(value: unknown): value is JsonFields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 export function fieldsOf(value: unknown): JsonFields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonFields) : {}
+  return isFields(value) ? value : {}
 }
 
 export function listOf(value: unknown): readonly unknown[] {

@@ -6,6 +6,7 @@
 //   J3. An absent path leaves nothing in the projection: no undefined value and no empty parent.
 
 import { writeJson } from './exact-json.ts'
+import { isFields } from './json-fields.ts'
 
 /** The projected part of a Kubernetes object, in the object's structure. */
 export type Projection = Readonly<Record<string, unknown>>
@@ -38,7 +39,7 @@ export function label(key: string): Path {
 /** The value at a path; undefined when it is absent. Does not descend into arrays. */
 export function valueAt(object: object, at: Path): unknown {
   return at.reduce<unknown>(
-    (value, key) => (isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined),
+    (value, key) => (isFields(value) && Object.hasOwn(value, key) ? value[key] : undefined),
     object,
   )
 }
@@ -80,7 +81,7 @@ const REFERENCE_KEYS = ['apiVersion', 'controller', 'kind', 'name', 'uid'] as co
 
 function contentOf(object: object): Json {
   const metadata = valueAt(object, ['metadata'])
-  if (!isRecord(metadata)) return { ...object }
+  if (!isFields(metadata)) return { ...object }
   return {
     ...object,
     metadata: Object.fromEntries(Object.entries(metadata).filter(([key]) => !KEPT_BY_SERVER.has(key))),
@@ -90,7 +91,7 @@ function contentOf(object: object): Json {
 function controllerOf(object: object): Json | undefined {
   const references = valueAt(object, ['metadata', 'ownerReferences'])
   if (!Array.isArray(references)) return undefined
-  const controller = references.filter(isRecord).find((reference) => reference['controller'] === true)
+  const controller = references.filter(isFields).find((reference) => reference['controller'] === true)
   return controller && Object.fromEntries(REFERENCE_KEYS.map((key) => [key, controller[key]]))
 }
 
@@ -103,18 +104,14 @@ function put(into: Record<string, unknown>, at: Path, value: unknown): void {
   }
   const existing = into[key]
   // A copy, because a shorter path may have put the object's own value here.
-  const child: Record<string, unknown> = isRecord(existing) ? { ...existing } : {}
+  const child: Record<string, unknown> = isFields(existing) ? { ...existing } : {}
   into[key] = child
   put(child, rest, value)
 }
 
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys)
-  if (!isRecord(value)) return value
+  if (!isFields(value)) return value
   const keys = Object.keys(value).sort()
   return Object.fromEntries(keys.map((key) => [key, sortKeys(value[key])]))
-}
-
-function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

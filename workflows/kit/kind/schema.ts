@@ -1,7 +1,7 @@
 // Builds the fields of a kind. One value yields the TypeScript type (`ValueOf`) and the structural OpenAPI schema that
 // Kubernetes accepts in a CRD. Not a validator: the API server validates. Only what Kubernetes accepts can be said here,
-// and each field has a description, because `kubectl explain` is where users read it. What contradicts itself is found by `defineKind`
-// (schema-problems.ts), which knows where a field stands.
+// and each field has a description, because `kubectl explain` is where users read it. `defineKind` finds
+// contradictions (schema-problems.ts), because it knows the path of each field.
 
 /** The part of OpenAPI v3 that a structural schema may use. */
 export interface JsonSchema {

@@ -149,8 +149,8 @@ export function always<Pass>(body: Step<Pass>, last: Step<Pass> | LastAction<Pas
     async run(pass, runtime, hooks) {
       const outcome = await runStep(body, pass, runtime, hooks)
       const step = lastStep(last, outcome)
-      const told = step === drawn ? hooks : hooksOf(drawn, hooks)
-      return joinOutcomes(outcome, await runStep(step, pass, runtime, told))
+      const stepHooks = step === drawn ? hooks : hooksOf(drawn, hooks)
+      return joinOutcomes(outcome, await runStep(step, pass, runtime, stepHooks))
     },
   }
 }

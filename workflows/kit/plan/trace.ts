@@ -40,7 +40,7 @@ export function recordSteps(plan: DrawnStep): StepRecorder {
   const runsOf = (step: object) => ran.get(step)?.runs ?? 0
   const traced = (step: DrawnStep): TracedStep => {
     const { name, children } = step
-    return { name, ...told(ran.get(step)), children: children.map(traced) }
+    return { name, ...traceFields(ran.get(step)), children: children.map(traced) }
   }
   return {
     hooks: {
@@ -51,7 +51,7 @@ export function recordSteps(plan: DrawnStep): StepRecorder {
   }
 }
 
-function told(ran: Ran | undefined): Omit<TracedStep, 'name' | 'children'> {
+function traceFields(ran: Ran | undefined): Omit<TracedStep, 'name' | 'children'> {
   if (ran === undefined) return { mark: 'skipped' }
   const { runs, result } = ran
   const often = runs > 1 ? { runs } : {}

@@ -31,11 +31,11 @@ export function summaryLine(text: string): string {
  * @param about the object of the call, where the input does not name it readably.
  */
 export function summaryOf(activity: string, input: unknown, about?: string): string {
-  const told = wordsOf(activity)
-  if (about !== undefined) return `${told} ${plain(about)}`
+  const title = wordsOf(activity)
+  if (about !== undefined) return `${title} ${plain(about)}`
   const subject = subjectOf(input)
   const items = itemsOf(input)
-  const words = subject === undefined ? told : told.replace(/ subject$/, () => ` ${wordsOf(subject.kind)}`)
+  const words = subject === undefined ? title : title.replace(/ subject$/, () => ` ${wordsOf(subject.kind)}`)
   const isTitle = subject === undefined || runIDOf(input).includes(`/${subject.name}/`)
   const whole = isTitle ? words : `${words}${joint(words, subject)}${plain(subject.name)}`
   if (items.length === 0) return whole
@@ -84,9 +84,9 @@ function fieldOf(value: unknown, field: string): unknown {
 
 /** The piggybacked events of a call, as a suffix: `; tells Created, Disrupted`. Empty without events. */
 export function piggybackedEventsText(input: unknown): string {
-  const told = fieldOf(input, 'told')
-  if (!Array.isArray(told)) return ''
-  const reasons = told.map((one: unknown) => fieldOf(fieldOf(one, 'event'), 'reason'))
+  const events = fieldOf(input, 'told')
+  if (!Array.isArray(events)) return ''
+  const reasons = events.map((one: unknown) => fieldOf(fieldOf(one, 'event'), 'reason'))
   return `; tells ${listed(reasons.filter((reason) => typeof reason === 'string'))}`
 }
 
@@ -94,13 +94,13 @@ export function piggybackedEventsText(input: unknown): string {
 function listed(names: readonly string[]): string {
   const [first = '', ...rest] = names.map(plain)
   let text = first
-  let told = 1
+  let count = 1
   for (const name of rest) {
     if (text.length + 2 + name.length > LONGEST_LIST) break
     text = `${text}, ${name}`
-    told += 1
+    count += 1
   }
-  return told === names.length ? text : `${text} and ${names.length - told} more`
+  return count === names.length ? text : `${text} and ${names.length - count} more`
 }
 
 /** The UI renders summaries as Markdown, and templates can produce any item name. */
@@ -112,8 +112,8 @@ function plain(name: string): string {
 export const SETTLE_SUMMARIES: Summaries<SettleActivities> = {
   settle({ change, againMs, attempt, fault }) {
     const error = change?.lastError?.reason ?? fault?.reason
-    const told = [change?.phase, error, ...(againMs === undefined ? [] : [dueIn(againMs, attempt)])]
-    return said('settle', told) ?? 'settle: nothing new'
+    const texts = [change?.phase, error, ...(againMs === undefined ? [] : [dueIn(againMs, attempt)])]
+    return said('settle', texts) ?? 'settle: nothing new'
   },
   endRun: ({ outcome }) => `end: ${outcome}`,
 }
@@ -142,8 +142,8 @@ function objectOf({ kind, name }: Pick<Subject, 'kind' | 'name'>): string {
   return `${plain(kind)} ${plain(name)}`
 }
 
-function said(verb: string, told: readonly (string | undefined)[]): string | undefined {
-  const known = told.filter((one) => one !== undefined && one !== '')
+function said(verb: string, texts: readonly (string | undefined)[]): string | undefined {
+  const known = texts.filter((one) => one !== undefined && one !== '')
   return known.length === 0 ? undefined : `${verb}: ${known.join(', ')}`
 }
 
@@ -163,8 +163,8 @@ const UNITS = [
 export function duration(ms: number): string {
   if (ms < 1000) return `${ms} ms`
   const counts = UNITS.map(([unit, size, larger]) => ({ unit, count: Math.floor((ms % larger) / size) }))
-  const told = counts.filter(({ count }) => count > 0).map(({ unit, count }) => `${count} ${unit}`)
-  return told.slice(0, 2).join(' ')
+  const texts = counts.filter(({ count }) => count > 0).map(({ unit, count }) => `${count} ${unit}`)
+  return texts.slice(0, 2).join(' ')
 }
 
 /** The text as Markdown code in one line, cut to this length. Plain Markdown would turn stars into emphasis, drop tags and change quotes. */

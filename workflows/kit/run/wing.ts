@@ -142,7 +142,7 @@ export interface ProblemReport {
 
 export interface StatusReports {
   readonly health: ReportResource & {
-    fields(told: HealthReport): object
+    fields(report: HealthReport): object
     /** Undefined: the object contains no readable health. */
     read(object: object): Pick<HealthReport, 'state' | 'at'> | undefined
   }

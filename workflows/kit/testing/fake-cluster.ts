@@ -5,15 +5,15 @@
 // After a refresh, a state contains the given objects of this state that still exist, and each created object that its
 // query selects. A given object appears only in the states in which the test gives it.
 //
-// Limits: of label selectors only `key=value` terms are evaluated, and other terms select no created object. Of field
-// selectors only `metadata.name` is evaluated. The owner conditions of a query (`owned`, `controller`) and
-// `Narrowed.fields` are ignored.
+// Limits: of field selectors only `metadata.name` is evaluated. The owner conditions of a query (`owned`, `controller`)
+// are ignored.
 
 import type { JsonObject, ObservedObject, Ownership, WantedObject } from '../run/level/level-pass.ts'
 import { isChildOf, OWNER_ANNOTATION, OWNER_UID_LABEL, ownerAnnotation, ownerReferenceOf } from '../run/owners.ts'
 import type { LevelController } from '../run/level/define-level.ts'
 import type { ObjectMeta } from '../kind/kind.ts'
 import { groupKindOf } from '../kind/group-kind.ts'
+import { path, textAt } from '../kind/projection.ts'
 import { metadataOf } from './stored-objects.ts'
 import type { JsonValue } from '../kind/schema.ts'
 import {
@@ -84,15 +84,16 @@ export function fakeCluster(
       return whose === 'nobody' && given.has(key) ? 'ours' : whose
     },
     remove: (object) => void objects.delete(keyOf(object, target)),
-    look(name, { names, labels = {} } = {}) {
+    look(name, { names, labels = {}, fields = {} } = {}) {
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined
       if (query === undefined)
         throw new Error(`there is no state "${name}"; expected one of ${Object.keys(queries).join(', ')}`)
       // Results of a view do not change with writes.
       if (views.has(name)) return views.get(name)
-      const isMeant = ({ metadata }: JsonObject) =>
-        (names?.includes(metadata.name) ?? true) &&
-        Object.entries(labels).every(([key, values]) => values.includes(metadata.labels?.[key] ?? ''))
+      const isMeant = (object: JsonObject) =>
+        (names?.includes(object.metadata.name) ?? true) &&
+        Object.entries(labels).every(([key, values]) => values.includes(object.metadata.labels?.[key] ?? '')) &&
+        Object.entries(fields).every(([field, values]) => values.includes(textAt(object, path(field)) ?? ''))
       const found = [...objects].flatMap(([key, object]) =>
         isShown(name, query, key, object) && isMeant(object) ? [object] : [],
       )
@@ -189,10 +190,17 @@ function isSelected(query: StateQuery, { apiVersion, kind, metadata }: JsonObjec
   )
 }
 
-/** Evaluates `key=value` terms; the object does not match any other term (`a in (b)`, `!a`, `a!=b`). */
+/** Whether labels match a selector in text form, with the terms of label-selector.ts. */
 function hasLabels(selector: Selection['labelSelector'], labels: Readonly<Record<string, string>>): boolean {
-  const pairs = selector.split(',').filter((pair) => pair !== '')
-  return pairs.every((pair) => labels[pair.slice(0, pair.indexOf('='))] === pair.slice(pair.indexOf('=') + 1))
+  return [...selector.matchAll(/([^,(]+)(?:\(([^)]*)\))?/g)].every(([, term = '', listed = '']) => {
+    const [key = '', operator] = term.trim().split(' ')
+    const [name = '', value] = key.replace(/^!/, '').split('=')
+    const found = ownField(labels, name)
+    if (operator !== undefined)
+      return (typeof found === 'string' && listed.split(',').includes(found)) === (operator === 'in')
+    if (key.startsWith('!')) return found === undefined
+    return value === undefined ? found !== undefined : found === value
+  })
 }
 
 function isField(selector: Selection['fieldSelector'], name: string): boolean {
@@ -213,13 +221,13 @@ export function isThere(found: unknown, wanted: unknown): boolean {
 
 /** Merges applied fields like `act.apply`: other fields stay, null removes, lists are replaced as a whole. */
 export function mergedFields(found: Fields, wanted: Fields): Fields {
-  const kept = Object.entries(found).filter(([key]) => wanted[key] === undefined)
+  const remaining = Object.entries(found).filter(([key]) => wanted[key] === undefined)
   const written = Object.entries(wanted).flatMap(([key, value]) => {
     if (value === undefined || value === null) return []
     const before = ownField(found, key)
     return [[key, isFields(value) ? mergedFields(isFields(before) ? before : {}, value) : withoutNulls(value)] as const]
   })
-  return Object.fromEntries([...kept, ...written])
+  return Object.fromEntries([...remaining, ...written])
 }
 
 /** A null in a new list element removes the field. */

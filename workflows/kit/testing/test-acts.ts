@@ -61,8 +61,8 @@ export function testActs(controller: LevelController, acting: Acting): LevelActs
         placeOf(controller, acting.target, object)
         throwIf(faultsOf(fails.patch, object))
         refuseChanged(cluster, object, fenced)
-        const told = renderSecretRefs(patch)
-        if (cluster.apply(patched(object, told), 'none')) writes.push({ verb: 'patch', object, patch: told })
+        const rendered = renderSecretRefs(patch)
+        if (cluster.apply(patched(object, rendered), 'none')) writes.push({ verb: 'patch', object, patch: rendered })
       }),
     remove: (object) =>
       promised(() => {

@@ -23,9 +23,9 @@ async function claimJob(pass: ItemPass): Promise<boolean> {
   const { target } = pass.state
   const { version, deleting, jobID: before, retry } = target
   const asking = { version, generation: retry?.generation ?? 0, deleting, jobID: before }
-  const begun = await act.beginJob({ by, subject, jobID, target: asking })
-  if (begun === undefined) return false
-  pass.state = itemState({ ...target, version: begun.version, jobID, phase: begun.phase })
+  const startedTarget = await act.beginJob({ by, subject, jobID, target: asking })
+  if (startedTarget === undefined) return false
+  pass.state = itemState({ ...target, version: startedTarget.version, jobID, phase: startedTarget.phase })
   return true
 }
 

@@ -127,7 +127,8 @@ export function withItem<State extends DeployState>(
   uid: string,
   after: DeployItemView | undefined,
 ): State {
-  const deployItems = state.deployItems.flatMap((one) => (one.uid !== uid ? [one] : after === undefined ? [] : [after]))
+  const changed = after === undefined ? [] : [after]
+  const deployItems = state.deployItems.flatMap((one) => (one.uid === uid ? changed : [one]))
   return { ...state, deployItems }
 }
 

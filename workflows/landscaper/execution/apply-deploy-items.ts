@@ -4,7 +4,16 @@
 // all items would count as orphans. Source: spec/landscaper.md 1.3 and decision 5 of appendix B.
 // A cycle is allowed here: its items cannot start, the others can (trigger-deploy-items.ts).
 
-import { done, fail, joinOutcomes, type NodeDefect, nodeDefects, type Outcome, stop } from '../../kit/index.ts'
+import {
+  done,
+  fail,
+  joinOutcomes,
+  type NodeDefect,
+  nodeDefects,
+  type Outcome,
+  stop,
+  shortenList,
+} from '../../kit/index.ts'
 import { shownNames } from '../item-rules.ts'
 import { applyResult, type ExecutionPass, isRunning, names } from './pass.ts'
 import { startItems } from './start-items.ts'
@@ -17,12 +26,11 @@ export function checkItems({ state: { target } }: ExecutionPass): Outcome {
   const defects = nodeDefects(target.items).flatMap((some, index) => some.map((defect) => ({ defect, index })))
   if (defects.length === 0) return done
   const known = shownNames(target.items.map(({ name }) => name))
-  const told = defects.slice(0, PROBLEMS_SHOWN).map(({ defect, index }) => {
+  const problems = defects.map(({ defect, index }) => {
     const name = target.items[index]?.name ?? ''
     return `spec.deployItems[${index}]${describeDefect(defect, name, known)}`
   })
-  const more = defects.length - told.length
-  return fail('InvalidDeployItems', [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; '))
+  return fail('InvalidDeployItems', shortenList(problems, PROBLEMS_SHOWN).join('; '))
 }
 
 /** @param known the names of the items, formatted. */

@@ -27,12 +27,12 @@ export async function beginExecution(pass: ExecutionPass): Promise<Outcome> {
   if (target.finalizers.includes(FINALIZER) && isPauseUnreported(target)) return await writePause(pass)
   if (target.paused !== undefined && target.deleting) return stop(SUPERSEDED)
   if (!target.deleting) return await addFinalizer(pass)
-  const begun = await act.beginJob({ by, subject, jobID, target })
-  if (begun === undefined) return stop(SUPERSEDED)
+  const startedTarget = await act.beginJob({ by, subject, jobID, target })
+  if (startedTarget === undefined) return stop(SUPERSEDED)
   // JSON drops undefined fields: without lastError here, the target would keep the error of the previous job, which begin has removed.
-  pass.state = { ...state, target: { ...target, ...begun, lastError: begun.lastError } }
-  pass.draft.phase = begun.phase
-  pass.draft.observedGeneration = begun.observedGeneration
+  pass.state = { ...state, target: { ...target, ...startedTarget, lastError: startedTarget.lastError } }
+  pass.draft.phase = startedTarget.phase
+  pass.draft.observedGeneration = startedTarget.observedGeneration
   pass.draft.lastError = undefined
   return await removeOldInterrupt(pass)
 }

@@ -20,8 +20,8 @@ import { waitForRunning, startItems } from './start-items.ts'
 
 export async function cleanUpOrphans(pass: ExecutionPass): Promise<Outcome> {
   if (isPaused(pass)) return await continueRunning(pass)
-  const kept = await deleteRemovedItems(pass)
-  if (kept.faults.length > 0) return kept
+  const deletion = await deleteRemovedItems(pass)
+  if (deletion.faults.length > 0) return deletion
   const { state } = pass
   const { orphans } = classesOf(pass)
   if (orphans.length === 0) return done

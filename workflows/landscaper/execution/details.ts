@@ -70,7 +70,8 @@ function formatState(item: DeployItemView, setting: Context): string {
 
 function formatEnd({ phase = '', tookMs, error, isSkipped }: DeployItemView): string {
   if (isSkipped === true && phase === 'Succeeded') return 'skipped'
-  const took = tookMs === undefined ? '' : tookMs < SAME_WRITE_MS ? ' at once' : ` after ${formatDuration(tookMs)}`
+  let took = ''
+  if (tookMs !== undefined) took = tookMs < SAME_WRITE_MS ? ' at once' : ` after ${formatDuration(tookMs)}`
   return `${phase === '' ? 'finished' : phase}${took}${error === undefined ? '' : `: ${inlineCode(error, MAX_ERROR_LENGTH)}`}`
 }
 
@@ -78,9 +79,9 @@ function formatProgress(item: DeployItemView, { jobID, isHere }: Context): strin
   // Until the first status write of its job, the item shows the phase of the previous job.
   if (item.jobID !== jobID) return 'begun'
   const { phase = '', since } = item
-  const begun = since === undefined ? '' : ` since ${formatTime(since)}`
-  if (phase !== '') return `${phase}${begun}`
-  return isHere(item) ? `begun${begun}` : `waits for its deployer${begun}`
+  const sinceText = since === undefined ? '' : ` since ${formatTime(since)}`
+  if (phase !== '') return `${phase}${sinceText}`
+  return isHere(item) ? `begun${sinceText}` : `waits for its deployer${sinceText}`
 }
 
 function formatWait(item: DeployItemView, { deployItems, jobID, isOver }: Context): string {

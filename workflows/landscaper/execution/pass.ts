@@ -4,7 +4,7 @@ import { FINALIZER } from '../contract.ts'
 import type { Activities } from '../../../activities/index.ts'
 import type { BatchResult } from '../../../activities/landscaper/execution/item-batch.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
-import { type Fault, type JobPass, joinOutcomes, done, type Outcome } from '../../kit/index.ts'
+import { type Fault, type JobPass, joinOutcomes, done, type Outcome, joinNames } from '../../kit/index.ts'
 import { formatPause } from '../pause.ts'
 import type { DeployActivities } from '../deploy-item/pass.ts'
 import type { ExecutionObservation } from './controller.gen.ts'
@@ -157,6 +157,8 @@ export function errorCodes(items: readonly Pick<DeployItemView, 'codes'>[]): rea
 
 /** Formats item names for a message: at most 10. */
 export function names(items: readonly { readonly item?: string; readonly name: string }[]): string {
-  const all = items.map(({ item, name }) => item ?? name)
-  return all.length <= 10 ? all.join(', ') : `${all.slice(0, 10).join(', ')} and ${all.length - 10} more`
+  return joinNames(
+    items.map(({ item, name }) => item ?? name),
+    10,
+  )
 }

@@ -25,7 +25,7 @@ export async function previewItems(
   { subject, jobID, by, runtime }: DryRunRequest,
   found: ObservedState,
 ): Promise<{ readonly job: DryRunJob; readonly state: ExecutionState }> {
-  const begun: DeployItemView[] = []
+  const startedItems: DeployItemView[] = []
   const pass: ExecutionPass = {
     subject,
     jobID,
@@ -33,10 +33,10 @@ export async function previewItems(
     state: { ...found, target: { ...found.target, jobID } },
     act: {
       ...act,
-      ...recordedActivities(() => pass, begun),
+      ...recordedActivities(() => pass, startedItems),
       async releaseDeployItems(input) {
         const uids = new Set(input.items.map(({ uid }) => uid))
-        begun.push(...pass.state.deployItems.filter(({ uid }) => uids.has(uid)))
+        startedItems.push(...pass.state.deployItems.filter(({ uid }) => uids.has(uid)))
         return await act.releaseDeployItems(input)
       },
     },
@@ -52,7 +52,7 @@ export async function previewItems(
     enters: () => undefined,
   })
   const { end, told } = ran
-  const job = { subject, end, ...(told !== undefined && { told }), items: withLevels(begun), jobs: [] }
+  const job = { subject, end, ...(told !== undefined && { told }), items: withLevels(startedItems), jobs: [] }
   return { job, state: pass.state }
 }
 
@@ -61,13 +61,13 @@ const EMPTY_DRAFT = { conditions: [], marks: [], fields: {} }
 /** Replaces the activities that start items: they record each item and report it as succeeded, or as deleted. */
 function recordedActivities(
   pass: () => ExecutionPass,
-  begun: DeployItemView[],
+  startedItems: DeployItemView[],
 ): Pick<ExecutionActivities, 'deployMockItems' | 'sendItems' | 'triggerDeployItems'> {
   const end = (given: readonly { readonly uid: string }[]) => {
     const { state, jobID } = pass()
     const uids = new Set(given.map(({ uid }) => uid))
     const items = state.deployItems.filter(({ uid }) => uids.has(uid))
-    begun.push(...items)
+    startedItems.push(...items)
     const isLeaving = ({ uninstalls, deleting }: DeployItemView) => uninstalls || deleting
     return {
       ended: items
@@ -95,9 +95,9 @@ function recordedActivities(
 }
 
 /** `begun` is in topological order: the level of an item is one above the highest level of its dependencies. */
-function withLevels(begun: readonly DeployItemView[]): readonly DryRunItem[] {
+function withLevels(startedItems: readonly DeployItemView[]): readonly DryRunItem[] {
   const levels = new Map<string, number>()
-  return begun.map(({ name, item, type, dependsOn, deleting, uninstalls: isAway }) => {
+  return startedItems.map(({ name, item, type, dependsOn, deleting, uninstalls: isAway }) => {
     const uninstalls = isAway || deleting
     const level = uninstalls ? 1 : 1 + Math.max(0, ...dependsOn.map((one) => levels.get(one) ?? 0))
     if (!uninstalls) levels.set(item, level)

@@ -71,8 +71,8 @@ function setRendered({ draft, state, subject }: InstallationPass, generation: nu
 
 type Draft = InstallationPass['draft']
 
-function pushCondition({ conditions }: Draft, told: FaultCondition & { readonly message: string }): void {
-  conditions.push({ ...told, status: 'True' })
+function pushCondition({ conditions }: Draft, condition: FaultCondition & { readonly message: string }): void {
+  conditions.push({ ...condition, status: 'True' })
 }
 
 /** @param replaced the replaced references, formatted; empty: none. Undefined: the Installation has no component. */

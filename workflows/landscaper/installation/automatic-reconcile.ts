@@ -110,7 +110,7 @@ function endedAt(object: object): number {
 }
 
 function timeOf(value: unknown): number | undefined {
-  // eslint-disable-next-line no-restricted-globals -- A text is read; no clock is asked.
+  // eslint-disable-next-line no-restricted-globals -- Parses a text; does not read the clock.
   const time = typeof value === 'string' ? Date.parse(value) : NaN
   return Number.isNaN(time) ? undefined : time
 }

@@ -34,8 +34,8 @@ function isDeletedBeforeDeployment(pass: InstallationPass): boolean {
   const { state, draft, jobID } = pass
   const { deleting, hasParent } = state.target
   if (!deleting || hasParent || !BEFORE_DEPLOYMENT.includes(draft.phase ?? '') || isExecutionBegun(pass)) return false
-  const begun = state.subInstallations.filter((sub) => sub.jobID === jobID && !isEarly(sub.phase))
-  return begun.every(({ phase }) => phase === 'Failed')
+  const started = state.subInstallations.filter((sub) => sub.jobID === jobID && !isEarly(sub.phase))
+  return started.every(({ phase }) => phase === 'Failed')
 }
 
 async function endForDeletion(pass: InstallationPass): Promise<Outcome> {
@@ -125,9 +125,11 @@ async function handPauseDown(pass: InstallationPass): Promise<void> {
   const { by, subject, jobID, act, state } = pass
   const { paused } = state.target
   const isPaused = paused !== undefined
-  const told = state.subInstallations.filter((sub) => (isPaused ? isPausable(sub, jobID) : sub.heldBy !== undefined))
-  if (told.length === 0) return
-  const subInstallations = told.map(asChild)
+  const affected = state.subInstallations.filter((sub) =>
+    isPaused ? isPausable(sub, jobID) : sub.heldBy !== undefined,
+  )
+  if (affected.length === 0) return
+  const subInstallations = affected.map(asChild)
   const input = { by, subject, jobID, subInstallations, isPaused, ...(isPaused && { pausedBy: paused.by }) }
   applySubsResult(pass, await act.holdSubInstallations(input))
 }

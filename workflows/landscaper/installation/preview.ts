@@ -24,7 +24,7 @@ export async function previewInstallation(act: Act, asked: DryRunRequest): Promi
   const found = await act.observeInstallation({ by, subject, known: {}, knownSubs: {} })
   if (found.target === undefined) throw new Error(`installation ${subject.namespace}/${subject.name} is not there`)
   const { target, execution, changed: deployItems, subInstallations } = found
-  const told: { execution?: DryRunJob; readonly jobs: DryRunJob[] } = { jobs: [] }
+  const plan: { execution?: DryRunJob; readonly jobs: DryRunJob[] } = { jobs: [] }
   const pass: InstallationPass = {
     subject,
     jobID,
@@ -36,7 +36,7 @@ export async function previewInstallation(act: Act, asked: DryRunRequest): Promi
       subInstallations: subInstallations.changed,
       isAdopted: true,
     },
-    act: { ...act, ...recordedActivities(act, asked, told), itemsOfExecution: () => pass.state.deployItems },
+    act: { ...act, ...recordedActivities(act, asked, plan), itemsOfExecution: () => pass.state.deployItems },
     draft: {
       phase: 'Init',
       observedGeneration: target.generation,
@@ -53,13 +53,13 @@ export async function previewInstallation(act: Act, asked: DryRunRequest): Promi
     pass.state = { ...pass.state, target: { ...pass.state.target, phase } }
   }
   const ran = await dryRunPhases(installationPlan, pass, { runtime, from: 'Init', until: 'Completing', enters })
-  const inner = told.execution?.end === 'fails' ? told.execution : ran
+  const inner = plan.execution?.end === 'fails' ? plan.execution : ran
   return {
     subject,
     end: inner.end,
     ...(inner.told !== undefined && { told: inner.told }),
-    items: told.execution?.items ?? [],
-    jobs: told.jobs,
+    items: plan.execution?.items ?? [],
+    jobs: plan.jobs,
   }
 }
 
@@ -68,7 +68,7 @@ type RecordedActivities = Pick<InstallationActivities, 'runExecution' | 'trigger
 function recordedActivities(
   act: Act,
   asked: DryRunRequest,
-  told: { execution?: DryRunJob; readonly jobs: DryRunJob[] },
+  plan: { execution?: DryRunJob; readonly jobs: DryRunJob[] },
 ): RecordedActivities {
   const { jobID, subject } = asked
   return {
@@ -80,7 +80,7 @@ function recordedActivities(
         { ...asked, by: { ...asked.by, controller: 'execution' }, subject: of },
         given,
       )
-      told.execution = job
+      plan.execution = job
       const phase = job.end === 'succeeds' ? 'Succeeded' : 'Failed'
       const lastError = job.told === undefined ? undefined : { operation: 'plan', reason: job.end, message: job.told }
       const draft = {
@@ -109,12 +109,12 @@ function recordedActivities(
           if (job.end === 'waits') continue
           hasEnded = true
           left.delete(uid)
-          told.jobs.push(job)
+          plan.jobs.push(job)
           const phase = job.end === 'succeeds' ? 'Succeeded' : 'Failed'
           await act.pretendStatus(one, { jobID, jobIDFinished: jobID, phase })
         }
       }
-      told.jobs.push(...[...left.keys()].flatMap((uid) => waiting.get(uid) ?? []))
+      plan.jobs.push(...[...left.keys()].flatMap((uid) => waiting.get(uid) ?? []))
       const changed = await Promise.all(
         given.map(async (one) => {
           const of = { group, kind, uid: one.uid, namespace: subject.namespace, name: one.name }

@@ -2,7 +2,7 @@
 //
 // `continuousReconcile` is accepted without effect, as in Landscaper.
 
-import { canonicalJson, nearMisses } from '../../../../workflows/kit/index.ts'
+import { canonicalJson, nearMisses, shortenList } from '../../../../workflows/kit/index.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { DeployError } from '../run/deployer.ts'
 import { isNestedDeeper } from '../objects/nesting.ts'
@@ -49,9 +49,7 @@ export function readManifestConfig(item: DeployItem): ManifestConfig {
 
 /** The error of a configuration with these mistakes. */
 export function configurationProblem(item: DeployItem, mistakes: readonly string[]): DeployError {
-  const shown = mistakes.slice(0, MOST_MISTAKES)
-  const more = mistakes.length > shown.length ? [`and ${mistakes.length - shown.length} more`] : []
-  const message = `deploy item ${item.metadata.name}: ${[...shown, ...more].join('; also ')}`
+  const message = `deploy item ${item.metadata.name}: ${shortenList(mistakes, MOST_MISTAKES).join('; also ')}`
   const { operation, reason, codes } = INVALID
   return new DeployError(operation, reason, message, codes)
 }

@@ -217,7 +217,7 @@ class Deployment {
     const exported = await readExports({ work: this.#work, exports, deployer: NAME })
     if (exported.result !== 'done') return exported
     const problems = await patchDeployed(
-      { target, brand: OWNERSHIP_LABELS, signal },
+      { target, ownership: OWNERSHIP_LABELS, signal },
       manifests.filter(isAmong(this.#managed)),
     )
     return problems.length === 0 ? exported : { result: 'failed', error: joinedError(PATCH_OPERATION, problems) }
@@ -268,7 +268,7 @@ function jobOf({ status }: DeployItem): string | undefined {
 }
 
 function markOf({ metadata }: DeployItem): ItemLabels {
-  return { brand: OWNERSHIP_LABELS, item: itemLabel(metadata.name) }
+  return { ownership: OWNERSHIP_LABELS, item: itemLabel(metadata.name) }
 }
 
 function isReady(object: KubeObject, isChanged: boolean): boolean {

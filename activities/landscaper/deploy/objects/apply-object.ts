@@ -55,7 +55,7 @@ export async function applyObject(wanted: ObjectApply): Promise<KubeObject | und
       if (intent === 'leave') return live
       const change = update(live, manifest, marks)
       if (change === undefined) return live
-      const writer = { ...sending, brand: marks.brand }
+      const writer = { ...sending, ownership: marks.ownership }
       return (await changesNothing(writer, path, { live, change })) ? live : await writeChange(writer, path, change)
     } catch (error) {
       if (tries === MAX_ATTEMPTS || !isOvertaken(error, live)) throw error
@@ -91,7 +91,7 @@ export function intentFor(
 }
 
 /** The parameters of a write on a target. */
-export interface TargetWriter extends Pick<ObjectApply, 'kube' | 'signal'>, Pick<ApplyLabels, 'brand'> {}
+export interface TargetWriter extends Pick<ObjectApply, 'kube' | 'signal'>, Pick<ApplyLabels, 'ownership'> {}
 
 /** A3. @throws KubeError */
 async function writeChange(writer: TargetWriter, path: string, change: Change): Promise<KubeObject> {
@@ -137,14 +137,14 @@ function isStatus(error: unknown, statuses: readonly number[]): boolean {
 
 /** Sends a change. @throws KubeError */
 export async function write(
-  { kube, brand, signal }: TargetWriter,
+  { kube, ownership, signal }: TargetWriter,
   path: string,
   { verb, body }: Request,
   query: Readonly<Record<string, string>> = {},
 ): Promise<KubeObject> {
   const options = {
     body,
-    query: { fieldManager: brand.fieldManager, ...query },
+    query: { fieldManager: ownership.fieldManager, ...query },
     ...(verb === 'PATCH' && { contentType: 'application/merge-patch+json' }),
     signal,
   }
@@ -162,7 +162,7 @@ async function read({ kube, signal }: ObjectApply, path: string): Promise<KubeOb
 
 async function create({ kube, served, manifest, marks, signal }: ObjectApply): Promise<KubeObject> {
   const path = resourcePath(served, manifest.object.metadata.namespace)
-  const { fieldManager } = marks.brand
+  const { fieldManager } = marks.ownership
   const options = { body: creation(manifest, marks), query: { fieldManager }, signal }
   return objectOf(await kube.request<unknown>('POST', path, options), ['POST', path])
 }
@@ -206,7 +206,7 @@ const WRITES_AT_ONCE = 10
 
 export interface PatchInput {
   readonly target: TargetCluster
-  readonly brand: OwnershipLabels
+  readonly ownership: OwnershipLabels
   readonly signal: AbortSignal
 }
 
@@ -226,7 +226,7 @@ interface OnePatch {
   readonly patch: Json
 }
 
-async function patchOne({ target, brand, signal }: PatchInput, { reference, patch }: OnePatch): Promise<void> {
+async function patchOne({ target, ownership, signal }: PatchInput, { reference, patch }: OnePatch): Promise<void> {
   for (let tries = 1; ; tries++) {
     const live = await readObject(target, reference, signal)
     const served = await target.servedKind(reference.apiVersion, reference.kind, signal)
@@ -234,7 +234,7 @@ async function patchOne({ target, brand, signal }: PatchInput, { reference, patc
     if (live === undefined || change === undefined || served === undefined) return
     const path = resourcePath(served, served.namespaced ? reference.namespace : undefined, reference.name)
     try {
-      const writer = { kube: target.kube, brand, signal }
+      const writer = { kube: target.kube, ownership, signal }
       if (!(await changesNothing(writer, path, { live, change }))) await write(writer, path, change)
       return
     } catch (error) {

@@ -70,9 +70,9 @@ export function update(live: KubeObject, manifest: Manifest, marks: ApplyLabels)
 }
 
 /** Whether the live object has the manifest's hash, so the manifest was sent before. */
-function isSent(live: KubeObject, wanted: Json, { brand }: ApplyLabels): boolean {
+function isSent(live: KubeObject, wanted: Json, { ownership }: ApplyLabels): boolean {
   const { annotations } = wanted['metadata'] as { annotations?: Json }
-  return live.metadata.annotations?.[brand.hash] === annotations?.[brand.hash]
+  return live.metadata.annotations?.[ownership.hash] === annotations?.[ownership.hash]
 }
 
 interface Update {
@@ -94,11 +94,11 @@ function requestFor({ live, manifest, marks }: Update, wanted: Json, owners: Own
 const NOBODY: Owners = { others: undefined, all: undefined }
 
 /** The manager that has set the item's label counts as the deployer: Landscaper's deployer, before Pawl. */
-function ownersIn({ metadata }: KubeObject, { brand }: ItemLabels): Owners {
+function ownersIn({ metadata }: KubeObject, { ownership }: ItemLabels): Owners {
   const isDeployer = ({ manager, operation, fieldsV1 }: FieldsOfManager) => {
-    if (manager === brand.fieldManager) return true
+    if (manager === ownership.fieldManager) return true
     const labels = fieldsV1?.['f:metadata']?.['f:labels']
-    return operation === 'Update' && isMap(labels) && labels[`f:${brand.label}`] !== undefined
+    return operation === 'Update' && isMap(labels) && labels[`f:${ownership.label}`] !== undefined
   }
   return {
     others: ownedFields(metadata, (entry) => !isDeployer(entry)),
@@ -123,13 +123,13 @@ function labelled({ object }: Manifest, marks: ApplyLabels): Json {
   const metadata = wanted['metadata'] as Json
   return {
     ...wanted,
-    metadata: { ...metadata, annotations: { ...object.metadata.annotations, [marks.brand.hash]: hash } },
+    metadata: { ...metadata, annotations: { ...object.metadata.annotations, [marks.ownership.hash]: hash } },
   }
 }
 
-function withLabel(object: Json, { brand, item }: ItemLabels): Json {
+function withLabel(object: Json, { ownership, item }: ItemLabels): Json {
   const metadata = object['metadata'] as Json
-  const labels = { ...(metadata['labels'] as Json | undefined), [brand.label]: item }
+  const labels = { ...(metadata['labels'] as Json | undefined), [ownership.label]: item }
   return { ...object, metadata: { ...metadata, labels } }
 }
 

@@ -18,7 +18,10 @@ const NOBODY: Owners = { others: undefined, all: undefined }
  * (changes.ts).
  */
 export function filledFields(live: Json, wanted: Json): Json {
-  return merged(live, wanted, { owners: NOBODY, choose: (mine, theirs) => (isZero(mine) ? theirs : mine) })
+  return merged(live, wanted, {
+    owners: NOBODY,
+    choose: (liveValue, wantedValue) => (isZero(liveValue) ? wantedValue : liveValue),
+  })
 }
 
 /**
@@ -26,31 +29,29 @@ export function filledFields(live: Json, wanted: Json): Json {
  * for `patchAfterDeployment` and `patchBeforeDelete` (changes.ts).
  */
 export function overriddenFields(live: Json, wanted: Json, owners: Owners = NOBODY): Json {
-  const choose = (mine: unknown, theirs: unknown, of: Owners) =>
-    isZero(theirs) ? mine : Array.isArray(theirs) ? withOthersFields(mine, theirs, of) : theirs
+  const choose = (liveValue: unknown, wantedValue: unknown, fieldOwners: Owners) => {
+    if (isZero(wantedValue)) return liveValue
+    return Array.isArray(wantedValue) ? withOthersFields(liveValue, wantedValue, fieldOwners) : wantedValue
+  }
   return merged(live, wanted, { owners, choose })
 }
 
 interface Merge {
   readonly owners: Owners
-  /**
-   * Chooses between the live value (`mine`) and the wanted value (`theirs`) of a field that both objects have. Not
-   * called for two maps: these are merged.
-   */
-  readonly choose: (mine: unknown, theirs: unknown, owners: Owners) => unknown
+  /** Chooses the value of a field that both objects have. Not called for two maps: these are merged. */
+  readonly choose: (liveValue: unknown, wantedValue: unknown, owners: Owners) => unknown
 }
 
 function merged(live: Json, wanted: Json, { owners, choose }: Merge): Json {
   const keys = new Set([...Object.keys(live), ...Object.keys(wanted)])
   const entries = [...keys].map((key): [string, unknown] => {
-    const [mine, theirs] = [live[key], wanted[key]]
-    if (!Object.hasOwn(wanted, key)) return [key, mine]
-    if (!Object.hasOwn(live, key)) return [key, theirs]
-    const below = ownersOf(owners, key)
-    return [
-      key,
-      isMap(mine) && isMap(theirs) ? merged(mine, theirs, { owners: below, choose }) : choose(mine, theirs, below),
-    ]
+    const [liveValue, wantedValue] = [live[key], wanted[key]]
+    if (!Object.hasOwn(wanted, key)) return [key, liveValue]
+    if (!Object.hasOwn(live, key)) return [key, wantedValue]
+    const fieldOwners = ownersOf(owners, key)
+    if (isMap(liveValue) && isMap(wantedValue))
+      return [key, merged(liveValue, wantedValue, { owners: fieldOwners, choose })]
+    return [key, choose(liveValue, wantedValue, fieldOwners)]
   })
   return Object.fromEntries(entries)
 }

@@ -14,7 +14,7 @@ export interface OwnershipLabels {
 
 /** The ownership labels of one item's objects. */
 export interface ItemLabels {
-  readonly brand: OwnershipLabels
+  readonly ownership: OwnershipLabels
   /** The value of the label, see itemLabel. */
   readonly item: string
 }
@@ -29,6 +29,9 @@ export function itemLabel(name: string): string {
 }
 
 /** Whether the labels name this item. */
-export function isLabelled(labels: Readonly<Record<string, string>> | undefined, { brand, item }: ItemLabels): boolean {
-  return labels?.[brand.label] === item
+export function isLabelled(
+  labels: Readonly<Record<string, string>> | undefined,
+  { ownership, item }: ItemLabels,
+): boolean {
+  return labels?.[ownership.label] === item
 }

@@ -132,11 +132,11 @@ async function allOf({ work, resources, spared }: RemovalInput, group: AllGroup)
   const target = group.targetName === undefined ? work.target : await work.openTarget(group.targetName)
   const isOwn = group.targetName === undefined
   const known = new Map((isOwn ? resources : []).map((managed) => [resourceKey(managed.resource), managed]))
-  const kept = new Set((isOwn ? spared : []).map(({ resource }) => resourceKey(resource)))
+  const sparedKeys = new Set((isOwn ? spared : []).map(({ resource }) => resourceKey(resource)))
   const found = await inParallel(group.resources, 1, (types) => objectsOf(target, types, work.signal))
   return found
     .flat()
-    .filter(({ managed: { resource } }) => !kept.has(resourceKey(resource)))
+    .filter(({ managed: { resource } }) => !sparedKeys.has(resourceKey(resource)))
     .map(({ managed, served }) => ({
       target,
       served,

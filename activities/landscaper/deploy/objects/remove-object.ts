@@ -38,7 +38,10 @@ export async function removeObject(removal: ObjectRemoval): Promise<string | und
   if (live === undefined || !isToDelete(managed, live, isAnyones ? undefined : mark)) return undefined
   const path = resourcePath(served, served.namespaced ? namespace : undefined, name)
   try {
-    return await removeLive({ kube: target.kube, brand: mark.brand, path, signal }, live, { ...removal, served })
+    return await removeLive({ kube: target.kube, ownership: mark.ownership, path, signal }, live, {
+      ...removal,
+      served,
+    })
   } catch (error) {
     if (isNotFound(error)) return undefined
     if (isConflict(error)) return `${describeObject(managed.resource)} has changed meanwhile`
@@ -82,7 +85,7 @@ export function isToDelete(
 ): boolean {
   if (policy === 'keep' || policy === 'ignore') return false
   if (mark === undefined) return true
-  const owner = live.metadata.labels?.[mark.brand.label]
+  const owner = live.metadata.labels?.[mark.ownership.label]
   if (owner !== undefined || policy === 'fallback') return owner === mark.item
   return resource.uid === live.metadata.uid
 }
@@ -120,14 +123,14 @@ async function deleted({ kube, path, signal }: Request, { metadata }: KubeObject
   return answer.kind === 'Status'
 }
 
-async function stripFinalizers({ kube, brand, path, signal }: Request): Promise<void> {
+async function stripFinalizers({ kube, ownership, path, signal }: Request): Promise<void> {
   const live = objectOf(await kube.request<unknown>('GET', path, { signal }), ['GET', path])
   const { finalizers = [], deletionTimestamp, uid, resourceVersion } = live.metadata
   if (deletionTimestamp === undefined || finalizers.length === 0) return
   await kube.request('PATCH', path, {
     body: { metadata: { finalizers: null, uid, resourceVersion } },
     contentType: 'application/merge-patch+json',
-    query: { fieldManager: brand.fieldManager },
+    query: { fieldManager: ownership.fieldManager },
     signal,
   })
 }

@@ -23,14 +23,14 @@ export function replacement(
   const merged = withOthersFields(written, wanted, owners) as Json
   const metadata = merged['metadata'] as Json & { annotations?: Json }
   const created = Object.keys(manifest.annotateBeforeCreate).filter((key) => annotations?.[key] !== undefined)
-  const kept = Object.fromEntries(created.map((key) => [key, annotations?.[key]]))
+  const createdAnnotations = Object.fromEntries(created.map((key) => [key, annotations?.[key]]))
   return {
     ...(live['status'] !== undefined && { status: live['status'] }),
     ...withKeptFields(live, merged),
     metadata: {
       ...Object.fromEntries(held),
       ...metadata,
-      annotations: { ...kept, ...metadata.annotations },
+      annotations: { ...createdAnnotations, ...metadata.annotations },
       ...version(live),
     },
   }
@@ -102,12 +102,12 @@ function keepService(live: Json, wanted: Json): Json {
     const hasNodePorts = ['NodePort', 'LoadBalancer'].includes(String(to['type']))
     const isLocal = hasNodePorts && to['externalTrafficPolicy'] === 'Local'
     const isBalanced = to['type'] === 'LoadBalancer' && from['type'] === 'LoadBalancer'
-    const kept = [
+    const preservedFields = [
       ...addresses,
       ...(isLocal ? ['healthCheckNodePort'] : []),
       ...(isBalanced ? ['loadBalancerClass'] : []),
     ]
-    const spec = withAbsent(to, from, kept)
+    const spec = withAbsent(to, from, preservedFields)
     return hasNodePorts ? { ...spec, ports: withNodePorts(to['ports'], from['ports']) } : spec
   })
 }
@@ -132,8 +132,10 @@ function inSpec(live: Json, wanted: Json, change: (from: Json, to: Json) => Json
 }
 
 function withAbsent(to: Json, from: Json, keys: readonly string[]): Json {
-  const kept = keys.filter((key) => (to[key] ?? '') === '' && from[key] !== undefined).map((key) => [key, from[key]])
-  return { ...to, ...(Object.fromEntries(kept) as Json) }
+  const preserved = keys
+    .filter((key) => (to[key] ?? '') === '' && from[key] !== undefined)
+    .map((key) => [key, from[key]])
+  return { ...to, ...(Object.fromEntries(preserved) as Json) }
 }
 
 function mapAt(value: Json, key: string): Json {

@@ -42,7 +42,9 @@ function toError(operation: string, error: unknown, isForGood: (error: KubeError
     const message = `${request}: the certificate of the target's server is not trusted (${causeCode(error) ?? ''}); expected one that its CA data vouch for`
     return configurationProblem(operation, 'UntrustedServer', message)
   }
-  const codes = isUnauthorized(error) ? ['ERR_UNAUTHORIZED'] : isForGood(error) ? ['ERR_CONFIGURATION_PROBLEM'] : []
+  const codes: string[] = []
+  if (isUnauthorized(error)) codes.push('ERR_UNAUTHORIZED')
+  else if (isForGood(error)) codes.push('ERR_CONFIGURATION_PROBLEM')
   return new DeployError(operation, reasonOf(error), publicMessage(error), codes)
 }
 

@@ -31,8 +31,8 @@ export async function joinOrRun(
   sending: FirstAttempts,
   call: ItemCall,
 ): Promise<ItemResult> {
-  const begun = sending.take(attemptKey(call.input, call.act))
-  return begun === undefined ? await runItem(deps, deployers, call) : await resultOf(begun, call.signal)
+  const attempt = sending.take(attemptKey(call.input, call.act))
+  return attempt === undefined ? await runItem(deps, deployers, call) : await resultOf(attempt, call.signal)
 }
 
 // Makes the first attempt of items that work on other clusters, many in one call: most end, or turn out not to be ready, within milliseconds. An item
@@ -147,9 +147,9 @@ export class FirstAttempts {
     const known = this.#tries.get(key)
     if (known !== undefined) return known
     const ending = new AbortController()
-    const begun: Attempt = { end: work(ending.signal), abort: () => ending.abort() }
-    this.#tries.set(key, begun)
-    return begun
+    const attempt: Attempt = { end: work(ending.signal), abort: () => ending.abort() }
+    this.#tries.set(key, attempt)
+    return attempt
   }
 
   /** Stops waiting for the attempt; its result stays available for `take`. */

@@ -15,6 +15,7 @@ import { readManaged } from '../objects/managed-resources.ts'
 import { targetsOf } from '../target/target-users.ts'
 import { configurationProblem } from './deploy-errors.ts'
 import { DeployError } from './deployer.ts'
+import { joinNames } from '../../../../workflows/kit/index.ts'
 
 /**
  * Decides about an item whose uninstallation failed.
@@ -33,11 +34,8 @@ export async function outcomeInTerminatingNamespace(
   const outside = resources.filter((one) => one.namespace !== namespace)
   if (outside.length === 0) return 'released'
   if (!error.isFinal) return undefined
-  const shown = outside
-    .slice(0, NAMES_SHOWN)
-    .map((one) => `${one.kind} ${one.namespace === undefined ? '' : `${one.namespace}/`}${one.name}`)
-  const more = outside.length > shown.length ? ` and ${outside.length - shown.length} more` : ''
-  const found = `deploy item ${name}: the namespace "${namespace}" is being deleted, and with it the ServiceAccount that could delete ${shown.join(', ')}${more}`
+  const names = outside.map((one) => `${one.kind} ${one.namespace === undefined ? '' : `${one.namespace}/`}${one.name}`)
+  const found = `deploy item ${name}: the namespace "${namespace}" is being deleted, and with it the ServiceAccount that could delete ${joinNames(names, NAMES_SHOWN)}`
   const expected = `delete these objects; then annotate the root with ${WITHOUT_UNINSTALL}: "true" and reconcile it`
   return configurationProblem(error.operation, REASON, `${found} (${error.message}); ${expected}`)
 }

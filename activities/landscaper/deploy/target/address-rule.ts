@@ -48,7 +48,8 @@ function isSameServer({ host, port }: Extract<ListedServer, { readonly host: str
   return host === url.hostname && (port === undefined || port === portOf(url))
 }
 
-const portOf = ({ port, protocol }: URL) => (port !== '' ? Number(port) : protocol === 'http:' ? 80 : 443)
+const defaultPort = ({ protocol }: URL) => (protocol === 'http:' ? 80 : 443)
+const portOf = (url: URL) => (url.port === '' ? defaultPort(url) : Number(url.port))
 const placeOf = (url: URL) => `${url.hostname}:${portOf(url)}`
 
 /** The name of the forbidden range that contains the address; undefined for other addresses. */

@@ -4,7 +4,7 @@
 //   C1. The socket may use only checked addresses: they are looked up once, and one forbidden address forbids the connection.
 //   C2. A host that is an address is not looked up, so it is checked before.
 
-import { lookup as systemLookup } from 'node:dns'
+import { lookup as systemLookup, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 
 import { type Agent, buildConnector } from 'undici'
@@ -47,14 +47,22 @@ export function createGuardedAgent(
 
 function checkedLookup(lookup: LookupFunction, check: AddressCheck): LookupFunction {
   return (host, options, answer) => {
-    lookup(host, options, (error, found, family) => {
+    lookup(host, options, (error, result, family) => {
       // With an error, the other arguments are undefined.
-      const addresses = error !== null ? [] : typeof found === 'string' ? [found] : found.map(({ address }) => address)
-      const refusal = addresses.map(check).find((one) => one !== undefined)
-      if (refusal === undefined) answer(error, found, family)
+      const refusal =
+        error === null
+          ? addressesOf(result)
+              .map(check)
+              .find((one) => one !== undefined)
+          : undefined
+      if (refusal === undefined) answer(error, result, family)
       else answer(new RefusedAddress(refusal), '')
     })
   }
+}
+
+function addressesOf(result: string | readonly LookupAddress[]): readonly string[] {
+  return typeof result === 'string' ? [result] : result.map(({ address }) => address)
 }
 
 function tlsOf({ caData, tlsServerName, isInsecure, credentials: { certificate } }: ClusterAccess) {

@@ -115,16 +115,16 @@ class CachedTargets implements TargetAccess {
     if (this.#deps.strictTenancy === true) await checkTenancy(this.#deps, source, signal)
     const { uid } = source.target.metadata
     const version = versionOf(source)
-    let kept = this.#kept.get(uid)
-    if (kept?.version !== version || (await unlessAborted(this.#isOld(kept), signal))) {
+    let cached = this.#kept.get(uid)
+    if (cached?.version !== version || (await unlessAborted(this.#isOld(cached), signal))) {
       // Another call may have renewed the client meanwhile.
       const latest = this.#kept.get(uid)
-      kept = latest !== kept && latest?.version === version ? latest : this.#replace(uid, { version, source })
+      cached = latest !== cached && latest?.version === version ? latest : this.#replace(uid, { version, source })
     }
     this.#kept.delete(uid)
-    this.#kept.set(uid, kept)
+    this.#kept.set(uid, cached)
     this.#limit()
-    const { client, cluster } = await unlessAborted(kept.opened, signal)
+    const { client, cluster } = await unlessAborted(cached.opened, signal)
     const { silence } = client
     if (silence !== undefined) {
       const { operation, reason, message, codes } = toDeployError(OPERATION, silence)
@@ -148,20 +148,20 @@ class CachedTargets implements TargetAccess {
 
   #replace(uid: string, { version, source }: { version: string; source: Source }): CachedTarget {
     this.#putAside(uid)
-    const kept: CachedTarget = { version, opened: this.#connect(source, () => this.#forget(uid, kept)) }
-    this.#kept.set(uid, kept)
-    kept.opened.catch(() => this.#forget(uid, kept))
-    return kept
+    const cached: CachedTarget = { version, opened: this.#connect(source, () => this.#forget(uid, cached)) }
+    this.#kept.set(uid, cached)
+    cached.opened.catch(() => this.#forget(uid, cached))
+    return cached
   }
 
-  #forget(uid: string, kept: CachedTarget): void {
-    if (this.#kept.get(uid) === kept) this.#putAside(uid)
+  #forget(uid: string, cached: CachedTarget): void {
+    if (this.#kept.get(uid) === cached) this.#putAside(uid)
   }
 
   #putAside(uid: string): void {
-    const kept = this.#kept.get(uid)
+    const cached = this.#kept.get(uid)
     this.#kept.delete(uid)
-    kept?.opened.then(
+    cached?.opened.then(
       ({ client }) => this.#aside.push(client),
       () => undefined,
     )

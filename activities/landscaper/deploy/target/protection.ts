@@ -23,6 +23,7 @@ import { type Write, writeAll } from '../../../kube/write.ts'
 import { finalizerPatch, finalizerPatchAfterConflict } from '../../../run/finalize.ts'
 import type { TargetObjects } from './target-cluster.ts'
 import { keepsTargets, targetsOf } from './target-users.ts'
+import { joinNames } from '../../../../workflows/kit/index.ts'
 
 export interface Protection {
   /** Adds the finalizer if it is missing and the object is not being deleted. @throws KubeError */
@@ -192,8 +193,7 @@ async function reportUsers(deps: Deps, { metadata }: Target, used: UsedTargets):
   const { name, namespace, uid, deletionTimestamp } = metadata
   const { items = [] } = used.get(name) ?? {}
   if (deletionTimestamp === undefined || items.length === 0) return
-  const shown = items.slice(0, ITEMS_SHOWN).join(', ')
-  const more = items.length > ITEMS_SHOWN ? ` and ${items.length - ITEMS_SHOWN} more` : ''
+  const shown = joinNames(items, ITEMS_SHOWN)
   const { apiVersion, kind } = targetKind
   await recordEvent(
     deps,
@@ -203,7 +203,7 @@ async function reportUsers(deps: Deps, { metadata }: Target, used: UsedTargets):
       reason: 'TargetInUse',
       source: 'pawl',
       identity: [uid, 'TargetInUse', ...items],
-      message: `target ${namespace}/${name}: it stays until these deploy items are uninstalled: ${shown}${more}`,
+      message: `target ${namespace}/${name}: it stays until these deploy items are uninstalled: ${shown}`,
     },
   )
 }

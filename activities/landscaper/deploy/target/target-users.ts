@@ -3,6 +3,7 @@
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { BUILT_IN_TYPES, QUICK_TYPES } from '../../../../workflows/landscaper/deploy-item/deployers.gen.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { fieldsOf } from '../../../../workflows/kit/index.ts'
 
 /** The names of Targets that the item deploys to, has deployed to, or reads from (`targetName` anywhere in its configuration). */
 export function targetsOf({ spec, status }: DeployItem): ReadonlySet<string> {
@@ -34,8 +35,4 @@ function targetNames(config: object): readonly unknown[] {
     }
   }
   return names
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
 }

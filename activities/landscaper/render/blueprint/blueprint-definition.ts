@@ -1,8 +1,8 @@
 // Reads blueprint.yaml. Lenient, as Landscaper is: unknown keys are ignored, except misspelled known ones. Source: spec/landscaper.md 3.1-3.6.
 
-import { nearMisses } from '../../../../workflows/kit/index.ts'
+import { nearMisses, isFields } from '../../../../workflows/kit/index.ts'
 import { BlueprintError, joinProblems } from '../render-errors.ts'
-import { isFields, printPath, readFields, type FieldReader, type Fields, type ReportProblem } from '../field-reader.ts'
+import { printPath, readFields, type FieldReader, type Fields, type ReportProblem } from '../field-reader.ts'
 import { parseReadByGo, parseYaml, YamlError, type ParsedYaml, type YamlPath } from '../../../yaml/read-yaml.ts'
 
 export const DEFINITION_FILE = 'blueprint.yaml'

@@ -2,9 +2,10 @@
 
 import { BlueprintError } from '../render-errors.ts'
 import { type FileContent, toFileContent } from '../file-content.ts'
-import { isFields, printPath, typeName } from '../field-reader.ts'
+import { printPath, typeName } from '../field-reader.ts'
 import { YamlError, type YamlPath } from '../../../yaml/read-yaml.ts'
 import { gunzipSync } from 'node:zlib'
+import { isFields } from '../../../../workflows/kit/index.ts'
 
 const WHERE = 'spec.blueprint.inline.filesystem'
 /** Limit for all files together, with their paths. */

@@ -6,7 +6,8 @@ import { readInlineFiles, type BlueprintFiles } from './blueprint-files.ts'
 import { findResource, type ComponentScope } from './component-scope.ts'
 import { titleOfComponent } from './component-descriptor.ts'
 import { toFileContent, isText, notTextProblem } from '../file-content.ts'
-import { isFields, typeName, type Fields } from '../field-reader.ts'
+import { typeName, type Fields } from '../field-reader.ts'
+import { joinNames, isFields } from '../../../../workflows/kit/index.ts'
 
 export type { ExportDefinition, TemplateExecutor } from './blueprint-definition.ts'
 
@@ -101,8 +102,7 @@ const MAX_LISTED = 5
 /** Names of files in the message, for an author who has mistyped one. */
 function listFileNames(files: BlueprintFiles): string {
   const paths = Object.keys(files)
-  const more = paths.length > MAX_LISTED ? ` and ${paths.length - MAX_LISTED} more` : ''
-  return paths.length === 0 ? 'no file' : `${paths.slice(0, MAX_LISTED).join(', ')}${more}`
+  return paths.length === 0 ? 'no file' : joinNames(paths, MAX_LISTED)
 }
 
 function invalid(message: string): BlueprintError {

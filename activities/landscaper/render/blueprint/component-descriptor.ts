@@ -2,8 +2,9 @@
 // component-scope.ts converts them for templates. Source: spec/landscaper.md 1.2, 3.2, 3.6, 3.13.
 
 import { BlueprintError, joinProblems } from '../render-errors.ts'
-import { isFields, printPath, readFields, type FieldReader, type Fields, type ReportProblem } from '../field-reader.ts'
+import { printPath, readFields, type FieldReader, type Fields, type ReportProblem } from '../field-reader.ts'
 import type { YamlPath } from '../../../yaml/read-yaml.ts'
+import { isFields } from '../../../../workflows/kit/index.ts'
 
 export const SCHEMA_V2 = 'v2'
 export const SCHEMA_V3 = 'ocm.software/v3alpha1'

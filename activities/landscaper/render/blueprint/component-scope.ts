@@ -13,8 +13,9 @@ import {
   INLINE_DESCRIPTOR_LABEL,
 } from './component-descriptor.ts'
 import { decodePercent } from '../file-content.ts'
-import { type Fields, isFields } from '../field-reader.ts'
+import { type Fields } from '../field-reader.ts'
 import { writeJson } from '../../../../workflows/kit/kind/exact-json.ts'
+import { joinNames, isFields } from '../../../../workflows/kit/index.ts'
 
 export interface ComponentScope {
   /** The Installation's `spec.componentDescriptor`; templates see it as `componentDescriptorDef`. */
@@ -129,8 +130,7 @@ function stepsOf(uri: string): readonly (readonly [keyword: string, name: string
 const MAX_LISTED = 5
 
 function availableNames(names: readonly string[]): string {
-  const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : ''
-  return names.length === 0 ? '; it has none' : `; it has ${names.slice(0, MAX_LISTED).join(', ')}${more}`
+  return names.length === 0 ? '; it has none' : `; it has ${joinNames(names, MAX_LISTED)}`
 }
 
 function shown(text: string): string {

@@ -102,15 +102,15 @@ function trimPunctuation(word: string): string {
 }
 
 function withoutActions(text: string): string {
-  const kept: string[] = []
+  const parts: string[] = []
   let at = 0
   for (let open = text.indexOf('{{'); open !== -1; open = text.indexOf('{{', at)) {
     const close = text.indexOf('}}', open)
     if (close === -1) break
-    kept.push(text.slice(at, open))
+    parts.push(text.slice(at, open))
     at = close + 2
   }
-  return [...kept, text.slice(at)].join(' ')
+  return [...parts, text.slice(at)].join(' ')
 }
 
 // The words with the actions, for messages that quote them, and without, for the text between them.

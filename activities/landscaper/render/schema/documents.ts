@@ -4,9 +4,10 @@
 
 import type { BlueprintFiles } from '../blueprint/blueprint-files.ts'
 import { decodePercent, isText, notTextProblem, type FileContent } from '../file-content.ts'
-import { isFields, type Fields } from '../field-reader.ts'
+import { type Fields } from '../field-reader.ts'
 import { hasFurtherDocuments } from '../../../yaml/further-documents.ts'
 import { parseYaml, YamlError } from '../../../yaml/read-yaml.ts'
+import { isFields } from '../../../../workflows/kit/kind/json-fields.ts'
 
 export interface SchemaSources {
   /** Schemas for `local://NAME`. */

@@ -1,11 +1,11 @@
 // Validates a value against a JSON schema in a sealed child process (worker.ts).
 
 import { writeJson } from '../../../../workflows/kit/index.ts'
+import { isFields } from '../../../../workflows/kit/kind/json-fields.ts'
 import { extname } from 'node:path'
 import { BlueprintError, TemplateError } from '../render-errors.ts'
 import { startProcess } from '../../bounded/bounded-process.ts'
 import { ThreadEnded, type BoundedThread } from '../../bounded/bounded-thread.ts'
-import { isFields } from '../field-reader.ts'
 import type { SchemaReference, SchemaSources } from './documents.ts'
 import type { SchemaMessage, SchemaReport } from './worker.ts'
 

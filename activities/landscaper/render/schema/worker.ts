@@ -10,6 +10,7 @@ import { collectDocuments, type SchemaSources, type SchemaReference } from './do
 import { addFormats, readPattern } from './formats.ts'
 import { compareExactly, hasBigint, type Originals, withDoubles } from './numbers.ts'
 import { serveSealed } from '../../bounded/sealed-process.ts'
+import { shortenList } from '../../../../workflows/kit/kind/shorten-list.ts'
 
 /** A request: one message of JSON text. */
 export interface SchemaMessage extends SchemaSources {
@@ -82,11 +83,11 @@ function asSchema(document: unknown): boolean | Record<string, unknown> {
 }
 
 function describe(errors: readonly ErrorObject[]): string[] {
-  const shown = errors.slice(0, MAX_SHOWN).map((error) => {
+  const texts = errors.map((error) => {
     const place = error.instancePath === '' ? '' : `at ${shorten(error.instancePath)}: `
     return `${place}${error.keyword}: ${error.message ?? 'is not as the schema says'}${detailOf(error)}`
   })
-  return errors.length > MAX_SHOWN ? [...shown, `and ${errors.length - MAX_SHOWN} more`] : shown
+  return [...shortenList(texts, MAX_SHOWN)]
 }
 
 // The parameters come from the schema, or are names of fields.

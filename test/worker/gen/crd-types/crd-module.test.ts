@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 
 import { crdModule } from '../../../../worker/gen/crd-types/crd-module.ts'
 import { problemText } from '../../../../worker/gen/crd-types/problems.ts'
-import { complaints } from './compile.ts'
+import { compilerErrors } from '../../../support/compiler/compiler-errors.ts'
 
 const FIXTURES = join(import.meta.dirname, 'fixtures')
 const workshop = await readFile(join(FIXTURES, 'workshop.yaml'), 'utf8')
@@ -13,16 +13,27 @@ const workshop = await readFile(join(FIXTURES, 'workshop.yaml'), 'utf8')
 describe('the types of a bundle with all that a schema can say', () => {
   // After a deliberate change: vitest run --project unit test/worker/gen/crd-types --update
   it.each([
-    ['workshop.gen.ts', undefined],
     ['workshop-v1.gen.ts', 'v1'],
     ['workshop-v1alpha1.gen.ts', 'v1alpha1'],
   ])('are those of %s', async (golden, version) => {
     await expect(textOf(workshop, version)).toMatchFileSnapshot(join(FIXTURES, golden))
   })
 
+  it('have the version in their names when the bundle serves several versions', () => {
+    const all = textOf(workshop)
+    expect(all.match(/(?<=^export interface )\w+(?= \{\n {2}readonly apiVersion: 'workshop)/gm)).toEqual([
+      ...['WidgetV1', 'WidgetV1beta1', 'Record2'],
+    ])
+    expect(all).toContain(`
+/** @deprecated workshop.example.com/v1beta1 goes; use v1 */
+export interface WidgetV1beta1 {
+  readonly apiVersion: 'workshop.example.com/v1beta1'
+`)
+  })
+
   it('compile under the flags of this repository, and fit the objects that they are for', { timeout: 60_000 }, () => {
     const types = textOf(workshop, 'v1')
-    expect(complaints({ 'workshop.ts': types, 'use.ts': USE })).toEqual([])
+    expect(compile({ workshop: types, use: USE })).toEqual([])
   })
 
   it('have the form that prettier would give them', async () => {
@@ -57,7 +68,7 @@ describe('a file that says nothing wrong', () => {
       properties: { [evil]: { type: 'string', enum: [evil], default: evil, description: evil } },
     })
     const text = textOf(JSON.stringify(crd))
-    expect(complaints({ 'widget.ts': text })).toEqual([])
+    expect(compile({ widget: text })).toEqual([])
     expect(text.match(/^export \w+ \w+/gm)).toEqual([
       'export interface Widget',
       'export interface WidgetSpec',
@@ -179,6 +190,9 @@ describe('a mistake', () => {
     ])
   })
 })
+
+const compile = (modules: Readonly<Record<string, string>>) =>
+  compilerErrors(new Map(Object.entries(modules).map(([name, text]) => [`in-memory/${name}.ts`, text])))
 
 const HEAD = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

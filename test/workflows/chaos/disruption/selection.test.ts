@@ -70,7 +70,7 @@ describe('the choice of targets', () => {
   it('keeps matching targets, and returns the number of missing ones (S1)', () => {
     expect(retainTargets(['a', 'b'], ['a', 'b', 'c', 'd'], 2, first)).toEqual({ kept: ['a', 'b'], missing: 0 })
     expect(retainTargets(['a', 'b'], ['a', 'c', 'd'], 2, first)).toEqual({ kept: ['a'], missing: 1 })
-    expect(retainTargets(['a', 'b', 'c'], ['a', 'b', 'c'], 1, first).kept).toHaveLength(1)
+    expect(retainTargets(['a', 'b', 'c'], ['a', 'b', 'c'], 1, first).retained).toHaveLength(1)
     expect(retainTargets([], [], 0, first)).toEqual({ kept: [], missing: 0 })
   })
 

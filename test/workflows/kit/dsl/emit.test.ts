@@ -6,9 +6,9 @@ import { compile, type CompileOptions, print } from '../../../../workflows/kit/d
 import { again, done, type LevelPass } from '../../../../workflows/kit/index.ts'
 import { fakeRuntime } from '../plan/fake-runtime.ts'
 import { rightDocument } from './arbitraries.ts'
-import { compilerErrors } from './compiler-errors.ts'
+import { compilerErrors } from '../../../support/compiler/compiler-errors.ts'
 import { golden, lookup, OPTIONS } from './documents.ts'
-import { cronQueries, cronSteps } from './golden/everything.gen.ts'
+import { cronSteps } from './golden/everything.gen.ts'
 import { backupSteps, type BackupObservation } from './golden/modes.gen.ts'
 
 const HERE = 'test/workflows/kit/dsl/golden'
@@ -47,11 +47,6 @@ export const steps = crewSteps({ call: (_pass: Pass, _members: readonly Pod[]): 
     const errors = (state: string) => compilerErrors(new Map([[`${HERE}/use.ts`, use(state)]]))
     expect(errors('{ readonly members: readonly Pod[]; readonly more: string }')).toEqual([])
     expect(errors('{ readonly member: readonly Pod[] }')).toHaveLength(1)
-  })
-
-  it('is rejected by the compiler when a state has another type', { timeout: 60_000 }, () => {
-    const code = golden('rfc.gen.ts').replace("kind: 'batch/v1/Job'", 'kind: 7')
-    expect(compilerErrors(new Map([[`${HERE}/rfc.gen.ts`, code]]))).toHaveLength(1)
   })
 })
 
@@ -123,17 +118,6 @@ describe('generated steps', () => {
     expect(await steps.wait.run(pass, fakeRuntime())).toEqual(again(40))
     expect([steps.startPods.name, steps.wait.name]).toEqual(['startPods', 'wait'])
   })
-
-  it('come with queries as data', () => {
-    expect(cronQueries.leader).toEqual({
-      kind: 'v1/Pod',
-      name: '${target.metadata.name}-x-${target.metadata.namespace}',
-      namespace: 'kube-system',
-      owned: true,
-      fresh: true,
-    })
-    expect(cronQueries.everything).toEqual({ kind: 'v1/Pod', many: true })
-  })
 })
 
 describe('the head of generated code', () => {
@@ -150,7 +134,6 @@ describe('the head of generated code', () => {
     expect(code.slice(0, expected.length)).toBe(expected)
     expect(code).toBe(await prettier(code))
   })
-
   it('is a comment for any file name', () => {
     const code = codeOf(small, { ...OPTIONS, source: 'a\nevil().cm' })
     expect(code.split('\n')[0]).toBe('// Generated from a?evil().cm. Do not edit; run `npx pawl gen`.')

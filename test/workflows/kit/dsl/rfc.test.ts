@@ -44,31 +44,10 @@ describe('the document of the RFC', () => {
 })
 
 describe('a case that the first implementation got wrong', () => {
-  it('compiles: a literal between two references', () => {
-    const code = codeFor('a Pod { name=${target.Name}-x-${target.Namespace} }', 'A(a)')
-    expect(code).toContain("name: '${target.metadata.name}-x-${target.metadata.namespace}'")
-  })
-
-  it('compiles: a list without selectors selects all objects of its kind', () => {
-    expect(codeFor('a []Pod {\n}', 'A(a)')).toContain("a: { kind: 'v1/Pod', many: true },")
-  })
-
-  it('compiles: a list of objects that are not owned', () => {
-    expect(codeFor('a []Pod { labels/b=c }', 'A(a)')).toContain(
-      "a: { kind: 'v1/Pod', many: true, labels: { b: 'c' } },",
-    )
-  })
-
   it('compiles: quotes in values', () => {
     const code = codeFor(`a []Pod { fields/metadata.name="it's \\"so\\"" }`, 'A(a)')
     expect(code).toContain(`fields: { 'metadata.name': 'it\\'s "so"' }`)
     expect(codeFor(`a []Pod { fields/metadata.name=it's }`, 'A(a)')).toContain(`'metadata.name': "it's"`)
-  })
-
-  it('gets a diagnostic: a name or a label without a value', () => {
-    expect(problems(`${HEAD}decl X for Cron { state { a Pod { name= } } action { A(a) } }`)).toEqual([
-      `5:35 CM031 'name' has no value; expected one after '=' (an empty one is "")`,
-    ])
   })
 
   it('gets a diagnostic: an unclosed block, a second state, an unknown selector', () => {
@@ -99,11 +78,6 @@ decl X for A { state { b []B { } } action { Act(b) } }`
     )
   })
 
-  it('compiles: braces without blanks, comments behind statements, actions before states', () => {
-    const text = `${HEAD}decl X for Cron{action{A(a)}// one\nstate{a []Pod{owned}}} // two`
-    expect(problems(text)).toEqual([])
-  })
-
   it('compiles: a line that is longer than 64 KiB', () => {
     expect(problems(`// ${'x'.repeat(70_000)}\n${RFC_DOCUMENT}`)).toEqual([])
   })
@@ -112,24 +86,6 @@ decl X for A { state { b []B { } } action { Act(b) } }`
     const code = codeFor('// Old.\n\n// The pods,\n// all.\n\na []Pod { }', 'A(a)')
     expect(code).toContain('  /**\n   * The pods,\n   * all.\n   */\n  readonly a: readonly Pod[]\n')
     expect(code).not.toContain('Old.')
-  })
-
-  it('compiles: a field selector and a comparison of the controller', () => {
-    const code = codeFor('a []Pod { fields/.status.phase=Failed fields/.metadata.controller=${target.Name} }', 'A(a)')
-    expect(code).toContain("fields: { 'status.phase': 'Failed' }")
-    expect(code).toContain("controller: '${target.metadata.name}'")
-  })
-
-  it('compiles: several controllers of one kind in a document', () => {
-    const decl = (name: string) => `decl ${name} for Cron { state { a []Pod { } } action { Act(a) } }`
-    const { code = '' } = compile(`${HEAD}${decl('One')}\n${decl('Other')}`, OPTIONS)
-    const exported = [...code.matchAll(/^export \w+ (\w+)/gm)].map(([, name]) => name)
-    expect(exported).toContain('OtherActions')
-    expect(new Set(exported).size).toBe(exported.length)
-  })
-
-  it('compiles: a single state without an object is undefined', () => {
-    expect(codeFor('a Pod { name=a }', 'A(a)')).toContain('a: Pod | undefined')
   })
 })
 

@@ -7,13 +7,10 @@ import {
   action,
   again,
   done,
-  fail,
   interrupts,
   join,
   joinOrdered,
   joinOutcomes,
-  later,
-  type Outcome,
   parallelJoin,
   sequential,
   stop,
@@ -32,27 +29,6 @@ describe('a sequence', () => {
       }),
     )
   })
-
-  it('has the same outcome for any nesting', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(outcomes), fc.array(outcomes), async (left, right) => {
-        const [inner, flat] = [
-          await runAll(sequential(sequential(...leavesOf(left)), sequential(...leavesOf(right)))),
-          await runAll(sequential(...leavesOf([...left, ...right]))),
-        ]
-        expect(inner.outcome).toEqual(flat.outcome)
-        expect(inner.ran).toHaveLength(flat.ran.length)
-      }),
-    )
-  })
-
-  it('continues after `later` and keeps the request', async () => {
-    const { outcome, ran } = await runAll(
-      sequential(leaf('first', later(500)), leaf('second'), leaf('third', stop('x'))),
-    )
-    expect(ran).toEqual(['first', 'second', 'third'])
-    expect(outcome).toEqual({ ...stop('x'), laterMs: 500 })
-  })
 })
 
 describe.each([
@@ -68,49 +44,6 @@ describe.each([
         expect(ran).toEqual(all.map((_, index) => `step ${index}`))
       }),
     )
-  })
-})
-
-describe('join', () => {
-  it('has the same outcome in any order, except for the order of faults and the reason of the stop', async () => {
-    const permuted = fc.array(outcomes).chain((all) => {
-      const shuffled = fc.shuffledSubarray(all, { minLength: all.length })
-      return fc.tuple(fc.constant(all), shuffled)
-    })
-    await fc.assert(
-      fc.asyncProperty(permuted, async ([all, shuffled]) => {
-        const [one, other] = [await runAll(join(...leavesOf(all))), await runAll(join(...leavesOf(shuffled)))]
-        expect(other.outcome.againMs).toBe(one.outcome.againMs)
-        expect(other.outcome.laterMs).toBe(one.outcome.laterMs)
-        expect(other.outcome.stopped === undefined).toBe(one.outcome.stopped === undefined)
-        expect(sorted(other.outcome.faults)).toEqual(sorted(one.outcome.faults))
-      }),
-    )
-  })
-
-  it('keeps the given order in every pass and in the drawing', async () => {
-    const steps = Object.freeze(leavesOf(Array.from({ length: 20 }, () => done)))
-    const plan = join(...steps)
-    const [first, second] = [await runAll(plan), await runAll(plan)]
-    expect(plan.children).toEqual(steps)
-    expect(second.ran).toEqual(first.ran)
-    expect(first.ran).toEqual(steps.map(({ name }) => name))
-  })
-
-  it('runs all its steps, also after a step that requests a pass, stops or fails', async () => {
-    const { outcome, ran } = await runAll(
-      sequential(
-        join(
-          sequential(leaf('stop', stop('enough')), leaf('behind stop')),
-          leaf('now', again(0)),
-          leaf('fail', fail('Final', 'x')),
-          leaf('last', again(5)),
-        ),
-        leaf('behind join'),
-      ),
-    )
-    expect(ran).toEqual(['stop', 'now', 'fail', 'last'])
-    expect(outcome).toEqual({ ...fail('Final', 'x'), againMs: 0, stopped: 'enough' })
   })
 })
 
@@ -142,7 +75,3 @@ describe('a group of one', () => {
     },
   )
 })
-
-function sorted(faults: Outcome['faults']): string[] {
-  return faults.map((fault) => JSON.stringify(fault)).sort()
-}

@@ -85,16 +85,6 @@ describe('the join of outcomes', () => {
       }),
     )
   })
-
-  it('prefers an immediate pass to any delay, even with an error', () => {
-    const joined = joinOutcomes(again(5000), fail('Broken', 'it broke'), again(0))
-    expect(joined).toEqual({ ...fail('Broken', 'it broke'), againMs: 0 })
-  })
-
-  it('keeps failures next to a stop', () => {
-    const joined = joinOutcomes(stop('enough'), fail('Broken', 'it broke'), stop('later reason'))
-    expect(joined).toEqual({ ...fail('Broken', 'it broke'), stopped: 'enough' })
-  })
 })
 
 describe('an outcome', () => {

@@ -100,11 +100,8 @@ describe('the count of failed passes in a row', () => {
     return outcomes.map((outcome) => (attempts = attemptsAfter(outcome, attempts)))
   }
 
-  it('restarts after a pass without a retryable fault', () => {
+  it('restarts after a pass without a retryable fault, and is unchanged after a conflict', () => {
     expect(counts(away, away, done, away, fail('Wrong', 'no'), away)).toEqual([1, 2, 0, 1, 0, 1])
-  })
-
-  it('is unchanged after a conflict', () => {
     expect(counts(changed, changed, away, changed, away)).toEqual([0, 0, 1, 1, 2])
   })
 })

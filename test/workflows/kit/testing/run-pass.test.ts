@@ -136,6 +136,41 @@ describe('a pass in a test', () => {
     })
   })
 
+  it('refreshes a state with the objects that match all label expressions of its query and the given fields', async () => {
+    const label = (key: string, operator: string, ...values: readonly string[]) => ({ key, operator, values })
+    const selector = [
+      ...[label('tier', 'In', 'a', 'b'), label('zone', 'NotIn', 'c')],
+      ...[
+        { key: 'on', operator: 'Exists' },
+        { key: 'off', operator: 'DoesNotExist' },
+      ],
+    ]
+    const apply = action<Pass>('apply', async (pass) => {
+      const meant = { tier: 'b', on: 'yes' }
+      const labelled = {
+        same: meant,
+        tier: { ...meant, tier: 'c' },
+        zone: { ...meant, zone: 'c' },
+        off: { ...meant, off: '' },
+      }
+      for (const [name, labels] of Object.entries({ ...labelled, on: { tier: 'a' }, other: meant }))
+        await pass.act.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, labels }, data: { color: name } })
+      const found = [
+        await pass.refresh('all'),
+        await pass.refresh('all', { fields: { 'data.color': ['same', 'zone'] } }),
+      ]
+      pass.status['color'] = found.map((all) => all.map(({ metadata }) => metadata.name).join()).join(' ')
+      return done
+    })
+    const queries = {
+      own: shop().queries['own']!,
+      all: { kind: 'v1/ConfigMap', many: true, labelsFrom: 'spec.selector' },
+    } as const
+    const controller = defineLevel<State, Shop>({ name: 'shop', target: shop().target, queries, plan: apply })
+    const spec = { ...red.spec, selector }
+    expect((await runPass(controller, { target: { spec } })).status).toEqual({ color: 'same,other same' })
+  })
+
   it('rejects writes to objects without owner, and undeclared writes', async () => {
     const byHand = await runPass(shop(), { target: red, state: { all: [mapOf('blue')] } })
     expect(byHand.outcome.faults).toMatchObject([{ code: 'NotOwned', retryable: false }])

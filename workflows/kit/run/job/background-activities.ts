@@ -104,9 +104,9 @@ export function createBackgroundActivities<State>({
     },
     takeFailures() {
       if (bugs.length > 0) throw bugs[0]
-      const met = [...failures.values()]
+      const pending = [...failures.values()]
       failures.clear()
-      return met.length === 0 ? done : joinOutcomes(...met)
+      return pending.length === 0 ? done : joinOutcomes(...pending)
     },
   }
 }

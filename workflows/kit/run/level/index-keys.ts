@@ -92,8 +92,8 @@ export function mayMatch(traits: ObjectIndexKeys | undefined, demanded: readonly
 }
 
 function keptIn(projection: Projection): readonly IndexKey[] | undefined {
-  const kept = valueAt(projection, AT)
-  return Array.isArray(kept) ? kept.filter((one) => typeof one === 'string') : undefined
+  const stored = valueAt(projection, AT)
+  return Array.isArray(stored) ? stored.filter((one) => typeof one === 'string') : undefined
 }
 
 const AT: Path = [KEPT]

@@ -5,7 +5,7 @@
 //   S1. An invalid or empty selector selects nothing.
 //   S2. Keys and values are valid labels, or nothing is selected: no text of the target can extend the selector.
 
-import { fieldsOf, listOf } from '../../kind/json-fields.ts'
+import { fieldsOf, listOf, isFields } from '../../kind/json-fields.ts'
 
 const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
 const LABEL_KEY = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
@@ -19,7 +19,7 @@ export function labelSelectorText(value: unknown): string | undefined {
   if (Array.isArray(value)) return labelSelectorText({ matchExpressions: value })
   const fields = fieldsOf(value)
   const { matchLabels, matchExpressions } = fields
-  const isLabelSelector = isRecord(matchLabels) || Array.isArray(matchExpressions)
+  const isLabelSelector = isFields(matchLabels) || Array.isArray(matchExpressions)
   const labels = isLabelSelector ? fieldsOf(matchLabels) : fields
   const expressions = isLabelSelector ? listOf(matchExpressions) : []
   const parts = [...Object.entries(labels).map(equals), ...expressions.map(expression)]
@@ -43,7 +43,7 @@ export function requiredLabels(selector: string): readonly string[] {
 /** Whether the selector is absent or has no parts. */
 export function isEmptySelector(value: unknown): boolean {
   if (value === undefined || value === null) return true
-  return Array.isArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0
+  return Array.isArray(value) ? value.length === 0 : isFields(value) && Object.keys(value).length === 0
 }
 
 function equals([key, value]: readonly [string, unknown]): string | undefined {
@@ -64,8 +64,4 @@ function expression(given: unknown): string | undefined {
   const [takesValues, written] = (Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined) ?? []
   if (written === undefined || !Array.isArray(values) || !values.every(isLabelValue)) return undefined
   return values.length > 0 === takesValues ? written(key, values.join(',')) : undefined
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

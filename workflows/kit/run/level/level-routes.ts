@@ -67,13 +67,13 @@ function indexKeySourcesOf(
   { queries }: LevelController,
   { apiVersion, kind }: LevelResource,
 ): Pick<WatchedKind, 'indexKeys'> {
-  const heard = Object.values(queries).filter(
+  const observed = Object.values(queries).filter(
     (query) => query.kind === `${apiVersion}/${kind}` && query.quiet !== true && query.owned === undefined,
   )
-  const isSelected = heard.some(
+  const isSelected = observed.some(
     ({ labels, labelsFrom, fieldsFrom }) => (labels ?? labelsFrom ?? fieldsFrom) !== undefined,
   )
-  const fields = [...new Set(heard.flatMap(({ fieldsFrom = {} }) => Object.keys(fieldsFrom)))].sort()
+  const fields = [...new Set(observed.flatMap(({ fieldsFrom = {} }) => Object.keys(fieldsFrom)))].sort()
   return isSelected ? { indexKeys: { fields } } : {}
 }
 

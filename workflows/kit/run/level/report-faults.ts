@@ -66,10 +66,10 @@ function sayingOf(
   { faults, stopped }: Outcome,
   message = 'the last pass met no fault',
 ): Omit<ConditionChange, 'type'> | undefined {
-  const lasting = faults.filter(({ code }) => code !== CHANGED)
-  const [first] = lasting
+  const reported = faults.filter(({ code }) => code !== CHANGED)
+  const [first] = reported
   if (first !== undefined) {
-    const messages = lasting.map((fault) => fault.message).join('; ')
+    const messages = reported.map((fault) => fault.message).join('; ')
     return { status: 'False', reason: first.code, message: messages.slice(0, LONGEST_MESSAGE) }
   }
   if (faults.length > 0) return undefined

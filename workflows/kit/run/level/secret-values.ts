@@ -73,8 +73,8 @@ export function takeSecrets<Value>(value: Value): { readonly value: Value; reado
 
 /** Replaces references by texts such as `<db/password>`, for tests. */
 export function renderSecretRefs<Value>(value: Value): Value {
-  const told = (part: string | SecretKey) => (typeof part === 'string' ? part : `<${part.secret}/${part.key}>`)
-  return replaced(value, [], (_, parts) => parts.map(told).join('')) as Value
+  const formatPart = (part: string | SecretKey) => (typeof part === 'string' ? part : `<${part.secret}/${part.key}>`)
+  return replaced(value, [], (_, parts) => parts.map(formatPart).join('')) as Value
 }
 
 type Replace = (at: SecretGap['at'], parts: SecretGap['parts']) => string

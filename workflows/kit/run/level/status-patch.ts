@@ -57,9 +57,9 @@ function isRemoved({ status }: ConditionEntry): boolean {
 export function mergeConditions(found: unknown, changed: readonly ConditionEntry[]): readonly ConditionEntry[] {
   const before = isTyped(found) ? found : []
   const news = new Map(changed.map((condition) => [condition.type, condition]))
-  const kept = before.map((condition) => news.get(condition.type) ?? condition)
+  const updated = before.map((condition) => news.get(condition.type) ?? condition)
   const known = new Set(before.map(({ type }) => type))
-  return [...kept, ...changed.filter(({ type }) => !known.has(type))].filter((condition) => !isRemoved(condition))
+  return [...updated, ...changed.filter(({ type }) => !known.has(type))].filter((condition) => !isRemoved(condition))
 }
 
 function changedEntries(said: readonly ConditionEntry[], found: unknown): readonly ConditionEntry[] {

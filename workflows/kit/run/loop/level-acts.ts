@@ -153,7 +153,7 @@ function refuseSecrets({ apiVersion, kind, metadata, ...rest }: WantedObject, ga
 
 /** Events that wait for the run's next call. */
 export interface PiggybackedEvents {
-  readonly add: (told: LevelEvent) => void
+  readonly add: (event: LevelEvent) => void
   /** The events as a part of the call's input. */
   readonly take: () => { readonly told?: readonly LevelEvent[] }
 }
@@ -161,13 +161,13 @@ export interface PiggybackedEvents {
 export function createPiggybackedEvents(): PiggybackedEvents {
   let pending: readonly LevelEvent[] = []
   return {
-    add: (told) => {
-      pending = [...pending, told]
+    add: (event) => {
+      pending = [...pending, event]
     },
     take: () => {
-      const told = pending
+      const events = pending
       pending = []
-      return told.length === 0 ? {} : { told }
+      return events.length === 0 ? {} : { told: events }
     },
   }
 }

@@ -31,7 +31,7 @@ import { attemptsAfter, type NextPass, nextPass } from '../next-pass.ts'
 import type { Outcome } from '../../plan/outcome.ts'
 import type { RunFailure } from '../job/run-result.ts'
 import type { RunSinks } from '../sinks.ts'
-import { witness } from './replay-listener.ts'
+import { currentReplayListener } from './replay-listener.ts'
 
 /** Wake signal: the journal has an event up to `seq` for the object, or (0) a due time. It carries no object: level-triggered, not edge-triggered. */
 const wakeSignal = defineSignal<[{ readonly seq: number }]>('wake')
@@ -185,7 +185,7 @@ async function waitForPass(
     await condition(wakes.isWoken)
     isOutside = wakes.takeWake() || isOutside
   } while (strategy.acquirePermit !== undefined && !(await strategy.acquirePermit(by)))
-  witness()?.passBegins(by, isOutside)
+  currentReplayListener()?.passBegins(by, isOutside)
   return isOutside
 }
 

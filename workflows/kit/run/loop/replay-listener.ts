@@ -23,7 +23,7 @@ export function withReplayListener<T>(replayListener: ReplayListener, run: () =>
 }
 
 /** Undefined without a listener. Unit tests run steps outside of the sandbox. */
-export function witness(): ReplayListener | undefined {
+export function currentReplayListener(): ReplayListener | undefined {
   return inWorkflowContext() ? LISTENER.getStore() : undefined
 }
 
@@ -33,12 +33,12 @@ export async function runListenedPlan<Pass, T>(
   { pass, hooks }: { readonly pass: Pass; readonly hooks: StepHooks<Pass> | undefined },
   run: (hooks: StepHooks<Pass> | undefined) => Promise<T>,
 ): Promise<T> {
-  const told = witness()?.planBegins(plan, pass)
-  if (told === undefined) return await run(hooks)
+  const planHooks = currentReplayListener()?.planBegins(plan, pass)
+  if (planHooks === undefined) return await run(hooks)
   try {
-    return await run(both(told.hooks, hooks))
+    return await run(both(planHooks.hooks, hooks))
   } finally {
-    told.ended()
+    planHooks.ended()
   }
 }
 

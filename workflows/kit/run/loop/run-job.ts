@@ -106,8 +106,8 @@ async function runPass<State extends JobState, Act>(
   { begin, plan, hooks }: JobController<State, Act>,
   pass: JobPass<State, Act>,
 ): Promise<Progress> {
-  const begun = begin === undefined ? { value: done } : await attempt(() => begin(pass))
-  const outcome = 'outcome' in begun ? begun.outcome : begun.value
+  const attempted = begin === undefined ? { value: done } : await attempt(() => begin(pass))
+  const outcome = 'outcome' in attempted ? attempted.outcome : attempted.value
   const ended = exitByStop(outcome)
   if (ended !== undefined) return { outcome: done, result: ended }
   if (outcome.faults.length > 0) {

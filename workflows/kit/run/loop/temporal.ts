@@ -141,17 +141,17 @@ function callsWithSummaries<A extends object>(
   calls: Readonly<Record<string, WithOptions>>,
   tell: (name: string, args: unknown[]) => string,
 ): AsyncFunctions<A> {
-  const told = new Proxy(calls, {
+  const summarized = new Proxy(calls, {
     get(_, name) {
       if (typeof name !== 'string') throw new TypeError(`an activity is called ${String(name)}; expected a text`)
       return (...args: unknown[]) => calls[name]?.executeWithOptions({ summary: summaryLine(tell(name, args)) }, args)
     },
   })
-  return told as unknown as AsyncFunctions<A>
+  return summarized as unknown as AsyncFunctions<A>
 }
 
-function summarize<A extends object>(told: Summaries<A>): (name: string, args: unknown[]) => string {
-  const by = new Map<string, unknown>(Object.entries(told))
+function summarize<A extends object>(summaries: Summaries<A>): (name: string, args: unknown[]) => string {
+  const by = new Map<string, unknown>(Object.entries(summaries))
   return (name, args) => {
     const tell = by.get(name)
     try {
@@ -169,9 +169,9 @@ function summarize<A extends object>(told: Summaries<A>): (name: string, args: u
  * retryable
  * fault of the pass, and the journal backs off.
  *
- * @param told summaries for the Temporal UI.
+ * @param summaries summaries for the Temporal UI.
  */
-export function shortActivities<A extends object>(told: Summaries<A> = {}): AsyncFunctions<A> {
+export function shortActivities<A extends object>(summaries: Summaries<A> = {}): AsyncFunctions<A> {
   const calls = proxyLocalActivities<Calls>({
     startToCloseTimeout: SHORT_MS,
     retry: {
@@ -181,7 +181,7 @@ export function shortActivities<A extends object>(told: Summaries<A> = {}): Asyn
       maximumAttempts: SHORT_TRIES,
     },
   })
-  return callsWithSummaries(boundedCalls(calls), summarize(told))
+  return callsWithSummaries(boundedCalls(calls), summarize(summaries))
 }
 
 const SHORT_MS = 30_000
@@ -199,12 +199,12 @@ function boundedCalls(calls: Readonly<Record<string, WithOptions>>): typeof call
 }
 
 /** Short calls that must succeed (settle, the end of a run): retried without limit. */
-export function endlesslyRetriedActivities<A extends object>(told: Summaries<A> = {}): AsyncFunctions<A> {
+export function endlesslyRetriedActivities<A extends object>(summaries: Summaries<A> = {}): AsyncFunctions<A> {
   const calls = proxyLocalActivities<Calls>({
     startToCloseTimeout: '30 seconds',
     retry: { initialInterval: '50 milliseconds', backoffCoefficient: 2, maximumInterval: '30 seconds' },
   })
-  return callsWithSummaries(calls, summarize(told))
+  return callsWithSummaries(calls, summarize(summaries))
 }
 
 export interface LongActivityOptions {

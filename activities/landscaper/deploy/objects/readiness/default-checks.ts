@@ -3,6 +3,7 @@
 
 import type { KubeObject } from '../../../../kube/client.ts'
 import { staleStatus, withoutStaleConditions } from './generation.ts'
+import { fieldsOf } from '../../../../../workflows/kit/index.ts'
 
 /**
  * The missing state of an object; undefined when it is ready. Kinds without a rule are ready as soon as they exist.
@@ -91,10 +92,6 @@ function missing(what: string, actual: unknown, wanted: number): string | undefi
 // The API server's default.
 const replicas = (spec: Fields) => (spec['replicas'] === undefined ? 1 : count(spec['replicas']))
 const count = (value: unknown) => (typeof value === 'number' ? value : 0)
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {}
-}
 
 function conditionsOf(status: Fields): readonly Fields[] {
   return Array.isArray(status['conditions']) ? status['conditions'].map(fieldsOf) : []

@@ -106,7 +106,7 @@ describe('failures of many objects', () => {
     const applied = await applyManifests({
       target: slow,
       manifests,
-      marks: { brand: OWNERSHIP_LABELS, item: 'item', strategy: 'update' },
+      marks: { ownership: OWNERSHIP_LABELS, item: 'item', strategy: 'update' },
       remembered: [],
       jobID: undefined,
       signal,

@@ -9,7 +9,7 @@ import { applyObject } from '../../../../../activities/landscaper/deploy/objects
 import { creation } from '../../../../../activities/landscaper/deploy/objects/changes.ts'
 import { configMap, manifest } from '../manifest/manifests.ts'
 
-const marks = { brand: OWNERSHIP_LABELS, item: 'item', strategy: 'update' as const }
+const marks = { ownership: OWNERSHIP_LABELS, item: 'item', strategy: 'update' as const }
 const served = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
 const signal = new AbortController().signal
 

@@ -11,7 +11,7 @@ import { manifest } from '../manifest/manifests.ts'
 
 type Shape = { readonly apiVersion: string; readonly kind: string; readonly [field: string]: unknown }
 
-const MARK = { brand: OWNERSHIP_LABELS, item: 'item' }
+const MARK = { ownership: OWNERSHIP_LABELS, item: 'item' }
 const service = (spec: object): Shape => ({ apiVersion: 'v1', kind: 'Service', spec })
 const port = (nodePort: number, protocol = 'TCP') => service({ ports: [{ port: 80, nodePort, protocol }] })
 const map: Shape = { apiVersion: 'v1', kind: 'ConfigMap' }

@@ -9,7 +9,7 @@ import { configMap, manifest, objectOf } from '../manifest/manifests.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-const marks = (strategy: UpdateStrategy = 'update', item = 'item') => ({ strategy, brand: OWNERSHIP_LABELS, item })
+const marks = (strategy: UpdateStrategy = 'update', item = 'item') => ({ strategy, ownership: OWNERSHIP_LABELS, item })
 
 /** What a server would have made of it, with what a server adds. */
 function stored(object: unknown, around: Fields = {}, strategy: Parameters<typeof marks>[0] = 'update'): KubeObject {

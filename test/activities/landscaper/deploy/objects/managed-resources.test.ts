@@ -107,7 +107,7 @@ describe('an object may be deleted', () => {
     ['ignore', 'u', 'item', false],
   ] as const)('by policy %s, with uid %s and label %s: %s', (policy, uid, owner, expected) => {
     expect(
-      isToDelete(managed('a', { uid: 'u' }, policy), live(uid, owner), { brand: OWNERSHIP_LABELS, item: 'item' }),
+      isToDelete(managed('a', { uid: 'u' }, policy), live(uid, owner), { ownership: OWNERSHIP_LABELS, item: 'item' }),
     ).toBe(expected)
   })
 

@@ -50,26 +50,11 @@ describe('the change of status that a pass settles', () => {
 })
 
 describe('the change of status of a hosted child', () => {
-  const before = { jobID: 'job before', jobIDFinished: 'job before' }
-
-  it('starts the job, with any outcome of the pass, when the child does not have it', () => {
-    const ended = hostedChange(jobPass({ ...before, phase: 'Succeeded' }, { phase: 'Succeeded' }), FINAL)
-    expect(ended).toMatchObject({ begins: { before: 'job before' }, phase: 'Succeeded', finished: true })
-    const waiting = hostedChange(jobPass({ ...before, phase: 'Working' }, { phase: 'Working' }), FINAL)
-    expect(waiting).toMatchObject({ begins: { before: 'job before' }, finished: false })
-    const first = hostedChange(jobPass({ jobID: undefined }, { phase: 'Init' }), FINAL)
-    expect(first?.begins).toEqual({ before: undefined })
-  })
-
   it('is undefined for an equal draft when the child has the job', () => {
     const change = hostedChange(jobPass({ phase: 'Init' }, { phase: 'Working' }), FINAL)
     expect(change).toMatchObject({ phase: 'Working' })
     expect(change).not.toHaveProperty('begins')
     expect(hostedChange(jobPass({ phase: 'Working' }, { phase: 'Working' }), FINAL)).toBeUndefined()
-  })
-
-  it('is undefined when the pass has no phase', () => {
-    expect(hostedChange(jobPass(before, {}), FINAL)).toBeUndefined()
   })
 })
 
@@ -89,10 +74,6 @@ describe('the settle input of hosted children', () => {
     return { end, told }
   }
   const change = hostedChange(jobPass({ phase: 'Init' }, { phase: 'Succeeded' }), FINAL)
-
-  it('contains only the uid of the object without children', () => {
-    expect(settleInputOfHosted(root, [])).toEqual({ tree: ['u'] })
-  })
 
   it('contains the changes of changed children, children first, and the uids of all objects whose writes are own writes', () => {
     const grandchild = ended('c', change)
