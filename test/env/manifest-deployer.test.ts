@@ -32,8 +32,6 @@ describe('a manifest item', () => {
   })
 
   it('accepts the older configuration version, and returns a status of that version', async () => {
-    const item = stage.item('older')
-    item.configure([])
     const { providerStatus } = await stage.item('older').configure([], { apiVersion: V1 }).reconcile()
     expect(providerStatus?.['apiVersion']).toBe(V1)
   })
@@ -86,13 +84,9 @@ describe('a readiness check', () => {
   it('recreates an object that is deleted while it waits, and leaves the other objects unchanged', async () => {
     const labels = { app: 'waits' }
     const template = { metadata: { labels }, spec: { nodeSelector: { nowhere: 'true' }, containers: [CONTAINER] } }
+    const spec = { selector: { matchLabels: labels }, template }
     const metadata = { name: 'waits', namespace: stage.namespace }
-    const web = {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata,
-      spec: { selector: { matchLabels: labels }, template },
-    }
+    const web = { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec }
     const item = stage.item('vanishing').configure([web, stage.configMap('vanishing'), stage.configMap('staying')])
     await item.step('install')
     const before = [await stage.map('vanishing'), await stage.map('staying')]

@@ -71,25 +71,6 @@ describe('the objects of an item', () => {
     await stage().patch(`${APPS}/deployments/web`, { spec: { template: template({ 'no-such': null }) } })
     await until(async () => (await look(objects)).result === 'done')
   })
-
-  it('may be many, both namespaced and cluster-scoped', async () => {
-    const names = Array.from({ length: 25 }, (_, index) => `many-${index}`)
-    for (const name of names) await configMap(name, {})
-    const objects = [
-      ...names.map((name) => reference('ConfigMap', name)),
-      { apiVersion: 'v1', kind: 'Namespace', name: NAMESPACE },
-    ]
-    expect(await look(objects)).toEqual({ result: 'done' })
-    expect(
-      await look([...objects, reference('ConfigMap', 'one-more'), reference('Nothing', 'x', 'example.org/v1')]),
-    ).toMatchObject({
-      waitingFor: 'ConfigMap readiness/one-more: it is not there',
-    })
-    expect(await look([reference('Nothing', 'x', 'example.org/v1')])).toMatchObject({
-      waitingFor: 'Nothing readiness/x: it is not there',
-    })
-    expect(await look([reference('ConfigMap', '..')])).toMatchObject({ result: 'waiting' })
-  })
 })
 
 describe('custom readiness checks', () => {

@@ -43,7 +43,6 @@ interface Asking {
   /** Instead of `credential`: the entries of a pull secret. */
   readonly entries?: readonly CredentialEntry[]
   readonly version?: string
-  readonly name?: string
   readonly context?: object
   readonly registries?: Registries
   readonly namespace?: string
@@ -61,20 +60,12 @@ export function opened(
 }
 
 /** Resolves a component reference as a worker does. */
-export async function resolve({
-  registry,
-  credential,
-  version = '1.0.0',
-  name = NAME,
-  context,
-  namespace = 'n',
-  ...how
-}: Asking) {
+export async function resolve({ registry, credential, version = '1.0.0', context, namespace = 'n', ...how }: Asking) {
   const { hostname, port } = new URL(registry)
   const entries = how.entries ?? (credential === undefined ? [] : [{ hostname, port, path: '', credential }])
   const registries = how.registries ?? opened()
   return await resolveComponents(data, {
-    definition: { ref: { componentName: name, version } },
+    definition: { ref: { componentName: NAME, version } },
     repositoryContext: { type: 'OCIRegistry', baseUrl: registry, ...context },
     context: 'default',
     registryFolder: undefined,

@@ -83,7 +83,6 @@ async function told(
   return fields(await rulesBy(config, nodeName).validate({ ...REQUEST, kind: disruptionKind, object, ...request }))
 }
 
-const ALL_NODES = { level: 'node', count: '100%' }
 const safeMode = (safe: object) => ({ controller: { safeMode: safe } })
 
 const HANDLER = { handler: { enabled: true, image: 'handler:1' } }
@@ -109,7 +108,7 @@ describe('the creation of a Disruption', () => {
     expect(await told(spec, config, metadata === undefined ? {} : { metadata })).toEqual([])
   })
 
-  it.each<[string, string, object?, object?, object?]>([
+  it.each<[string, string, object?, object?]>([
     ['lasts too long (A13)', 'spec.duration 1h0m0.001s', { duration: '1h1ms' }, HOUR],
     ['lasts too long by default (A13)', 'spec.duration 1h0m0s', {}, { controller: { maxDuration: '1m' } }],
     [
@@ -137,7 +136,6 @@ describe('the creation of a Disruption', () => {
       'spec.triggers.createPods.notBefore "2025-12-31T23:59:59Z"',
       begins('2025-12-31T23:59:59Z'),
     ],
-    ['has a name that is no label', `metadata.name "${'x'.repeat(64)}"`, {}, {}, { name: 'x'.repeat(64) }],
     ['is of nodes', 'spec.level node', { level: 'node' }, safeMode({ allowNodeLevel: false })],
     [
       'fails nodes',
@@ -145,10 +143,14 @@ describe('the creation of a Disruption', () => {
       { network: undefined, nodeFailure: {} },
       safeMode({ allowNodeFailure: false }),
     ],
-  ])('is refused when it %s, and nothing is read for that', async (_, problem, spec, config, metadata) => {
-    const request = metadata === undefined ? {} : { metadata }
-    expect(await told({ ...HOSTS, ...spec }, config, request)).toEqual([problem])
+  ])('is refused when it %s, and nothing is read for that', async (_, problem, spec, config) => {
+    expect(await told({ ...HOSTS, ...spec }, config)).toEqual([problem])
     expect(asked).toEqual([])
+  })
+
+  it('is refused with a name that is no label', async () => {
+    const name = 'x'.repeat(64)
+    expect(await told(HOSTS, {}, { metadata: { name } })).toEqual([`metadata.name "${name}"`])
   })
 
   it('is rejected during an emergency stop of the namespace or the cluster, with the reason', async () => {
@@ -232,7 +234,7 @@ describe('safety nets', () => {
 
   it("do not count nodes of Pawl's processes, unless safeguards are disabled", async () => {
     const of = async (controller: object, nodeName?: string) =>
-      await told({ ...HOSTS, ...ALL_NODES }, { controller }, nodeName === undefined ? {} : { nodeName })
+      await told({ ...HOSTS, level: 'node', count: '100%' }, { controller }, nodeName === undefined ? {} : { nodeName })
     const [, name = ''] = (there['/api/v1/nodes'] as { metadata: { name: string } }[]).map(
       ({ metadata }) => metadata.name,
     )

@@ -4,6 +4,7 @@
 //       fails only one case.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { HttpProxy } from './http-proxy.ts'
 import { API, Cluster } from '../cluster/cluster.ts'
 import { Pawl, type PawlOptions } from '../pawl/pawl.ts'
@@ -104,7 +105,10 @@ export class LanePool {
   }
 }
 
-/** Waits until the journal has the current version of every object, no wake and no open run. */
+/**
+ * Waits until the journal has the current version of every object, no open run, and no wake except those of scheduled
+ * automatic reconciles.
+ */
 export async function waitUntilJournalIdle(
   { pawl, cluster }: Pick<Lane, 'pawl' | 'cluster'>,
   timeoutMs = RESTART_MS,
@@ -113,7 +117,7 @@ export async function waitUntilJournalIdle(
   for (;;) {
     const news = await unknownTo(pawl, cluster)
     const [wakes, jobs] = await Promise.all([
-      pawl.db.selectFrom('wake').selectAll().execute(),
+      pendingWakes(pawl),
       pawl.db.selectFrom('job').select(['workflow_id', 'passes']).where('outcome', 'is', null).execute(),
     ])
     if (news.length + wakes.length + jobs.length === 0) return
@@ -121,6 +125,12 @@ export async function waitUntilJournalIdle(
       throw new Error(`the journal is not at rest: ${JSON.stringify({ news, wakes, jobs }, null, 1)}`)
     await sleep(50)
   }
+}
+
+async function pendingWakes({ db }: Pawl): Promise<readonly unknown[]> {
+  const { rows } = await sql`select w.* from wake w where not (w.due > now() + interval '10 s' and exists (
+    select from object o where o.uid = w.uid and o.projection #> '{spec,automaticReconcile}' is not null))`.execute(db)
+  return rows
 }
 
 /** The objects for which the journal has another version than the API server, or which only one of them has. */
@@ -133,8 +143,7 @@ async function unknownTo({ db }: Pawl, cluster: Cluster): Promise<readonly strin
     .selectFrom('object')
     .select(['uid', 'resource_version'])
     .where('deleted', '=', false)
-    // The lists above do not contain these kinds.
-    .where('kind', 'not in', ['Secret', 'Target'])
+    .where('kind', 'in', ['Installation', 'Execution', 'DeployItem', 'DataObject'])
     .execute()
   const known = rows.map(({ uid, resource_version }) => `${uid} ${resource_version}`)
   return [...found.filter((one) => !known.includes(one)), ...known.filter((one) => !found.includes(one))]

@@ -37,10 +37,6 @@ export class TcpProxy {
     return (this.#listener.address() as AddressInfo).port
   }
 
-  get connections(): number {
-    return this.#pairs.size
-  }
-
   /** The address with the proxy's port. */
   through(url: string): string {
     const through = new URL(url)

@@ -87,6 +87,14 @@ describe('the flags of wings', () => {
     )
   })
 
+  it('appear with their wrong value in the error', () => {
+    expect(() => readWingFlags(['landscaper'], { 'target-allow': '127.0.0.0/8,https://here' })).toThrow(
+      new UsageError(
+        '--target-allow has "https://here"; expected a host such as 10.0.0.5:8080 or [::1]:6443, or addresses such as 127.0.0.0/8',
+      ),
+    )
+  })
+
   it('pass the API server and the flags of pawl dev to its worker', () => {
     const given = (url: string, flags: GivenFlags) => devWingFlags(['landscaper'], { url, isOurs: false }, flags)
     expect(given('https://127.0.0.1:6443/', {})).toEqual({

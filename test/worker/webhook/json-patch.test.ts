@@ -15,6 +15,16 @@ describe('a JSON patch', () => {
     ])
   })
 
+  it('creates them once and keeps other fields', () => {
+    const changes = [
+      { path: AT, value: 'x' },
+      { path: ['metadata', 'annotations', 'c'], value: 'y' },
+    ]
+    const { operations, object } = createPatch({ metadata: { name: 'n' } }, changes)
+    expect(operations.map(({ path }) => path)).toEqual(['/metadata/annotations', '/metadata/annotations/c'])
+    expect(object).toEqual({ metadata: { name: 'n', annotations: { 'example.org/a~b': 'x', c: 'y' } } })
+  })
+
   it('removes a field, and has no operation for an unchanged value', () => {
     const object = { metadata: { annotations: { 'example.org/a~b': 'x' } } }
     expect(createPatch(object, [{ path: AT, value: undefined }])).toEqual({

@@ -61,6 +61,7 @@ injector:
     allowedHosts:
       - 10.0.0.0/8;80;tcp;egress
       - ;443;;
+      - 10.0.0.1
 handler:
   image: example.com/chaos-handler:latest
   enabled: true
@@ -78,7 +79,11 @@ describe("a file as chaos-controller's chart renders it", () => {
       chaosNamespace: 'disturbers',
       tolerations: [{ operator: 'Exists' }],
       hostResolveIntervalMs: 30_000,
-      allowedHosts: [{ host: '10.0.0.0/8', port: 80, protocol: 'tcp', flow: 'egress' }, { port: 443 }],
+      allowedHosts: [
+        { host: '10.0.0.0/8', port: 80, protocol: 'tcp', flow: 'egress' },
+        { port: 443 },
+        { host: '10.0.0.1' },
+      ],
     })
     expect(config.injector.imagePullSecret).toBeUndefined()
     expect(config.controller).toMatchObject({

@@ -213,6 +213,16 @@ describe('the keeper of a pod', () => {
     await stop()
   })
 
+  it('ends after the clean-up of a deleted pod', async () => {
+    const { run, did } = process({ state: 'absent' })
+    const { kube } = kubeOf(server().answer)
+    const { keeper, done } = keeperOf(run, kube)
+    keeper.update(undefined)
+    await vi.advanceTimersByTimeAsync(0)
+    await done
+    expect(did).toEqual(['0 sweep'])
+  })
+
   it('retries failures with a growing back-off', async () => {
     const { run, did, world } = process()
     world.failures = 3

@@ -170,7 +170,7 @@ describe('a pass over a DisruptionCron', () => {
       nextScheduleTime: '2026-01-02T03:11:00Z',
       pausedSince: null,
     })
-    const late = await pass({ spec: { delayedStartTolerance: '9s' } })
+    const late = await pass({ spec: { delayedStartTolerance: '19s' } })
     expect([late.written, late.outcome.laterMs]).toEqual([[], 40_000])
   })
 

@@ -99,9 +99,9 @@ describe('a pass over a new Disruption', () => {
     ],
     [
       'its creation, if triggers precede it',
-      { duration: '1m', triggers: { createPods: { notBefore: '2020-01-01T00:00:00Z' } } },
-      '03:00:00',
-      60,
+      { duration: '1m', triggers: { createPods: { notBefore: '2020-01-01T00:00:00Z' }, inject: { offset: '10s' } } },
+      '03:00:10',
+      70,
     ],
   ])('is injected and ends by %s', async (_, spec, from, endsIn) => {
     const { writes } = await pass({ spec: { ...SPEC, ...spec }, state: there('web-1') })

@@ -113,6 +113,7 @@ describe('an execution in phase Progressing', () => {
       {},
       { target: { items: ['db', 'app', 'lost'].map((name) => ({ name, type: THEIRS, dependsOn: [] })) } },
     ],
+    ['fails if an item that the spec names is deleted', [leaving(succeeded('a'))], itemsFailed('a')],
     [
       'names the errors of at most three items',
       [failed('z'), ...['a', 'b', 'c', 'd'].map((name) => ({ ...failed(name), error: `no ${name}` }))],
@@ -182,7 +183,8 @@ describe('an execution in phase Progressing', () => {
 
   it('does not start an item again while its background activity runs', async () => {
     const { pass, called } = executionPass([slow(pending('a')), served(pending('b', ['a']))])
-    for (const _ of [1, 2]) expect(await triggerDeployItems(pass)).toEqual(stop('waiting for a'))
+    expect(await triggerDeployItems(pass)).toEqual(stop('waiting for a'))
+    expect(await triggerDeployItems(pass)).toEqual(stop('waiting for a'))
     expect(called.sent).toEqual(['hosted: a'])
   })
 
@@ -311,7 +313,8 @@ describe('an execution in phase Deleting', () => {
       return Promise.resolve(wrote([{ ...held, finalizers: ['theirs'] }]))
     }
     const { pass, called } = executionPass([held], { act: { releaseDeployItems } })
-    for (const _ of [1, 2]) expect(await triggerDeletion(pass)).toEqual(waitingFor('a'))
+    expect(await triggerDeletion(pass)).toEqual(waitingFor('a'))
+    expect(await triggerDeletion(pass)).toEqual(waitingFor('a'))
     expect([released, called.triggered]).toEqual([['a'], []])
   })
 
