@@ -25,19 +25,32 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
   [selector('name="abc'), `8:16 CM001 the quoted text does not end; expected '"' before the end of the line`],
   [selector('name="a\\n"'), `8:18 CM001 found '\\n', expected '\\"' or '\\\\'`],
   [selector('name=${target.Name'), "8:16 CM002 the reference is not closed: found a blank, expected '}'"],
+  [selector('name="${target.Name"'), `8:17 CM002 the reference is not closed: found '"', expected '}'`],
 
+  ['bind v1', '1:8 CM003 found the end of the file, expected a module, such as ./batch.ts'],
   ['bind v1\nalias Pod v1/Pod', '1:8 CM003 found the end of the line, expected a module, such as ./batch.ts'],
   ['bind v1 ./a.ts b', "1:16 CM003 found 'b', expected the end of the line"],
+  ['bind v1 ./a.ts }', "1:16 CM003 found '}', expected the end of the line", '1:16 CM005'],
+  ['alias', '1:6 CM003 found the end of the file, expected a name'],
   ['(', "1:1 CM003 found '(', expected a statement (bind, alias or decl)"],
   [`${HEAD}decl X Cron {\n  action { A() }\n}`, "6:8 CM003 found 'Cron', expected 'for'"],
+  [`${HEAD}decl X for Cron\n  action { A() }\n}`, "6:16 CM003 found the end of the line, expected '{'"],
   [`${HEAD}decl X for Cron y {\n  action { A() }\n}`, "6:17 CM003 found 'y', expected '{'"],
   [`${HEAD}decl X for {\n  action { A() }\n}`, "6:12 CM003 found '{', expected the name of a kind"],
   [`${HEAD}decl X for Cron as {\n  action { A() }\n}`, "6:20 CM003 found '{', expected a mode (level or job)"],
+  [
+    `${HEAD}decl X for Cron as\n{\n  action { A() }\n}`,
+    '6:19 CM003 found the end of the line, expected a mode (level or job)',
+  ],
+  [`${HEAD}decl X for Cron job {\n  action { A() }\n}`, "6:17 CM003 found 'job', expected '{'"],
+  [`${HEAD}decl X for Cron as job as level {\n  action { A() }\n}`, "6:24 CM003 found 'as', expected '{'"],
   [decl('    pod { owned }', 'Act(pod)'), "8:9 CM003 found '{', expected a kind, or '[]' and a kind,"],
   [decl('    pod [Pod { owned }', 'Act(pod)'), "8:10 CM003 found 'Pod', expected ']'"],
+  [decl('    Act(pod)'), "8:8 CM003 found '(', expected a kind, or '[]' and a kind,"],
   [decl('    = 3'), "8:5 CM003 found '=', expected the name of a state"],
   [selector('owned = = labels/a=b', true), '8:21 CM032'],
   [decl('', 'Act'), "10:16 CM003 found '}', expected '(' and the states that the action needs"],
+  [decl('', 'Act Bad()'), "10:16 CM003 found 'Bad', expected '(' and the states that the action needs"],
   [decl('    pods []Pod { }', 'Act(pods Bad)'), "10:21 CM003 found 'Bad', expected ',' or ')'"],
   [decl('    pods []Pod { }', 'Act(pods,)'), "10:21 CM003 found ')', expected the name of a state"],
 
@@ -47,21 +60,35 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
     "7:10 CM004 the block of 'action' is not closed; expected '}' before the end of the file",
   ],
   [
+    `${HEAD}decl X for Cron {\n  action { A() }\ndecl Y for Cron {\n  action { A() }\n}`,
+    "6:17 CM004 the block of 'decl X' is not closed; expected '}' before line 8",
+  ],
+  [
     `${HEAD}decl X for Cron {\n  state {\n    a []Pod { owned\n    b []Pod { owned }\n  }\n  action { A(a, b) }\n}`,
     "8:13 CM004 the block of 'state a' is not closed; expected '}' before line 9",
+  ],
+  [
+    `${HEAD}decl X for Cron {\n  state {\n    a []Pod {\n      owned\n  }\n  action { A(a) }\n}`,
+    "8:13 CM004 the block of 'state a' is not closed; expected '}' before line 11",
   ],
   [
     `${HEAD}decl X for Cron {\n  state {\n    a []Pod { owned }\n\n  action { A(a) }\n}`,
     "7:9 CM004 the block of 'state' is not closed; expected '}' before line 10",
   ],
   ['}\n', "1:1 CM005 found '}', but no block is open"],
+  [`${HEAD}decl X for Cron {\n  action { A() } }\n}`, "8:1 CM005 found '}', but no block is open"],
 
   ['bnd v1 ./a.ts', "1:1 CM006 found 'bnd', expected bind, alias or decl; did you mean 'bind'?"],
+  ['Bind v1 ./a.ts', "1:1 CM006 found 'Bind', expected bind, alias or decl; did you mean 'bind'?"],
   ['import v1 from a', "1:1 CM006 found 'import', expected bind, alias or decl"],
   [`${HEAD}declare X for Cron {\n  action { A() }\n}`, "6:1 CM006 found 'declare', expected bind, alias or decl"],
   [
     `${HEAD}decl X for Cron {\n  states { }\n  action { A() }\n}`,
     "7:3 CM006 found 'states', expected state or action; did you mean 'state'?",
+  ],
+  [
+    `${HEAD}decl X for Cron {\n  pods []Pod {\n owned\n }\n  action { A() }\n}`,
+    "7:3 CM006 found 'pods', expected state or action",
   ],
 
   [
@@ -85,6 +112,10 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
     "8:5 CM011 state is named 'default', which is taken by TypeScript; expected another name",
   ],
   [
+    `${HEAD}alias Promise v1/Promise\ndecl X for Cron { action { A() } }`,
+    "6:7 CM011 alias is named 'Promise', which is taken by TypeScript; expected another name",
+  ],
+  [
     `${HEAD}alias Step v1/Step\ndecl X for Cron { action { A() } }`,
     "6:7 CM011 alias is named 'Step', which is taken by Pawl's kit; expected another name",
   ],
@@ -97,15 +128,28 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
     "6:7 CM011 alias is named 'XObservation', which is taken by the code of 'decl X'; expected another name",
   ],
   [
+    `${HEAD}alias Pass v1/Pod\ndecl X for Cron as job { action { A() } }`,
+    "6:7 CM011 alias is named 'Pass', which is taken by the code of 'decl X'; expected another name",
+  ],
+  [
     decl('    pods []Pod { }\n    Pods []Pod { }', 'Act(pods, Pods)'),
     "9:5 CM012 state 'Pods' and 'pods' in line 8 are both 'pods' in generated code",
+  ],
+  [
+    decl('', 'CleanUp() cleanUp()'),
+    "10:22 CM012 action 'cleanUp' and 'CleanUp' in line 10 are both 'cleanUp' in generated code",
   ],
   [
     `${HEAD}decl X for Cron { action { A() } }\ndecl x for Cron { action { A() } }`,
     "7:6 CM012 controller 'x' and 'X' in line 6 are both 'X' in generated code",
   ],
+  [
+    `${HEAD}decl HTTPJob for Cron { action { A() } }\ndecl HttpJob for Cron { action { A() } }`,
+    "7:6 CM012 controller 'HttpJob' and 'HTTPJob' in line 6 are both 'httpJob' in generated code",
+  ],
 
   ['bind v1 ./a.ts\nbind v1 ./b.ts', "2:6 CM020 bind of 'v1' is there twice; the first is in line 1"],
+  [`${HEAD}alias Pod v1/Pod`, "6:7 CM020 alias 'Pod' is there twice; the first is in line 4"],
   [
     `${HEAD}decl X for Cron { action { A() } }\ndecl X for Cron { action { A() } }`,
     "7:6 CM020 controller 'X' is there twice; the first is in line 6",
@@ -117,10 +161,16 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
   [decl('', 'A() A()'), "10:16 CM020 action 'A' is there twice; the first is in line 10"],
   [decl('    a []Pod { }', 'A(a, a)'), "10:17 CM020 in A(...), state 'a' is there twice; the first is in line 10"],
   [selector('owned owned'), "8:17 CM020 selector 'owned' is there twice; the first is in line 8"],
+  [selector('labels/a=b labels/a=c'), "8:22 CM020 selector 'labels/a' is there twice; the first is in line 8"],
   [selector('fields/.metadata.name=b fields/metadata.name=c'), "8:35 CM020 field 'metadata.name' is selected twice"],
 
   ['bind v2 ./a.ts', "1:6 CM021 found 'v2', expected v1 or group/version, such as batch/v1"],
+  ['bind Batch/v1 ./a.ts', "1:6 CM021 found 'Batch/v1', expected v1 or group/version, such as batch/v1"],
   ['bind v1 ./a.ts\nalias Pod Pod', "2:11 CM021 found 'Pod', expected group, version and kind, such as batch/v1/Job"],
+  [
+    'bind v1 ./a.ts\nalias Pod v1/pod',
+    "2:11 CM021 found 'v1/pod', expected group, version and kind, such as batch/v1/Job",
+  ],
   [
     'bind batch/v1 ./a.ts\nalias Job batch/v2/Job',
     "2:11 CM022 no module is bound to 'batch/v2'; expected 'bind batch/v2 MODULE'; did you mean 'batch/v1'?",
@@ -139,6 +189,10 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
     "6:12 CM024 no alias is called 'demo/v1/CronJob'; expected the name of an alias: 'alias CronJob demo/v1/CronJob'",
   ],
   [
+    decl('    a []Widget { }', 'A(a)'),
+    "8:9 CM024 no alias is called 'Widget'; expected 'alias Widget GROUP/VERSION/KIND'",
+  ],
+  [
     decl('    jobs []Pod { }\n    pods []Pod { }', 'A(jobs, pods) B(job)'),
     "11:28 CM025 no state is called 'job'; expected jobs or pods; did you mean 'jobs'?",
   ],
@@ -153,12 +207,18 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
     "8:11 CM030 no selector is called 'label/a'; expected name, namespace, labels/..., fields/..., labelsFrom, namespacesFrom, pick, owned or fresh; did you mean 'labels/'?",
   ],
   [
+    selector('Owned'),
+    "8:11 CM030 no selector is called 'Owned'; expected name, namespace, labels/..., fields/..., labelsFrom, namespacesFrom, pick, owned or fresh; did you mean 'owned'?",
+  ],
+  [
     selector('owned// remark', true),
     "8:13 CM030 no selector is called 'owned//'; expected name, namespace, labels/..., fields/..., labelsFrom, namespacesFrom, pick, owned or fresh",
     "8:21 CM030 no selector is called 'remark'",
   ],
   [moded('jobs'), "6:20 CM026 no mode is called 'jobs'; expected level or job; did you mean 'job'?"],
+  [moded('Level'), "6:20 CM026 no mode is called 'Level'; expected level or job; did you mean 'level'?"],
   [moded('group'), "6:20 CM026 no mode is called 'group'; expected level or job"],
+  [moded('batch'), "6:20 CM026 no mode is called 'batch'; expected level or job"],
   [
     moded('job', 'a []Pod { owned }', 'Act(target, a)'),
     "8:16 CM025 no state is called 'target'; the target is in every pass: leave it out, and use pass.state.target",
@@ -166,9 +226,15 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
 
   [selector('name'), "8:11 CM031 'name' has no value; expected '=' and one"],
   [selector('name='), `8:11 CM031 'name' has no value; expected one after '=' (an empty one is "")`],
+  [selector('labels/a'), "8:11 CM031 'labels/a' has no value; expected '=' and one"],
   [selector('owned=true'), "8:17 CM032 'owned' takes no value but 'label'"],
+  [selector('owned fresh=label'), "8:23 CM032 'fresh' takes no value"],
   [
     selector(''),
+    "8:1 CM035 nothing selects the one object of state 'pod'; expected 'name', or labels/... that one object has",
+  ],
+  [
+    selector('namespace=a fresh'),
     "8:1 CM035 nothing selects the one object of state 'pod'; expected 'name', or labels/... that one object has",
   ],
   [selector('name=""'), "8:16 CM036 'name' is ''; expected at least one of letters, digits, '.', '-', '_' and ':'"],
@@ -178,10 +244,15 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
     "8:27 CM036 'namespace' is 'Default'; expected at least one of small letters, digits and '-', or '*' alone",
   ],
   [
+    selector('labels/a=it"s'),
+    `8:20 CM036 'it"s' is no value of a label; expected at most 63 letters, digits, '.', '-' and '_'`,
+  ],
+  [
     selector(`labels/a=${'a'.repeat(64)}`),
     `8:20 CM036 '${'a'.repeat(60)}...' is no value of a label; expected at most 63 letters, digits, '.', '-' and '_'`,
   ],
   [selector('labels/=b'), "8:11 CM036 '' is no key of a label; expected one such as app.kubernetes.io/name"],
+  [selector('labels/a/b/c=d'), "8:11 CM036 'a/b/c' is no key of a label; expected one such as app.kubernetes.io/name"],
 
   [
     moded('job', 'a []Pod { owned fresh }', 'Act(a)'),
@@ -221,6 +292,14 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
     "8:16 CM040 found a reference to 'tarhet'; expected one to the target, such as ${target.metadata.name}; did you mean 'target'?",
   ],
   [
+    selector('name=${jobs.Name}'),
+    "8:16 CM040 found a reference to 'jobs'; expected one to the target, such as ${target.metadata.name}",
+  ],
+  [
+    selector('name=${anything}'),
+    "8:16 CM040 found a reference to 'anything'; expected one to the target, such as ${target.metadata.name}",
+  ],
+  [
     selector('name=${}'),
     "8:16 CM040 found a reference to ''; expected one to the target, such as ${target.metadata.name}",
   ],
@@ -229,19 +308,40 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
     selector('name=${target.metadata.labels.a/b/c}'),
     "8:16 CM041 found 'target.metadata.labels.a/b/c'; expected names of fields with '.' between them",
   ],
+  [
+    selector('name=${target.spec.a/b}'),
+    "8:16 CM041 found 'target.spec.a/b'; expected names of fields with '.' between them",
+  ],
   [selector('name=${target.UID}'), "8:16 CM041 Cron has no field 'UID'; did you mean 'metadata.uid'?"],
+  [selector('name=${target.Spec.Node}'), "8:16 CM041 Cron has no field 'Spec.Node'; did you mean 'spec.node'?"],
   [selector('name=${target.spec.nod}'), "8:16 CM041 Cron has no field 'spec.nod'; did you mean 'spec.node'?"],
   [
     selector('name=${target.spec.weather}'),
     "8:16 CM041 Cron has no field 'spec.weather'; expected one of node, suspend, template",
   ],
   [
+    selector('name=${target.metadata.naem}'),
+    "8:16 CM041 Cron has no field 'metadata.naem'; did you mean 'metadata.name'?",
+  ],
+  [
     selector('name=${target}'),
     "8:16 CM042 'target' is not text; expected a field that holds text, such as target.metadata.name",
   ],
   [
+    selector('name=${target.spec.suspend}'),
+    "8:16 CM042 'target.spec.suspend' is not text; expected a field that holds text, such as target.metadata.name",
+  ],
+  [
+    selector('name=${target.metadata.labels}'),
+    "8:16 CM042 'target.metadata.labels' is not text; expected a field that holds text, such as target.metadata.name",
+  ],
+  [
     selector('fields/.spec.nodName=a'),
     "8:11 CM043 the API server cannot select Pod by 'spec.nodName'; expected metadata.name, metadata.namespace, metadata.controller, spec.nodeName or status.phase; did you mean 'spec.nodeName'?",
+  ],
+  [
+    selector('fields/.metadata.uid=a'),
+    "8:11 CM043 the API server cannot select Pod by 'metadata.uid'; expected metadata.name, metadata.namespace, metadata.controller, spec.nodeName or status.phase",
   ],
   [
     decl('    nodes []Node { namespacesFrom=spec.template }', 'A(nodes)'),
@@ -259,7 +359,11 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
     selector('labelsFrom=target.spec.template'),
     "8:22 CM045 found 'target.spec.template'; expected a path in the target: 'spec.template'",
   ],
+  [selector('labelsFrom=""'), "8:22 CM045 found ''; expected the path of a field, such as spec.selector"],
   [selector('labelsFrom=spec.node'), "8:22 CM045 'spec.node' of Cron is text; expected a map of labels, or a selector"],
+  [selector('labelsFrom=spec.templat'), "8:22 CM041 Cron has no field 'spec.templat'; did you mean 'spec.template'?"],
+  [selector('labelsFrom'), "8:11 CM031 'labelsFrom' has no value; expected '=' and one"],
+  [selector('pick=spec.node', false), '8:1 CM035'],
   [
     selector('pick=spec.node,spec..suspend', true),
     "8:18 CM045 found 'spec..suspend'; expected paths of fields with ',' between them, such as status.phase",
@@ -267,6 +371,10 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
   [selector('pick=${target.Name}', true), "8:18 CM045 found '${target.Name}'; expected paths of fields"],
   [selector('pick=spec.node,spec.node', true), "8:18 CM020 field 'spec.node' is picked twice"],
   [selector('pick=spec.nod', true), "8:18 CM046 Pod has no field 'spec.nod'; did you mean 'spec.node'?"],
+  [
+    decl('    nodes []Node { namespace=a }', 'A(nodes)'),
+    "8:20 CM044 objects of Node are in no namespace; expected no 'namespace'",
+  ],
 
   [decl('    pods []Pod { }'), "8:5 CM050 no action asks for state 'pods'; it is read in every pass all the same"],
   [
