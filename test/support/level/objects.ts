@@ -57,7 +57,8 @@ export function objectsOf(stage: Stage) {
   async function install(kind: Kind): Promise<void> {
     const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
     await kube().request('POST', crds, { body: parse(crdDocument(kind)) as object })
-    await vi.waitFor(async () => await list(kind), WAIT)
+    const namespace = kind.scope === 'Cluster' ? undefined : stage.cluster.namespace
+    await vi.waitFor(async () => await kube().request('GET', resourcePath(kind, namespace)), WAIT)
   }
 
   return { pathOf, request, patch, get, list, create, install }
