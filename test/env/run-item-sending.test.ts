@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, inject, it, vi } from 'vitest'
 
-import type { DeployStep, ItemWork } from '../../activities/landscaper/deploy/run/deployer.ts'
+import { DeployError, type DeployStep, type ItemWork } from '../../activities/landscaper/deploy/run/deployer.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { ownerReference } from '../../activities/kube/owners.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
@@ -60,6 +60,15 @@ describe('the list of objects that an item will create', () => {
     item()
     await run()
     expect(stage.calls).toEqual([])
+  })
+
+  it('may be impossible to build because of the configuration, which fails the item', async () => {
+    item()
+    stage.intend = () => {
+      throw new DeployError('Reconcile', 'ConfigurationProblem', 'wrong', ['ERR_CONFIGURATION_PROBLEM'])
+    }
+    await run()
+    expect(status()).toMatchObject({ phase: 'Failed', lastError: { reason: 'ConfigurationProblem' } })
   })
 })
 
