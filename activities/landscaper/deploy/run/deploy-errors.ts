@@ -42,10 +42,12 @@ function toError(operation: string, error: unknown, isForGood: (error: KubeError
     const message = `${request}: the certificate of the target's server is not trusted (${causeCode(error) ?? ''}); expected one that its CA data vouch for`
     return configurationProblem(operation, 'UntrustedServer', message)
   }
-  const codes: string[] = []
-  if (isUnauthorized(error)) codes.push('ERR_UNAUTHORIZED')
-  else if (isForGood(error)) codes.push('ERR_CONFIGURATION_PROBLEM')
-  return new DeployError(operation, reasonOf(error), publicMessage(error), codes)
+  return new DeployError(operation, reasonOf(error), publicMessage(error), codesOf(error, isForGood))
+}
+
+function codesOf(error: KubeError, isForGood: (error: KubeError) => boolean): readonly string[] {
+  if (isUnauthorized(error)) return ['ERR_UNAUTHORIZED']
+  return isForGood(error) ? ['ERR_CONFIGURATION_PROBLEM'] : []
 }
 
 /** Shortens a text of a server for a status. */
