@@ -42,12 +42,9 @@ function toError(operation: string, error: unknown, isForGood: (error: KubeError
     const message = `${request}: the certificate of the target's server is not trusted (${causeCode(error) ?? ''}); expected one that its CA data vouch for`
     return configurationProblem(operation, 'UntrustedServer', message)
   }
-  return new DeployError(operation, reasonOf(error), publicMessage(error), codesOf(error, isForGood))
-}
-
-function codesOf(error: KubeError, isForGood: (error: KubeError) => boolean): readonly string[] {
-  if (isUnauthorized(error)) return ['ERR_UNAUTHORIZED']
-  return isForGood(error) ? ['ERR_CONFIGURATION_PROBLEM'] : []
+  const [reason, text] = [reasonOf(error), publicMessage(error)]
+  if (isUnauthorized(error)) return new DeployError(operation, reason, text, ['ERR_UNAUTHORIZED'])
+  return new DeployError(operation, reason, text, isForGood(error) ? ['ERR_CONFIGURATION_PROBLEM'] : [])
 }
 
 /** Shortens a text of a server for a status. */
