@@ -1,4 +1,4 @@
-// The bridge process: watches every kind of one cluster and feeds the journal. Several bridges may run; leader election per kind decides which one watches it.
+// The bridge process: watches every kind of one cluster and feeds the journal. Several bridges may run; leader election per kind decides which bridge watches the kind.
 
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
@@ -101,9 +101,9 @@ async function bridge({ log, stopping, onClose }: ProcessContext): Promise<void>
   ])
 }
 
-// Hourly maintenance of the journal: creates partitions in advance and removes old events. Every bridge runs it; the statements exclude each other.
+// Hourly maintenance of the journal: creates partitions in advance and removes old events. Every bridge runs it; advisory locks prevent concurrent runs.
 
-export interface MaintenanceDeps {
+interface MaintenanceDeps {
   readonly db: Kysely<Database>
   readonly log: Logger
   readonly retentionMs: number
@@ -111,10 +111,7 @@ export interface MaintenanceDeps {
 }
 
 /** Runs until the signal is aborted; a failure is logged and repeated an hour later. */
-export async function maintainJournal(
-  { db, log, retentionMs, now }: MaintenanceDeps,
-  signal: AbortSignal,
-): Promise<void> {
+async function maintainJournal({ db, log, retentionMs, now }: MaintenanceDeps, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       const made = await ensurePartitions(db, now())

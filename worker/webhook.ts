@@ -39,9 +39,9 @@ const wingRules = settings.wings.flatMap((wing) => {
   return names === undefined || admissions.length === 0 ? [] : [{ names, admissions, flags }]
 })
 // Short enough that all processes serve a new certificate long before the previous one expires.
-const intervalMs = Math.min(Math.max(Math.round(settings.certificateMs / 30), 300), 60_000)
+const intervalMs = Math.min(Math.max(Math.round(settings.certificateLifetimeMs / 30), 300), 60_000)
 // In this time the other processes read the Secret and write the bundle, and the API servers see it by their watch.
-const settleMs = Math.min(Math.max(5 * intervalMs, 2000), settings.authorityMs / 6)
+const settleMs = Math.min(Math.max(5 * intervalMs, 2000), settings.authorityLifetimeMs / 6)
 
 await runProcess('webhook', config.logLevel, webhook)
 
@@ -120,12 +120,12 @@ function delayMs(failures: number): number {
 }
 
 function storeOf(kube: KubeClient): CertificateStore {
-  const { certificates, certificateMs, authorityMs, address: reached } = settings
+  const { certificates, certificateLifetimeMs, authorityLifetimeMs, address: reached } = settings
   if ('dir' in certificates) return folderStore(certificates.dir)
   return secretStore(kube, certificates.secret, {
     names: certificateNames(reached),
-    certificateMs,
-    authorityMs,
+    certificateLifetimeMs,
+    authorityLifetimeMs,
     settleMs,
   })
 }

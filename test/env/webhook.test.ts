@@ -323,7 +323,7 @@ const SECRET = 'pawl-webhook-certificates'
 async function storeCertificates(ageMs: number): Promise<void> {
   const { kube, namespace } = stage.home
   await kube.request('DELETE', secretPath())
-  const lifetimes = { certificateMs: 10_000, authorityMs: 20_000, settleMs: 2000 }
+  const lifetimes = { certificateLifetimeMs: 10_000, authorityLifetimeMs: 20_000, settleMs: 2000 }
   await secretStore(kube, { namespace, name: SECRET }, { names: ['127.0.0.1'], ...lifetimes })(Date.now() - ageMs)
 }
 

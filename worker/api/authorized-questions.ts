@@ -15,7 +15,7 @@ import type { LocatedObject } from '../../activities/journal/read/object-locatio
 import type { JournalQueries } from '../../activities/journal/read/queries.ts'
 import { type GroupKind, groupKindText, type Owner } from '../../workflows/kit/index.ts'
 import type { ObjectPlaces, Permissions, Verb } from './permissions.ts'
-import { rowQuestions } from './authorized-rows.ts'
+import { authorizedRowQuestions } from './authorized-rows.ts'
 import { parseObjectReference, withoutNames, REDACTED, REDACTED_NAMESPACE } from './redaction.ts'
 
 /** The user lacks a permission; the server answers 403. */
@@ -56,18 +56,20 @@ function objectQuestions(
       return found !== undefined && (await permissions.may('get', found, found.namespace)) ? found : undefined
     },
     childrenOf: async (owners, since) => {
-      const seen = await readableObjects(places, permissions)(owners.map(({ uid }) => uid))
+      const readableOwners = await readableObjects(places, permissions)(owners.map(({ uid }) => uid))
       // J1: the owners as the journal stores them, not as the question describes them.
-      const known = [...seen.values()].map(({ uid, group, kind, namespace, name }): Owner => {
+      const ownersInJournal = [...readableOwners.values()].map(({ uid, group, kind, namespace, name }): Owner => {
         return { uid, group, kind, namespace, name }
       })
-      const found = await questions.childrenOf(known, since)
-      const isReadable = await Promise.all(found.map(async (one) => await permissions.may('list', one, one.namespace)))
+      const children = await questions.childrenOf(ownersInJournal, since)
+      const isReadable = await Promise.all(
+        children.map(async (one) => await permissions.may('list', one, one.namespace)),
+      )
       return [
-        ...found.filter((_one, index) => isReadable[index]),
+        ...children.filter((_one, index) => isReadable[index]),
         ...placeholdersFor(
-          found.filter((_one, index) => !isReadable[index]),
-          seen,
+          children.filter((_one, index) => !isReadable[index]),
+          readableOwners,
         ),
       ]
     },
@@ -122,9 +124,9 @@ function jobQuestions(
   places: ObjectPlaces,
   permissions: Permissions,
 ): Omit<JournalQueries, ObjectQuestions> {
-  const seen = readableObjects(places, permissions)
-  const readableUids = async (uids: readonly string[]) => [...(await seen(uids)).keys()]
-  const isReadable = async (uid: string) => (await seen([uid])).has(uid)
+  const findReadableObjects = readableObjects(places, permissions)
+  const readableUids = async (uids: readonly string[]) => [...(await findReadableObjects(uids)).keys()]
+  const isReadable = async (uid: string) => (await findReadableObjects([uid])).has(uid)
   const redact = redactor(places, permissions)
   return {
     newestJobs: async (uids, time) => {
@@ -135,7 +137,7 @@ function jobQuestions(
     jobsOf: async (uid, which) =>
       (await isReadable(uid)) ? await redact.jobs(await questions.jobsOf(uid, which)) : [],
     eventsOf: async (uid, most) => {
-      const place = (await seen([uid])).get(uid)
+      const place = (await findReadableObjects([uid])).get(uid)
       return place === undefined ? [] : await redact.events(await questions.eventsOf(uid, most), place)
     },
     runOf: async (workflowID) => {
@@ -153,7 +155,7 @@ function jobQuestions(
       return wake && { ...wake, cause: withoutNames(wake.cause) }
     },
     awaitedByAll: async (controllers, uids) => {
-      const places = await seen(uids)
+      const places = await findReadableObjects(uids)
       const found = await questions.awaitedByAll(controllers, [...places.keys()])
       const entries = [...found].map(async ([uid, awaited]) => {
         return [uid, await redact.awaited(awaited, places.get(uid)?.namespace)] as const
@@ -162,9 +164,9 @@ function jobQuestions(
     },
     lastEventsIn: async (uids, job) => await questions.lastEventsIn(await readableUids(uids), job),
     waitingOf: async (controllers, uids) => await questions.waitingOf(controllers, await readableUids(uids)),
-    ...rowQuestions(questions, {
+    ...authorizedRowQuestions(questions, {
       mayRead: readCheck(permissions),
-      readableObjects: seen,
+      readableObjects: findReadableObjects,
       placesOfRuns: places.placesOfRuns,
       mayList: async (place) =>
         (await readCheck(permissions)(place)) && (await permissions.may('list', place, place.namespace)),

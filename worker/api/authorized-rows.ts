@@ -22,8 +22,9 @@ type PlaceCheck = (place: GroupKind & { readonly namespace: string }) => Promise
 
 /** The permission checks of one user. */
 interface Visibility {
+  /** True if the user may get objects of this kind in this namespace. */
   readonly mayRead: PlaceCheck
-  /** True if the user may read and list objects like this one. */
+  /** True if the user may get and list objects of this kind in this namespace. */
   readonly mayList: PlaceCheck
   /** The objects that the user may get, by uid. */
   readonly readableObjects: (uids: readonly string[]) => Promise<ReadonlyMap<string, LocatedObject>>
@@ -31,22 +32,25 @@ interface Visibility {
   readonly placesOfRuns: (workflowIDs: readonly string[]) => Promise<ReadonlyMap<string, LocatedObject>>
 }
 
-export function rowQuestions(
+export function authorizedRowQuestions(
   questions: JournalQueries,
-  { mayRead: mayRead, mayList, readableObjects: seen, placesOfRuns }: Visibility,
+  { mayRead, mayList, readableObjects, placesOfRuns }: Visibility,
 ): Pick<JournalQueries, 'exportedRows' | 'eventsAt'> {
-  /** Keeps the rows whose object the user may read. */
-  const filterRows = async (rows: readonly Row[], may = mayRead): Promise<readonly Row[]> => {
+  /** Returns the rows whose object the user may read. */
+  const filterRows = async (rows: readonly Row[], isAllowed = mayRead): Promise<readonly Row[]> => {
     const decisions = await Promise.all(
       rows.map(async (row) => {
         const { api_group: group, kind, namespace } = row
-        return await may({ group: text(group), kind: text(kind), namespace: text(namespace) })
+        return await isAllowed({ group: text(group), kind: text(kind), namespace: text(namespace) })
       }),
     )
     return rows.filter((_row, index) => decisions[index] === true)
   }
 
-  /** J3: workflow IDs contain namespace and name. */
+  /**
+   * Redacts the writers that the user may not read, because their workflow IDs contain namespace and name; also the
+   * names of objects in texts (J3).
+   */
   const redactWriters = async (rows: readonly Row[]): Promise<readonly Row[]> => {
     const runs = [...new Set(rows.map((row) => text(row['writer'])).filter((run) => run !== ''))]
     const places = await placesOfRuns(runs)
@@ -66,20 +70,20 @@ export function rowQuestions(
   return {
     exportedRows: async (workflowID, uid) => {
       const run = (await placesOfRuns([workflowID])).get(workflowID)
-      if (run === undefined || !(await mayRead(run)) || !(await seen([uid])).has(uid)) return NO_ROWS
+      if (run === undefined || !(await mayRead(run)) || !(await readableObjects([uid])).has(uid)) return NO_ROWS
       const rows = await questions.exportedRows(workflowID, uid)
-      const hosts = await seen(rows.hostedJobs.map((row) => text(row['uid'])))
-      const belongsToRun = (row: Row) => [uid, ...hosts.keys()].includes(text(row['uid']))
+      const hostedObjects = await readableObjects(rows.hostedJobs.map((row) => text(row['uid'])))
+      const isOfRun = (row: Row) => [uid, ...hostedObjects.keys()].includes(text(row['uid']))
       const visible = {
-        hostedJobs: rows.hostedJobs.filter((row) => hosts.has(text(row['uid']))),
+        hostedJobs: rows.hostedJobs.filter((row) => hostedObjects.has(text(row['uid']))),
         writes: await filterRows(rows.writes),
         events: await redactWriters(await filterRows(rows.events)),
-        awaited: await filterRows(rows.awaited.filter(belongsToRun)),
-        // Wakes name the run's own objects; their causes name other objects.
-        wakes: rows.wakes.filter(belongsToRun),
+        awaited: await filterRows(rows.awaited.filter(isOfRun)),
+        // Wakes are about the run's objects. Their causes name other objects, which `redactWriters` redacts below.
+        wakes: rows.wakes.filter(isOfRun),
       }
       const unseen = Object.entries(visible).reduce(
-        (sum, [name, left]) => sum + rows[name as keyof typeof visible].length - left.length,
+        (sum, [name, kept]) => sum + rows[name as keyof typeof visible].length - kept.length,
         0,
       )
       return {
@@ -90,18 +94,18 @@ export function rowQuestions(
         ...(unseen > 0 && { unseen }),
       }
     },
-    // J4: a caller could count through the sequence numbers, so list is required.
+    // Sequence numbers are consecutive, so a caller can enumerate all events: the caller needs the verb list (J4).
     eventsAt: async (seqs, since) =>
       await redactWriters(await filterRows(await questions.eventsAt(seqs, since), mayList)),
   }
 }
 
-/** The row without names of other objects in its texts. */
+/** Redacts the names of other objects in the texts of the row. */
 function redactedRow(row: Row): Row {
-  const readableRuns = (['cause', 'reason'] as const).flatMap((name) =>
+  const redactedTexts = (['cause', 'reason'] as const).flatMap((name) =>
     typeof row[name] === 'string' ? [[name, withoutNames(row[name])] as const] : [],
   )
-  return { ...row, ...Object.fromEntries(readableRuns) }
+  return { ...row, ...Object.fromEntries(redactedTexts) }
 }
 
 function text(value: unknown): string {

@@ -20,22 +20,23 @@ export function completionCommand(): Command {
     })
 }
 
-/** @param names of all commands. @param load loads the command with this name. */
+/** @param names of all commands. @param load loads the command with this name; undefined if the command does not exist. */
 export function completeCommand(
   names: readonly string[],
   load: (name: string) => Promise<Command | undefined>,
 ): Command {
   return new Command('__complete').argument('[words...]').action(async (words: readonly string[]) => {
-    const found = await candidates(words, names, load)
+    const candidates = await findCandidates(words, names, load)
     process.stdout.write(
-      withoutQuoting(found)
+      withoutQuoting(candidates)
         .map((word) => `${word}\n`)
         .join(''),
     )
   })
 }
 
-async function candidates(
+/** @param words up to the cursor, without `pawl`. The last one is the word at the cursor and may be empty. */
+async function findCandidates(
   words: readonly string[],
   names: readonly string[],
   load: (name: string) => Promise<Command | undefined>,
@@ -44,40 +45,41 @@ async function candidates(
   if (first === undefined || rest.length === 0) return names.filter((name) => name.startsWith(first ?? ''))
   const command = await load(first)
   if (command === undefined) return []
-  const [shape, left] = below(command, rest)
-  const { words: known, objects, items, flags } = candidatesFor(shape, left, kindNames())
-  const current = left.at(-1) ?? ''
+  const [shape, remaining] = resolveSubcommand(command, rest)
+  const { words: knownWords, objects, items, flags } = candidatesFor(shape, remaining, kindNames())
+  const current = remaining.at(-1) ?? ''
   if (items !== undefined) {
     const { itemNames } = await import('./complete/object-names.ts')
-    const found = await itemNames(items.of, items.command, flags)
-    return found.filter((name) => name.startsWith(current) && !items.but.includes(name))
+    const available = await itemNames(items.object, items.command, flags)
+    return available.filter((name) => name.startsWith(current) && !items.exclude.includes(name))
   }
-  if (objects === undefined) return known
+  if (objects === undefined) return knownWords
   const { objectNames } = await import('./complete/object-names.ts')
-  const found = await objectNames(objects.kind, flags)
-  return found.map((name) => `${objects.before}${name}`).filter((word) => word.startsWith(current))
+  const available = await objectNames(objects.kind, flags)
+  return available.map((name) => `${objects.prefix}${name}`).filter((word) => word.startsWith(current))
 }
 
-/** Descends into subcommands such as `dev stop`. */
-function below(command: Command, words: readonly string[]): readonly [CommandShape, readonly string[]] {
+/** The innermost subcommand that the words name, such as `dev stop`, and the words after its name. */
+function resolveSubcommand(command: Command, words: readonly string[]): readonly [CommandShape, readonly string[]] {
   const [next = '', ...rest] = words
   const child = rest.length === 0 ? undefined : command.commands.find((one) => one.name() === next)
-  return child === undefined ? [commandShape(command), words] : below(child, rest)
+  return child === undefined ? [commandShape(command), words] : resolveSubcommand(child, rest)
 }
 
-/** The shortest name of each kind with a controller. */
+/** The first short name of each kind with a controller, or the singular name of a kind without short names. */
 function kindNames(): readonly string[] {
   return findPlans(builtInRegistry).map(({ kind }) => kind.shortNames[0] ?? kind.singular)
 }
 
-// The completion scripts. Each calls `pawl __complete` with the words up to the cursor.
+// The completion scripts. Each calls `pawl __complete` with the words up to the cursor. Bash and zsh add no space after a
+// candidate that ends in `/`, because a name follows.
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 
 type Shell = (typeof SHELLS)[number]
 
-// Bash splits words at `=` and `:`. The script therefore reads the words from the line, and removes from each candidate
-// the part that Bash has before its own word.
+// Bash also splits words at `=` and `:`. The script therefore splits the line itself. Bash replaces only its own last
+// word, so the script removes from each candidate the part before this word: from `--output=json` it removes `--output=`.
 const BASH = `_pawl() {
   local line=\${COMP_LINE:0:COMP_POINT} own=\${COMP_WORDS[COMP_CWORD]} IFS=$' \\t\\n' words=() current
   read -ra words <<<"$line"
@@ -93,7 +95,8 @@ const BASH = `_pawl() {
 complete -o default -F _pawl pawl kubectl-pawl
 `
 
-// The last lines: zsh runs the file as the function if it is in $fpath, but not if the user sources it.
+// If the file is in $fpath, zsh runs it as the body of `_pawl` at the first completion, so the last lines call the new
+// function. If the user sources the file, they register the function.
 const ZSH = `#compdef pawl kubectl-pawl
 _pawl() {
   local -a found

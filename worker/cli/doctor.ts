@@ -61,11 +61,11 @@ async function examine(flags: DoctorFlags, given: Readonly<Record<string, string
 
 async function ofJournal(flags: DoctorFlags, config: Config): Promise<readonly Finding[]> {
   try {
-    const found = await findJournal(flags, config)
-    if ('url' in found) return await journalFindings(found.url, flags.cluster)
-    const api = await openApi(found.api, flags, config)
+    const location = await findJournal(flags, config)
+    if ('url' in location) return await journalFindings(location.url, flags.cluster)
+    const api = await openApi(location.api, flags, config)
     try {
-      return await apiFindings(found.api, api, flags.cluster)
+      return await apiFindings(location.api, api, flags.cluster)
     } finally {
       await api.close()
     }

@@ -71,8 +71,8 @@ export function replayCommand(): Command {
       const target = flags.file === undefined ? await findTemporal(flags, config, command) : undefined
       const { against, file } = flags
       if (against !== undefined) {
-        const { gate } = await import('./replay/upgrade-gate.ts')
-        process.exitCode = await gate({ ...flags, against }, payloadKeyPath, target)
+        const { runUpgradeGate } = await import('./replay/upgrade-gate.ts')
+        process.exitCode = await runUpgradeGate({ ...flags, against }, payloadKeyPath, target)
         return
       }
       const [{ fetchJob, readJob }, { showJob }] = await Promise.all([

@@ -1,6 +1,6 @@
 // Listens for notifications about new wakes (PostgreSQL LISTEN) on its own connection. Notifications are hints: the dispatcher also polls.
 //
-// The connection is pinged, because a listener does not notice a dead connection.
+// The listener pings the connection, because it sends nothing else and would not notice a dead connection.
 
 import { connectionConfig, closeImmediately, PreparingClient } from '../../activities/journal/connection.ts'
 import { WAKE_CHANNEL } from '../../activities/journal/write/wakes.ts'
@@ -9,14 +9,15 @@ import type { Logger } from '../server/log.ts'
 
 const RECONNECT_MS = 500
 const PING_EVERY_MS = 10_000
-const ANSWER_MS = 10_000
+const ANSWER_TIMEOUT_MS = 10_000
 
 export interface ListenerOptions {
   readonly databaseUrl: string
   readonly onWake: () => void
   readonly log: Logger
-  /** Milliseconds between two pings, and how long to wait for the answer (10,000 each). */
+  /** Default: 10,000. */
   readonly pingEveryMs?: number
+  /** A connection without an answer for this time is lost. Default: 10,000. */
   readonly answerMs?: number
 }
 
@@ -30,7 +31,7 @@ export async function listenForWakes(options: ListenerOptions, signal: AbortSign
 
 /** Returns when the connection is lost or the signal is aborted. */
 async function listen(options: ListenerOptions, signal: AbortSignal): Promise<void> {
-  const { databaseUrl, onWake, log, pingEveryMs = PING_EVERY_MS, answerMs = ANSWER_MS } = options
+  const { databaseUrl, onWake, log, pingEveryMs = PING_EVERY_MS, answerMs = ANSWER_TIMEOUT_MS } = options
   const connection = new PreparingClient(connectionConfig(databaseUrl, { answerMs }))
   const lost = new AbortController()
   connection.on('error', (error) => {
@@ -43,6 +44,7 @@ async function listen(options: ListenerOptions, signal: AbortSignal): Promise<vo
     await connection.connect()
     connection.on('notification', onWake)
     await connection.query(`listen ${WAKE_CHANNEL}`)
+    // PostgreSQL does not store notifications for a client that is not connected.
     onWake()
     while (await waitUnlessStopped(stopped, pingEveryMs)) await connection.query('select 1')
     await connection.end()
@@ -52,6 +54,7 @@ async function listen(options: ListenerOptions, signal: AbortSignal): Promise<vo
   }
 }
 
+/** @returns false if the wait was stopped. */
 async function waitUnlessStopped(stopped: AbortSignal, afterMs: number): Promise<boolean> {
   await pause(afterMs, stopped)
   return !stopped.aborted

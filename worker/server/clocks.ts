@@ -1,8 +1,8 @@
-// The clocks of a process. The journal clock is the database's time, for leases and due times that several machines compare. It is read rarely; between two
-// readings the machine's monotonic clock counts.
+// The clocks of a process. The journal clock is the database's time, for leases and due times that several machines compare. It is read every 30 s; between
+// two readings it advances with the machine's monotonic clock.
 //
 //   J1. Between two readings, steps of the machine's wall clock have no effect.
-//   J2. A reading with a slow answer is too inexact and is not used, unless it is the first one.
+//   J2. A reading that takes longer than 1 s is not exact enough and is not used, unless it is the first one.
 
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -15,9 +15,9 @@ import type { ClockReading } from '../../workflows/kit/index.ts'
 
 const READ_EVERY_MS = 30_000
 const READINGS = 3
-/** The error of a reading is half of its response time. */
+/** Slower readings are not used (J2): the error of a reading is up to half of its response time. */
 const MAX_RESPONSE_MS = 1000
-/** A larger difference of the machine's clock is logged. */
+/** A larger difference between the machine's clock and the database's clock is logged. */
 const LOGGED_DIFFERENCE_MS = 5000
 
 export interface JournalClock {
@@ -74,13 +74,13 @@ export function createJournalClock(
   }
 }
 
-// Detects steps of clocks, by an administrator or a time service: due times may be due at once, or much later.
+// Detects steps of clocks: an administrator or a time service sets a clock. After a step, a due time may already have passed, or may be much further away.
 //
 //   S1. Only steps are detected, not drift: a clock that is adjusted slowly, or that is constantly wrong, is not reported.
 
-/** The delay of the detection for the machine's clock. The database's clock is read less often. */
+/** A step of the machine's clock is detected after at most this time; a step of the database's clock only after the clock's next reading (30 s). */
 const POLL_MS = 1000
-/** Larger than the error of a reading of the database's clock (J2); on a busy machine the first reading may take seconds. */
+/** A larger change is a step. The value exceeds the error of a reading of the database's clock (J2): on a busy machine the first reading may take seconds. */
 const STEP_MS = 5000
 
 export interface ClockStep {
@@ -105,12 +105,12 @@ export function createClockStepWatcher(
   steady: () => number = () => performance.now(),
 ): ClockStepWatcher {
   const listeners = new Set<() => void>()
-  const find = createStepDetector(clocks, steady)
+  const detectSteps = createStepDetector(clocks, steady)
   return {
     onStep: (listener) => void listeners.add(listener),
     async follow(log, signal) {
       while (!signal.aborted) {
-        const steps = find()
+        const steps = detectSteps()
         for (const step of steps) log.warn(step, 'a clock was set: due times are checked again')
         if (steps.length > 0) for (const listener of listeners) listener()
         await pause(POLL_MS, signal)
@@ -127,16 +127,16 @@ export function createStepDetector(
   const offsets = new Map<ClockStep['clock'], number>()
   return () =>
     (['machine', 'database'] as const).flatMap((clock) => {
-      const off = clocks[clock]() - steady()
-      const byMs = Math.round(off - (offsets.get(clock) ?? off))
-      offsets.set(clock, off)
+      const offset = clocks[clock]() - steady()
+      const byMs = Math.round(offset - (offsets.get(clock) ?? offset))
+      offsets.set(clock, offset)
       return Math.abs(byMs) > STEP_MS ? [{ clock, byMs }] : []
     })
 }
 
-/** The clock readings of passes (`ClockReading`). */
+/** @returns a function that reads all clocks for a pass. */
 export function clockReader({ now }: Pick<JournalClock, 'now'>): () => ClockReading {
-  const steadyOf = startOfMachine()
+  const steadyOf = readBootID()
   return () => ({
     machineMs: Date.now(),
     journalMs: now().getTime(),
@@ -146,7 +146,7 @@ export function clockReader({ now }: Pick<JournalClock, 'now'>): () => ClockRead
 }
 
 /** The ID of the machine's boot: all processes of one boot share a monotonic clock. */
-function startOfMachine(): string {
+function readBootID(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   } catch {

@@ -1,4 +1,4 @@
-// Loads controllers of users from the modules of `--controllers`: each exports `controllers`, made by `defineLevel`.
+// Loads the users' controllers from the modules of `--controllers`. Each module exports a list `controllers` of values of `defineLevel`.
 
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -36,18 +36,20 @@ async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
   }
 }
 
-// Node's messages, which name neither the file nor the fix.
-const NO_MODULE = /outside a module|Unexpected token 'export'/
+// Node's errors for a file that it does not load as an ES module. They name neither the file nor the fix.
+const NOT_AN_ES_MODULE = /outside a module|Unexpected token 'export'/
 
 function hintFor(message: string): string {
-  return NO_MODULE.test(message) ? '; expected `"type": "module"` in the package.json above it' : ''
+  return NOT_AN_ES_MODULE.test(message) ? '; expected `"type": "module"` in the package.json above it' : ''
 }
 
 function controllersOf(file: string, { controllers }: Readonly<Record<string, unknown>>): readonly LevelController[] {
-  const found = Array.isArray(controllers) ? controllers.filter(isController) : []
-  if (Array.isArray(controllers) && found.length === controllers.length && found.length > 0) return found
-  const what = controllers === undefined ? 'nothing' : 'something else'
-  throw new Error(`--controllers ${file} exports ${what} as \`controllers\`; expected a list of values of defineLevel`)
+  const valid = Array.isArray(controllers) ? controllers.filter(isController) : []
+  if (Array.isArray(controllers) && valid.length === controllers.length && valid.length > 0) return valid
+  const actual = controllers === undefined ? 'nothing' : 'something else'
+  throw new Error(
+    `--controllers ${file} exports ${actual} as \`controllers\`; expected a list of values of defineLevel`,
+  )
 }
 
 /** The kit may be another copy, so `instanceof` would fail. */
@@ -83,16 +85,18 @@ async function loadActivities(
   })
   const exported = new Map<string, unknown>(Object.entries(module))
   const missing = Object.keys(options).filter((name) => typeof exported.get(name) !== 'function')
-  const others = [...exported].filter(([name, value]) => isAsync(value) && !Object.hasOwn(options, name))
-  if (missing.length === 0 && others.length === 0) return module as OwnFunctions
-  const found = [
+  const undeclared = [...exported].filter(([name, value]) => isAsync(value) && !Object.hasOwn(options, name))
+  if (missing.length === 0 && undeclared.length === 0) return module as OwnFunctions
+  const differences = [
     ...missing.map((name) => `${name} is declared and not exported`),
-    ...others.map(([name]) => `${name} is exported and not declared`),
+    ...undeclared.map(([name]) => `${name} is exported and not declared`),
   ]
-  throw new Error(`the activities of controller ${controller}: ${found.join(', ')}; expected activitiesOf to name each`)
+  throw new Error(
+    `the activities of controller ${controller}: ${differences.join(', ')}; expected activitiesOf to name each`,
+  )
 }
 
-/** Of other functions it is unknown whether they return promises. */
+/** Only `async` functions must be declared: another function may return a promise too, but may also be a helper that is not an activity. */
 function isAsync(value: unknown): boolean {
   return typeof value === 'function' && value.constructor.name === 'AsyncFunction'
 }

@@ -24,7 +24,7 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509'
 
-import { isAddress } from './flags.ts'
+import { isIPAddress } from './flags.ts'
 
 /** A certificate and its private key, both in PEM. */
 export interface Pair {
@@ -42,9 +42,9 @@ export interface CertificateOptions {
   /** DNS names and IP addresses of the webhook. */
   readonly names: readonly string[]
   /** Lifetime of a serving certificate. */
-  readonly certificateMs: number
+  readonly certificateLifetimeMs: number
   /** Lifetime of an authority. */
-  readonly authorityMs: number
+  readonly authorityLifetimeMs: number
   /** Minimum age of an authority that signs (C2). */
   readonly settleMs: number
 }
@@ -61,20 +61,20 @@ export function bundleOf({ authorities }: Certificates): string {
 /**
  * The certificates for this time (milliseconds): renews those that need it (C4) and removes expired authorities (C5).
  *
- * @param found the stored certificates; undefined: there are none yet.
- * @returns `found` itself if nothing changes, so that the caller need not store it.
+ * @param stored the stored certificates; undefined if none exist yet.
+ * @returns `stored` itself if nothing changes, so that the caller need not store it.
  */
 export async function renewCertificates(
-  found: Certificates | undefined,
+  stored: Certificates | undefined,
   options: CertificateOptions,
   now: number,
 ): Promise<Certificates> {
-  const valid = (found?.authorities ?? []).filter((one) => remainingMs(one, now) > 0)
+  const valid = (stored?.authorities ?? []).filter((one) => remainingMs(one, now) > 0)
   const isDue = valid[0] === undefined || needsRenewal(valid[0], now)
-  const authorities = isDue ? [await makeAuthority(options.authorityMs, now), ...valid] : valid
-  const isServingUsable = found !== undefined && isUsable(found.serving, authorities, options.names, now)
-  if (isServingUsable && !isDue && valid.length === found.authorities.length) return found
-  if (isServingUsable) return { authorities, serving: found.serving }
+  const authorities = isDue ? [await makeAuthority(options.authorityLifetimeMs, now), ...valid] : valid
+  const isServingUsable = stored !== undefined && isUsable(stored.serving, authorities, options.names, now)
+  if (isServingUsable && !isDue && valid.length === stored.authorities.length) return stored
+  if (isServingUsable) return { authorities, serving: stored.serving }
   // `from + SKEW_MS` is the time of creation.
   const settled = authorities.find((one) => validityOf(one).from + SKEW_MS + options.settleMs <= now)
   const signer = settled ?? authorities.at(-1)
@@ -102,7 +102,7 @@ function isUsable(serving: Pair, authorities: readonly Pair[], names: readonly s
   const parsed = new Parsed(serving.certificate)
   const isSigned = authorities.some(({ certificate }) => parsed.verify(new Parsed(certificate).publicKey))
   const isNamed = names.every((name) =>
-    isAddress(name) ? parsed.checkIP(name) !== undefined : parsed.checkHost(name) !== undefined,
+    isIPAddress(name) ? parsed.checkIP(name) !== undefined : parsed.checkHost(name) !== undefined,
   )
   return isSigned && isNamed && !needsRenewal(serving, now)
 }
@@ -141,7 +141,11 @@ async function makeAuthority(lifetimeMs: number, now: number): Promise<Pair> {
   return await pairOf(certificate, keys)
 }
 
-async function issueServing(authority: Pair, { names, certificateMs }: CertificateOptions, now: number): Promise<Pair> {
+async function issueServing(
+  authority: Pair,
+  { names, certificateLifetimeMs }: CertificateOptions,
+  now: number,
+): Promise<Pair> {
   const keys = await newKeys()
   const signingKey = await webcrypto.subtle.importKey(
     'pkcs8',
@@ -150,7 +154,7 @@ async function issueServing(authority: Pair, { names, certificateMs }: Certifica
     false,
     ['sign'],
   )
-  const notAfter = new Date(Math.min(now + certificateMs, validityOf(authority).to))
+  const notAfter = new Date(Math.min(now + certificateLifetimeMs, validityOf(authority).to))
   const certificate = await X509CertificateGenerator.create({
     subject: `CN=pawl-webhook`,
     issuer: new X509Certificate(authority.certificate).subject,
@@ -162,7 +166,7 @@ async function issueServing(authority: Pair, { names, certificateMs }: Certifica
     notAfter,
     extensions: [
       new SubjectAlternativeNameExtension(
-        names.map((value) => ({ type: isAddress(value) ? ('ip' as const) : ('dns' as const), value })),
+        names.map((value) => ({ type: isIPAddress(value) ? ('ip' as const) : ('dns' as const), value })),
       ),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
       new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),

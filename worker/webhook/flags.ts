@@ -114,8 +114,8 @@ export interface WebhookSettings {
   readonly port: number
   readonly address: WebhookAddress
   readonly certificates: { readonly secret: SecretOrServiceName } | { readonly dir: string }
-  readonly certificateMs: number
-  readonly authorityMs: number
+  readonly certificateLifetimeMs: number
+  readonly authorityLifetimeMs: number
   readonly failurePolicy: FailurePolicy
   readonly recordPolicy: FailurePolicy
   readonly timeoutSeconds: number
@@ -129,18 +129,21 @@ export function webhookSettings(given: GivenFlags, config: Config): WebhookSetti
   const flags = readFlags(OWN_FLAGS, given)
   const wings = enabledWings(flags.wings)
   const address = readAddress(flags.service, flags.url)
-  const [certificateMs, authorityMs] = lifetimes(flags['certificate-lifetime'], flags['authority-lifetime'])
+  const [certificateLifetimeMs, authorityLifetimeMs] = readLifetimes(
+    flags['certificate-lifetime'],
+    flags['authority-lifetime'],
+  )
   return {
     kubeconfigPath: flags.kubeconfig ?? config.kubeconfig,
     wings,
     wingFlags: readWingFlags(wings, given, WEBHOOK_WINGS),
-    namespace: flags.namespace === undefined ? undefined : nameIn('namespace', flags.namespace),
+    namespace: flags.namespace === undefined ? undefined : readNamespace('namespace', flags.namespace),
     host: flags.host,
     port: flags.port,
-    address: address,
+    address,
     certificates: readCertificates(flags['certificate-secret'], flags['certificate-dir'], address),
-    certificateMs,
-    authorityMs,
+    certificateLifetimeMs,
+    authorityLifetimeMs,
     failurePolicy: readPolicy('failure-policy', flags['failure-policy']),
     recordPolicy: readPolicy('record-policy', flags['record-policy']),
     timeoutSeconds: readTimeout(flags.timeout),
@@ -153,7 +156,7 @@ export function webhookSettings(given: GivenFlags, config: Config): WebhookSetti
 function readAddress(service: string | undefined, url: string | undefined): WebhookAddress {
   if (service !== undefined && url !== undefined)
     throw new Error('--url is given beside --service; expected one of them')
-  if (service !== undefined) return { service: placeIn('service', service) }
+  if (service !== undefined) return { service: readNamespacedName('service', service) }
   const text = requireFlag('service', url, 'the Service by which the API server reaches the webhook, or --url')
   const parsed = URL.canParse(text) ? new URL(text) : undefined
   if (parsed?.protocol === 'https:' && parsed.pathname === '/' && parsed.search === '') return { url: parsed.origin }
@@ -169,7 +172,7 @@ function readCertificates(
     if (secret === undefined) return { dir }
     throw new Error('--certificate-dir is given beside --certificate-secret; expected one of them')
   }
-  if (secret !== undefined) return { secret: placeIn('certificate-secret', secret) }
+  if (secret !== undefined) return { secret: readNamespacedName('certificate-secret', secret) }
   if ('service' in address) return { secret: { namespace: address.service.namespace, name: DEFAULT_SECRET } }
   throw new Error(
     `--certificate-secret is missing beside --url; expected the Secret for its certificates, such as pawl/${DEFAULT_SECRET}`,
@@ -177,10 +180,10 @@ function readCertificates(
 }
 
 // Both lifetimes must be longer than the time in which all API servers load a new certificate.
-const LEAST_LIFETIME_MS = 10_000
+const MIN_LIFETIME_MS = 10_000
 
-function lifetimes(certificate: number | undefined, authority: number | undefined): readonly [number, number] {
-  if (certificate === undefined || certificate < LEAST_LIFETIME_MS)
+function readLifetimes(certificate: number | undefined, authority: number | undefined): readonly [number, number] {
+  if (certificate === undefined || certificate < MIN_LIFETIME_MS)
     throw new Error('--certificate-lifetime is too short; expected at least 10s')
   if (authority === undefined || authority < certificate)
     throw new Error('--authority-lifetime is shorter than --certificate-lifetime; expected at least as long a time')
@@ -198,16 +201,16 @@ function readTimeout(ms: number | undefined): number {
   throw new Error('--timeout is no whole number of seconds from 1s to 30s; expected one, as the API server does')
 }
 
-function placeIn(flag: string, text: string): SecretOrServiceName {
+function readNamespacedName(flag: string, text: string): SecretOrServiceName {
   const [namespace = '', name = '', ...more] = text.split('/')
-  if (more.length === 0 && name !== '') return { namespace: nameIn(flag, namespace), name }
+  if (more.length === 0 && name !== '') return { namespace: readNamespace(flag, namespace), name }
   throw new Error(`--${flag} is "${text}"; expected namespace/name`)
 }
 
 // Source: RFC 1123 labels, as Kubernetes demands of namespaces.
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
-function nameIn(flag: string, text: string): string {
+function readNamespace(flag: string, text: string): string {
   if (NAMESPACE.test(text)) return text
   throw new Error(`--${flag} is "${text}"; expected the name of one namespace`)
 }
@@ -219,6 +222,6 @@ export function certificateNames(address: WebhookAddress): readonly string[] {
   return [`${name}.${namespace}.svc`]
 }
 
-export function isAddress(name: string): boolean {
+export function isIPAddress(name: string): boolean {
   return isIP(name) !== 0
 }

@@ -14,8 +14,8 @@ const NOW = Date.parse('2026-03-01T00:00:00Z')
 const DAY_MS = 86_400_000
 const WANTED: CertificateOptions = {
   names: ['pawl-webhook.pawl.svc'],
-  certificateMs: 30 * DAY_MS,
-  authorityMs: 365 * DAY_MS,
+  certificateLifetimeMs: 30 * DAY_MS,
+  authorityLifetimeMs: 365 * DAY_MS,
   settleMs: 3_600_000,
 }
 
@@ -72,7 +72,7 @@ describe('the certificates of the webhook', () => {
   })
 
   it('are always trusted by a client with the previous bundle, over two lifetimes of an authority', async () => {
-    const wanted = { ...WANTED, certificateMs: 60_000, authorityMs: 300_000, settleMs: 10_000 }
+    const wanted = { ...WANTED, certificateLifetimeMs: 60_000, authorityLifetimeMs: 300_000, settleMs: 10_000 }
     let found = await renewCertificates(undefined, wanted, NOW)
     const served = new Set<string>()
     for (let now = NOW + 5000; now < NOW + 600_000; now += 5000) {

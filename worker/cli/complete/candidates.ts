@@ -38,9 +38,9 @@ export function commandShape(command: Command): CommandShape {
 interface Candidates {
   readonly words: readonly string[]
   /** Requests names of objects of this kind, with this prefix. */
-  readonly objects?: { readonly kind: string; readonly before: string }
+  readonly objects?: { readonly kind: string; readonly prefix: string }
   /** Requests names of items of this object, except those already given. */
-  readonly items?: { readonly of: readonly string[]; readonly command: string; readonly but: readonly string[] }
+  readonly items?: { readonly object: readonly string[]; readonly command: string; readonly exclude: readonly string[] }
   /** Given flags by their long names. */
   readonly flags: Readonly<Record<string, string>>
 }
@@ -68,15 +68,15 @@ function argumentCandidates(
   const fitting = (all: readonly string[]) => ({ words: all.filter((word) => word.startsWith(current)) })
   const [object, names] = splitWords(positional)
   if (isComplete(object))
-    return { words: [], ...(items !== undefined && { items: { of: object, command: items, but: names } }) }
+    return { words: [], ...(items !== undefined && { items: { object, command: items, exclude: names } }) }
   const [first] = object
   const [kind = '', rest] = (first ?? current).split('/')
-  if (first !== undefined) return argument === 'object' ? { words: [], objects: { kind, before: '' } } : { words: [] }
+  if (first !== undefined) return argument === 'object' ? { words: [], objects: { kind, prefix: '' } } : { words: [] }
   if (argument === 'kind') return fitting(kinds)
   if (argument === undefined) return fitting(commands)
   return rest === undefined
     ? fitting(kinds.map((one) => `${one}/`))
-    : { words: [], objects: { kind, before: `${kind}/` } }
+    : { words: [], objects: { kind, prefix: `${kind}/` } }
 }
 
 function readWords({ options }: CommandShape, words: readonly string[]) {

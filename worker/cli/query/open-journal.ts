@@ -27,7 +27,7 @@ export interface JournalFlags extends ContextFlags {
   readonly cluster: string
 }
 
-/** An open journal. `db` exists only if a database answers. */
+/** An open journal. `db` throws a UsageError if `pawl api` answers. */
 export interface JournalSession extends Journal, JournalQueries {
   readonly namespace: string
   readonly kinds: readonly QueryableKind[]
@@ -51,24 +51,23 @@ export function addJournalFlags(command: Command): Command {
 /** Opens the journal, calls `use`, and closes the journal. */
 export async function withJournal<Answer>(
   flags: JournalFlags,
-  use: (asked: JournalSession) => Promise<Answer>,
+  use: (journal: JournalSession) => Promise<Answer>,
 ): Promise<Answer> {
   const config = readConfig()
   const namespace = await namespaceOf(flags, config)
-  const session = await openFound(await findJournal(flags, config), flags, config)
-  const own = findPlans(builtInRegistry).map(({ kind }) => kind)
+  const session = await openLocation(await findJournal(flags, config), flags, config)
+  const ownKinds = findPlans(builtInRegistry).map(({ kind }) => kind)
   try {
     const followed = await session.firstAnswer(session.questions.followedKinds())
     return await use({
       ...session.questions,
-      // Throws for commands that need the database when `pawl api` answers.
       get db() {
         return session.db()
       },
       cluster: flags.cluster,
       namespace,
-      kinds: queryableKinds(own, followed),
-      ownKinds: queryableKinds(own, []),
+      kinds: queryableKinds(ownKinds, followed),
+      ownKinds: queryableKinds(ownKinds, []),
       paint: process.stdout.isTTY && process.stdout.hasColors() ? ansiPaint : plainPaint,
     })
   } finally {
@@ -76,34 +75,35 @@ export async function withJournal<Answer>(
   }
 }
 
-interface Opened {
+interface OpenJournal {
   readonly questions: JournalQueries
   /** @throws UsageError if `pawl api` answers. */
   readonly db: () => Journal['db']
+  /** Waits for the first answer of the journal. @throws an Error that names the database if it does not answer. */
   readonly firstAnswer: <Answer>(answer: Promise<Answer>) => Promise<Answer>
   readonly close: () => Promise<void>
 }
 
-async function openFound(found: FoundJournal, flags: JournalFlags, config: Config): Promise<Opened> {
-  if ('url' in found) {
+async function openLocation(location: JournalLocation, flags: JournalFlags, config: Config): Promise<OpenJournal> {
+  if ('url' in location) {
     // Commands that use `pawl api` do not load the database client.
     const [{ openReader }, { queriesOf }] = await Promise.all([
       import('../../../activities/journal/read/reader.ts'),
       import('../../../activities/journal/read/queries.ts'),
     ])
-    const db = openReader(found.url)
+    const db = openReader(location.url)
     return {
       questions: queriesOf({ db, cluster: flags.cluster }),
       db: () => db,
-      firstAnswer: async (answer) => await firstAnswer(answer, found.url),
+      firstAnswer: async (answer) => await firstDatabaseAnswer(answer, location.url),
       close: async () => await db.destroy(),
     }
   }
-  const { ask: use, close } = await openApi(found.api, flags, config)
+  const { ask: call, close } = await openApi(location.api, flags, config)
   return {
-    questions: apiQuestions(use),
+    questions: apiQuestions(call),
     db: () => {
-      throw new UsageError(`${addressText(found.api)} does not answer this command; expected --database-url`)
+      throw new UsageError(`${addressText(location.api)} does not answer this command; expected --database-url`)
     },
     firstAnswer: async (answer) => await answer,
     close,
@@ -111,7 +111,7 @@ async function openFound(found: FoundJournal, flags: JournalFlags, config: Confi
 }
 
 /** @throws an Error with the journal's host, without its password, if it does not answer. */
-async function firstAnswer<Answer>(answer: Promise<Answer>, url: string): Promise<Answer> {
+async function firstDatabaseAnswer<Answer>(answer: Promise<Answer>, url: string): Promise<Answer> {
   return await answer.catch((error: unknown) => {
     throw new Error(
       `the journal at ${URL.parse(url)?.host ?? 'the given address'} does not answer: ${failureText(error)}; expected a PostgreSQL that pawl migrate has prepared`,
@@ -125,41 +125,42 @@ export function failureText(error: unknown): string {
   return message || code
 }
 
-type FoundJournal = { readonly url: string } | { readonly api: ApiAddress }
+type JournalLocation = { readonly url: string } | { readonly api: ApiAddress }
 
 /**
  * Order: flags, variables, a running `pawl dev`, the cluster's ConfigMap. @throws UsageError that lists the searched
  * places.
  */
-export async function findJournal(flags: JournalFlags, config: Config): Promise<FoundJournal> {
+export async function findJournal(flags: JournalFlags, config: Config): Promise<JournalLocation> {
   const flagAddress = apiAddressOf(flags.apiUrl, flags.apiService, '--')
   if (flagAddress !== undefined && flags.databaseUrl !== undefined)
     throw new UsageError('found --database-url beside the address of pawl api; expected one of them')
   if (flagAddress !== undefined) return { api: flagAddress }
   if (flags.databaseUrl !== undefined || flags.dataDir !== undefined || config.databaseUrl !== undefined)
     return { url: await journalURL(flags, config) }
-  const byVariable = apiAddressOf(config.apiUrl, config.apiService, '$')
-  if (byVariable !== undefined) return { api: byVariable }
+  const variableAddress = apiAddressOf(config.apiUrl, config.apiService, '$')
+  if (variableAddress !== undefined) return { api: variableAddress }
   if ((await findDev(flags, config)) !== undefined) return { url: await journalURL(flags, config) }
   const clusterAddress = await apiOfCluster(flags, config)
+  // Without an address, `journalURL` throws the error that lists the searched places.
   return clusterAddress === undefined ? { url: await journalURL(flags, config) } : { api: clusterAddress }
 }
 
 const EXPECTED_JOURNAL =
   'expected a pawl dev that runs, by the $KUBECONFIG that it has written or by --data-dir; else --database-url or $PAWL_DATABASE_URL; or pawl api, see --api-url'
 
-/** @throws UsageError that lists the searched places. */
+/** Order: --database-url, --data-dir, $PAWL_DATABASE_URL, a running `pawl dev`. @throws UsageError that lists the searched places. */
 export async function journalURL(flags: JournalFlags, config: Config): Promise<string> {
   const { databaseUrl, dataDir } = flags
   const explicitURL = databaseUrl ?? (dataDir === undefined ? config.databaseUrl : undefined)
   if (explicitURL !== undefined && explicitURL !== '') return explicitURL
   const folder = await devFolder(flags, config)
   const state = await readState(folder)
-  const part = state?.parts.find(({ name }) => name === 'postgresql')
+  const postgresql = state?.parts.find(({ name }) => name === 'postgresql')
   if (state === undefined) throw new UsageError(`no journal: no pawl dev runs for ${folder}; ${EXPECTED_JOURNAL}`)
-  if (part === undefined || part.address === null || part.process === null)
+  if (postgresql === undefined || postgresql.address === null || postgresql.process === null)
     throw new UsageError(`no journal: pawl dev for ${folder} uses a PostgreSQL of your own; ${EXPECTED_JOURNAL}`)
-  const url = new URL(part.address)
+  const url = new URL(postgresql.address)
   url.username = 'pawl'
   url.password = (await readFile(join(folder, 'postgresql', 'password'), 'utf8')).trim()
   return url.href
@@ -168,12 +169,12 @@ export async function journalURL(flags: JournalFlags, config: Config): Promise<s
 /** Sends the input of a question to `pawl api` and returns the body of the answer. */
 type ApiCall = (name: QueryName, input: unknown) => Promise<unknown>
 
-export function apiQuestions(use: ApiCall): JournalQueries {
+export function apiQuestions(call: ApiCall): JournalQueries {
   const names = Object.keys(WIRE_FORMATS) as QueryName[]
   const entries = names.map((name) => {
     // The arguments match the question's type.
     const input = WIRE_FORMATS[name].input as (...args: readonly unknown[]) => unknown
-    return [name, async (...args: readonly unknown[]) => answerIn(name, await use(name, input(...args)))]
+    return [name, async (...args: readonly unknown[]) => answerIn(name, await call(name, input(...args)))]
   })
   return Object.fromEntries(entries) as JournalQueries
 }

@@ -11,21 +11,25 @@ import type { ForeignWrite } from '../live-objects.ts'
 import { formatSpan, errorText, nameOf, singleLine } from './format.ts'
 
 interface WhyInput {
+  /** The cause of the object's own job first, the root cause last. */
   readonly causes: readonly Cause[]
   /** Writes of the job's run, in order. */
   readonly writes: readonly WriteRecord[]
+  /** Number of passes of the run; undefined if unknown. */
   readonly passes: number | undefined
   /** The run's page in Temporal's UI, if the UI's address is known. */
   readonly page?: string | undefined
+  /** The newest event of the object. */
   readonly newest: EventRecord | undefined
   /** From the object to the root cause. */
   readonly path: readonly JobNode[]
+  /** Sentences about the reasons why the last object in `path` is not ready. */
   readonly reasons: readonly string[]
   /** Sentences about pauses and queue positions of the objects in `path`. */
   readonly queueSentences: readonly string[]
   readonly now: Date
-  /** Writes by other clients, by uid of the caused objects. */
-  readonly byHand: ReadonlyMap<string, ForeignWrite>
+  /** Writes by other clients, by uid of the written object. */
+  readonly foreignWrites: ReadonlyMap<string, ForeignWrite>
 }
 
 interface Explanation {
@@ -33,24 +37,26 @@ interface Explanation {
   readonly now: readonly string[]
 }
 
-export function explainJob(story: WhyInput): Explanation {
-  const [own] = story.causes
+export function explainJob(input: WhyInput): Explanation {
+  const [ownCause] = input.causes
   return {
     happened: [
-      ...story.causes.toReversed().flatMap((cause) => causeSentences(cause, story.byHand.get(cause.object.uid))),
-      ...(own?.job === undefined ? [] : jobSentences(own.job, story)),
-      ...(story.newest === undefined || own === undefined ? [] : [newestEventSentence(story.newest, own.object)]),
+      ...input.causes.toReversed().flatMap((cause) => causeSentences(cause, input.foreignWrites.get(cause.object.uid))),
+      ...(ownCause?.job === undefined ? [] : jobSentences(ownCause.job, input)),
+      ...(input.newest === undefined || ownCause === undefined
+        ? []
+        : [newestEventSentence(input.newest, ownCause.object)]),
     ].map((sentence) => singleLine(sentence, 2000)),
-    now: currentSentences(story).map((sentence) => singleLine(sentence, 2000)),
+    now: currentSentences(input).map((sentence) => singleLine(sentence, 2000)),
   }
 }
 
-function causeSentences(cause: Cause, byHand: ForeignWrite | undefined): readonly string[] {
+function causeSentences(cause: Cause, foreignWrite: ForeignWrite | undefined): readonly string[] {
   const { object, job, trigger } = cause
   return [
     trigger === undefined
       ? `The journal does not have the event that began ${job === undefined ? 'anything' : `job ${idOf(job)}`} of ${nameOf(object)} any more.`
-      : `${trigger.at.toISOString()} ${writerOf(cause, byHand)} ${verbOf(trigger)} ${nameOf(object)} (version ${trigger.version})${changesText(cause)}.${ownedFieldsText(byHand)}`,
+      : `${trigger.at.toISOString()} ${writerOf(cause, foreignWrite)} ${verbOf(trigger)} ${nameOf(object)} (version ${trigger.version})${changesText(cause)}.${ownedFieldsText(foreignWrite)}`,
     ...(job === undefined ? [] : [beginSentence(job, object)]),
   ]
 }
@@ -64,14 +70,14 @@ function idOf({ jobID }: JobRecord): string {
   return jobID === '' ? '(level mode)' : jobID
 }
 
-function ownedFieldsText(byHand: ForeignWrite | undefined): string {
-  return byHand === undefined || byHand.fields.length === 0
+function ownedFieldsText(foreignWrite: ForeignWrite | undefined): string {
+  return foreignWrite === undefined || foreignWrite.fields.length === 0
     ? ''
-    : ` ${byHand.manager} holds ${byHand.fields.join(', ')}.`
+    : ` ${foreignWrite.manager} holds ${foreignWrite.fields.join(', ')}.`
 }
 
-function writerOf({ trigger, run, write }: Cause, byHand: ForeignWrite | undefined): string {
-  if (byHand !== undefined) return `${byHand.manager} (as it calls itself)`
+function writerOf({ trigger, run, write }: Cause, foreignWrite: ForeignWrite | undefined): string {
+  if (foreignWrite !== undefined) return `${foreignWrite.manager} (as it calls itself)`
   if (trigger?.writer === null || trigger === undefined)
     return trigger?.source === 'relist' ? 'somebody, seen with a list later,' : "somebody beside Pawl's runs"
   const who = run === undefined ? `run ${trigger.writer}` : `the run of ${run.controller} ${run.namespace}/${run.name}`
@@ -87,9 +93,9 @@ const MOST_CHANGES = 8
 function changesText({ trigger, before }: Cause): string {
   if (trigger === undefined || trigger.type === 'DELETED') return ''
   const changes = changesBetween(before?.projection, trigger.projection)
-  const rest = changes.length - MOST_CHANGES
+  const omitted = changes.length - MOST_CHANGES
   if (changes.length === 0) return ''
-  return `: ${changes.slice(0, MOST_CHANGES).join('; ')}${rest > 0 ? `; and ${rest} fields more` : ''}`
+  return `: ${changes.slice(0, MOST_CHANGES).join('; ')}${omitted > 0 ? `; and ${omitted} fields more` : ''}`
 }
 
 function jobSentences(job: JobRecord, { writes, passes, page, now }: WhyInput): readonly string[] {
@@ -121,27 +127,27 @@ function writeText({ pass, step, verb, object, version, at }: WriteRecord): stri
 }
 
 function newestEventSentence(event: EventRecord, object: ObjectRecord): string {
-  const what =
+  const result =
     event.outcome === 'wake' ? 'woke a run' : `${event.outcome}${event.reason === null ? '' : `: ${event.reason}`}`
-  const who = event.writer === null ? "somebody beside Pawl's runs" : `run ${event.writer}`
-  return `The newest event of ${nameOf(object)}: ${event.at.toISOString()} ${event.type} version ${event.version} by ${who}; ${what}.`
+  const writer = event.writer === null ? "somebody beside Pawl's runs" : `run ${event.writer}`
+  return `The newest event of ${nameOf(object)}: ${event.at.toISOString()} ${event.type} version ${event.version} by ${writer}; ${result}.`
 }
 
-function currentSentences({ path, reasons, queueSentences: turns }: WhyInput): readonly string[] {
-  const [root] = path
-  if (root === undefined) return []
-  const isDone = !isOpen(root) && !hasFailed(root)
+function currentSentences({ path, reasons, queueSentences }: WhyInput): readonly string[] {
+  const [subject] = path
+  if (subject === undefined) return []
+  const isDone = !isOpen(subject) && !hasFailed(subject)
   const chain = path.slice(1).map((node, index) => {
-    const above = path[index] ?? root
+    const waiting = path[index] ?? subject
     const verb = hasFailed(node) ? 'failed with' : 'waits for'
-    return `${nameOf(above.object)} (${phaseOf(above)}) ${verb} ${nameOf(node.object)} (${phaseOf(node)}).`
+    return `${nameOf(waiting.object)} (${phaseOf(waiting)}) ${verb} ${nameOf(node.object)} (${phaseOf(node)}).`
   })
-  const sentences = [...turns, ...chain, ...reasons]
+  const sentences = [...queueSentences, ...chain, ...reasons]
   if (sentences.length > 0) return sentences
   return [
     isDone
-      ? `${nameOf(root.object)} is ${phaseOf(root)} and waits for nothing.`
-      : `${nameOf(root.object)} is ${phaseOf(root)}; the journal has nothing that it waits for.`,
+      ? `${nameOf(subject.object)} is ${phaseOf(subject)} and waits for nothing.`
+      : `${nameOf(subject.object)} is ${phaseOf(subject)}; the journal has nothing that it waits for.`,
   ]
 }
 

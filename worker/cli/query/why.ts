@@ -44,9 +44,9 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
   const isHosted = job?.cause === 'hosted'
   const run = job === undefined || isHosted ? undefined : await journal.runOf(job.workflowID)
   const causes = await readCauses(journal, object, job)
-  const chapters = explainJob({
+  const explanation = explainJob({
     causes,
-    byHand: await foreignWrites(causes, flags),
+    foreignWrites: await readForeignWrites(causes, flags),
     // A run writes for all objects that it hosts; for a hosted object only the writes to this object count.
     writes: job === undefined ? [] : await journal.writesOf(job.workflowID, isHosted ? actionName(object) : undefined),
     passes: run?.passes,
@@ -67,11 +67,14 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
             ...(await deletionEvents(cause.object, flags)),
           ],
   })
-  return output === 'json' ? `${writeJson(chapters, 2)}\n` : explanationText(chapters)
+  return output === 'json' ? `${writeJson(explanation, 2)}\n` : explanationText(explanation)
 }
 
 /** Read from the API server with the user's permissions: the journal has no field managers. */
-async function foreignWrites(causes: readonly Cause[], flags: UserFlags): Promise<ReadonlyMap<string, ForeignWrite>> {
+async function readForeignWrites(
+  causes: readonly Cause[],
+  flags: UserFlags,
+): Promise<ReadonlyMap<string, ForeignWrite>> {
   const apis = new Map(
     [...builtInRegistry.controllers.values()].map(({ target }) => [groupKindText(groupKindOf(target)), target]),
   )

@@ -1,4 +1,4 @@
-// Replays the jobs of the last days, or those in files, with this build and with another build, to decide whether an
+// Replays the jobs of the last days, or the jobs in files, with this build and with another build, to decide whether an
 // upgrade is safe.
 
 import { readdirSync, statSync } from 'node:fs'
@@ -29,19 +29,21 @@ interface GateFlags extends JournalFlags, CodeFlags {
   readonly againstControllers?: string
   readonly since?: string
   readonly allNamespaces?: boolean
+  /** A file of `pawl journal export`, or a folder with such files. */
   readonly file?: string
   readonly output: 'text' | 'json'
 }
 
 interface PastJobs {
   readonly jobs: AsyncIterable<PastJob>
+  /** Complete for a job only after `jobs` has returned the job. */
   readonly writesOf: WritesOf
   /** Grows while the jobs are read. */
   readonly notes: string[]
 }
 
 /** @returns the exit code. */
-export async function gate(
+export async function runUpgradeGate(
   flags: GateFlags,
   payloadKeyPath: string | undefined,
   target: TemporalTarget | undefined,
@@ -49,14 +51,17 @@ export async function gate(
   const { against, againstControllers, controllers, file } = flags
   const other = await otherBuild(against, { controllers, againstControllers })
   const builds = { base: await codeOf(flags), other: other.code, payloadKeyPath }
-  const tried = async ({ jobs, writesOf, notes }: PastJobs) => {
+  const compareAndPrint = async ({ jobs, writesOf, notes }: PastJobs) => {
     const verdict = verdictOf(await compareBuilds(builds, jobs, writesOf))
     return printVerdict(verdict, [...notes, ...other.notes], flags.output)
   }
-  if (file !== undefined) return await tried(jobsOfFiles(file))
+  if (file !== undefined) return await compareAndPrint(jobsOfFiles(file))
   if (target === undefined) throw new UsageError(NO_TEMPORAL)
   const since = sinceOf(flags.since)
-  return await withJournal(flags, async (journal) => await tried(await pastJobs(journal, { ...flags, since, target })))
+  return await withJournal(
+    flags,
+    async (journal) => await compareAndPrint(await pastJobs(journal, { ...flags, since, target })),
+  )
 }
 
 /** @returns the exit code. */
@@ -87,9 +92,9 @@ async function pastJobs(journal: JournalSession, { since, allNamespaces, target 
   return { jobs: withHistories(target, runs, notes), writesOf, notes }
 }
 
-type Runs = Awaited<ReturnType<typeof pastRuns>>
+type PastRuns = Awaited<ReturnType<typeof pastRuns>>
 
-async function* withHistories(target: TemporalTarget, runs: Runs, notes: string[]): AsyncGenerator<PastJob> {
+async function* withHistories(target: TemporalTarget, runs: PastRuns, notes: string[]): AsyncGenerator<PastJob> {
   const { fetchRuns, historyJson } = await import('../temporal-runs.ts')
   const names = new Map(
     runs.map(({ workflowID, controller, namespace, name }) => [
@@ -98,15 +103,15 @@ async function* withHistories(target: TemporalTarget, runs: Runs, notes: string[
     ]),
   )
   let missing = 0
-  for await (const { workflowId, runs: found } of fetchRuns(target, [...names.keys()])) {
-    if (found.length === 0) missing += 1
-    for (const { history } of found)
+  for await (const { workflowId, runs: runsOfWorkflow } of fetchRuns(target, [...names.keys()])) {
+    if (runsOfWorkflow.length === 0) missing += 1
+    for (const { history } of runsOfWorkflow)
       yield { workflowId, name: names.get(workflowId) ?? workflowId, events: historyJson(history) }
   }
   if (missing > 0) notes.push(`of ${missing} ${missing === 1 ? 'run' : 'runs'} Temporal has no history any more`)
 }
 
-/** @throws UsageError if the text is not a duration. */
+/** @throws UsageError if the flag --since is missing or is not a duration. */
 function sinceOf(text: string | undefined): Date {
   if (text === undefined) throw new UsageError('found --against alone, expected --since such as 7d, or --file')
   return new Date(Date.now() - durationMs('--since', text))

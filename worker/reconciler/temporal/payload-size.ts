@@ -1,4 +1,4 @@
-// Compresses large payloads, and rejects activity results that are too large. Temporal rejects blobs over 2 MiB, and the observation of 5,000 items has 2.4 MB.
+// Compresses large payloads, and rejects activity results that are too large. Temporal rejects blobs over 2 MiB, and an activity that observes 5,000 objects returns 2.4 MB.
 //
 //   Z1. Only payloads near the limit are compressed. All others stay readable in Temporal's UI and for workers of a release without compression.
 //   Z2. The encoding is the one of Temporal's Go SDK (`binary/zlib`), so codec servers made with that SDK can decode it.
@@ -12,9 +12,9 @@ import { finalFailure } from '../../../activities/kube/errors.ts'
 import { writeJson } from '../../../workflows/kit/index.ts'
 
 const ENCODING = 'binary/zlib'
-// A release without compression could hardly send more: Temporal's limit applies to the whole response.
+// Payloads of at least this size are compressed. The threshold is below 2 MiB, because Temporal's limit applies to a whole response, which has more parts than one payload.
 const LARGE_BYTES = 1.5 * 1024 * 1024
-/** Z3 */
+/** A payload that decompresses to more bytes is rejected (Z3). */
 export const MAX_DECOMPRESSED_BYTES = 64 * 1024 * 1024
 const { Payload: PayloadMessage } = proto.temporal.api.common.v1
 
@@ -24,12 +24,12 @@ export const compressionCodec: PayloadCodec = {
   decode: async (payloads) => await Promise.resolve(payloads.map(decompress)),
 }
 
-/** The size of a large payload in Temporal. */
+/** The size of the data after compression. */
 export function compressedBytes(data: string | Uint8Array): number {
   return deflateSync(data, FASTEST).length
 }
 
-// CPU time matters more than the last bytes.
+// A low CPU time is more important than the smallest size.
 const FASTEST = { level: 1 }
 
 function compress(payload: Payload): Payload {
@@ -52,8 +52,8 @@ function inflate(data: Uint8Array): Buffer {
   } catch (cause) {
     const isTooLarge = cause instanceof Error && 'code' in cause && cause.code === 'ERR_BUFFER_TOO_LARGE'
     if (!isTooLarge) throw cause
-    const most = `${MAX_DECOMPRESSED_BYTES / 1024 / 1024} MiB`
-    throw new Error(`a compressed payload of ${data.length} bytes has more than ${most}; expected less`, { cause })
+    const limit = `${MAX_DECOMPRESSED_BYTES / 1024 / 1024} MiB`
+    throw new Error(`a compressed payload of ${data.length} bytes has more than ${limit}; expected less`, { cause })
   }
 }
 
@@ -76,7 +76,7 @@ export function checkResultSize<Result>(activityType: string, args: readonly unk
   if (result === undefined) return result
   // Bytes are sent unchanged, other values as JSON.
   const data = result instanceof Uint8Array ? result : writeJson(result)
-  const bytes = typeof data === 'string' ? bytesOf(data) : data.byteLength
+  const bytes = typeof data === 'string' ? estimateBytes(data) : data.byteLength
   if (bytes <= MAX_RESULT_BYTES) return result
   const compressed = compressedBytes(data)
   const canDecompress = bytes <= MAX_DECOMPRESSED_BYTES - ENVELOPE_BYTES
@@ -84,18 +84,22 @@ export function checkResultSize<Result>(activityType: string, args: readonly unk
   const size = canDecompress ? `${Math.ceil(compressed / 1000)} kB, compressed` : `${Math.ceil(bytes / 1000)} kB`
   throw finalFailure(
     'ResultTooLarge',
-    `${activityType} of ${placeIn(args[0])} answers with ${size}; Temporal has room for ${MAX_RESULT_BYTES / 1000} kB: expected fewer or smaller objects in it`,
+    `${activityType} of ${subjectText(args[0])} answers with ${size}; Temporal has room for ${MAX_RESULT_BYTES / 1000} kB: expected fewer or smaller objects in it`,
   )
 }
 
-// A character has at most three bytes, so most results need no exact count.
-const MOST_BYTES_OF_A_CHARACTER = 3
+const MAX_BYTES_PER_CHARACTER = 3
 
-function bytesOf(text: string): number {
-  return text.length * MOST_BYTES_OF_A_CHARACTER <= MAX_RESULT_BYTES ? text.length : Buffer.byteLength(text)
+/**
+ * The size in UTF-8. For a text that cannot exceed `MAX_RESULT_BYTES`, the number of characters is returned instead: it is
+ * cheaper than an exact count, and also below the limit.
+ */
+function estimateBytes(text: string): number {
+  return text.length * MAX_BYTES_PER_CHARACTER <= MAX_RESULT_BYTES ? text.length : Buffer.byteLength(text)
 }
 
-function placeIn(input: unknown): string {
+/** The name of the subject in messages. */
+function subjectText(input: unknown): string {
   const { subject, by } = (input ?? {}) as { readonly subject?: Named; readonly by?: { readonly workflowID?: string } }
   if (subject?.name === undefined) return by?.workflowID ?? 'an object that its input does not name'
   const { kind = 'object', namespace = '', name } = subject

@@ -31,18 +31,18 @@ describe('completion', () => {
   })
 
   it.each([
-    [['inst/'], { kind: 'inst', before: 'inst/' }],
-    [['inst/sh'], { kind: 'inst', before: 'inst/' }],
-    [['inst', ''], { kind: 'inst', before: '' }],
+    [['inst/'], { kind: 'inst', prefix: 'inst/' }],
+    [['inst/sh'], { kind: 'inst', prefix: 'inst/' }],
+    [['inst', ''], { kind: 'inst', prefix: '' }],
     [['inst', 'shop', ''], undefined],
   ])('of %j requests object names: %j', (words, expected) => {
     expect(why(...words).objects).toEqual(expected)
   })
 
   it.each([
-    [['inst/shop', ''], { of: ['inst/shop'], command: 'retry', but: [] }],
-    [['inst', 'shop', 'd'], { of: ['inst', 'shop'], command: 'retry', but: [] }],
-    [['-n', 'x', 'inst/shop', 'db', 'w'], { of: ['inst/shop'], command: 'retry', but: ['db'] }],
+    [['inst/shop', ''], { object: ['inst/shop'], command: 'retry', exclude: [] }],
+    [['inst', 'shop', 'd'], { object: ['inst', 'shop'], command: 'retry', exclude: [] }],
+    [['-n', 'x', 'inst/shop', 'db', 'w'], { object: ['inst/shop'], command: 'retry', exclude: ['db'] }],
     [['inst', ''], undefined],
     [['inst/'], undefined],
   ])('of %j requests item names: %j', (words, expected) => {

@@ -177,7 +177,7 @@ describe('a queued job', () => {
       reasons: [],
       queueSentences: turns,
       now: BEGIN,
-      byHand: new Map(),
+      foreignWrites: new Map(),
     }).now
 
   it.each([
