@@ -83,7 +83,7 @@ export function authorizedRowQuestions(
         wakes: rows.wakes.filter(isOfRun),
       }
       const unseen = Object.entries(visible).reduce(
-        (sum, [name, kept]) => sum + rows[name as keyof typeof visible].length - kept.length,
+        (sum, [name, visibleRows]) => sum + rows[name as keyof typeof visible].length - visibleRows.length,
         0,
       )
       return {

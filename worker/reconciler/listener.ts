@@ -15,9 +15,9 @@ export interface ListenerOptions {
   readonly databaseUrl: string
   readonly onWake: () => void
   readonly log: Logger
-  /** Default: 10,000. */
+  /** Milliseconds between two pings. Default: 10,000. */
   readonly pingEveryMs?: number
-  /** A connection without an answer for this time is lost. Default: 10,000. */
+  /** A connection without an answer for this time, in milliseconds, is lost. Default: 10,000. */
   readonly answerMs?: number
 }
 
