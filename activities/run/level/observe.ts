@@ -85,9 +85,9 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
         `${nameOf(subject.kind, subject)} is gone; expected it to be there for its state ${state}`,
       )
     const settings = settingsFor(deps, by)
-    const seen = redactObject(target, kind)
-    const selections = narrowSelections(selected(query, seen, settings), narrowed)
-    const writes = writesIn(deps, by, query, seen)
+    const redactedTarget = redactObject(target, kind)
+    const selections = narrowSelections(selected(query, redactedTarget, settings), narrowed)
+    const writes = writesIn(deps, by, query, redactedTarget)
     // A lazy state may have a subscription of this pass (O2).
     const fromEtcd = query.query.lazy === true
     const found = await readState(deps, { by, subject, state, query, selections, target, kind, writes }, fromEtcd)
@@ -133,27 +133,27 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
       writes: writesIn(deps, by, query, target),
     }
   })
-  const wanted = requests.flatMap(subscriptionsFor)
+  const subscriptions = requests.flatMap(subscriptionsFor)
   const { uid, namespace, name } = subject
   const level = { controller: controllerOf(by), cluster: deps.cluster, uid, namespace, name }
   // O4
-  const added = await withinCallDeadline(() => replaceSubscriptions(deps.db, level, wanted, deps.now()))
+  const added = await withinCallDeadline(() => replaceSubscriptions(deps.db, level, subscriptions, deps.now()))
   const isAgain = isRetry()
-  const asked = requests.filter(({ query }) => query.query.lazy !== true)
-  const read = await Promise.all(
-    asked.map((request) =>
+  const readRequests = requests.filter(({ query }) => query.query.lazy !== true)
+  const results = await Promise.all(
+    readRequests.map((request) =>
       readOrFault(stateOf(request), () => readState(deps, request, isAgain || isNew(request, added))),
     ),
   )
-  const states = asked.flatMap(({ state }, index) => {
-    const found = read[index]
-    return found === undefined || !('value' in found) || found.value === undefined
+  const states = readRequests.flatMap(({ state }, index) => {
+    const result = results[index]
+    return result === undefined || !('value' in result) || result.value === undefined
       ? []
-      : [[state, found.value] as const]
+      : [[state, result.value] as const]
   })
-  const unreadable = asked.flatMap(({ state }, index) => {
-    const found = read[index]
-    return found !== undefined && 'fault' in found ? [[state, found.fault] as const] : []
+  const unreadable = readRequests.flatMap(({ state }, index) => {
+    const result = results[index]
+    return result !== undefined && 'fault' in result ? [[state, result.fault] as const] : []
   })
   return dropLargeStates(subject, {
     ...(wing !== undefined && { wing }),
@@ -205,7 +205,7 @@ async function readState(deps: Deps, request: StateRequest, fromEtcd: boolean, i
     (!many || owned === undefined || isOwned(object, request))
   const selectedObjects = await selectObjects(deps, { ...request, fromEtcd }, isSelected)
   if (!many) return await singleObject(deps, request, selectedObjects, isSecondLook)
-  return selectedObjects.flatMap(({ reduced: seen }) => (seen === undefined ? [] : [seen]))
+  return selectedObjects.flatMap(({ reduced }) => (reduced === undefined ? [] : [reduced]))
 }
 
 /** `state jobs of Shop n/one`. */
