@@ -54,8 +54,8 @@ export const chooseTargets = action<DisruptionPass>('chooseTargets', async (pass
   const desired = desiredCount(spec.count, names.length)
   // eslint-disable-next-line no-restricted-properties -- a draw by chance is meant; in a workflow it is the same in every replay
   const random = Math.random
-  const { retained: kept, missing } = retainTargets(current, names, desired, random)
-  const known = new Set(kept)
+  const { retained, missing } = retainTargets(current, names, desired, random)
+  const known = new Set(retained)
   const order = shuffled(
     names.filter((name) => !known.has(name)),
     random,
@@ -67,7 +67,7 @@ export const chooseTargets = action<DisruptionPass>('chooseTargets', async (pass
       reason: 'NoMoreTargets',
       message: `${missing - drawn.length} of ${desired} targets are missing: what else matches is disturbed already`,
     })
-  const targets = [...kept, ...drawn].sort()
+  const targets = [...retained, ...drawn].sort()
   setTargetStatus(status, {
     targets,
     matching: names.length,
