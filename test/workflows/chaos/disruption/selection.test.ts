@@ -68,10 +68,10 @@ describe('the choice of targets', () => {
   const first = () => 0
 
   it('keeps matching targets, and returns the number of missing ones (S1)', () => {
-    expect(retainTargets(['a', 'b'], ['a', 'b', 'c', 'd'], 2, first)).toEqual({ kept: ['a', 'b'], missing: 0 })
-    expect(retainTargets(['a', 'b'], ['a', 'c', 'd'], 2, first)).toEqual({ kept: ['a'], missing: 1 })
+    expect(retainTargets(['a', 'b'], ['a', 'b', 'c', 'd'], 2, first)).toEqual({ retained: ['a', 'b'], missing: 0 })
+    expect(retainTargets(['a', 'b'], ['a', 'c', 'd'], 2, first)).toEqual({ retained: ['a'], missing: 1 })
     expect(retainTargets(['a', 'b', 'c'], ['a', 'b', 'c'], 1, first).retained).toHaveLength(1)
-    expect(retainTargets([], [], 0, first)).toEqual({ kept: [], missing: 0 })
+    expect(retainTargets([], [], 0, first)).toEqual({ retained: [], missing: 0 })
   })
 
   it('is the same for the same random numbers, in any order of the candidates', () => {
