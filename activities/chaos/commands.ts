@@ -1,4 +1,4 @@
-// The commands of the wing.
+// The commands of the chaos wing, as `pawl chaos VERB`.
 
 import type { CommandOption, WingCommands } from '../command.ts'
 

@@ -102,12 +102,12 @@ function firstStatus(
   {
     generation,
     deleting,
-    begun,
+    begun: beginFields,
   }: Pick<TargetView, 'generation' | 'deleting'> & { readonly begun?: StatusFields | undefined },
   jobID: string,
   now: string,
 ): Patch {
   const phase = status.firstPhase(deleting)
   const said = status.onBegin(now, { phase, generation })
-  return { status: { jobID, phase, observedGeneration: generation, ...said, ...begun } }
+  return { status: { jobID, phase, observedGeneration: generation, ...said, ...beginFields } }
 }

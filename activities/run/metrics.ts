@@ -1,5 +1,5 @@
-// The metrics of a process, for Prometheus: metrics that wings declare (kit/run/metrics.ts), and their values. Gauges, such as the number of objects, are
-// measured when Prometheus scrapes. Other receivers, such as a StatsD client, subscribe to each change (`hear`).
+// The metrics of a process, for Prometheus: metrics that wings declare (kit/run/wing.ts), and their values. Gauges, such as the number of objects, are
+// measured when Prometheus scrapes. Other receivers, such as a StatsD client, subscribe to each change (`addObserver`).
 //
 //   M1. Counters and histograms count since the start of this process. Their sum over all workers is the total.
 //   M2. Gauges are the same in all workers of one journal: dashboards take their maximum, not their sum.
@@ -48,7 +48,7 @@ export interface MetricsOptions {
 export class Metrics implements MetricsSource {
   readonly #known = new Map<string, Known>()
   readonly #measures: Measure[] = []
-  readonly #hearers: MetricsObserver[] = []
+  readonly #observers: MetricsObserver[] = []
   readonly #options: MetricsOptions
   /** The newest measurement. A scrape during the measurement waits for it. */
   #measured: { readonly samples: Promise<readonly Sample[]>; endedMs: number | undefined } | undefined
@@ -71,13 +71,13 @@ export class Metrics implements MetricsSource {
   /** Adds to a counter. @param details further labels for subscribers; they may have many different values. */
   count(name: string, labels: Labels = {}, by = 1, details: Labels = {}): void {
     this.#seriesOf(name, 'counter', labels).value += by
-    if (by !== 0) for (const hearer of this.#hearers) hearer.counted(name, { ...labels, ...details }, by)
+    if (by !== 0) for (const observer of this.#observers) observer.counted(name, { ...labels, ...details }, by)
   }
 
   /** Adds a duration to a histogram. @param details as for `count`. */
   observe(name: string, seconds: number, labels: Labels = {}, details: Labels = {}): void {
     const series = this.#seriesOf(name, 'histogram', labels)
-    for (const hearer of this.#hearers) hearer.observed(name, { ...labels, ...details }, seconds)
+    for (const observer of this.#observers) observer.observed(name, { ...labels, ...details }, seconds)
     series.value += seconds
     series.count += 1
     BUCKETS.forEach((most, index) => {
@@ -91,8 +91,8 @@ export class Metrics implements MetricsSource {
   }
 
   /** Subscribes to changes of counters and histograms. */
-  addObserver(hearer: MetricsObserver): void {
-    this.#hearers.push(hearer)
+  addObserver(observer: MetricsObserver): void {
+    this.#observers.push(observer)
   }
 
   /** Returns all metrics in Prometheus' text format. */

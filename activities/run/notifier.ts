@@ -1,5 +1,5 @@
 // The interface between the engine and the notifiers of a wing. A notifier chooses the receivers of an Event and sends the notifications that the engine
-// hands to it (kit/run/notice.ts).
+// hands to it (kit/run/notification.ts).
 
 import type { JsonValue, Notification, NotificationTries, Subject } from '../../workflows/kit/index.ts'
 import type { KubeObject } from '../kube/client.ts'
@@ -19,7 +19,7 @@ export interface NotifiedEvent {
 export interface Receiver {
   /** Shown to users; unique within the notifier. */
   readonly name: string
-  /** The notification. It enters a workflow history, so it contains no secrets (N2 of kit/run/notice.ts). */
+  /** The notification. It enters a workflow history, so it contains no secrets (N2 of kit/run/notification.ts). */
   readonly payload: JsonValue
 }
 
@@ -29,7 +29,7 @@ export interface Notifier {
   /** Chooses the receivers of an Event. Pure. */
   receivers(event: NotifiedEvent): readonly Receiver[]
   /** @throws ActivityError with a message without secrets. Every other error is reported as a bug, without its message. */
-  send(notice: Notification, signal: AbortSignal): Promise<void>
+  send(notification: Notification, signal: AbortSignal): Promise<void>
 }
 
 /** The notifiers of a wing. */
@@ -43,7 +43,7 @@ export interface NotificationSender {
   /** Returns the notifiers of the controller's wing; undefined: the wing has none. */
   of(controller: string): Notifiers | undefined
   /** Starts the workflow that sends the notification, unless a workflow with this ID exists or existed. */
-  start(notice: Notification): Promise<void>
+  start(notification: Notification): Promise<void>
   /** IDs of the Events for which this process has recently started notifications: passes report the same Event repeatedly. */
   readonly known: Set<string>
 }

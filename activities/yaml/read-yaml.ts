@@ -15,7 +15,7 @@ import {
 } from 'yaml'
 import { readJson } from '../../workflows/kit/kind/exact-json.ts'
 import { type ExpandedSize, expandAliases } from './expand-aliases.ts'
-import { onlyJson } from './go-tags.ts'
+import { goTags } from './go-tags.ts'
 import { excessOf, type YamlEffort } from './yaml-effort.ts'
 
 export interface YamlLimits extends YamlEffort {
@@ -144,7 +144,7 @@ interface YamlTree {
 
 const SYNTAX = {
   version: '1.1',
-  customTags: onlyJson,
+  customTags: goTags,
   uniqueKeys: false,
   prettyErrors: false,
   logLevel: 'silent',

@@ -1,5 +1,5 @@
-// A Disruption from kubectl to the kernel and back, with the production controller, chaos pods, node agent and
-// injector.
+// A Disruption from its creation to the kernel, and the restoration at its deletion, with the production controller, chaos pods, node agent and injector. The
+// targets are processes of this machine; a Pod object represents each.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,8 +12,8 @@ import { CHAOS_NAMESPACE } from '../../workflows/chaos/config.ts'
 import { whyNot } from '../env/chaos-stage.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 
-const missing = whyNot(['iptables', 'iptables-save', 'ip', 'nsenter', 'unshare'])
-const because = missing === undefined ? '' : ` (skipped: ${missing})`
+const skipReason = whyNot(['iptables', 'iptables-save', 'ip', 'nsenter', 'unshare'])
+const titleSuffix = skipReason === undefined ? '' : ` (skipped: ${skipReason})`
 const NODE = 'this-machine'
 const PROGRAM = new URL('../../worker/program.ts', import.meta.url).pathname
 
@@ -39,15 +39,15 @@ afterAll(async () => {
   }
 })
 
-describe.skipIf(missing !== undefined)(`a Disruption on this machine${because}`, () => {
+describe.skipIf(skipReason !== undefined)(`a Disruption on this machine${titleSuffix}`, () => {
   it('drops packets of the pod, and restores its network at the end', async () => {
     const target = spawn('unshare', ['--net', 'sh', '-c', 'ip link set lo up && exec sleep 600'], { stdio: 'ignore' })
     children.push(target)
-    // The rules and user-defined chains; a table that a program has read stays in the list without rules.
+    // The rules and user-defined chains. `iptables-save` also prints each table that a program has read before, without rules.
     const rules = () => inNetworkOf(target, 'iptables-save').match(/^(?:-A .*|:\S+ - .*)$/gm) ?? []
     await vi.waitFor(() => expect(inNetworkOf(target, 'ip', 'link', 'show', 'lo')).toContain('UP'), PATIENT)
     const before = rules()
-    await run('lossy', target)
+    await runPod('lossy', target)
     await disrupt('lossy', { network: { drop: 40, hosts: [{ host: '127.0.0.2', port: 80, protocol: 'tcp' }] } })
     await shop().until('lossy', { injectionStatus: 'Injected', injectedTargetsCount: 1 })
     expect(rules().join('\n')).toMatch(/-d 127\.0\.0\.2\/32 .*--dport 80 .*--probability 0\.(?:4|39999)\d* -j DROP/)
@@ -60,7 +60,7 @@ describe.skipIf(missing !== undefined)(`a Disruption on this machine${because}`,
     const target = spawn('sleep', ['600'], { stdio: 'ignore' })
     children.push(target)
     const ended = once(target, 'exit')
-    await run('killed', target)
+    await runPod('killed', target)
     await disrupt('killed', { containerFailure: { forced: true } })
     expect(await ended).toEqual([null, 'SIGKILL'])
     await shop().until('killed', { injectionStatus: 'Injected' })
@@ -76,7 +76,7 @@ async function disrupt(name: string, spec: object): Promise<void> {
   await shop().disrupt(name, { selector: { app: name }, count: 1, duration: '5m', ...spec })
 }
 
-/** Deletes it and waits, as `kubectl delete` does; afterwards nothing is left of it. */
+/** Deletes the Disruption, waits until the object is gone, and checks that no chaos pod is left. */
 async function remove(name: string): Promise<void> {
   await shop().remove(name)
   await shop().gone(name)
@@ -84,8 +84,8 @@ async function remove(name: string): Promise<void> {
   expect((await shop().cluster.kube.request<ObjectList>('GET', pods)).items).toEqual([])
 }
 
-/** A running pod whose container is a process of this machine. Only the annotation shows which one. */
-async function run(name: string, { pid }: ChildProcess): Promise<void> {
+/** Creates a running pod whose container `app` is the given process. The node agent finds the process by the annotation. */
+async function runPod(name: string, { pid }: ChildProcess): Promise<void> {
   const annotations = { 'pawl.dev/processes': JSON.stringify({ app: pid }) }
   await shop().runPod(name, { labels: { app: name }, node: NODE, annotations, containerID: 'kwok://app' })
 }

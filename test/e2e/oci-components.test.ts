@@ -39,8 +39,8 @@ let registries: Registries
 const stage = useStage('oci-components', async () => {
   const authority = await Authority.make('registries')
   const open = await OciRegistry.start()
-  const basic = await OciRegistry.start({ auth: 'basic', beside: open })
-  const token = await OciRegistry.start({ auth: 'token', tls: await authority.issue('localhost'), beside: open })
+  const basic = await OciRegistry.start({ auth: 'basic', storageOf: open })
+  const token = await OciRegistry.start({ auth: 'token', tls: await authority.issue('localhost'), storageOf: open })
   registries = { open, basic, token, authority }
   await push(open)
   return { workerFlags: ['--target-allow', '127.0.0.1,localhost'] }

@@ -1,6 +1,12 @@
-// A rolling upgrade of two workers under load, with more than fifty open jobs: each job ends with its outcome and its job ID, without duplicate writes. The other
-// release has more steps in its plans, so no open run can be replayed by it. Source: docs/operating.md "Changing code". `npm run test:long` also rolls back;
-// PAWL_FORMER=CHECKOUT upgrades from bridge and workers of a previous release, which run on the present journal next to the present workers.
+// A rolling upgrade of two workers under load, with 50 open jobs: each job ends with its outcome and its job ID, without duplicate writes. The plans of the next
+// release have more steps, so its workers cannot replay an open run of the current release. Source: docs/operating.md "Changing code". `npm run test:long` also
+// upgrades in the other direction (a rollback). With PAWL_FORMER=CHECKOUT, the test also upgrades from the bridge and the workers of that checkout, a previous
+// release; until the upgrade ends, its workers and the current ones use the same journal.
+//
+// The jobs that are open during the upgrade wait for different events:
+//   steps-*   for the test, which finishes two of their deploy items
+//   tracks-*  for a background activity, which waits for an unschedulable Deployment
+//   leaves-*  in their deletion, for a finalizer of a ConfigMap
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,14 +24,14 @@ import { createTarget } from '../support/landscaper/manifests.ts'
 import { isLong } from '../support/matrix/form.ts'
 import { bindPods, unschedulableDeployment } from '../support/cluster/unschedulable-pods.ts'
 import {
-  doubled,
-  edit,
-  effective,
-  effectsOf,
-  end,
-  held,
+  duplicatesIn,
+  addItem,
+  effectiveWrites,
+  countWrites,
+  finishItemOf,
+  configMapWithFinalizer,
   keepCreating,
-  letGo,
+  removeFinalizers,
   PATIENT_MS,
   QUICK,
   STEPS,
@@ -35,38 +41,40 @@ import { PRODUCTION_TIMEOUTS } from '../support/pawl/stage.ts'
 
 const servers = inject('servers')
 const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}-${index}`)
-const stepping = names('steps', 26)
-const tracked = names('tracks', 12)
-const leaving = names('leaves', 12)
-const open = [...stepping, ...tracked, ...leaving]
+const steps = names('steps', 26)
+const tracks = names('tracks', 12)
+const leaves = names('leaves', 12)
+const open = [...steps, ...tracks, ...leaves]
+/** Installations that have finished before the upgrade, and get one more item during it. */
 const edited = names('edited', 4)
-/** A process may take many seconds to start on a busy machine. */
+/** Only a failure reaches it: on a busy machine, each process takes many seconds to start. */
 const LIMIT_MS = 600_000
-/** Longer than any interval of an idle process: the resync runs every 1.5 s. */
+/** A process without work writes nothing during this time, which is longer than the interval of its resync (1.5 s). */
 const QUIET_MS = 4000
 
 const folder = await mkdtemp(join(tmpdir(), 'pawl-rolling-'))
-const next = join(folder, 'workflows.js')
+const nextBundle = join(folder, 'workflows.js')
 beforeAll(async () => {
   const workflowsPath = fileURLToPath(new URL('../support/code-changes/landscaper-rolled.ts', import.meta.url))
-  await writeFile(next, (await bundleEntry(workflowsPath, new DefaultLogger('WARN'))).code)
+  await writeFile(nextBundle, (await bundleEntry(workflowsPath, new DefaultLogger('WARN'))).code)
 })
 afterAll(() => rm(folder, { recursive: true }))
 
 interface Release {
+  /** The checkout with the programs; default: this one. */
   readonly checkout?: string
   readonly flags: readonly string[]
 }
 
-const PRESENT: Release = { flags: ['--workflow-bundle', servers.workflowBundle] }
-const NEXT: Release = { flags: ['--workflow-bundle', next] }
+const CURRENT: Release = { flags: ['--workflow-bundle', servers.workflowBundle] }
+const NEXT: Release = { flags: ['--workflow-bundle', nextBundle] }
 const DIRECTIONS: [title: string, name: string, from: Release, to: Release][] = [
-  ['to the next release', 'forth', PRESENT, NEXT],
+  ['to the next release', 'forth', CURRENT, NEXT],
 ]
-if (isLong) DIRECTIONS.push(['back to the former release', 'back', NEXT, PRESENT])
-const former = process.env['PAWL_FORMER']
-if (former !== undefined)
-  DIRECTIONS.push(['from the checkout of $PAWL_FORMER', 'former', { checkout: former, flags: [] }, PRESENT])
+if (isLong) DIRECTIONS.push(['back to the current release', 'back', NEXT, CURRENT])
+const formerCheckout = process.env['PAWL_FORMER']
+if (formerCheckout !== undefined)
+  DIRECTIONS.push(['from the checkout of $PAWL_FORMER', 'former', { checkout: formerCheckout, flags: [] }, CURRENT])
 
 describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, from, to) => {
   let lane: Lane
@@ -80,54 +88,59 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
     await createTarget(lane.cluster)
     await lane.pawl.startWorker('worker-2')
     lane.proxy.arm()
-    await undisturbed()
-    await begin()
+    await runUndisturbed()
+    await openJobsOfUpgrade()
   }, LIMIT_MS)
   afterAll(() => closeLane(lane))
 
-  /** The writes of jobs of such items are compared with these. */
-  async function undisturbed(): Promise<void> {
+  /** Runs jobs with the items `QUICK` and `STEPS` before the upgrade. A test compares the writes of later jobs with the writes of these jobs. */
+  async function runUndisturbed(): Promise<void> {
     const { cluster } = lane
     await cluster.create(installation('calm', QUICK), 'installations')
     await cluster.create(installation('calm-steps', STEPS), 'installations')
-    for (const step of ['one', 'two']) await end(cluster, 'calm-steps', step)
+    for (const step of ['one', 'two']) await finishItemOf(cluster, 'calm-steps', step)
     for (const one of ['calm', 'calm-steps']) await cluster.waitUntilFinished(one)
   }
 
-  async function begin(): Promise<void> {
+  /** Opens the jobs, waits until each is in its waiting state, and stores the job IDs. */
+  async function openJobsOfUpgrade(): Promise<void> {
     const { cluster } = lane
     const { namespace } = cluster
     const create = async (object: ReturnType<typeof installation>) => await cluster.create(object, 'installations')
     await Promise.all([
-      ...[...leaving, ...tracked].map((one) =>
+      ...[...leaves, ...tracks].map((one) =>
         create(
-          withManifest(one, leaving.includes(one) ? held(one, namespace) : unschedulableDeployment(one, namespace)),
+          withManifest(
+            one,
+            leaves.includes(one) ? configMapWithFinalizer(one, namespace) : unschedulableDeployment(one, namespace),
+          ),
         ),
       ),
       ...edited.map((one) => create(installation(one, QUICK))),
     ])
-    await Promise.all(leaving.map((one) => cluster.waitUntilFinished(one, undefined, 'installations', PATIENT_MS)))
-    await Promise.all(leaving.map((one) => cluster.delete('installations', one)))
-    await Promise.all(stepping.map((one) => create(installation(one, STEPS))))
-    const phase = (wanted: string) => (one?: LsObject) => one?.status?.phase === wanted
-    const item = (one: string) => (leaving.includes(one) || tracked.includes(one) ? 'only' : 'one')
+    await Promise.all(leaves.map((one) => cluster.waitUntilFinished(one, undefined, 'installations', PATIENT_MS)))
+    await Promise.all(leaves.map((one) => cluster.delete('installations', one)))
+    await Promise.all(steps.map((one) => create(installation(one, STEPS))))
+    const hasPhase = (phase: string) => (one?: LsObject) => one?.status?.phase === phase
+    const item = (one: string) => (leaves.includes(one) || tracks.includes(one) ? 'only' : 'one')
     for (const one of open) {
-      const waits = phase(leaving.includes(one) ? 'Deleting' : 'Progressing')
-      await cluster.waitUntilItems(one, [item(one)], waits, PATIENT_MS)
-      await cluster.waitUntil('installations', one, waits, PATIENT_MS)
+      const isWaiting = hasPhase(leaves.includes(one) ? 'Deleting' : 'Progressing')
+      await cluster.waitUntilItems(one, [item(one)], isWaiting, PATIENT_MS)
+      await cluster.waitUntil('installations', one, isWaiting, PATIENT_MS)
     }
     for (const one of edited) await cluster.waitUntilFinished(one)
-    const found = await cluster.list('installations')
-    jobIDs = new Map(found.map(({ metadata, status }) => [metadata.name, status?.jobID]))
+    const installations = await cluster.list('installations')
+    jobIDs = new Map(installations.map(({ metadata, status }) => [metadata.name, status?.jobID]))
   }
 
-  const some = (all: readonly string[], part: number) => all.filter((_, index) => index % 4 === part)
-  const letEnd = async (part: number) => {
+  const quarterOf = (all: readonly string[], part: number) => all.filter((_, index) => index % 4 === part)
+  /** Lets a quarter of the open jobs continue, and edits a quarter of the finished Installations. */
+  const continueQuarter = async (part: number) => {
     await Promise.all([
-      ...some(stepping, part).map((one) => end(lane.cluster, one, 'one')),
-      bindPods(lane.cluster, some(tracked, part)),
-      ...some(leaving, part).map((one) => letGo(lane.cluster, one)),
-      ...some(edited, part).map((one) => edit(lane.cluster, one)),
+      ...quarterOf(steps, part).map((one) => finishItemOf(lane.cluster, one, 'one')),
+      bindPods(lane.cluster, quarterOf(tracks, part)),
+      ...quarterOf(leaves, part).map((one) => removeFinalizers(lane.cluster, one)),
+      ...quarterOf(edited, part).map((one) => addItem(lane.cluster, one)),
     ])
   }
 
@@ -135,23 +148,22 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
     const { cluster, pawl } = lane
     await expect.poll(openJobs, { timeout: 30_000 }).toHaveLength(open.length)
     const stopCreating = keepCreating(cluster, 'load')
-    const own = to.flags
     if (from.checkout !== to.checkout) {
       pawl.useCheckout(to.checkout)
       await pawl.kill('bridge', 'SIGTERM')
       await pawl.startBridge()
     }
-    await Promise.all([pawl.kill('worker', 'SIGTERM'), letEnd(0)])
-    await Promise.all([pawl.startWorker('next', undefined, own), letEnd(1)])
-    await Promise.all([pawl.kill('worker-2', 'SIGTERM'), letEnd(2)])
-    await Promise.all([pawl.startWorker('next-2', undefined, own), letEnd(3)])
+    await Promise.all([pawl.kill('worker', 'SIGTERM'), continueQuarter(0)])
+    await Promise.all([pawl.startWorker('next', undefined, to.flags), continueQuarter(1)])
+    await Promise.all([pawl.kill('worker-2', 'SIGTERM'), continueQuarter(2)])
+    await Promise.all([pawl.startWorker('next-2', undefined, to.flags), continueQuarter(3)])
     created = await stopCreating()
-    await Promise.all(stepping.map((one) => end(cluster, one, 'two')))
+    await Promise.all(steps.map((one) => finishItemOf(cluster, one, 'two')))
 
-    const ends = async (one: string, after?: string) =>
+    const finalStatus = async (one: string, after?: string) =>
       (await cluster.waitUntilFinished(one, after, 'installations', PATIENT_MS)).status
-    for (const one of [...stepping, ...tracked]) {
-      const status = await ends(one)
+    for (const one of [...steps, ...tracks]) {
+      const status = await finalStatus(one)
       const { phase, jobIDFinished, lastError } = status ?? {}
       expect({ one, phase, jobIDFinished, lastError }).toEqual({
         one,
@@ -160,60 +172,61 @@ describe.each(DIRECTIONS)('workers that are rolled %s under load', (_, name, fro
         lastError: undefined,
       })
     }
-    for (const one of created) expect(await ends(one), one).toMatchObject({ phase: 'Succeeded' })
-    for (const one of edited) expect(await ends(one, jobIDs.get(one)), one).toMatchObject({ phase: 'Succeeded' })
-    for (const one of leaving) await cluster.waitUntilGone(one, 'installations', PATIENT_MS)
+    for (const one of created) expect(await finalStatus(one), one).toMatchObject({ phase: 'Succeeded' })
+    for (const one of edited) expect(await finalStatus(one, jobIDs.get(one)), one).toMatchObject({ phase: 'Succeeded' })
+    for (const one of leaves) await cluster.waitUntilGone(one, 'installations', PATIENT_MS)
     expect((await cluster.phases('steps-0'))['three']).toBe('Succeeded')
     expect(created.length).toBeGreaterThan(5)
   })
 
   it('leave no open run and no wake', { timeout: LIMIT_MS }, async () => {
     await waitUntilJournalIdle(lane)
-    const stuck = async () => (await sql`select * from stuck_run`.execute(lane.pawl.db)).rows
-    await vi.waitFor(async () => expect(await stuck()).toEqual([]), { timeout: 30_000, interval: 200 })
-    const before = lane.proxy.writes.length
+    const stuckRuns = async () => (await sql`select * from stuck_run`.execute(lane.pawl.db)).rows
+    await vi.waitFor(async () => expect(await stuckRuns()).toEqual([]), { timeout: 30_000, interval: 200 })
+    const countBefore = lane.proxy.writes.length
     await new Promise((resolve) => setTimeout(resolve, QUIET_MS))
     // The Event about the end of a long job is recorded some seconds later.
-    const written = lane.proxy.writes.slice(before).filter(({ path }) => !path.endsWith('/events'))
-    expect(written.map(({ label, path }) => `${label} ${path}`)).toEqual([])
+    const lateWrites = lane.proxy.writes.slice(countBefore).filter(({ path }) => !path.endsWith('/events'))
+    expect(lateWrites.map(({ label, path }) => `${label} ${path}`)).toEqual([])
   })
 
   it('close the row of each job once, with its outcome', async () => {
     const { db } = lane.pawl
     const rows = await db.selectFrom('job').select(['name', 'job_id', 'outcome', 'restarts', 'cause']).execute()
     const jobs = rows.filter(({ cause }) => cause !== 'first seen')
-    expect(doubled(jobs.map(({ name, job_id }) => `${name} ${job_id}`))).toEqual({})
+    expect(duplicatesIn(jobs.map(({ name, job_id }) => `${name} ${job_id}`))).toEqual({})
     expect(new Set(jobs.map(({ outcome }) => outcome))).toEqual(new Set(['Succeeded', 'Deleted']))
     const outcome = (one: string) =>
       jobs.find(({ name, job_id }) => name === one && job_id === jobIDs.get(one))?.outcome
     expect(open.map((one) => [one, outcome(one)])).toEqual(
-      open.map((one) => [one, leaving.includes(one) ? 'Deleted' : 'Succeeded']),
+      open.map((one) => [one, leaves.includes(one) ? 'Deleted' : 'Succeeded']),
     )
-    // Otherwise no open run was affected by the upgrade.
-    const anew = jobs.filter(({ name, restarts }) => open.includes(name) && restarts > 0)
-    if (from.checkout === to.checkout) expect(anew.length).toBeGreaterThan(open.length / 2)
+    // The upgrade restarts open runs that the next release cannot replay. If it restarted few, this test would not test the restart.
+    const restarted = jobs.filter(({ name, restarts }) => open.includes(name) && restarts > 0)
+    if (from.checkout === to.checkout) expect(restarted.length).toBeGreaterThan(open.length / 2)
   })
 
   it('T9: have made no duplicate write', () => {
-    const writes = effective(lane.proxy.writes)
-    const made = writes.filter(({ label }) => label.startsWith('POST '))
-    expect(made.length).toBeGreaterThan(3 * open.length)
-    expect(doubled(made.map(({ label, answer }) => `${label} ${answer.metadata.name}`))).toEqual({})
-    const ended = writes.filter(({ body }) => statusOf(body)['jobIDFinished'] !== undefined)
-    expect(ended.length).toBeGreaterThan(3 * open.length)
+    const writes = effectiveWrites(lane.proxy.writes)
+    const creations = writes.filter(({ label }) => label.startsWith('POST '))
+    expect(creations.length).toBeGreaterThan(3 * open.length)
+    expect(duplicatesIn(creations.map(({ label, answer }) => `${label} ${answer.metadata.name}`))).toEqual({})
+    const jobEnds = writes.filter(({ body }) => statusOf(body)['jobIDFinished'] !== undefined)
+    expect(jobEnds.length).toBeGreaterThan(3 * open.length)
     expect(
-      doubled(ended.map(({ label, uid, body }) => `${label} ${uid} ${String(statusOf(body)['jobIDFinished'])}`)),
+      duplicatesIn(jobEnds.map(({ label, uid, body }) => `${label} ${uid} ${String(statusOf(body)['jobIDFinished'])}`)),
     ).toEqual({})
-    const removed = writes.filter(({ label }) => label.startsWith('DELETE '))
-    expect(removed.length).toBeGreaterThan(2 * leaving.length)
-    expect(doubled(removed.map(({ path }) => path))).toEqual({})
+    const deletions = writes.filter(({ label }) => label.startsWith('DELETE '))
+    expect(deletions.length).toBeGreaterThan(2 * leaves.length)
+    expect(duplicatesIn(deletions.map(({ path }) => path))).toEqual({})
   })
 
   it('have made the same writes for each job as an undisturbed worker', () => {
-    const writes = effective(lane.proxy.writes)
-    for (const one of created) expect({ [one]: effectsOf(writes, one) }).toEqual({ [one]: effectsOf(writes, 'calm') })
-    for (const one of stepping)
-      expect({ [one]: effectsOf(writes, one) }).toEqual({ [one]: effectsOf(writes, 'calm-steps') })
+    const writes = effectiveWrites(lane.proxy.writes)
+    for (const one of created)
+      expect({ [one]: countWrites(writes, one) }).toEqual({ [one]: countWrites(writes, 'calm') })
+    for (const one of steps)
+      expect({ [one]: countWrites(writes, one) }).toEqual({ [one]: countWrites(writes, 'calm-steps') })
   })
 
   async function openJobs(): Promise<readonly string[]> {

@@ -12,7 +12,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { installation, type LsObject } from '../support/cluster/cluster.ts'
 import { createTarget } from '../support/landscaper/manifests.ts'
 import { bindPods, unschedulableDeployment } from '../support/cluster/unschedulable-pods.ts'
-import { end, PATIENT_MS, STEPS, withManifest } from '../support/code-changes/rolling-upgrade.ts'
+import { finishItemOf, PATIENT_MS, STEPS, withManifest } from '../support/code-changes/rolling-upgrade.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pawl-sealing-'))
@@ -47,7 +47,9 @@ const isTracked = (name: string) => name.endsWith('-track')
 
 async function step(names: readonly string[], which: 'one' | 'two'): Promise<void> {
   const { cluster } = stage
-  await Promise.all(names.filter((name) => !isTracked(name)).map(async (name) => await end(cluster, name, which)))
+  await Promise.all(
+    names.filter((name) => !isTracked(name)).map(async (name) => await finishItemOf(cluster, name, which)),
+  )
   if (which === 'two') await bindPods(cluster, names.filter(isTracked))
 }
 

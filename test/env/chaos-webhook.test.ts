@@ -16,7 +16,7 @@ import type { LsObject } from '../support/cluster/cluster.ts'
 import { kubectlAs } from '../support/cluster/kubectl-as.ts'
 import { deniedTo } from '../support/rights/rights-audit.ts'
 import { WebhookStage } from '../support/pawl/webhook.ts'
-import { disrupting } from '../workflows/chaos/disruption/spec-cases.ts'
+import { specWith } from '../workflows/chaos/disruption/spec-cases.ts'
 import { cronSpec, rolloutSpec } from '../workflows/chaos/parents.ts'
 
 const NAME = 'chaos-webhook'
@@ -115,7 +115,7 @@ describe('a Disruption', () => {
     expect(await refused('dns-odd', { dns: [answer('MX')] })).toContain('spec.dns.records[0].record.value')
     // The same manifest again.
     await alice('apply', '-f', written(disruption('dns-list', { dns: [answer('A')] })))
-    const template = { ...disrupting({ dns: [answer('A')] }), duration: '1m' }
+    const template = { ...specWith({ dns: [answer('A')] }), duration: '1m' }
     const metadata = { name: 'dns-list', annotations: ENVIRONMENT }
     const cron = {
       apiVersion: CHAOS,
@@ -171,7 +171,7 @@ describe('safety nets', () => {
 
 describe('the recorded creator', () => {
   it.each([
-    ['disruptions', 'Disruption', disrupting(HOSTS)],
+    ['disruptions', 'Disruption', specWith(HOSTS)],
     ['disruptioncrons', 'DisruptionCron', cronSpec()],
     ['disruptionrollouts', 'DisruptionRollout', rolloutSpec()],
   ])('is recorded of %s, whatever the client writes, and stays', async (plural, kind, spec) => {
@@ -286,7 +286,7 @@ describe('while no webhook answers', () => {
 
 function disruption(name: string, spec: object, metadata: object = {}) {
   const annotated = { name, annotations: ENVIRONMENT, ...metadata }
-  return { apiVersion: CHAOS, kind: 'Disruption', metadata: annotated, spec: disrupting(spec) }
+  return { apiVersion: CHAOS, kind: 'Disruption', metadata: annotated, spec: specWith(spec) }
 }
 
 async function create(name: string, spec: object, metadata: object = {}, ...flags: readonly string[]) {

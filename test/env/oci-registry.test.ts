@@ -30,7 +30,7 @@ let basic: OciRegistry
 
 useOpenRegistry()
 beforeAll(async () => {
-  basic = await OciRegistry.start({ auth: 'basic', beside: open })
+  basic = await OciRegistry.start({ auth: 'basic', storageOf: open })
 }, 600_000)
 afterAll(async () => {
   await basic.stop()

@@ -147,8 +147,8 @@ export async function resolveStart(wake: Wake, lookups: Lookups): Promise<Resolv
   const now = lookups.now()
   const { notBefore = 0 } = wanted
   if (now.getTime() < notBefore) return { ...notYet(wanted.cause, notBefore, now.getTime()), ...refusal }
-  const { jobID = deriveJobID(object), cause, onBegin: begun } = wanted
-  const first = begun === undefined ? {} : { begun: begun(now.toISOString()) }
+  const { jobID = deriveJobID(object), cause, onBegin } = wanted
+  const first = onBegin === undefined ? {} : { begun: onBegin(now.toISOString()) }
   const asked =
     wanted.jobID === undefined && wanted.isJobless !== true ? { ...targetOfNewJob(object), ...first } : undefined
   return { ...startOf(wake, subject, { jobID, cause, lane, asked }), ...refusal }

@@ -4,7 +4,7 @@
 import { fieldsOf } from './json-fields.ts'
 import { hostRule } from './host-rule.ts'
 
-/** As in `spec.network.allowedHosts`. */
+/** The fields are those of an entry of `spec.network.allowedHosts`. */
 export interface AllowedHost {
   readonly host?: string
   readonly port?: number
@@ -18,46 +18,44 @@ export interface AllowedHost {
 /** The expected format of an entry, for error messages. */
 export const EXPECTED_HOST = `${hostRule.expected}; or an object with these fields`
 
-const TEXTS = ['host', 'protocol', 'flow', 'connState', 'dnsResolver'] as const
-const NUMBERS = ['port', 'percentage'] as const
-const FIELDS: ReadonlySet<string> = new Set([...TEXTS, ...NUMBERS])
+/** In the order of the text form. */
+const FIELDS = ['host', 'port', 'protocol', 'flow', 'connState', 'dnsResolver', 'percentage'] as const
+const FIELD_NAMES: ReadonlySet<string> = new Set(FIELDS)
+const NUMBER_FIELDS: ReadonlySet<string> = new Set(['port', 'percentage'])
 
 /**
- * Reads an entry: chaos-controller's text `host;port;protocol;flow`, which may continue as the injector's flag does, or
- * an object.
+ * Reads an entry: an object, or chaos-controller's text `host;port;protocol;flow`, which may have the further parts of
+ * `hostText`.
  *
- * @returns undefined for an entry that is neither, or that no injector accepts.
+ * @returns undefined for an entry that is neither, that is empty, or that the injector's flag does not accept.
  */
 export function allowedHostIn(entry: unknown): AllowedHost | undefined {
   const found = typeof entry === 'string' ? hostOfText(entry) : hostOfObject(fieldsOf(entry))
   // An empty entry would allow everything.
   if (found === undefined || Object.keys(found).length === 0) return undefined
-  return hostRule.reads(hostText(found)) === undefined ? undefined : found
+  return hostRule.parse(hostText(found)) === undefined ? undefined : found
 }
 
 function hostOfText(text: string): AllowedHost | undefined {
-  const rule = hostRule.reads(text)
+  const rule = hostRule.parse(text)
   if (rule === undefined) return undefined
   const given = text.split(';').map((part) => part.trim())
-  const order = ['host', 'port', 'protocol', 'flow', 'connState', 'dnsResolver', 'percentage'] as const
-  return Object.fromEntries(order.flatMap((field, at) => ((given[at] ?? '') === '' ? [] : [[field, rule[field]]])))
+  return Object.fromEntries(
+    FIELDS.flatMap((field, index) => ((given[index] ?? '') === '' ? [] : [[field, rule[field]]])),
+  )
 }
 
 function hostOfObject(fields: Readonly<Record<string, unknown>>): AllowedHost | undefined {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && value !== '')
-  const isOne = given.every(
+  const isHost = given.every(
     ([field, value]) =>
-      FIELDS.has(field) && (among(NUMBERS, field) ? Number.isInteger(value) : typeof value === 'string'),
+      FIELD_NAMES.has(field) && (NUMBER_FIELDS.has(field) ? Number.isInteger(value) : typeof value === 'string'),
   )
-  return isOne ? Object.fromEntries(given) : undefined
-}
-
-function among(names: readonly string[], name: string): boolean {
-  return names.includes(name)
+  return isHost ? Object.fromEntries(given) : undefined
 }
 
 /** The host as a flag of the injector: `host;port;protocol;flow;connState;dnsResolver;percentage`. */
-export function hostText(of: AllowedHost): string {
-  const { host = '', port = 0, protocol = '', flow = '', connState = '', dnsResolver = '', percentage = 100 } = of
+export function hostText(allowed: AllowedHost): string {
+  const { host = '', port = 0, protocol = '', flow = '', connState = '', dnsResolver = '', percentage = 100 } = allowed
   return [host, port, protocol, flow, connState.toLowerCase(), dnsResolver, percentage].join(';')
 }

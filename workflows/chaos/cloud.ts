@@ -56,7 +56,7 @@ export interface ExtraRanges {
 
 /** N3: parses an entry of the configuration, a service and its ranges. */
 export const extraRanges: Grammar<ExtraRanges> = {
-  reads(text) {
+  parse(text) {
     const [service = '', ...ranges] = text.split(';').map((part) => part.trim())
     return service !== '' && ranges.length > 0 && ranges.every(isRange) ? { service, ranges } : undefined
   },

@@ -33,8 +33,8 @@ export const HANDLER_CONTAINER = 'chaos-handler'
 /** The container of a chaos pod. */
 export const INJECTOR_CONTAINER = 'injector'
 /**
- * A condition of a chaos pod that only a node agent sets, never a kubelet: the message of its injector. `True` with the
- * reason `Simulated`: the target has no process, so nothing is disturbed. `False`: not injected.
+ * A condition of a chaos pod with the message of its injector. Only node agents set it, kubelets do not. `True` always
+ * has the reason `Simulated`: the target has no process, so nothing is disturbed. `False`: not injected.
  */
 export const INJECTOR_CONDITION = 'pawl.dev/injector'
 export const SIMULATED_REASON = 'Simulated'
@@ -43,7 +43,7 @@ export const SIMULATED_REASON = 'Simulated'
  */
 export const READINESS_FILE = '/tmp/readiness_probe'
 
-/** On a Disruption: the environment that its author intends. */
+/** On a Disruption: its environment. If the configuration has an environment, a Disruption for another one is rejected. */
 export const ENVIRONMENT_ANNOTATION = `${GROUP}/environment`
 /** On a Disruption, as JSON: the user who created it. It never changes. */
 export const USER_INFO_ANNOTATION = 'UserInfo'
@@ -106,7 +106,7 @@ export function kindNamesOf(spec: Readonly<Partial<Record<InjectorKindField, unk
 
 /** Whether chaos pods of this kind need no clean-up. */
 export function leavesNothing(kind: string): boolean {
-  return INJECTOR_KINDS.some((one) => one.name === kind && 'leavesNothing' in one)
+  return INJECTOR_KINDS.some((injectorKind) => injectorKind.name === kind && 'leavesNothing' in injectorKind)
 }
 
 function isGiven(value: unknown): boolean {
@@ -114,8 +114,8 @@ function isGiven(value: unknown): boolean {
 }
 
 /**
- * `status.injectionStatus`. The first three are from the seed; `Paused…`: the chaos pods have ended early;
- * `Previously…`: the Disruption has ended.
+ * `status.injectionStatus`. `Paused…`: the chaos pods have ended before the Disruption; `Previously…`: the Disruption has
+ * ended.
  */
 export const INJECTION_STATUSES = [
   'NotInjected',
@@ -140,15 +140,15 @@ export function removeFinalizerCommand(namespace: string, pod: string): string {
   return `kubectl -n ${namespace} patch pod ${pod} --type=json -p '[{"op":"remove","path":"/metadata/finalizers"}]'`
 }
 
-/** The annotation of the Event, by the kind of the object. Source: chaos-controller, api/v1beta1. */
-const ANNOTATIONS = { [DISRUPTION_KIND]: 'disruption', [DISRUPTION_CRON_KIND]: 'disruption_cron' } as const
+/** The key of the annotation with the manifest, by the object's kind. Source: chaos-controller, api/v1beta1. */
+const MANIFEST_ANNOTATIONS = { [DISRUPTION_KIND]: 'disruption', [DISRUPTION_CRON_KIND]: 'disruption_cron' } as const
 
-/** The annotations of the Event; the manifest contains only identity and spec. */
-export function eventManifest(
-  kind: keyof typeof ANNOTATIONS,
+/** The annotations of an Event about the object: a manifest with only its identity and spec. */
+export function manifestAnnotations(
+  kind: keyof typeof MANIFEST_ANNOTATIONS,
   { metadata: { name, namespace, uid } }: ObservedObject,
   spec: object,
 ): Readonly<Record<string, string>> {
   const manifest = { apiVersion: `${GROUP}/${VERSION}`, kind, metadata: { name, namespace, uid }, spec }
-  return { [ANNOTATIONS[kind]]: writeJson(manifest) }
+  return { [MANIFEST_ANNOTATIONS[kind]]: writeJson(manifest) }
 }

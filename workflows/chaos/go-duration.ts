@@ -1,5 +1,6 @@
-// Durations of Go's time package: text such as `1h30m`, or in JSON a number of nanoseconds. The values are bigints
-// because 64 bits of nanoseconds exceed a double; the bigints never leave the code.
+// Durations of Go's time package: text such as `1h30m`, or in JSON a number of nanoseconds. The functions compute with
+// bigints, because a double does not hold 64 bits of nanoseconds. JSON has no bigints: convert the result before it enters
+// an object or a workflow's payload.
 
 import { intOrString } from '../kit/index.ts'
 
@@ -17,7 +18,7 @@ const [MIN_NS, MAX_NS] = [-(2n ** 63n), 2n ** 63n - 1n]
 const MAX_TEXT_LENGTH = 100
 
 const PART = '(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h)'
-const WHOLE = new RegExp(`^[-+]?(?:0|(?:${PART})+)$`)
+const DURATION = new RegExp(`^[-+]?(?:0|(?:${PART})+)$`)
 
 /** The expected format of a duration, for messages. */
 export const EXPECTED_DURATION = 'a duration such as 1m30s'
@@ -28,17 +29,17 @@ export const EXPECTED_DURATION = 'a duration such as 1m30s'
  * Source: Go's time.ParseDuration.
  */
 export function parseGoDuration(value: unknown): bigint | undefined {
-  if (typeof value === 'number') return Number.isInteger(value) ? bounded(BigInt(value)) : undefined
-  if (typeof value !== 'string' || value.length > MAX_TEXT_LENGTH || !WHOLE.test(value)) return undefined
+  if (typeof value === 'number') return Number.isInteger(value) ? ifInt64(BigInt(value)) : undefined
+  if (typeof value !== 'string' || value.length > MAX_TEXT_LENGTH || !DURATION.test(value)) return undefined
   const parts = [...value.matchAll(/([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)/g)]
   const sum = parts.reduce(
-    (total, [, whole = '', fraction = '', unit = 's']) => total + partOf(whole, fraction, unit),
+    (total, [, whole = '', fraction = '', unit = 's']) => total + nanosecondsOf(whole, fraction, unit),
     0n,
   )
-  return bounded(value.startsWith('-') ? -sum : sum)
+  return ifInt64(value.startsWith('-') ? -sum : sum)
 }
 
-/** A duration in milliseconds, with fractions; undefined as above. */
+/** A duration in milliseconds, with fractions; undefined when `parseGoDuration` returns undefined. */
 export function durationMs(value: unknown): number | undefined {
   const ns = parseGoDuration(value)
   return ns === undefined ? undefined : Number(ns) / 1e6
@@ -58,12 +59,12 @@ export function formatGoDuration(ns: bigint): string {
 }
 
 /** A duration in Go's format; undefined for an invalid one. */
-export function normalGoDuration(value: unknown): string | undefined {
+export function normalizeGoDuration(value: unknown): string | undefined {
   const ns = parseGoDuration(value)
   return ns === undefined ? undefined : formatGoDuration(ns)
 }
 
-/** Whole milliseconds in Go's format. */
+/** Milliseconds in Go's format, rounded to whole ones. */
 export function goDurationOfMs(ms: number): string {
   return formatGoDuration(BigInt(Math.round(ms)) * UNITS.ms)
 }
@@ -71,18 +72,20 @@ export function goDurationOfMs(ms: number): string {
 /** A schema field for a duration: text, or a whole number of nanoseconds. An empty text means no duration. */
 export function durationField(description: string) {
   return intOrString(description, {
+    // Accepts an empty text and the texts of DURATION. Plain groups are shorter in the CRD.
     pattern: `^([-+]?(0|(${PART.replaceAll('(?:', '(')})+))?$`,
     maxLength: MAX_TEXT_LENGTH,
   })
 }
 
-function partOf(whole: string, fraction: string, unit: string): bigint {
+function nanosecondsOf(whole: string, fraction: string, unit: string): bigint {
   const size = UNITS[unit as keyof typeof UNITS]
   const ofFraction = fraction === '' ? 0n : (BigInt(fraction) * size) / 10n ** BigInt(fraction.length)
   return BigInt(whole === '' ? 0 : whole) * size + ofFraction
 }
 
-function bounded(ns: bigint): bigint | undefined {
+/** The value; undefined if it does not fit into 64 bits. */
+function ifInt64(ns: bigint): bigint | undefined {
   return ns < MIN_NS || ns > MAX_NS ? undefined : ns
 }
 

@@ -2,7 +2,7 @@
 
 /** Parses a value; undefined for an invalid text. */
 export interface Grammar<Value> {
-  readonly reads: (text: string) => Value | undefined
+  readonly parse: (text: string) => Value | undefined
   /** Continues a sentence after "expected". */
   readonly expected: string
 }
@@ -10,7 +10,7 @@ export interface Grammar<Value> {
 /** An integer in the given range, inclusive. */
 export function integerIn(least: number, most: number): Grammar<number> {
   return {
-    reads: (text) => {
+    parse: (text) => {
       const value = Number(text)
       return /^\d{1,15}$/.test(text) && value >= least && value <= most ? value : undefined
     },

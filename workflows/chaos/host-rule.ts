@@ -29,18 +29,18 @@ const RESOLVERS: readonly DnsResolver[] = ['pod', 'node', 'pod-fallback-node', '
  * be missing.
  */
 export const hostRule: Grammar<HostRule> = {
-  reads: (text) => {
+  parse: (text) => {
     const parts = text.split(';').map((part) => part.trim())
     if (parts.length > 7) return undefined
     const [host = '', port = '', protocol = '', flow = '', connState = '', resolver = '', percentage = ''] = parts
     const read = {
       host: isHost(host) ? host : undefined,
-      port: optional(port, 0, integerIn(0, 65535).reads),
+      port: optional(port, 0, integerIn(0, 65535).parse),
       protocol: optional(protocol.toLowerCase(), '' as const, among(['tcp', 'udp'] as const)),
       flow: optional(flow.toLowerCase(), 'egress' as const, among(['egress', 'ingress'] as const)),
       connState: optional(connState.toLowerCase(), '' as const, among(['new', 'est'] as const)),
       dnsResolver: optional(resolver, 'pod-fallback-node' as const, among(RESOLVERS)),
-      percentage: optional(percentage, 100, integerIn(1, 100).reads),
+      percentage: optional(percentage, 100, integerIn(1, 100).parse),
     }
     return isComplete(read) ? read : undefined
   },

@@ -142,7 +142,7 @@ function cloudProvidersOf(section: Section, problems: Problem[]): ChaosConfig['c
     return []
   })
   const extra = CLOUDS.flatMap((cloud) => {
-    const reads = (one: unknown) => (typeof one === 'string' ? extraRanges.reads(one) : undefined)
+    const reads = (one: unknown) => (typeof one === 'string' ? extraRanges.parse(one) : undefined)
     const found = section.section(cloud).entries('extraIpRanges', reads, extraRanges.expected)
     return found.length > 0 ? [[cloud, found] as const] : []
   })

@@ -1,28 +1,31 @@
-// Validates cron specifications and computes their times, as robfig/cron v3 does. Pure: reads no clock.
-// Source: robfig/cron v3, ParseStandard, which Landscaper uses for `cronSpec`: five fields or a descriptor, optionally with a time zone.
+// Validates cron specifications and computes their next time, as robfig/cron v3 does. Pure: reads no clock.
+// Source: robfig/cron v3, ParseStandard, SpecSchedule.Next and ConstantDelaySchedule.Next, which Landscaper uses for `cronSpec`:
+// five fields or a descriptor, in UTC or with a time zone before them.
+
+/* eslint-disable no-restricted-globals -- Date only converts times that the caller passes; no clock is read. */
 
 import { Cron } from 'croner'
 import { parseDuration } from '../kit/index.ts'
 
 interface FieldForm {
   readonly name: string
-  readonly least: number
-  readonly most: number
-  /** Names of the numbers, starting with `least`. */
+  readonly min: number
+  readonly max: number
+  /** Names of the numbers, starting with the name of `min`. */
   readonly names?: readonly string[]
 }
 
 const FIELDS: readonly FieldForm[] = [
-  { name: 'minute', least: 0, most: 59 },
-  { name: 'hour', least: 0, most: 23 },
-  { name: 'day of month', least: 1, most: 31 },
+  { name: 'minute', min: 0, max: 59 },
+  { name: 'hour', min: 0, max: 23 },
+  { name: 'day of month', min: 1, max: 31 },
   {
     name: 'month',
-    least: 1,
-    most: 12,
+    min: 1,
+    max: 12,
     names: ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'],
   },
-  { name: 'day of week', least: 0, most: 6, names: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] },
+  { name: 'day of week', min: 0, max: 6, names: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] },
 ]
 const DESCRIPTORS: readonly string[] = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']
 const EVERY = /^@every [+]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/
@@ -30,11 +33,11 @@ const ZONE = /^(?:CRON_)?TZ=(\S*)\s+(.*)$/s
 // Longer texts are rejected without parsing.
 const MAX_LENGTH = 1000
 
-/** The defect that the text has, for messages; undefined for a valid specification. */
+/** The wrong part of the text, such as `4 fields`, for a message after "found"; undefined for a valid specification. */
 export function cronProblem(text: string): string | undefined {
   if (text.length > MAX_LENGTH) return `${text.length} characters`
   const [, zone, rest] = ZONE.exec(text) ?? []
-  if (zone !== undefined && !isTimeZone(zone)) return 'a time zone that is unknown'
+  if (zone !== undefined && !isTimeZoneName(zone)) return 'a time zone that is unknown'
   const spec = (rest ?? text).trim()
   if (spec.startsWith('@'))
     return DESCRIPTORS.includes(spec) || EVERY.test(spec) ? undefined : 'a descriptor that is unknown'
@@ -44,7 +47,8 @@ export function cronProblem(text: string): string | undefined {
   return wrong === undefined ? undefined : `no value of the field ${wrong.name}`
 }
 
-function isTimeZone(zone: string): boolean {
+/** Whether the text has the form of a time zone's name. The zone may be unknown to this machine. */
+function isTimeZoneName(zone: string): boolean {
   return zone === 'Local' || zone === '' || /^[A-Za-z0-9_+-]+(?:\/[A-Za-z0-9_+-]+)*$/.test(zone)
 }
 
@@ -63,7 +67,7 @@ function isStep(step: string | undefined): boolean {
   return step === undefined || (isNumber(step) && Number(step) > 0)
 }
 
-function isSpan(range: string, { least, most, names = [] }: FieldForm): boolean {
+function isSpan(range: string, { min: least, max: most, names = [] }: FieldForm): boolean {
   const [low = NaN, high = low, ...more] = range.split('-').map((end) => numberOf(end, least, names))
   // NaN compares false with every number.
   return more.length === 0 && least <= low && low <= high && high <= most
@@ -79,18 +83,18 @@ function numberOf(text: string, least: number, names: readonly string[]): number
   return isNumber(text) ? Number(text) : NaN
 }
 
-// Computes the next time of a cron specification as robfig/cron v3 does. Pure: reads no clock.
-// Source: robfig/cron v3, SpecSchedule.Next and ConstantDelaySchedule.Next; five fields in UTC, or in the time zone before them.
-
-/* eslint-disable no-restricted-globals -- Date only converts times that the caller passes; no clock is read. */
-
 const ZONE_PREFIX = /^(?:CRON_)?TZ=(\S*)\s+/
 const EVERY_PREFIX = /^@every [+]?/
 const SECOND_MS = 1000
 // Landscaper's limit. A longer search, for example for 30 February, would block other work.
 const MAX_SEARCH_MS = 5 * 366 * 24 * 3_600_000
 
-/** In milliseconds since 1970; undefined if the time never occurs, and for an unknown time zone. @param spec has no `cronProblem`. */
+/**
+ * The first time after `fromMs`, in milliseconds since 1970. Undefined if there is none within five years, or if this
+ * machine does not know the time zone. `Local` is UTC.
+ *
+ * @param spec has no `cronProblem`.
+ */
 export function nextTime(spec: string, fromMs: number): number | undefined {
   const zone = ZONE_PREFIX.exec(spec)
   const text = spec.slice(zone?.[0].length ?? 0).trim()
@@ -107,7 +111,7 @@ export function nextTime(spec: string, fromMs: number): number | undefined {
   }
 }
 
-/** In whole seconds, at least one, as in Landscaper. */
+/** Rounds the interval and the start down to whole seconds; the interval is at least 1 s. Source: ConstantDelaySchedule. */
 function everyAfter(duration: string, fromMs: number): number | undefined {
   const ms = parseDuration(duration)
   if (ms === undefined) return undefined
@@ -115,18 +119,22 @@ function everyAfter(duration: string, fromMs: number): number | undefined {
   return Math.floor(fromMs / SECOND_MS) * SECOND_MS + seconds * SECOND_MS
 }
 
-/** Translates to croner's syntax: `?` is `*`, and `3/15` starts at 3 and ends with the field. */
+const EVERY_VALUE = /^[*?](?:\/0*1)?$/
+
+/**
+ * Translates to croner's syntax. Croner needs `3-59/15` for `3/15`. For robfig/cron, a day field with a part `*` or `?`, also
+ * with step 1, does not restrict the days; croner needs the field `*` for this, otherwise it combines both day fields with
+ * "or".
+ */
 function asCroner(text: string): string {
   if (text.startsWith('@')) return text.replace('@midnight', '@daily')
   return text
     .split(/\s+/)
-    .map((field, index) =>
-      field
-        .split(',')
-        .map((part) => part.replace('?', '*').replace(/^([a-z0-9]+)\//i, `$1-${LAST[index] ?? ''}/`))
-        .join(','),
-    )
+    .map((field, index) => {
+      const parts = field.split(',')
+      if (parts.some((part) => EVERY_VALUE.test(part))) return '*'
+      const max = FIELDS[index]?.max ?? ''
+      return parts.map((part) => part.replace('?', '*').replace(/^([a-z0-9]+)\//i, `$1-${max}/`)).join(',')
+    })
     .join(' ')
 }
-
-const LAST = [59, 23, 31, 12, 6]

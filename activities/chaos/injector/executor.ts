@@ -16,7 +16,7 @@ import type { Children } from './children.ts'
 import type { Cluster } from './cluster-client.ts'
 import type { Clock } from './clock.ts'
 import type { Log } from './log.ts'
-import { isAlive, isGone, networkPath, nodeGroups } from './processes.ts'
+import { isAlive, isGone, networkPath, cgroupNamespaceArguments } from './processes.ts'
 import type { Run } from './shell.ts'
 
 /** The injection that a command belongs to. */
@@ -98,7 +98,7 @@ async function runInside({ proc, run }: Machine, command: RunCommand, { network 
     throw new Error(`${commandText(command)}: the network of the target is gone`)
   }
   // Paths of control groups are relative to the node's cgroup namespace.
-  const enter = path === undefined ? [] : ['nsenter', `--net=${path}`, ...(await nodeGroups(proc)), '--']
+  const enter = path === undefined ? [] : ['nsenter', `--net=${path}`, ...(await cgroupNamespaceArguments(proc)), '--']
   const { code, stderr } = await run([...enter, ...command.argv], command.input)
   const isGoneAlready = (command.gone ?? []).some((one) => one.code === code && stderr.includes(one.says ?? ''))
   if (code === 0 || isGoneAlready) return

@@ -53,7 +53,7 @@ const RESULT_MESSAGES = {
 } as const
 
 const POSITIVE: Grammar<number> = {
-  reads: (text) => {
+  parse: (text) => {
     const ms = durationMs(text)
     return ms !== undefined && ms > 0 ? ms : undefined
   },

@@ -13,7 +13,8 @@ export async function pids(proc: string): Promise<readonly number[]> {
 /** A living process; undefined for a missing process or a zombie. */
 export async function processRef(proc: string, pid: number): Promise<ProcessRef | undefined> {
   const stat = await readText(join(proc, String(pid), 'stat'))
-  // The name is in parentheses and may contain any character; field 3 follows it.
+  // Source: proc_pid_stat(5). Field 2, the name, is in parentheses and may contain any character. `state` is field 3 and `fields` begins with field 4, so
+  // fields[18] is field 22, the start time.
   const [state, ...fields] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
   const startTime = fields[18]
   return startTime === undefined || state === 'Z' || state === 'X' ? undefined : { pid, startTime }
@@ -37,8 +38,8 @@ export async function networkOf(proc: string, pid: number): Promise<NetworkRef |
 
 /** A path with which nsenter enters the namespace; undefined if no process is in it any more. */
 export async function networkPath(proc: string, { pid, inode }: NetworkRef): Promise<string | undefined> {
-  const first = join(proc, String(pid), 'ns/net')
-  if ((await namespaceInode(first)) === inode) return first
+  const recordedPath = join(proc, String(pid), 'ns/net')
+  if ((await namespaceInode(recordedPath)) === inode) return recordedPath
   for (const [path, found] of await networks(proc)) if (found === inode) return path
   return undefined
 }
@@ -56,9 +57,9 @@ export async function networks(proc: string): Promise<ReadonlyMap<string, number
 
 /**
  * The additional arguments of nsenter that enter the node's cgroup namespace, because cgroup paths are relative to it.
- * Empty if this process is in it already or cannot see it.
+ * Empty if this process is already in that namespace, or must not read its link.
  */
-export async function nodeGroups(proc: string): Promise<readonly string[]> {
+export async function cgroupNamespaceArguments(proc: string): Promise<readonly string[]> {
   const node = join(proc, '1/ns/cgroup')
   try {
     return (await readlink(node)) === (await readlink('/proc/self/ns/cgroup')) ? [] : [`--cgroup=${node}`]
@@ -68,7 +69,7 @@ export async function nodeGroups(proc: string): Promise<readonly string[]> {
   }
 }
 
-/** A variable of the environment with which the process was started. */
+/** The value that an environment variable had when the process started. */
 export async function variableOf(proc: string, pid: number, name: string): Promise<string | undefined> {
   const text = await readText(join(proc, String(pid), 'environ'))
   return text
@@ -77,7 +78,7 @@ export async function variableOf(proc: string, pid: number, name: string): Promi
     ?.slice(name.length + 1)
 }
 
-/** Changes with every boot. */
+/** The ID of the current boot, which changes with every boot; `unknown` if the kernel has no such file. */
 export async function bootId(proc: string): Promise<string> {
   return (await readText(join(proc, 'sys/kernel/random/boot_id')))?.trim() ?? 'unknown'
 }
@@ -115,7 +116,7 @@ async function namespaceInode(path: string): Promise<number | undefined> {
     const [, inode] = /^net:\[(\d+)\]$/.exec(await readlink(path)) ?? []
     return inode === undefined ? undefined : Number(inode)
   } catch (error) {
-    // Also the answer for a zombie.
+    // The namespace links of a zombie cannot be read either.
     if (isGone(error) || isForbidden(error)) return undefined
     throw error
   }

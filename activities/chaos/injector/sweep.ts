@@ -15,7 +15,7 @@ import { childrenNamed, endProcess, Children } from './children.ts'
 import { type Executor, realExecutor, type Machine } from './executor.ts'
 import { type Log, textOf, createLog } from './log.ts'
 import { undoAll } from './injection.ts'
-import { bootId, isAlive, networks, nodeGroups, parentOf, readText, networkOf } from './processes.ts'
+import { bootId, isAlive, networks, cgroupNamespaceArguments, parentOf, readText, networkOf } from './processes.ts'
 import { UndoLog, type UndoEntry } from './undo-log.ts'
 import { absolutePath, Flags } from '../../../workflows/chaos/injector/flags.ts'
 import { integerIn } from '../../../workflows/chaos/grammar.ts'
@@ -94,7 +94,7 @@ export async function sweepAll(parts: SweepParts, only?: number): Promise<SweepR
 const RULE = new RegExp(`^-A (.*--comment "?${RULE_COMMENT}"?.*)$`)
 
 async function sweepNetwork({ run, proc }: Machine, path: string): Promise<SweepResult> {
-  const enter = ['nsenter', `--net=${path}`, ...(await nodeGroups(proc)), '--']
+  const enter = ['nsenter', `--net=${path}`, ...(await cgroupNamespaceArguments(proc)), '--']
   const undone: string[] = []
   const remaining: string[] = []
   const remove = async (argv: readonly string[]) => {

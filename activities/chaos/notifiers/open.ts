@@ -1,4 +1,4 @@
-// Opens the notifiers that the operators have enabled.
+// Creates the notifiers that are enabled in the operator's configuration.
 
 import type { Deps } from '../../deps.ts'
 import type { Notifier, Notifiers } from '../../run/notifier.ts'
@@ -12,7 +12,10 @@ import { occurrenceOf } from './occurrence.ts'
 import { SecretFileError } from './secret-file.ts'
 import { slackNotifier } from './slack.ts'
 
-/** @param datadog undefined: disabled. @throws a plain Error that names an unreadable file of secrets. */
+/**
+ * @param datadog undefined: the Datadog notifier is disabled.
+ * @throws a plain Error that names an unreadable or invalid file of secrets: the worker does not start.
+ */
 export function openNotifiers(
   config: NotifierConfig,
   log: Deps['log'],
@@ -28,7 +31,7 @@ export function openNotifiers(
   return { tries: { attempts, retryMs }, all: all.map(withFileErrors) }
 }
 
-/** Writes a line to the worker's log. */
+/** A notifier that writes each notification to the worker's log. */
 function noopNotifier(log: Deps['log']): Notifier {
   return {
     name: 'noop',
@@ -43,13 +46,16 @@ function noopNotifier(log: Deps['log']): Notifier {
   }
 }
 
-/** Adds the path of an unreadable file to the error; messages about requests contain no paths. */
+/**
+ * Converts a SecretFileError of `send` to an ActivityError, because only the message of an ActivityError reaches users. The message contains the path of the
+ * file.
+ */
 function withFileErrors(notifier: Notifier): Notifier {
   return {
     ...notifier,
-    async send(notice, signal) {
+    async send(notification, signal) {
       try {
-        await notifier.send(notice, signal)
+        await notifier.send(notification, signal)
       } catch (error) {
         if (error instanceof SecretFileError)
           throw new ActivityError('NotifierFileUnreadable', error.message, { retryable: true, cause: error })

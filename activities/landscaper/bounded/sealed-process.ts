@@ -1,6 +1,6 @@
-// The part of a child process (bounded-process.ts) that runs before code generated from tenants' input. Node's flags deny the process files,
-// processes, threads and the environment. Node has no flags for the network and for signals to other processes, so the process seals itself after its
-// imports:
+// Serves requests in a child process (bounded-process.ts) that runs code generated from tenants' input. Node's flags deny the process files,
+// processes, threads and the environment. Node has no flags for the network and for signals to other processes, so the process removes these functions
+// after its imports, before the first request:
 //
 //   S1. No module can be imported any more, including Node's built-in modules.
 //   S2. The globals of the language remain; all others are deleted, for example `process` and `fetch`.
@@ -13,22 +13,22 @@ import process from 'node:process'
 import { runInNewContext, Script } from 'node:vm'
 import type { SealedRequest } from './bounded-process.ts'
 
-/** Time in which the parent may end the process first. */
+/** How much later than the parent's time limit the limit of this process ends a request (S4). */
 const GRACE_MS = 1000
 
 /** The only global that is added; calling it processes the current request. */
-const CALL_NAME = 'answerTheQuestion'
+const CALL_NAME = 'answerRequest'
 
-/** Seals the process and answers one request at a time until the parent disconnects. `answer` returns a JSON value. */
+/** Applies S1 to S3, and then answers one request at a time until the parent disconnects. `answer` returns a JSON value. */
 export function serveSealed(answer: (text: string) => unknown): void {
   if (process.send === undefined)
     throw new Error('sealed process: found no channel, expected to be started by bounded-process.ts')
-  let [question, reply]: [string, unknown] = ['', undefined]
+  let [request, reply]: [string, unknown] = ['', undefined]
   const call = () => {
-    reply = answer(question)
+    reply = answer(request)
   }
   process.on('message', ({ text, timeoutMs }: SealedRequest) => {
-    question = text
+    request = text
     // Node limits the time only of code that runs in a script.
     script.runInThisContext({ timeout: Math.ceil(timeoutMs) + GRACE_MS })
     process.send?.(reply)
@@ -39,7 +39,8 @@ export function serveSealed(answer: (text: string) => unknown): void {
   const script = new Script(`${CALL_NAME}()`)
   seal()
   Object.defineProperty(globalThis, CALL_NAME, { value: call })
-  // The parent may have disconnected before the handler was added.
+  // The first message reports that the process is ready. The parent lowers the priority of this ID; on Linux a process ID is also the ID of the main
+  // thread. The parent may have disconnected before the handler was added.
   if (process.connected) process.send({ threadID: process.pid })
   else process.exit()
 }
@@ -52,9 +53,9 @@ function seal(): void {
   for (const name of REMOVED_FUNCTIONS) {
     Object.defineProperty(process, name, { value: undefined, configurable: false, writable: false })
   }
-  const language = new Set<PropertyKey>(languageGlobals())
+  const allowedGlobals = new Set<PropertyKey>(languageGlobals())
   for (const name of Reflect.ownKeys(globalThis)) {
-    if (!language.has(name) && !Reflect.deleteProperty(globalThis, name)) {
+    if (!allowedGlobals.has(name) && !Reflect.deleteProperty(globalThis, name)) {
       throw new Error(`sealed process: found a global ${String(name)} that stays, expected it to go`)
     }
   }

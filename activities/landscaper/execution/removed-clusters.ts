@@ -22,7 +22,7 @@ import type { WriteAnswer } from '../../kube/write.ts'
 import { removeFinalizer } from '../../run/children.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import { deployItemView, type ItemCluster } from '../deploy-item-view.ts'
-import { shortened, toDeployError } from '../deploy/run/deploy-errors.ts'
+import { shortenText, toDeployError } from '../deploy/run/deploy-errors.ts'
 import { DeployError } from '../deploy/run/deployer.ts'
 import { isShootThere } from '../deploy/target/gardener.ts'
 import { isObjectName } from '../deploy/target/target-config.ts'
@@ -150,7 +150,7 @@ function unclear(message: string): DeployError {
 function unknown(error: unknown, at = ''): Whereabouts {
   activitySignal()?.throwIfAborted()
   if (error instanceof KubeError || error instanceof DeployError)
-    return { is: 'unknown', text: `${at}${shortened(toDeployError(OPERATION, error).message)}` }
+    return { is: 'unknown', text: `${at}${shortenText(toDeployError(OPERATION, error).message)}` }
   const isOver = error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError')
   if (!isOver) throw error
   return { is: 'unknown', text: `${at}found no answer in time` }

@@ -15,7 +15,7 @@ import type { Tenant } from '../bounded/thread-pool.ts'
 import { configurationProblem, toDeployError } from '../deploy/run/deploy-errors.ts'
 import { DeployError } from '../deploy/run/deployer.ts'
 import { requestShootAccess } from '../deploy/target/gardener.ts'
-import { type ClusterAccess, kubeconfigOf } from '../deploy/target/kubeconfig.ts'
+import { type ClusterAccess, formatKubeconfig } from '../deploy/target/kubeconfig.ts'
 import { checkIssuedSize } from '../deploy/target/answers.ts'
 import { requestToken } from '../deploy/target/service-account.ts'
 import type { KubeconfigCache } from './kubeconfig-cache.ts'
@@ -58,7 +58,7 @@ async function issueFrom(cluster: TargetCluster, ask: KubeconfigSpec, signal: Ab
       const { token, expiresAt } = await requestToken(kube, accountOf(ask), signal)
       const access: ClusterAccess = { ...kube.connection, credentials: { token } }
       // TargetSync finds the account whose token it renews by this name.
-      return { kubeconfig: inBase64(kubeconfigOf(access, { user: ask.name })), expiresAt }
+      return { kubeconfig: inBase64(formatKubeconfig(access, { user: ask.name })), expiresAt }
     }
     case 'shoot': {
       const { kubeconfig, expiresAt } = await requestShootAccess(kube, accountOf(ask), signal)
@@ -86,7 +86,7 @@ function oidcKubeconfig(
     ...[...scopes, '--oidc-use-pkce', '--grant-type=auto'],
   ]
   const exec = { apiVersion: 'client.authentication.k8s.io/v1beta1', command: 'kubectl', args }
-  return kubeconfigOf({ ...connection, credentials: {} }, { fields: { exec } })
+  return formatKubeconfig({ ...connection, credentials: {} }, { fields: { exec } })
 }
 
 /** The kubeconfig contains data of the Target, such as a CA, and may be large. */

@@ -12,7 +12,7 @@ import { KubeError } from '../../kube/errors.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
 import { fieldManagerOf } from '../../kube/managed-fields.ts'
 import { depsOf, type LandscaperDeps } from '../deps.ts'
-import { shortened, toDeployError } from '../deploy/run/deploy-errors.ts'
+import { shortenText, toDeployError } from '../deploy/run/deploy-errors.ts'
 import { DeployError } from '../deploy/run/deployer.ts'
 import { requestShootAccess } from '../deploy/target/gardener.ts'
 import { rotateToken } from './rotate-token.ts'
@@ -185,7 +185,7 @@ function isFresh(target: Target | undefined, now: Date): boolean {
 function messageOf(error: unknown): string {
   if (error instanceof SyncProblem) return error.message
   if (error instanceof KubeError || error instanceof DeployError)
-    return shortened(toDeployError('SyncTargets', error).message, 500)
+    return shortenText(toDeployError('SyncTargets', error).message, 500)
   throw error
 }
 

@@ -7,27 +7,34 @@ import { fieldOf, type Patch } from '../../kube/merge-patch.ts'
 import { isFields } from '../../../workflows/kit/index.ts'
 
 /** Returns the patch; undefined if the object already has all desired fields. */
-export function mergePatchTo(current: Patch, wanted: Patch): Patch | undefined {
-  const differing = Object.entries(wanted).flatMap(([key, value]) => {
-    const found = fieldOf(current, key)
-    if (value === undefined || containsAll(found, value)) return []
-    return [[key, isFields(found) && isFields(value) ? mergePatchTo(found, value) : withoutNulls(value)] as const]
+export function mergePatchTo(current: Patch, desired: Patch): Patch | undefined {
+  const differing = Object.entries(desired).flatMap(([key, value]) => {
+    const currentValue = fieldOf(current, key)
+    if (value === undefined || containsAll(currentValue, value)) return []
+    return [
+      [
+        key,
+        isFields(currentValue) && isFields(value) ? mergePatchTo(currentValue, value) : withoutNulls(value),
+      ] as const,
+    ]
   })
   return differing.length === 0 ? undefined : Object.fromEntries(differing)
 }
 
-/** Whether `found` contains all desired fields (P1, P2). */
-export function containsAll(found: unknown, wanted: unknown): boolean {
-  if (wanted === null || wanted === undefined) return found === undefined || found === null
-  if (Array.isArray(wanted))
+/** Whether `current` contains all desired fields (P1, P2). */
+export function containsAll(current: unknown, desired: unknown): boolean {
+  if (desired === null || desired === undefined) return current === undefined || current === null
+  if (Array.isArray(desired))
     return (
-      Array.isArray(found) &&
-      found.length === wanted.length &&
-      wanted.every((value, index) => containsAll(found[index], value))
+      Array.isArray(current) &&
+      current.length === desired.length &&
+      desired.every((value, index) => containsAll(current[index], value))
     )
-  if (isFields(wanted))
-    return isFields(found) && Object.entries(wanted).every(([key, value]) => containsAll(fieldOf(found, key), value))
-  return found === wanted
+  if (isFields(desired))
+    return (
+      isFields(current) && Object.entries(desired).every(([key, value]) => containsAll(fieldOf(current, key), value))
+    )
+  return current === desired
 }
 
 /** Removes fields that are null; a null value itself stays. */

@@ -44,7 +44,7 @@ import { followedKind, nameOf } from './kinds.ts'
 import { cacheTarget, readTarget } from './cached-target.ts'
 import { isMarkedBy } from './ownership.ts'
 import { redactObject } from './redact-object.ts'
-import { type Selected, selectObjects } from './select-objects.ts'
+import { type SelectedObject, selectObjects } from './select-objects.ts'
 import { subscribeTo } from './send.ts'
 import { readOrFault } from './state-faults.ts'
 
@@ -85,12 +85,12 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
         `${nameOf(subject.kind, subject)} is gone; expected it to be there for its state ${state}`,
       )
     const settings = settingsFor(deps, by)
-    const seen = redactObject(target, kind)
-    const selections = narrowSelections(selected(query, seen, settings), narrowed)
-    const writes = writesIn(deps, by, query, seen)
+    const redactedTarget = redactObject(target, kind)
+    const selections = narrowSelections(selected(query, redactedTarget, settings), narrowed)
+    const writes = writesIn(deps, by, query, redactedTarget)
     // A lazy state may have a subscription of this pass (O2).
-    const fromStore = query.query.lazy === true
-    const found = await readState(deps, { by, subject, state, query, selections, target, kind, writes }, fromStore)
+    const fromEtcd = query.query.lazy === true
+    const found = await readState(deps, { by, subject, state, query, selections, target, kind, writes }, fromEtcd)
     refuseTooLarge(subject, state, found)
     return found === undefined ? {} : { found }
   },
@@ -112,7 +112,7 @@ interface StateRequest {
   readonly selections: readonly Selection[]
   readonly target: KubeObject
   readonly kind: LevelResource
-  /** Where objects that are owned by label may be (write-places.ts, W4). */
+  /** Where objects that are owned by label may be (declared-writes.ts, W4). */
   readonly writes: readonly WrittenKind[]
 }
 
@@ -133,27 +133,27 @@ async function observe(deps: Deps, input: ObserveInput, found: KubeObject): Prom
       writes: writesIn(deps, by, query, target),
     }
   })
-  const wanted = requests.flatMap(subscriptionsFor)
+  const subscriptions = requests.flatMap(subscriptionsFor)
   const { uid, namespace, name } = subject
   const level = { controller: controllerOf(by), cluster: deps.cluster, uid, namespace, name }
   // O4
-  const added = await withinCallDeadline(() => replaceSubscriptions(deps.db, level, wanted, deps.now()))
+  const added = await withinCallDeadline(() => replaceSubscriptions(deps.db, level, subscriptions, deps.now()))
   const isAgain = isRetry()
-  const asked = requests.filter(({ query }) => query.query.lazy !== true)
-  const read = await Promise.all(
-    asked.map((request) =>
+  const readRequests = requests.filter(({ query }) => query.query.lazy !== true)
+  const results = await Promise.all(
+    readRequests.map((request) =>
       readOrFault(stateOf(request), () => readState(deps, request, isAgain || isNew(request, added))),
     ),
   )
-  const states = asked.flatMap(({ state }, index) => {
-    const found = read[index]
-    return found === undefined || !('value' in found) || found.value === undefined
+  const states = readRequests.flatMap(({ state }, index) => {
+    const result = results[index]
+    return result === undefined || !('value' in result) || result.value === undefined
       ? []
-      : [[state, found.value] as const]
+      : [[state, result.value] as const]
   })
-  const unreadable = asked.flatMap(({ state }, index) => {
-    const found = read[index]
-    return found !== undefined && 'fault' in found ? [[state, found.fault] as const] : []
+  const unreadable = readRequests.flatMap(({ state }, index) => {
+    const result = results[index]
+    return result !== undefined && 'fault' in result ? [[state, result.fault] as const] : []
   })
   return dropLargeStates(subject, {
     ...(wing !== undefined && { wing }),
@@ -195,22 +195,17 @@ function isNew(request: StateRequest, added: readonly LevelSubscription[]): bool
 }
 
 /** @returns a list, one object, or undefined. */
-async function readState(
-  deps: Deps,
-  request: StateRequest,
-  fromStore: boolean,
-  isSecondLook = false,
-): Promise<unknown> {
+async function readState(deps: Deps, request: StateRequest, fromEtcd: boolean, isSecondLook = false): Promise<unknown> {
   const { query, selections } = request
   const { many = false, owned } = query.query
   const controller = selections[0]?.controller
-  const isMeant = (object: KubeObject) =>
+  const isSelected = (object: KubeObject) =>
     (controller === undefined || ownerOf(object)?.name === controller) &&
     // A list contains only owned objects.
     (!many || owned === undefined || isOwned(object, request))
-  const meant = await selectObjects(deps, { ...request, fromStore }, isMeant)
-  if (!many) return await singleObject(deps, request, meant, isSecondLook)
-  return meant.flatMap(({ seen }) => (seen === undefined ? [] : [seen]))
+  const selectedObjects = await selectObjects(deps, { ...request, fromEtcd }, isSelected)
+  if (!many) return await singleObject(deps, request, selectedObjects, isSecondLook)
+  return selectedObjects.flatMap(({ reduced }) => (reduced === undefined ? [] : [reduced]))
 }
 
 /** `state jobs of Shop n/one`. */
@@ -248,7 +243,7 @@ function writesOf({ controllers }: Pick<Deps, 'controllers'>, by: By) {
 async function singleObject(
   deps: Deps,
   request: StateRequest,
-  objects: readonly Selected[],
+  objects: readonly SelectedObject[],
   isSecondLook: boolean,
 ): Promise<unknown> {
   const { query, kind } = request
@@ -260,7 +255,7 @@ async function singleObject(
     throw finalFailure('AmbiguousState', `${where}: found ${found}, expected one`)
   }
   const [stranger] = objects
-  if (only !== undefined || stranger === undefined) return only?.seen
+  if (only !== undefined || stranger === undefined) return only?.reduced
   // O3
   const strangers = objects.slice(0, MAX_STRANGERS)
   await Promise.all(strangers.map(({ object }) => subscribeTo(deps, request, placeOf(deps, query, object))))

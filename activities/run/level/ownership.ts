@@ -1,6 +1,6 @@
 // Ownership of objects: finds the owner, and computes the metadata that makes the target the owner. Pure.
 //
-//   O1. A target owns an object by owner reference, or by label and annotation (kit/run/marks.ts). An object that outlives its target has the annotation only.
+//   O1. A target owns an object by owner reference, or by label and annotation (kit/run/owners.ts). An object that outlives its target has the annotation only.
 //   O2. An object without an owner is adopted only if the controller requests it: a user created it, and deleting the target would delete it.
 
 import {

@@ -45,6 +45,6 @@ export async function emitEventsAtEnd(deps: Deps, input: EventsInput): Promise<v
 }
 
 /** Emits in order, because `kubectl describe` sorts Events of one second by their creation. */
-async function emitEvents(deps: Deps, { by, subject, target, told = [] }: EventsInput): Promise<void> {
-  for (const one of told) await emitEvent(deps, { by, subject, target, ...one })
+async function emitEvents(deps: Deps, { by, subject, target, told: events = [] }: EventsInput): Promise<void> {
+  for (const one of events) await emitEvent(deps, { by, subject, target, ...one })
 }

@@ -1,7 +1,9 @@
 // Reads the objects that a query selects, reduced to the fields that the query names.
 //
-//   S1. Other fields never leave this process: objects are read in pages, and each page is reduced at once, so thousands of objects fit into memory.
-//   S2. Lists are at least as new as the journal and as this process's own writes, unless the caller reads from etcd.
+//   S1. A query with `pick` or a view reads objects in pages, and each page is reduced at once, so thousands of objects fit into memory. The other fields
+//       never leave this process.
+//   S2. Lists are at least as new as the journal and as this process's own writes, unless the request has `fromEtcd`: then the API
+//       server reads from etcd, which is slower and always current.
 
 import {
   type GroupKind,
@@ -24,45 +26,45 @@ import { followedKind, nameOf } from './kinds.ts'
 import { redactObject } from './redact-object.ts'
 
 /** A selected object: its metadata, and the reduced form that the pass gets. */
-export interface Selected {
+export interface SelectedObject {
   readonly object: Pick<KubeObject, 'metadata'>
-  /** Undefined: the view function drops the object. */
-  readonly seen: unknown
+  /** Undefined if the view function drops the object. */
+  readonly reduced: unknown
 }
 
-export interface Selecting {
+export interface SelectionRequest {
   readonly state: string
   readonly query: LevelQuery
   readonly selections: readonly Selection[]
-  /** The run that observes. */
+  /** The run that reads the state; its controller defines the views. */
   readonly by: { readonly workflowID: string }
-  /** S2 */
-  readonly fromStore: boolean
+  /** Reads from etcd instead of the API server's watch cache (S2). */
+  readonly fromEtcd: boolean
 }
 
-/** @throws `ViewFailed` (final); failures of the API server. */
+/** @param isSelected additional condition on the unreduced object. @throws `ViewFailed` (final); failures of the API server. */
 export async function selectObjects(
   deps: Deps,
-  selecting: Selecting,
-  isMeant: (object: KubeObject) => boolean,
-): Promise<readonly Selected[]> {
-  const reduce = reducer(deps, selecting)
-  const found = selecting.selections.map(async (selection) => {
-    const selected: Selected[] = []
-    for await (const objects of pages(deps, selecting, selection))
+  request: SelectionRequest,
+  isSelected: (object: KubeObject) => boolean,
+): Promise<readonly SelectedObject[]> {
+  const reduce = reducer(deps, request)
+  const found = request.selections.map(async (selection) => {
+    const selected: SelectedObject[] = []
+    for await (const objects of pages(deps, request, selection))
       for (const object of objects)
-        if (isMeant(object)) selected.push({ object: { metadata: object.metadata }, seen: reduce(object) })
+        if (isSelected(object)) selected.push({ object: { metadata: object.metadata }, reduced: reduce(object) })
     return selected
   })
   return (await Promise.all(found)).flat()
 }
 
 // Size of a page; 500 Pods are about 5 MB.
-const PAGE = 500
+const PAGE_SIZE = 500
 
 async function* pages(
   deps: Deps,
-  { query, fromStore }: Selecting,
+  { query, fromEtcd }: SelectionRequest,
   selection: Selection,
 ): AsyncGenerator<readonly KubeObject[]> {
   const kind = followedKind(deps, query)
@@ -74,8 +76,9 @@ async function* pages(
   }
   const path = resourcePath(kind, namespace)
   const selectors = selectorsOf(selection)
-  const fresh = !fromStore && (await freshness(deps, groupKindOf(kind), namespace))
-  const limit = isReduced(query) ? PAGE : undefined
+  const fresh = !fromEtcd && (await freshnessParameters(deps, groupKindOf(kind), namespace))
+  // Pages save no memory if the whole objects are kept.
+  const limit = isReduced(query) ? PAGE_SIZE : undefined
   const how = { query: { ...selectors, ...fresh }, limit, signal: activitySignal() }
   for await (const { items } of readPages(deps.kube, path, how)) yield items
 }
@@ -97,8 +100,8 @@ function isReduced({ query: { pick, viewed } }: LevelQuery): boolean {
   return pick !== undefined || viewed === true
 }
 
-async function freshness({ db, cluster, journal }: Deps, kind: GroupKind, namespace: string | undefined) {
-  // Before the query: a write that is journaled in between is in the query's answer.
+async function freshnessParameters({ db, cluster, journal }: Deps, kind: GroupKind, namespace: string | undefined) {
+  // Read before the journal's database: a write that is journaled between the two reads is in the database's answer.
   const written = journal.newestWritten(kind, namespace)
   const journaled =
     namespace === undefined
@@ -108,8 +111,8 @@ async function freshness({ db, cluster, journal }: Deps, kind: GroupKind, namesp
   return newest > 0 && { resourceVersionMatch: 'NotOlderThan', resourceVersion: String(newest) }
 }
 
-/** S1 */
-function reducer(deps: Deps, { state, query, by }: Selecting): (object: KubeObject) => unknown {
+/** Returns the function that reduces an object to the picked fields, or to the value of the view (S1). */
+function reducer(deps: Deps, { state, query, by }: SelectionRequest): (object: KubeObject) => unknown {
   const { pick, viewed } = query.query
   const picked = (object: KubeObject): JsonObject =>
     pick === undefined ? redactObject(object, query) : pickFields(redactObject(object, query), pick)

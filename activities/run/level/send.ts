@@ -13,7 +13,7 @@ export function writerOf(by: By, step: string): Writer {
   return { ...by, step, fieldManager: fieldManagerOf(by) }
 }
 
-/** Sends nothing after the call's deadline (call-deadline.ts). The write is journaled at the latest when the pass settles (ledger.ts). */
+/** Sends nothing after the call's deadline (call-deadline.ts). The write is journaled at the latest when the pass settles (write-buffer.ts). */
 export async function send(deps: Deps, writer: Writer, write: Write): Promise<WriteAnswer> {
   const [answer] = await withinCallDeadline((signal) => writeAll(deps, writer, [write], signal))
   return answer ?? { result: 'gone' }

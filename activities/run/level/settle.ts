@@ -54,8 +54,8 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
   },
 
   /** Closes the run's row. */
-  async endLevel({ by, firstRunID, subject, target, told, cause, outcome }) {
-    await emitEventsAtEnd(deps, { by, subject, target, told })
+  async endLevel({ by, firstRunID, subject, target, told: events, cause, outcome }) {
+    await emitEventsAtEnd(deps, { by, subject, target, told: events })
     const run = { workflowID: by.workflowID, runID: firstRunID, passes: by.pass }
     await endRun(deps, { ...run, subject, jobID: '', cause }, outcome)
     await releasePassPermit(deps, by, subject)

@@ -10,8 +10,9 @@ import type { Fault } from '../../../workflows/kit/index.ts'
 import { isFinal, KubeError } from '../../kube/errors.ts'
 import { isLastAttempt } from '../attempt.ts'
 
-// HTTP statuses that do not change within the retries of a call.
-const LASTING_STATUS = new Set([401, 403, 404])
+// Statuses that quick retries of the activity do not change: a fault at the first attempt (U1). The fault is retryable, because a later pass succeeds
+// when an administrator has granted the right or created the object.
+const IMMEDIATE_FAULT_STATUSES = new Set([401, 403, 404])
 
 /**
  * @param where state and target, for the message.
@@ -31,11 +32,11 @@ export async function readOrFault<T>(
 }
 
 function faultOf(where: string, error: unknown): Fault | undefined {
-  // Created by Pawl, with a complete message.
+  // Pawl created the failure (finalFailure), so its message already names the state.
   if (error instanceof ApplicationFailure && error.type != null)
     return { code: error.type, message: error.message, retryable: error.nonRetryable !== true }
   if (!(error instanceof KubeError)) return undefined
   const final = isFinal(error)
-  if (!final && !LASTING_STATUS.has(error.status) && !isLastAttempt()) return undefined
+  if (!final && !IMMEDIATE_FAULT_STATUSES.has(error.status) && !isLastAttempt()) return undefined
   return { code: error.reason, message: `${where}: ${error.message}`, retryable: !final }
 }

@@ -13,7 +13,7 @@ import { disruptionCronKind } from '../../../workflows/chaos/disruption-cron/kin
 import { TOLERANCE_MUTATION } from '../../../workflows/chaos/disruption-cron/rules/cron.ts'
 import type { AdmissionRequest, AsyncRules, Kind, ObjectReader, Problem } from '../../../workflows/kit/index.ts'
 import { configFile } from '../../support/chaos/config-file.ts'
-import { disrupting, DROP } from '../../workflows/chaos/disruption/spec-cases.ts'
+import { specWith, DROP } from '../../workflows/chaos/disruption/spec-cases.ts'
 
 const NEVER = new AbortController().signal
 const HOSTS = { network: { drop: 10, hosts: [{ host: '10.0.0.0/8' }] } }
@@ -79,7 +79,7 @@ async function told(
   config?: object,
   { metadata = {}, nodeName, ...request }: Request = {},
 ): Promise<readonly string[]> {
-  const object = { metadata: { name: 'game', namespace: 'shop', ...metadata }, spec: disrupting(spec) }
+  const object = { metadata: { name: 'game', namespace: 'shop', ...metadata }, spec: specWith(spec) }
   return fields(await rulesBy(config, nodeName).validate({ ...REQUEST, kind: disruptionKind, object, ...request }))
 }
 
@@ -333,7 +333,7 @@ describe('the finalizer of a Disruption', () => {
 
 describe('a DisruptionCron', () => {
   it("must meet the operators' rules", async () => {
-    const template = disrupting(DROP)
+    const template = specWith(DROP)
     const object = { metadata: { name: 'nightly' }, spec: { schedule: '*/5 * * * *', disruptionTemplate: template } }
     const config = { controller: { defaultDuration: '4m30s', safeMode: { permittedUserGroups: ['ops'] } } }
     expect(await told({}, config, { object, kind: disruptionCronKind })).toEqual([

@@ -14,7 +14,7 @@ const HOLD = 'test.example/hold'
 /** Limit for waits on a busy machine. Only a failure reaches it. */
 export const PATIENT_MS = 300_000
 
-/** Deploy items: a test finishes `one` and then `two` with `end`; `three` finishes by itself. */
+/** Deploy items: a test finishes `one` and then `two` with `finishItemOf`; `three` finishes by itself. */
 export const STEPS: readonly Item[] = [
   waitingItem('one'),
   waitingItem('two', ['one']),
@@ -35,13 +35,13 @@ export function withManifest(name: string, manifest: Readonly<Record<string, unk
   return { ...installation(name, []), spec }
 }
 
-/** A ConfigMap with a finalizer: after its deletion, it remains until `letGo` removes the finalizer. */
-export function held(name: string, namespace: string) {
+/** A ConfigMap with a finalizer: after its deletion, it remains until `removeFinalizers` removes the finalizer. */
+export function configMapWithFinalizer(name: string, namespace: string) {
   const { metadata, ...rest } = configMap(name, namespace)
   return { ...rest, metadata: { ...metadata, finalizers: [HOLD] } }
 }
 
-export async function letGo({ kube, namespace }: Cluster, name: string): Promise<void> {
+export async function removeFinalizers({ kube, namespace }: Cluster, name: string): Promise<void> {
   await kube.request('PATCH', `/api/v1/namespaces/${namespace}/configmaps/${name}`, {
     body: { metadata: { finalizers: null } },
     contentType: 'application/merge-patch+json',
@@ -49,35 +49,35 @@ export async function letGo({ kube, namespace }: Cluster, name: string): Promise
 }
 
 /** Waits until the item is Progressing, and finishes it. */
-export async function end(cluster: Cluster, name: string, step: string): Promise<void> {
+export async function finishItemOf(cluster: Cluster, name: string, step: string): Promise<void> {
   const isWaiting = (one?: LsObject) => one?.status?.phase === 'Progressing'
   const items = await cluster.waitUntilItems(name, [step], isWaiting, PATIENT_MS)
   await cluster.finishItem(items.get(step)!, 'Succeeded')
 }
 
 /** Adds an item to the blueprint of an Installation with the items `QUICK`. */
-export async function edit(cluster: Cluster, name: string): Promise<void> {
+export async function addItem(cluster: Cluster, name: string): Promise<void> {
   const { spec, metadata } = installation(name, [...QUICK, { name: 'c', dependsOn: ['b'] }])
   await cluster.patch('installations', name, { spec, metadata })
 }
 
-const AT_ONCE = 4
+const MAX_UNFINISHED = 4
 
 /** Creates Installations until the caller calls the returned function, which waits for their jobs and returns names. */
 export function keepCreating(cluster: Cluster, prefix: string): () => Promise<readonly string[]> {
-  let isOver = false
+  let isStopped = false
   const names: string[] = []
   const one = async () => {
-    while (!isOver) {
+    while (!isStopped) {
       const name = `${prefix}-${names.length}`
       names.push(name)
       await cluster.create(installation(name, QUICK), 'installations')
       await cluster.waitUntilFinished(name, undefined, 'installations', PATIENT_MS)
     }
   }
-  const creating = Promise.all(Array.from({ length: AT_ONCE }, one))
+  const creating = Promise.all(Array.from({ length: MAX_UNFINISHED }, one))
   return async () => {
-    isOver = true
+    isStopped = true
     await creating
     return names
   }
@@ -88,8 +88,8 @@ export interface Write extends RecordedWrite {
   readonly uid: string
 }
 
-/** The writes that changed an object, in order. A write whose answer has an already seen version had no effect. */
-export function effective(writes: readonly RecordedWrite[]): readonly Write[] {
+/** The writes that changed an object, in order. A write had no effect if its answer has a resourceVersion that an earlier answer had. */
+export function effectiveWrites(writes: readonly RecordedWrite[]): readonly Write[] {
   const seen = new Set<string>()
   return writes.flatMap((write) => {
     const { label, status, answer } = write
@@ -102,8 +102,8 @@ export function effective(writes: readonly RecordedWrite[]): readonly Write[] {
   })
 }
 
-/** Effects that must occur once and occurred more often, with their number. */
-export function doubled(keys: readonly string[]): Readonly<Record<string, number>> {
+/** The keys that occur more than once, with their counts. */
+export function duplicatesIn(keys: readonly string[]): Readonly<Record<string, number>> {
   const counts = new Map<string, number>()
   for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1)
   return Object.fromEntries([...counts].filter(([, count]) => count > 1))
@@ -113,7 +113,7 @@ const MANAGED_BY = 'execution.landscaper.gardener.cloud/managed-by'
 const ITEM_NAME = 'execution.landscaper.gardener.cloud/name'
 
 /** The number of writes of an Installation's objects, by write label and name of the deploy item. */
-export function effectsOf(writes: readonly Write[], name: string): Readonly<Record<string, number>> {
+export function countWrites(writes: readonly Write[], name: string): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const { label, answer } of writes) {
     const { name: own, labels = {} } = answer.metadata

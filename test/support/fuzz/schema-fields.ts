@@ -37,7 +37,7 @@ export function fieldsOf(schema: JsonSchema, at: FieldPath = []): readonly Schem
   ]
 }
 
-/** The names of alternative fields: exactly one, or at most one, has a value (workflows/landscaper/one-source.ts). */
+/** The names of alternative fields: exactly one, or at most one, has a value. */
 export function sourcesOf(schema: JsonSchema): readonly string[] {
   const rules = schema['x-kubernetes-validations'] ?? []
   return rules.flatMap(

@@ -1,5 +1,5 @@
-// Real OCI registries for tests: CNCF's distribution, with or without TLS, open or with password or token. Several may share a storage, so that a test pushes to
-// an open registry and pulls from another.
+// Real OCI registries for tests: CNCF's distribution, with or without TLS, and without authentication or with a password or a token. Several registries may share
+// a storage, so that a test pushes to a registry without authentication and pulls from another.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
@@ -16,15 +16,15 @@ import { freePort } from '../servers/free-port.ts'
 import { registryBinary } from './registry-binaries.ts'
 
 export const READER = { username: 'reader', password: 'let-me-in' }
-// bcrypt of that password.
+// The password of `READER`, hashed with bcrypt.
 const HTPASSWD = 'reader:$2b$04$5JCaHbpRTuw4JFM4Qm6.9OhXmEMEvjjHoG5RPqosWmTB/OS1bxgfW\n'
 
 interface RegistryOptions {
   readonly auth?: 'basic' | 'token'
-  /** Of `localhost`. */
+  /** The certificate of `localhost` and its key. Without them, the registry speaks HTTP. */
   readonly tls?: Pair
-  /** Another registry, whose storage it serves. */
-  readonly beside?: OciRegistry
+  /** Another registry, which owns the storage: `stop` of that registry removes it. */
+  readonly storageOf?: OciRegistry
 }
 
 export class OciRegistry {
@@ -32,7 +32,7 @@ export class OciRegistry {
   readonly storage: string
   readonly #child: ChildProcess
   readonly #tokens: TokenServer | undefined
-  /** With its scheme. */
+  /** The base URL, with the scheme. */
   readonly url: string
 
   private constructor(fields: {
@@ -49,10 +49,10 @@ export class OciRegistry {
     this.url = fields.url
   }
 
-  static async start({ auth, tls, beside }: RegistryOptions = {}): Promise<OciRegistry> {
+  static async start({ auth, tls, storageOf }: RegistryOptions = {}): Promise<OciRegistry> {
     const registry = await registryBinary('registry')
     const folder = mkdtempSync(join(tmpdir(), 'pawl-oci-'))
-    const storage = beside?.storage ?? join(folder, 'storage')
+    const storage = storageOf?.storage ?? join(folder, 'storage')
     const tokens = auth === 'token' ? await TokenServer.start(folder) : undefined
     const port = await freePort()
     const config = {
@@ -60,16 +60,16 @@ export class OciRegistry {
       log: { level: 'error' },
       storage: { filesystem: { rootdirectory: storage }, delete: { enabled: true } },
       http: { addr: `127.0.0.1:${port}`, ...(tls !== undefined && { tls: writePair(folder, tls) }) },
-      ...(auth === 'basic' && { auth: { htpasswd: { realm: 'test', path: written(folder, 'htpasswd', HTPASSWD) } } }),
+      ...(auth === 'basic' && { auth: { htpasswd: { realm: 'test', path: writeText(folder, 'htpasswd', HTPASSWD) } } }),
       ...(tokens !== undefined && { auth: { token: tokens.settings } }),
     }
-    const path = written(folder, 'config.yml', JSON.stringify(config))
+    const path = writeText(folder, 'config.yml', JSON.stringify(config))
     const child = spawn(registry, ['serve', path], {
       env: childEnvironment({ OTEL_TRACES_EXPORTER: 'none' }),
       stdio: 'ignore',
     })
     const url = tls === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`
-    await listening(port, child)
+    await waitUntilListening(port, child)
     return new OciRegistry({ folder, storage, child, tokens, url })
   }
 
@@ -81,10 +81,10 @@ export class OciRegistry {
   async pushBlob(repository: string, content: Buffer): Promise<string> {
     const digest = digestOf(content)
     const upload = await fetch(`${this.url}/v2/${repository}/blobs/uploads/`, { method: 'POST' })
-    const place = new URL(upload.headers.get('location') ?? '', this.url)
-    place.searchParams.set('digest', digest)
+    const uploadURL = new URL(upload.headers.get('location') ?? '', this.url)
+    uploadURL.searchParams.set('digest', digest)
     const headers = { 'content-type': 'application/octet-stream' }
-    await expectStatus(201, await fetch(place, { method: 'PUT', body: new Uint8Array(content), headers }))
+    await expectStatus(201, await fetch(uploadURL, { method: 'PUT', body: new Uint8Array(content), headers }))
     return digest
   }
 
@@ -112,19 +112,21 @@ async function expectStatus(status: number, response: Response): Promise<void> {
   if (response.status !== status) throw new Error(`the registry answers ${response.status}: ${await response.text()}`)
 }
 
-function written(folder: string, name: string, content: string): string {
+/** @returns the path of the file. */
+function writeText(folder: string, name: string, content: string): string {
   const path = join(folder, name)
   writeFileSync(path, content)
   return path
 }
 
 function writePair(folder: string, { cert, key }: Pair) {
-  return { certificate: written(folder, 'tls.crt', cert), key: written(folder, 'tls.key', key) }
+  return { certificate: writeText(folder, 'tls.crt', cert), key: writeText(folder, 'tls.key', key) }
 }
 
-async function listening(port: number, child: ChildProcess): Promise<void> {
+async function waitUntilListening(port: number, child: ChildProcess): Promise<void> {
   const deadline = Date.now() + 60_000
   for (;;) {
+    // With TLS, too: the registry answers a plain HTTP request with an error.
     const isUp = await fetch(`http://127.0.0.1:${port}/`).then(
       () => true,
       () => false,
@@ -136,7 +138,7 @@ async function listening(port: number, child: ChildProcess): Promise<void> {
   }
 }
 
-/** A token server that accepts the password. Source: distribution's token authentication specification. */
+/** A server that issues tokens to `READER`, for the requested scope. Source: distribution's token authentication specification. */
 class TokenServer {
   readonly #server: Server
   readonly #keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -147,9 +149,9 @@ class TokenServer {
     this.#folder = folder
     server.on('request', ({ url = '', headers }, response) => {
       const expected = `Basic ${Buffer.from(`${READER.username}:${READER.password}`).toString('base64')}`
-      const asked = new URL(url, 'http://localhost').searchParams
+      const query = new URL(url, 'http://localhost').searchParams
       if (headers.authorization !== expected) response.writeHead(401).end()
-      else response.end(JSON.stringify({ token: this.#token(asked.get('scope') ?? ''), expires_in: 300 }))
+      else response.end(JSON.stringify({ token: this.#token(query.get('scope') ?? ''), expires_in: 300 }))
     })
   }
 
@@ -166,7 +168,7 @@ class TokenServer {
       realm,
       service: 'test',
       issuer: 'test',
-      jwks: written(this.#folder, 'jwks.json', JSON.stringify({ keys: [jwk] })),
+      jwks: writeText(this.#folder, 'jwks.json', JSON.stringify({ keys: [jwk] })),
     }
   }
 

@@ -179,6 +179,19 @@ decl Routes for Route { state { ${states} } action { Act(a) } }
   })
 })
 
+describe('checking a document', () => {
+  it('prints the difference of a stale module, and changes no file', async () => {
+    await run(['cron-job.cm'])
+    const stale = (await read('cron-job.gen.ts')).replace('readonly jobs', 'readonly job')
+    await writeFile(join(dir, 'cron-job.gen.ts'), stale)
+    const { code, printed } = await run(['cron-job.cm'], { mode: 'check' })
+    expect(code).toBe(1)
+    expect(printed).toContain('@@ -5,7 +5,7 @@\n')
+    expect(printed).toContain('\n-  readonly job: readonly Job[]\n+  readonly jobs: readonly Job[]\n }\n')
+    expect(await read('cron-job.gen.ts')).toBe(stale)
+  })
+})
+
 describe('printing documents', () => {
   it('prints the syntax trees as JSON, also of documents with errors', async () => {
     await writeFile(join(dir, 'bad.cm'), 'bind v2 ./a.ts\n')

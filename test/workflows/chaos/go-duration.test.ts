@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import {
   durationMs,
   formatGoDuration,
-  normalGoDuration,
+  normalizeGoDuration,
   parseGoDuration,
 } from '../../../workflows/chaos/go-duration.ts'
 
@@ -44,7 +44,7 @@ describe('a duration', () => {
     [0, '0s'],
     [-1, '-1ns'],
   ])('%s is %s as Go writes it', (value, normal) => {
-    expect(normalGoDuration(value)).toBe(normal)
+    expect(normalizeGoDuration(value)).toBe(normal)
   })
 
   it.each([
@@ -71,7 +71,7 @@ describe('a duration', () => {
     ...['2562047h47m16.854775808s', '-2562047h47m16.854775809s', `${'9'.repeat(99)}h`, `${'0'.repeat(100)}s`, 1.5, NaN],
     ...[Infinity, 1e30, null, undefined, true, {}, ['1s']],
   ])('is not %j', (value) => {
-    expect([parseGoDuration(value), durationMs(value), normalGoDuration(value)]).toEqual([
+    expect([parseGoDuration(value), durationMs(value), normalizeGoDuration(value)]).toEqual([
       undefined,
       undefined,
       undefined,

@@ -18,6 +18,10 @@ describe('the next time of a cron specification', () => {
     ['0 8 * * MON/2', '2026-02-02T08:00:00.000Z'],
     // Both days: whichever comes first.
     ['0 0 13 * fri', '2026-02-06T00:00:00.000Z'],
+    // A day field with `*` restricts nothing, also with a step of 1 or in a list.
+    ['0 0 */1 * mon', '2026-02-02T00:00:00.000Z'],
+    ['0 0 *,15 * mon', '2026-02-02T00:00:00.000Z'],
+    ['0 0 13 * ?/1', '2026-02-13T00:00:00.000Z'],
     ['? ? 29 feb ?', '2028-02-29T00:00:00.000Z'],
     ['0 0 31 */2 *', '2026-03-31T00:00:00.000Z'],
     ['CRON_TZ=America/New_York 0 0 * * *', '2026-02-01T05:00:00.000Z'],

@@ -65,7 +65,7 @@ export function createPlan(preview: Preview, secrets: readonly string[], expecte
   const states = new Map(own.map((one) => [`${one.namespace}/${one.name}`, one.state]))
   const itemPreviews = new Map(preview.works.map((one) => [`${one.namespace}/${one.name}`, one]))
   const inJobs = new Set<string>()
-  const plannedJob = ({ subject, end, told, items, jobs }: DryRunJob): PlannedJob => {
+  const plannedJob = ({ subject, end, told: reason, items, jobs }: DryRunJob): PlannedJob => {
     const { kind, namespace, name } = subject
     const expectedMs = expected.get(jobKey(subject))
     return {
@@ -73,7 +73,7 @@ export function createPlan(preview: Preview, secrets: readonly string[], expecte
       namespace,
       name,
       end,
-      ...(told !== undefined && { told: text(told) }),
+      ...(reason !== undefined && { told: text(reason) }),
       ...(expectedMs !== undefined && { expectedMs }),
       items: items.map((one) => {
         const key = `${namespace}/${one.name}`

@@ -80,8 +80,8 @@ export function diffOf(before: JobSide, after: JobSide, between: readonly Versio
 }
 
 /** By kind, namespace and name, so that recreated objects are compared too. */
-function partsOf({ tree, projections: kept }: JobSide): ReadonlyMap<string, JobNode> {
-  const parts = nodesOf(tree).filter(({ object, job }) => job !== undefined || kept.has(object.uid))
+function partsOf({ tree, projections }: JobSide): ReadonlyMap<string, JobNode> {
+  const parts = nodesOf(tree).filter(({ object, job }) => job !== undefined || projections.has(object.uid))
   return new Map(
     parts.map((node) => [`${groupKindText(node.object)} ${node.object.namespace}/${node.object.name}`, node]),
   )

@@ -55,7 +55,7 @@ interface Act {
 export function compare(base: Recording, other: Recording): Comparison {
   const { workflowId } = base
   if (base.error !== undefined) return { workflowId, verdict: 'unknown', differences: [], error: base.error }
-  const tellsPasses = [base, other].every(({ entries }) => entries.some(({ told }) => told === 'pass'))
+  const tellsPasses = [base, other].every(({ entries }) => entries.some((entry) => entry.told === 'pass'))
   const [left, right] = [passActs(base.entries, tellsPasses), passActs(other.entries, tellsPasses)]
   const count = Math.max(left.length, right.length)
   const pairs = Array.from({ length: count }, (_, index) => alignActs(left[index] ?? [], right[index] ?? []))

@@ -20,42 +20,40 @@ import { targetResourceField, toleranceField } from '../target-resource.ts'
 /** Source: spec/chaos.md 2.12. */
 export const MAX_HISTORY = 5
 
-const specField = record('What is disturbed when.', {
+const specField = record('The target resource, the schedule and the template of the Disruptions.', {
   schedule: required(
-    text('When: five fields as in crontab, a descriptor such as @hourly, or @every 2h.', {
+    text('The schedule: five fields as in crontab, a descriptor such as @hourly, or @every 2h.', {
       minLength: 1,
       maxLength: 1000,
     }),
   ),
-  paused: flag('Whether no Disruptions are made.'),
+  paused: flag('Whether the schedule is paused: no Disruptions are created.'),
   delayedStartTolerance: toleranceField,
   targetResource: required(targetResourceField),
   disruptionTemplate: required(templateField),
   reporting: reportingField,
 })
 
-const statusField = record('What was made.', {
-  lastScheduleTime: timestamp('The time of the schedule for which a Disruption was made last.'),
-  lastSkippedTime: timestamp(
-    'The last time of the schedule for which none was made, since there was one still, it was too late, or there was no target.',
-  ),
+const statusField = record('The status of the DisruptionCron.', {
+  lastScheduleTime: timestamp('The last scheduled time for which a Disruption was created.'),
+  lastSkippedTime: timestamp('The last scheduled time for which no Disruption was created.'),
   lastSkippedReason: text(
-    'Why none was made then: TargetMissing, StillThere (the Disruption of an earlier time), or TooLate.',
+    'Why no Disruption was created at lastSkippedTime: TargetMissing, StillThere (an earlier Disruption still exists), or TooLate.',
   ),
-  nextScheduleTime: timestamp('The next time of the schedule; absent while it is paused.'),
-  pausedSince: timestamp('Since when it is seen to be paused; absent while it is not.'),
-  observedGeneration: integer('The generation of the spec that was looked at last.'),
-  observedSchedule: text('The schedule that was looked at last.'),
+  nextScheduleTime: timestamp('The next scheduled time; absent while the schedule is paused.'),
+  pausedSince: timestamp('When the controller first observed the pause; absent while the schedule is not paused.'),
+  observedGeneration: integer('The last generation that the controller observed.'),
+  observedSchedule: text('The last schedule that the controller observed.'),
   scheduleEditedTime: timestamp(
-    'When the schedule was seen to be edited last; no Disruption is made for times before. Absent when it never was.',
+    'When the controller last observed an edit of the schedule; no Disruption is created for earlier times. Absent without an edit.',
   ),
-  targetResourcePreviouslyMissing: timestamp('Since when the target resource is missing; absent while it is there.'),
+  targetResourcePreviouslyMissing: timestamp('Since when the target resource is missing; absent while it exists.'),
   history: list(
-    'The last Disruptions, the newest last.',
+    'The last Disruptions, in the order of their creation.',
     record('A Disruption.', {
-      name: text('Its name.'),
+      name: text('The name of the Disruption.'),
       kind: text('Always Disruption.'),
-      createdAt: timestamp('When it was made.'),
+      createdAt: timestamp('When the Disruption was created.'),
     }),
     { maxItems: MAX_HISTORY },
   ),
@@ -76,7 +74,7 @@ export const disruptionCronKind = defineKind({
     { name: 'Last Schedule', type: 'date', jsonPath: '.status.lastScheduleTime' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],
-  description: 'A DisruptionCron makes a Disruption at every time of a schedule.',
+  description: 'A DisruptionCron creates a Disruption at every time of a schedule.',
   schema: { spec: required(specField), status: statusField },
   projection: [path('status.lastScheduleTime'), path('status.nextScheduleTime')],
   hashed: [path('spec')],

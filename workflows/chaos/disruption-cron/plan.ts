@@ -2,7 +2,7 @@
 
 import { action, again, done, fail, later, type Outcome, sequential } from '../../kit/index.ts'
 import { configOf } from '../config.ts'
-import { DISRUPTION_CRON_KIND, eventManifest } from '../contract.ts'
+import { DISRUPTION_CRON_KIND, manifestAnnotations } from '../contract.ts'
 import { specProblemsText } from '../disruption/rules/spec.ts'
 import { timestampMs, timestampText } from '../timestamp.ts'
 import { missingTarget, cronDecision, type CronDecision, withHistory } from './due.ts'
@@ -50,7 +50,7 @@ const reportSpec = action<CronPass>('tellSpec', async ({ target, status, act }):
   const { kind, name } = target.spec.targetResource
   const message = `a Disruption of ${kind} ${name} at ${target.spec.schedule}${target.spec.paused === true ? ', paused' : ''}`
   const reason = known === undefined ? 'DisruptionCronCreated' : 'DisruptionCronUpdated'
-  const annotations = eventManifest(DISRUPTION_CRON_KIND, target, target.spec)
+  const annotations = manifestAnnotations(DISRUPTION_CRON_KIND, target, target.spec)
   await act.event({ type: 'Normal', reason, message, annotations, occasion: String(generation) })
   return done
 })
@@ -180,7 +180,7 @@ export const followSchedule = sequential(
 
 const reportDeletion = action<CronPass>('tellEnd', async ({ target, act, state }): Promise<Outcome> => {
   const rest = state.children.length === 0 ? '' : '; its Disruption goes first'
-  const annotations = eventManifest(DISRUPTION_CRON_KIND, target, target.spec)
+  const annotations = manifestAnnotations(DISRUPTION_CRON_KIND, target, target.spec)
   await act.event({ type: 'Normal', reason: 'DisruptionCronDeleted', message: `it is deleted${rest}`, annotations })
   return done
 })

@@ -16,7 +16,7 @@ import { GROUP, VERSION } from '../contract.ts'
 import { templateField } from '../disruption/schema/spec.ts'
 import { targetResourceField, toleranceField } from '../target-resource.ts'
 
-const specField = record('What is disturbed when it changes.', {
+const specField = record('The target resource and the template of the Disruptions.', {
   targetResource: required(targetResourceField),
   delayedStartTolerance: toleranceField,
   disruptionTemplate: required(templateField),
@@ -24,14 +24,18 @@ const specField = record('What is disturbed when it changes.', {
 
 const hashes = (description: string) => mapOf(description, text('The hash of a container.'))
 
-const statusField = record('What was seen and made.', {
-  latestInitContainersHash: hashes('By the name of the init container.'),
-  latestContainersHash: hashes('By the name of the container.'),
-  latestTargetResource: text('Whose containers these are: `deployment/shop`. Those of another target are no change.'),
-  lastContainerChangeTime: timestamp('When they changed last.'),
-  lastScheduleTime: timestamp('When a Disruption was made last.'),
-  lastSkippedTime: timestamp('Of the last change for which none was made, because it was too late, when that was.'),
-  targetResourcePreviouslyMissing: timestamp('Since when the target resource is missing; absent while it is there.'),
+const statusField = record('The status of the DisruptionRollout.', {
+  latestInitContainersHash: hashes('The hashes by the name of the init container.'),
+  latestContainersHash: hashes('The hashes by the name of the container.'),
+  latestTargetResource: text(
+    'The target resource of the hashes, such as `deployment/shop`. Another target resource does not count as a change.',
+  ),
+  lastContainerChangeTime: timestamp('When the containers last changed.'),
+  lastScheduleTime: timestamp('When a Disruption was last created.'),
+  lastSkippedTime: timestamp(
+    'The time of the last change for which no Disruption was created, because it was too late.',
+  ),
+  targetResourcePreviouslyMissing: timestamp('Since when the target resource is missing; absent while it exists.'),
 })
 
 export const disruptionRolloutKind = defineKind({
@@ -48,7 +52,7 @@ export const disruptionRolloutKind = defineKind({
     { name: 'Last Schedule', type: 'date', jsonPath: '.status.lastScheduleTime' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],
-  description: 'A DisruptionRollout makes a Disruption when the containers of its target have changed.',
+  description: 'A DisruptionRollout creates a Disruption when the containers of its target resource have changed.',
   schema: { spec: required(specField), status: statusField },
   projection: [path('status.lastContainerChangeTime'), path('status.lastScheduleTime')],
   hashed: [path('spec')],

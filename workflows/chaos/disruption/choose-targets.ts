@@ -22,13 +22,13 @@ import { action, again, done, type Outcome } from '../../kit/index.ts'
 import { DISRUPTION_NAMESPACE_LABEL, kindNamesOf, TARGET_LABEL } from '../contract.ts'
 import { targetLabel } from './chaos-pod.ts'
 import type { DisruptionSpec } from './kind.ts'
-import type { Target } from './observed.ts'
+import { injectionKey, type Target } from './observed.ts'
 import { rememberTargets } from './observe-targets.ts'
 import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn } from './pass.ts'
 import { changedFields } from './spec-hash.ts'
 import { desiredCount, hitsNodes, retainTargets, matchingTargets, shuffled, requestedCount } from './selection.ts'
 import { isExpired } from './expire.ts'
-import { injectionKey, isInjectedOnce } from './create-chaos-pods.ts'
+import { isInjectedOnce } from './create-chaos-pods.ts'
 import { isReplaced } from './moved-targets.ts'
 
 /** No event wakes a Disruption with static targeting that has found no target. */
@@ -54,8 +54,8 @@ export const chooseTargets = action<DisruptionPass>('chooseTargets', async (pass
   const desired = desiredCount(spec.count, names.length)
   // eslint-disable-next-line no-restricted-properties -- a draw by chance is meant; in a workflow it is the same in every replay
   const random = Math.random
-  const { retained: kept, missing } = retainTargets(current, names, desired, random)
-  const known = new Set(kept)
+  const { retained, missing } = retainTargets(current, names, desired, random)
+  const known = new Set(retained)
   const order = shuffled(
     names.filter((name) => !known.has(name)),
     random,
@@ -67,7 +67,7 @@ export const chooseTargets = action<DisruptionPass>('chooseTargets', async (pass
       reason: 'NoMoreTargets',
       message: `${missing - drawn.length} of ${desired} targets are missing: what else matches is disturbed already`,
     })
-  const targets = [...kept, ...drawn].sort()
+  const targets = [...retained, ...drawn].sort()
   setTargetStatus(status, {
     targets,
     matching: names.length,

@@ -14,7 +14,7 @@ import { remainingChaosPods, deleteChaosPods } from './end-chaos-pods.ts'
 import type { TargetInjections } from './kind.ts'
 import { targetsByName } from './observe-targets.ts'
 import { isOnPreviousNode, isReplaced, rememberReplaced } from './moved-targets.ts'
-import type { ChaosPod, Target } from './observed.ts'
+import { type ChaosPod, injectionKey, type Target } from './observed.ts'
 import type { NetworkHost } from './schema/network.ts'
 import { configIn, type DisruptionPass, isOfNodes, specOf, statusIn, timesIn } from './pass.ts'
 import { hasCloud } from '../cloud.ts'
@@ -33,11 +33,13 @@ export const createChaosPods = action<DisruptionPass>('makeChaosPods', async (pa
   const missing = missingPods(pass, moved)
   const isMoved = new Set(moved.map(injectionKey))
   const { runCount = 0, targetInjections = {} } = statusIn(pass)
+  // A new run: a pod that no earlier pass has planned, or a pod for a target that was already injected, or has moved. Other
+  // pods are planned in the status, and an earlier pass of the same run did not create them.
   const isNewRun = missing.some(({ target, kind }) => {
-    const known = targetInjections[target]?.[kind]
+    const injection = targetInjections[target]?.[kind]
     return (
-      known?.injectorPodName === undefined ||
-      known.since !== undefined ||
+      injection?.injectorPodName === undefined ||
+      injection.since !== undefined ||
       isMoved.has(injectionKey({ target, does: kind }))
     )
   })
@@ -77,15 +79,11 @@ async function movedPods(pass: DisruptionPass): Promise<readonly ChaosPod[]> {
   const pods = remainingChaosPods(pass).filter((pod) => pod.isOfNode !== true && !isReplaced(pass, pod))
   const { targets = [], ignoredTargets = [] } = statusIn(pass)
   const names = new Set(targets.filter((name) => !ignoredTargets.includes(name)))
-  const own = pods.filter(({ target }) => names.has(target))
-  if (own.length === 0) return []
-  const found = targetsByName(pass) ?? (await readTargetsByName(pass, [...new Set(own.map(({ target }) => target))]))
-  return own.filter((pod) => isOnPreviousNode(pod, found.get(pod.target)))
-}
-
-/** Identifies one kind on one target. */
-export function injectionKey({ target, does }: Pick<ChaosPod, 'target' | 'does'>): string {
-  return `${does} ${target}`
+  const podsOfTargets = pods.filter(({ target }) => names.has(target))
+  if (podsOfTargets.length === 0) return []
+  const targetNames = [...new Set(podsOfTargets.map(({ target }) => target))]
+  const byName = targetsByName(pass) ?? (await readTargetsByName(pass, targetNames))
+  return podsOfTargets.filter((pod) => isOnPreviousNode(pod, byName.get(pod.target)))
 }
 
 function missingPods(pass: DisruptionPass, moved: readonly ChaosPod[]): readonly MissingPod[] {
@@ -97,15 +95,17 @@ function missingPods(pass: DisruptionPass, moved: readonly ChaosPod[]): readonly
     .filter((target) => !ignoredTargets.includes(target))
     .flatMap((target) =>
       kindNamesOf(spec).flatMap((kind) =>
-        existing.has(`${kind} ${target}`) || isInjectedOnce(pass, target, kind) ? [] : [{ target, kind }],
+        existing.has(injectionKey({ target, does: kind })) || isInjectedOnce(pass, target, kind)
+          ? []
+          : [{ target, kind }],
       ),
     )
 }
 
-/** With static targeting, a failed node does not fail again when it comes back. */
+/** Whether a node failure must not be injected again: with static targeting, a failed node does not fail again when it is back. */
 export function isInjectedOnce(pass: DisruptionPass, target: string, kind: string): boolean {
-  const isKnown = statusIn(pass).targetInjections?.[target]?.[kind]?.since !== undefined
-  return specOf(pass).staticTargeting === true && kind === 'node-failure' && isKnown
+  const wasInjected = statusIn(pass).targetInjections?.[target]?.[kind]?.since !== undefined
+  return specOf(pass).staticTargeting === true && kind === 'node-failure' && wasInjected
 }
 
 /** The target injections of the status, with the names of the chaos pods to create. */
@@ -119,14 +119,14 @@ function plannedInjections(
 ): TargetInjections {
   const { targets = [], targetInjections = {} } = statusIn(pass)
   const { name, uid } = pass.target.metadata
-  const isMissing = new Set(missing.map(({ target, kind }) => `${kind} ${target}`))
+  const isMissing = new Set(missing.map(({ target, kind }) => injectionKey({ target, does: kind })))
   const entries = targets.map((target) => {
     const kinds = kindNamesOf(specOf(pass)).map((kind) => {
-      const known = targetInjections[target]?.[kind]
-      if (!isMissing.has(`${kind} ${target}`)) return [kind, known ?? { injectionStatus: 'NotInjected' }] as const
-      const isElsewhere = isMoved.has(injectionKey({ target, does: kind }))
-      const keeps = known?.injectorPodName !== undefined && known.since === undefined && !isElsewhere
-      const injectorPodName = keeps ? known.injectorPodName : chaosPodName({ name, uid, target, kind, run })
+      const injection = targetInjections[target]?.[kind]
+      const key = injectionKey({ target, does: kind })
+      if (!isMissing.has(key)) return [kind, injection ?? { injectionStatus: 'NotInjected' }] as const
+      const isPlanned = injection?.injectorPodName !== undefined && injection.since === undefined && !isMoved.has(key)
+      const injectorPodName = isPlanned ? injection.injectorPodName : chaosPodName({ name, uid, target, kind, run })
       return [kind, { injectionStatus: 'NotInjected', injectorPodName }] as const
     })
     return [target, Object.fromEntries(kinds)] as const
@@ -135,25 +135,25 @@ function plannedInjections(
 }
 
 async function createMissing(pass: DisruptionPass, missing: readonly MissingPod[]): Promise<Outcome> {
-  const found = await readTargetsByName(pass, [...new Set(missing.map(({ target }) => target))])
-  const takesHosts = missing.some(({ kind }) => kind === 'network-disruption')
-  const cloud = takesHosts ? await findCloudHosts(pass) : { hosts: [] }
-  const isHeldUp = 'problem' in cloud
-  if (isHeldUp) await pass.act.event({ type: 'Warning', reason: 'CreateFailed', message: cloud.problem })
+  const targets = await readTargetsByName(pass, [...new Set(missing.map(({ target }) => target))])
+  const needsCloudHosts = missing.some(({ kind }) => kind === 'network-disruption')
+  const cloud = needsCloudHosts ? await findCloudHosts(pass) : { hosts: [] }
+  const isCloudFailed = 'problem' in cloud
+  if (isCloudFailed) await pass.act.event({ type: 'Warning', reason: 'CreateFailed', message: cloud.problem })
   // M2
-  const possible = isHeldUp ? missing.filter(({ kind }) => kind !== 'network-disruption') : missing
-  const cloudHosts = isHeldUp ? [] : cloud.hosts
+  const possible = isCloudFailed ? missing.filter(({ kind }) => kind !== 'network-disruption') : missing
+  const cloudHosts = isCloudFailed ? [] : cloud.hosts
   await Promise.all(
-    possible.map(async (wanted) => await createChaosPod(pass, wanted, found.get(wanted.target), cloudHosts)),
+    possible.map(async (wanted) => await createChaosPod(pass, wanted, targets.get(wanted.target), cloudHosts)),
   )
-  return isHeldUp ? later(CLOUD_RETRY_MS) : done
+  return isCloudFailed ? later(CLOUD_RETRY_MS) : done
 }
 
 async function readTargetsByName(pass: DisruptionPass, names: readonly string[]): Promise<ReadonlyMap<string, Target>> {
   const alreadyRead = targetsByName(pass)
   if (alreadyRead !== undefined && names.every((name) => alreadyRead.has(name))) return alreadyRead
-  const found = await pass.refresh(isOfNodes(specOf(pass)) ? 'targetNodes' : 'targetPods', { names })
-  return new Map(found.map((target) => [target.metadata.name, target]))
+  const targets = await pass.refresh(isOfNodes(specOf(pass)) ? 'targetNodes' : 'targetPods', { names })
+  return new Map(targets.map((target) => [target.metadata.name, target]))
 }
 
 async function createChaosPod(
@@ -162,7 +162,7 @@ async function createChaosPod(
   targetObject: Target | undefined,
   cloudHosts: readonly NetworkHost[],
 ): Promise<void> {
-  // The target was deleted after it was chosen; the next pass chooses again.
+  // The target was deleted after it was chosen, or has no node; the next pass chooses again.
   if (targetObject === undefined || targetObject.node === '') return
   const { act } = pass
   const name = statusIn(pass).targetInjections?.[target]?.[kind]?.injectorPodName
@@ -184,7 +184,7 @@ async function createChaosPod(
     return
   }
   const { namespace = '' } = built.pod.metadata
-  const { name: disruption, namespace: home } = pass.target.metadata
+  const { name: disruption, namespace: disruptionNamespace } = pass.target.metadata
   // M3. The requests for the Event and the create start together, the Event first. Waiting for the Event would delay
   //   the creates of other chaos pods.
   const targetEvent = act.event({
@@ -192,7 +192,7 @@ async function createChaosPod(
     reason: 'Disrupted',
     occasion: name,
     about: targetObject,
-    message: `Disruption ${home}/${disruption} has chosen it: chaos pod ${namespace}/${name} does ${kind} to it`,
+    message: `Disruption ${disruptionNamespace}/${disruption} has chosen it: chaos pod ${namespace}/${name} does ${kind} to it`,
   })
   const [answer] = await Promise.all([act.create(built.pod, { owner: 'label' }), targetEvent])
   if (answer === 'created')
@@ -208,15 +208,15 @@ export const clouds = activitiesOf(() => import('../../../activities/chaos/cloud
   findHosts: { timeoutMs: 30_000 },
 })
 
-/** The hosts, or the reason why they are unknown. */
+/** The hosts of the cloud services in the spec, or the reason why they are unknown or too many. */
 export async function findCloudHosts(
   pass: DisruptionPass,
 ): Promise<{ readonly hosts: readonly NetworkHost[] } | { readonly problem: string }> {
   const { network } = specOf(pass)
   const cloud = network?.cloud
   if (cloud === undefined || !hasCloud(cloud)) return { hosts: [] }
-  const found = await pass.call(clouds).findHosts({ cloud })
-  if ('problem' in found) return found
-  const [tooMany] = filterProblems(fieldsOf(network), 'spec.network', found.hosts.length)
-  return tooMany === undefined ? found : { problem: problemText(tooMany) }
+  const answer = await pass.call(clouds).findHosts({ cloud })
+  if ('problem' in answer) return answer
+  const [tooMany] = filterProblems(fieldsOf(network), 'spec.network', answer.hosts.length)
+  return tooMany === undefined ? answer : { problem: problemText(tooMany) }
 }

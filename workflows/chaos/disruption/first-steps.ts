@@ -10,7 +10,7 @@
 import { action, again, done } from '../../kit/index.ts'
 import { type DisruptionPass, statusIn, configOf, chaosNamespaceIn } from './pass.ts'
 import { recordedChaosNamespaceOf } from '../config.ts'
-import { DISRUPTION_KIND, kindNamesOf, eventManifest } from '../contract.ts'
+import { DISRUPTION_KIND, kindNamesOf, manifestAnnotations } from '../contract.ts'
 import { goDurationOfMs } from '../go-duration.ts'
 import { specHash } from './spec-hash.ts'
 import { durationOf } from './times.ts'
@@ -71,7 +71,7 @@ export const recordSpec = action<DisruptionPass>('keepSpec', async (pass) => {
     status.originalSpec = originalSpec
     const whom = `${spec.level === 'node' ? 'nodes' : 'pods'}, count ${spec.count}`
     const message = `${kindNamesOf(spec).join(', ')} of ${whom}, for ${duration}`
-    const annotations = eventManifest(DISRUPTION_KIND, target, originalSpec)
+    const annotations = manifestAnnotations(DISRUPTION_KIND, target, originalSpec)
     await act.event({ type: 'Normal', reason: 'Created', message, annotations })
     return done
   }

@@ -1,6 +1,6 @@
 import { type InjectionStatus, kindNamesOf } from '../contract.ts'
 import type { TargetInjection, TargetInjections } from './kind.ts'
-import type { ChaosPod } from './observed.ts'
+import { type ChaosPod, injectionKey } from './observed.ts'
 import { action, done, later } from '../../kit/index.ts'
 import { remainingChaosPods, stuckPodsIn } from './end-chaos-pods.ts'
 import { isReplaced } from './moved-targets.ts'
@@ -35,8 +35,9 @@ export function injectedTargets({
   kinds,
   targets,
 }: Pick<StatusInput, 'pods' | 'kinds' | 'targets'>): readonly string[] {
-  const ready = new Set(pods.filter(({ isReady }) => isReady).map(({ target, does }) => `${does} ${target}`))
-  return targets.filter((target) => kinds.length > 0 && kinds.every((kind) => ready.has(`${kind} ${target}`)))
+  const ready = new Set(pods.filter(({ isReady }) => isReady).map(injectionKey))
+  const isReadyOn = (target: string) => kinds.every((kind) => ready.has(injectionKey({ target, does: kind })))
+  return targets.filter((target) => kinds.length > 0 && isReadyOn(target))
 }
 
 function presentStatus(input: StatusInput): 'NotInjected' | 'PartiallyInjected' | 'Injected' {

@@ -8,7 +8,7 @@
 import { hostText } from '../allowed-host.ts'
 import { kindFieldsOf, type InjectorKindName, INJECTOR_KINDS } from '../contract.ts'
 import type { ChaosConfig } from '../config.ts'
-import { goDurationOfMs, normalGoDuration } from '../go-duration.ts'
+import { goDurationOfMs, normalizeGoDuration } from '../go-duration.ts'
 import type { MetricsSink } from '../metrics.ts'
 import type { DisruptionSpec } from './kind.ts'
 import { countText, readCount, readPercent } from './rules/share.ts'
@@ -76,7 +76,7 @@ const KIND_ARGS: Readonly<Record<InjectorKindName, KindArgs>> = {
     countText(readCount(cpuPressure?.count) ?? { percent: 100 }),
   ],
   'memory-pressure'({ memoryPressure }) {
-    const ramp = normalGoDuration(memoryPressure?.rampDuration)
+    const ramp = normalizeGoDuration(memoryPressure?.rampDuration)
     const isRamped = ramp !== undefined && ramp !== '0s'
     return [
       ...['memory-pressure', '--target-percent', String(readPercent(memoryPressure?.targetPercent) ?? '')],
@@ -205,7 +205,7 @@ function numberFlag(flag: string, value: number | undefined): readonly string[] 
 }
 
 function durationFlag(flag: string, value: string | number | undefined): readonly string[] {
-  const textOr = value === undefined || value === '' ? undefined : normalGoDuration(value)
+  const textOr = value === undefined || value === '' ? undefined : normalizeGoDuration(value)
   return textOr === undefined ? [] : [flag, textOr]
 }
 

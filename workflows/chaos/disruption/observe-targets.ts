@@ -17,7 +17,7 @@
 import { action, done, later, orElse } from '../../kit/index.ts'
 import { kindNamesOf } from '../contract.ts'
 import { type EventOnTarget, observeTargetStates, type TargetStates } from './target-events.ts'
-import type { Target } from './observed.ts'
+import { injectionKey, type Target } from './observed.ts'
 import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn, injectionStatusIn } from './pass.ts'
 import { timestampMs } from '../timestamp.ts'
 import { WARNING_TTL_MS, type PodWarning, withWarnings } from './trouble.ts'
@@ -107,8 +107,9 @@ async function readTargets(pass: DisruptionPass, levelNode: boolean): Promise<re
 function disturbedTargets(pass: DisruptionPass): ReadonlySet<string> {
   const kinds = kindNamesOf(specOf(pass))
   const ready = pass.state.chaosPods.filter(({ isReady }) => isReady)
-  const does = new Set(ready.map(({ target, does: kind }) => `${kind} ${target}`))
-  return new Set(ready.map(({ target }) => target).filter((name) => kinds.every((kind) => does.has(`${kind} ${name}`))))
+  const injected = new Set(ready.map(injectionKey))
+  const isDisturbed = (target: string) => kinds.every((kind) => injected.has(injectionKey({ target, does: kind })))
+  return new Set(ready.map(({ target }) => target).filter(isDisturbed))
 }
 
 function copyOfStates(states: TargetStates) {

@@ -170,6 +170,11 @@ function isOfNode(spec: Pod['spec']): boolean {
   return args.some((arg, index) => arg === '--level' && args[index + 1] === 'node')
 }
 
+/** Identifies a disruption kind on a target. */
+export function injectionKey({ target, does }: Pick<ChaosPod, 'target' | 'does'>): string {
+  return `${does} ${target}`
+}
+
 /** Reads target, kind and Disruption from the labels. */
 function labelFields({ labels = {}, annotations = {} }: Pod['metadata']) {
   return {

@@ -4,7 +4,7 @@
 // H2. With dynamic targeting the count may change and is not compared. With static targeting all fields are compared.
 
 import { contentHash } from '../../kit/index.ts'
-import { normalGoDuration } from '../go-duration.ts'
+import { normalizeGoDuration } from '../go-duration.ts'
 import { fieldsOf, has, type JsonFields } from '../json-fields.ts'
 
 const DURATIONS: readonly (readonly string[])[] = [
@@ -45,5 +45,5 @@ function withNormalDuration(fields: JsonFields, [name = '', ...below]: readonly 
   if (!has(fields, name)) return fields
   const value = fields[name]
   if (below.length > 0) return { ...fields, [name]: withNormalDuration(fieldsOf(value), below) }
-  return { ...fields, [name]: normalGoDuration(value) ?? value }
+  return { ...fields, [name]: normalizeGoDuration(value) ?? value }
 }

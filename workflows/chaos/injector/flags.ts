@@ -80,7 +80,7 @@ export class Flags {
     return this.given.get(name) ?? []
   }
 
-  private read<Value>(name: string, text: string, { reads, expected }: Grammar<Value>): Value | undefined {
+  private read<Value>(name: string, text: string, { parse: reads, expected }: Grammar<Value>): Value | undefined {
     const value = reads(text)
     if (value === undefined) this.refuse(name, `found '${text}', expected ${expected}`)
     return value
@@ -88,24 +88,24 @@ export class Flags {
 }
 
 const SWITCH: Grammar<boolean> = {
-  reads: (text) => (text === 'true' || text === 'false' ? text === 'true' : undefined),
+  parse: (text) => (text === 'true' || text === 'false' ? text === 'true' : undefined),
   expected: 'true or false',
 }
 
 /** `76` or `76%`. */
 export function percent(least: number, most: number): Grammar<number> {
   const number = integerIn(least, most)
-  return { reads: (text) => number.reads(text.replace(/%$/, '')), expected: `a percentage from ${least} to ${most}` }
+  return { parse: (text) => number.parse(text.replace(/%$/, '')), expected: `a percentage from ${least} to ${most}` }
 }
 
 export function oneOf<Value extends string>(values: readonly Value[]): Grammar<Value> {
-  return { reads: (text) => values.find((value) => value === text), expected: `one of ${values.join(', ')}` }
+  return { parse: (text) => values.find((value) => value === text), expected: `one of ${values.join(', ')}` }
 }
 
-export const anyText: Grammar<string> = { reads: (text) => (text.trim() === '' ? undefined : text), expected: 'a text' }
+export const anyText: Grammar<string> = { parse: (text) => (text.trim() === '' ? undefined : text), expected: 'a text' }
 
 export const absolutePath: Grammar<string> = {
-  reads: (text) => (text.startsWith('/') ? text : undefined),
+  parse: (text) => (text.startsWith('/') ? text : undefined),
   expected: 'an absolute path',
 }
 
@@ -113,6 +113,6 @@ const MOMENT =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
 
 export const moment: Grammar<string> = {
-  reads: (text) => (MOMENT.test(text) ? text : undefined),
+  parse: (text) => (MOMENT.test(text) ? text : undefined),
   expected: 'a time such as 2026-01-31T12:00:00Z',
 }

@@ -15,9 +15,9 @@ import type {
 
 /** `name;namespace;port-portname;...;percentage`: the first two parts and the last part are required. */
 export const serviceRule: Grammar<ServiceRule> = {
-  reads: (text) => {
+  parse: (text) => {
     const [name = '', namespace = '', ...rest] = text.split(';')
-    const percentage = integerIn(1, 100).reads(rest.at(-1) ?? '')
+    const percentage = integerIn(1, 100).parse(rest.at(-1) ?? '')
     const ports = rest.slice(0, -1).map(servicePort)
     if (!NAME.test(name) || !NAME.test(namespace) || percentage === undefined) return undefined
     return ports.includes(undefined)
@@ -29,13 +29,13 @@ export const serviceRule: Grammar<ServiceRule> = {
 
 function servicePort(text: string): ServiceRule['ports'][number] | undefined {
   const [, digits, name] = /^(\d{1,5})-([a-z0-9-]*)$/.exec(text) ?? []
-  const port = integerIn(0, 65535).reads(digits ?? '')
+  const port = integerIn(0, 65535).parse(digits ?? '')
   return port === undefined || name === undefined || (port === 0 && name === '') ? undefined : { port, name }
 }
 
 /** `name;id` of containers, separated by commas. */
 export const targetContainers: Grammar<readonly TargetContainer[]> = {
-  reads: (text) => {
+  parse: (text) => {
     const found = text.split(',').map((one) => /^([a-z0-9](?:[-a-z0-9]*[a-z0-9])?);([a-z-]+:\/\/\S+)$/.exec(one))
     return found.every((match) => match !== null) ? found.map(([, name = '', id = '']) => ({ name, id })) : undefined
   },
@@ -50,7 +50,7 @@ const BETWEEN_RECORDS = new RegExp(`(?<=:\\d+);(?=[^:;]+:(?:${TYPES.join('|')}):
 
 /** `host:TYPE:value:ttl`, separated by semicolons. */
 export const dnsRecords: Grammar<readonly DnsRecord[]> = {
-  reads: (text) => {
+  parse: (text) => {
     const found = text.split(BETWEEN_RECORDS).map(dnsRecord)
     return found.includes(undefined) ? undefined : found.filter((record) => record !== undefined)
   },
@@ -73,9 +73,9 @@ const CODES = [
 
 /** `endpoint;error|override;value;percent`. */
 export const endpointAlteration: Grammar<EndpointAlteration> = {
-  reads: (text) => {
+  parse: (text) => {
     const [endpoint = '', sort, value = '', share = '', ...more] = text.split(';')
-    const percentage = integerIn(0, 100).reads(share)
+    const percentage = integerIn(0, 100).parse(share)
     if (more.length > 0 || percentage === undefined || !/^\/[\w.]+\/\w+$/.test(endpoint)) return undefined
     if (sort === 'error' && among(CODES)(value) !== undefined)
       return { endpoint, alteration: { error: value }, percent: percentage }
@@ -89,9 +89,9 @@ export const endpointAlteration: Grammar<EndpointAlteration> = {
 
 /** `2` or `50%`. */
 export const cpuCount: Grammar<CpuCount> = {
-  reads: (text) => {
+  parse: (text) => {
     const isPercent = text.endsWith('%')
-    const number = isPercent ? integerIn(1, 100).reads(text.slice(0, -1)) : integerIn(1, 4096).reads(text)
+    const number = isPercent ? integerIn(1, 100).parse(text.slice(0, -1)) : integerIn(1, 4096).parse(text)
     if (number === undefined) return undefined
     return isPercent ? { percent: number } : { cpus: number }
   },

@@ -99,7 +99,7 @@ const ERRNOS = [
 ]
 
 const duration: Grammar<number> = {
-  reads: (text) => {
+  parse: (text) => {
     const ms = durationMs(text)
     return ms === undefined || ms < 0 ? undefined : ms
   },
@@ -136,7 +136,7 @@ function networkSpec(flags: Flags): NetworkSpec {
 
 // Source: spec/chaos.md 1.5: below 32 bytes in a second nothing passes.
 const bandwidth: Grammar<number> = {
-  reads: (text) => (text === '0' ? 0 : integerIn(32, UNLIMITED).reads(text)),
+  parse: (text) => (text === '0' ? 0 : integerIn(32, UNLIMITED).parse(text)),
   expected: '0, or an integer of at least 32 bytes in a second',
 }
 

@@ -1,7 +1,6 @@
 // Builds the fields of a kind. One value yields the TypeScript type (`ValueOf`) and the structural OpenAPI schema that
-// Kubernetes accepts in a CRD. Not a validator: the API server validates. Only what Kubernetes accepts can be said here,
-// and each field has a description, because `kubectl explain` is where users read it. `defineKind` finds
-// contradictions (schema-problems.ts), because it knows the path of each field.
+// Kubernetes accepts in a CRD. Not a validator: the API server validates. Each field has a description, which users read
+// with `kubectl explain`. `defineKind` reports contradictory options with the path of the field (schema-problems.ts).
 
 /** The part of OpenAPI v3 that a structural schema may use. */
 export interface JsonSchema {
@@ -28,10 +27,10 @@ export interface JsonSchema {
   readonly 'x-kubernetes-int-or-string'?: true
 }
 
-/** A CEL rule about a value, `self`; a rule with `oldSelf` is about changes of it. */
+/** A CEL rule about the value `self`. A rule that uses `oldSelf` is a transition rule: it applies to updates only. */
 export interface ValidationRule {
   readonly rule: string
-  /** The user's message when the rule fails. */
+  /** The message to the user when the rule fails. */
   readonly message: string
   /** The field of the error, such as `.containers`; default: the field that has the rule. */
   readonly fieldPath?: `.${string}`
@@ -102,8 +101,8 @@ export interface DefaultedField<Value = unknown> extends Field<Value> {
   readonly isDefaulted: true
 }
 
-/** The field type of a maker with these options. */
-type Made<Value, Options> = Options extends { readonly default: unknown } ? DefaultedField<Value> : Field<Value>
+/** The type of a field with these options. */
+type FieldWith<Value, Options> = Options extends { readonly default: unknown } ? DefaultedField<Value> : Field<Value>
 
 export type Fields = Readonly<Record<string, Field>>
 
@@ -128,7 +127,7 @@ export function required<Value>(field: Field<Value>): RequiredField<Value> {
   return { ...field, required: true }
 }
 
-export function text<const O extends TextOptions = object>(description: string, options?: O): Made<string, O> {
+export function text<const O extends TextOptions = object>(description: string, options?: O): FieldWith<string, O> {
   return field({ type: 'string' }, description, options)
 }
 
@@ -137,7 +136,7 @@ export function oneOf<const Value extends string, const O extends FieldOptions<N
   description: string,
   values: readonly Value[],
   options?: O,
-): Made<Value, O> {
+): FieldWith<Value, O> {
   return field({ type: 'string', enum: values }, description, options)
 }
 
@@ -145,7 +144,7 @@ export function oneOf<const Value extends string, const O extends FieldOptions<N
 export function timestamp<const O extends FieldOptions<string> = object>(
   description: string,
   options?: O,
-): Made<string, O> {
+): FieldWith<string, O> {
   return field({ type: 'string', format: 'date-time' }, description, options)
 }
 
@@ -154,16 +153,22 @@ export function bytes(description: string): Field<string> {
   return field({ type: 'string', format: 'byte' }, description)
 }
 
-export function integer<const O extends NumberOptions = object>(description: string, options?: O): Made<number, O> {
+export function integer<const O extends NumberOptions = object>(
+  description: string,
+  options?: O,
+): FieldWith<number, O> {
   return field({ type: 'integer' }, description, options)
 }
 
-export function int64<const O extends NumberOptions = object>(description: string, options?: O): Made<number, O> {
+export function int64<const O extends NumberOptions = object>(description: string, options?: O): FieldWith<number, O> {
   return field({ type: 'integer', format: 'int64' }, description, options)
 }
 
 /** A number with fractions. */
-export function decimal<const O extends NumberOptions = object>(description: string, options?: O): Made<number, O> {
+export function decimal<const O extends NumberOptions = object>(
+  description: string,
+  options?: O,
+): FieldWith<number, O> {
   return field({ type: 'number' }, description, options)
 }
 
@@ -171,14 +176,14 @@ export function decimal<const O extends NumberOptions = object>(description: str
 export function intOrString<const O extends IntOrStringOptions = object>(
   description: string,
   options?: O,
-): Made<number | string, O> {
+): FieldWith<number | string, O> {
   return field({ 'x-kubernetes-int-or-string': true }, description, options)
 }
 
 export function flag<const O extends FieldOptions<boolean> = object>(
   description: string,
   options?: O,
-): Made<boolean, O> {
+): FieldWith<boolean, O> {
   return field({ type: 'boolean' }, description, options)
 }
 
@@ -186,7 +191,7 @@ export function list<Value, const O extends ListOptions<NoInfer<Value>> = object
   description: string,
   item: Field<Value>,
   options?: O,
-): Made<readonly Value[], O> {
+): FieldWith<readonly Value[], O> {
   return field({ type: 'array', items: item.schema }, description, options)
 }
 
@@ -195,16 +200,16 @@ export function mapOf<Value, const O extends MapOptions<NoInfer<Value>> = object
   description: string,
   value: Field<Value>,
   options?: O,
-): Made<Readonly<Record<string, Value>>, O> {
+): FieldWith<Readonly<Record<string, Value>>, O> {
   return field({ type: 'object', additionalProperties: value.schema }, description, options)
 }
 
-/** An object with these fields; the API server prunes unknown ones. The default may omit fields that have their own: often `{}`. */
+/** An object with these fields; the API server prunes unknown ones. Its default may omit fields with defaults, and is often `{}`. */
 export function record<F extends Fields, const O extends FieldOptions<Partial<ObjectValueOf<F>>> = object>(
   description: string,
   fields: F,
   options?: O,
-): Made<ObjectValueOf<F>, O> {
+): FieldWith<ObjectValueOf<F>, O> {
   return field(objectSchema(fields), description, options)
 }
 
@@ -235,17 +240,17 @@ export function objectSchema(fields: Fields): JsonSchema {
   }
 }
 
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- each maker says which field it makes
-function field<Made extends Field>(schema: JsonSchema, description: string, options: FieldOptions<unknown> = {}): Made {
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the return type of the caller determines the type of the field
+function field<F extends Field>(schema: JsonSchema, description: string, options: FieldOptions<unknown> = {}): F {
   if (description.trim() === '')
     throw new Error('a field has no description; expected one sentence for kubectl explain')
   const { rules, ...limits } = options
-  const isDefaulted = 'default' in options ? { isDefaulted: true } : {}
+  const defaulted = 'default' in options ? { isDefaulted: true } : {}
   const validations = rules === undefined ? {} : { 'x-kubernetes-validations': rules }
-  // Only the type checker knows the value types of the makers.
+  // The value type of a field exists only for the type checker, hence the assertion.
   return {
     schema: { description, ...schema, ...limits, ...validations },
     required: false,
-    ...isDefaulted,
-  } as Field as Made
+    ...defaulted,
+  } as Field as F
 }

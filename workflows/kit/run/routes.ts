@@ -7,7 +7,7 @@ import { isIdle, jobIDProblem } from './subject.ts'
 import { type Path, path, type Projection, textAt } from '../kind/projection.ts'
 import type { IndexKeySources } from './level/index-keys.ts'
 
-/** A kind that the bridge watches, and the fields of its objects that the journal stores. */
+/** A kind that the engine reads or writes, and the fields of its objects that the journal stores. The bridge watches it unless `unfollowed`. */
 export interface WatchedKind {
   /** Group and version as in manifests, e.g. `apps/v1`, or `v1`. */
   readonly apiVersion: string
@@ -17,7 +17,7 @@ export interface WatchedKind {
   readonly projection: readonly Path[]
   /** Paths that the journal stores as one keyed hash only; may be empty. */
   readonly hashed: readonly Path[]
-  /** Like `KindDefinition.flow`. */
+  /** The names that an object exports and imports (`KindDefinition.flow`). */
   readonly flow?: (object: object) => Flow | undefined
   /** The projection includes index keys from these fields (index-keys.ts). */
   readonly indexKeys?: IndexKeySources
@@ -25,7 +25,10 @@ export interface WatchedKind {
   readonly fields?: Readonly<Record<string, string>>
   /** The kind is cluster-scoped. */
   readonly withoutNamespace?: boolean
-  /** The bridge does not watch the kind and would miss deletions: own writes record an event and no object state. */
+  /**
+   * The bridge does not watch the kind. The journal would miss deletions, so it stores the engine's writes as events, but
+   * not the state of the objects.
+   */
   readonly unfollowed?: true
 }
 
@@ -43,8 +46,9 @@ export interface RoutedEvent extends GroupKind {
 export interface Route {
   /** The controller to wake: `installation`, `execution`, `deploy`, ... */
   readonly controller: string
-  /** The object to wake; with `dependentsOf`, every known object of the controller's kind that this uid owns. */
+  /** The object to wake; empty with `dependentsOf`. */
   readonly uid: string
+  /** The uid of an owner: wakes every known object of the controller's kind that it owns. */
   readonly dependentsOf?: string
   readonly namespace: string
   readonly name: string
@@ -64,10 +68,10 @@ export interface ControllerRoutes {
 
 /** Calls the routes of every controller. Without a match it returns the reasons, so that the journal can show why nothing happened. */
 export function routeEvent(controllers: readonly ControllerRoutes[], event: RoutedEvent): Routing {
-  const answers = controllers.flatMap(({ byKind }) => byKind[groupKindText(event)]?.(event) ?? [])
-  const routes = answers.flatMap((answer) => ('routes' in answer ? answer.routes : []))
+  const routings = controllers.flatMap(({ byKind }) => byKind[groupKindText(event)]?.(event) ?? [])
+  const routes = routings.flatMap((routing) => ('routes' in routing ? routing.routes : []))
   if (routes.length > 0) return { routes }
-  const reasons = answers.flatMap((answer) => ('ignored' in answer ? [answer.ignored] : []))
+  const reasons = routings.flatMap((routing) => ('ignored' in routing ? [routing.ignored] : []))
   return { ignored: reasons.length > 0 ? [...new Set(reasons)].join('; ') : 'no controller watches this kind' }
 }
 
@@ -91,5 +95,5 @@ export function isJobIDInvalid({ projection, previous }: RoutedEvent): boolean {
   return jobIDProblem(jobID) !== undefined && jobID !== (previous && jobIDsOf(previous).jobID)
 }
 
-/** The cause of such a wake. */
+/** The `cause` of a route for `isJobIDInvalid`. */
 export const INVALID_JOB_ID = 'status.jobID is not a job ID'

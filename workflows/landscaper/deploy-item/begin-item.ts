@@ -40,8 +40,9 @@ async function continueJob(pass: ItemPass): Promise<Outcome> {
   return isHandled(target, pass) ? done : stop(HANDED_DOWN)
 }
 
-// Adds the finalizer before the deployment, and to an item without owner when Pawl first sees it, so that its deletion waits for a job.
-
+/**
+ * Adds the finalizer before the deployment, and to an item without owner when Pawl first sees it, so that its deletion waits for a job.
+ */
 export async function guardItem(pass: ItemPass): Promise<Outcome> {
   const { by, subject, jobID, act, state } = pass
   const { version, finalizers, deleting } = state.target

@@ -132,8 +132,7 @@ export function withItem<State extends DeployState>(
   return { ...state, deployItems }
 }
 
-// Deploys the item in its own run: no Execution hosts it, and its status has the job ID already.
-
+/** Deploys the item in its own run: no Execution hosts it, and its status has the job ID already. */
 export async function deployItem(pass: ItemPass): Promise<Outcome> {
   return await deployItems(pass, pass.state.deployItems, false)
 }

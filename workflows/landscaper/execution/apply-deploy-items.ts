@@ -57,9 +57,10 @@ export async function checkEdits(pass: ExecutionPass): Promise<Outcome> {
   return joinOutcomes(waiting, taken)
 }
 
-// Phase Init: writes the DeployItems that the spec names and deletes the DeployItems that it no longer names (orphans).
-// Source: seeds/landscaper-execution-controller.txt "Init".
-
+/**
+ * Phase Init: writes the DeployItems that the spec names and deletes the DeployItems that it no longer names (orphans).
+ * Source: seeds/landscaper-execution-controller.txt "Init".
+ */
 export async function applyDeployItems(pass: ExecutionPass): Promise<Outcome> {
   const { by, subject, jobID, state, act } = pass
   const { generation } = state.target
@@ -102,8 +103,9 @@ export function setDeployItemCache({ state: { target, deployItems }, draft }: Ex
   draft.fields['deployItemCache'] = deployItems.length > MAX_NAMES ? null : { activeDIs, orphanedDIs }
 }
 
-// Phase Completing: writes the exports of all items into one DataObject. Source: spec/landscaper.md 2.7 "Completing".
-
+/**
+ * Phase Completing: writes the exports of all items into one DataObject. Source: spec/landscaper.md 2.7 "Completing".
+ */
 export async function collectExports(pass: ExecutionPass): Promise<Outcome> {
   const { by, subject, jobID, state, act, draft } = pass
   const items = state.deployItems

@@ -64,8 +64,9 @@ async function removeOldInterrupt(pass: ExecutionPass): Promise<Outcome> {
   return done
 }
 
-// Adds the finalizer before the job creates any object, so that no created object is left behind after a deletion.
-
+/**
+ * Adds the finalizer before the job creates any object, so that no created object is left behind after a deletion.
+ */
 export async function guardExecution(pass: ExecutionPass): Promise<Outcome> {
   const { target } = pass.state
   if (target.finalizers.includes(FINALIZER)) return done

@@ -33,8 +33,9 @@ export function stopFinishedActivities({ state, jobID, background }: ExecutionPa
   return done
 }
 
-// Phases Progressing and Deleting: fails items that no deployer picked up before the pickup timeout. Source: spec/landscaper.md 2.10.
-
+/**
+ * Phases Progressing and Deleting: fails items that no deployer picked up before the pickup timeout. Source: spec/landscaper.md 2.10.
+ */
 export async function endUnclaimedItems(pass: ExecutionPass): Promise<Outcome> {
   const overdue = unclaimedItems(pass).filter(({ pickupMs }) => (pickupMs ?? 0) <= 0)
   return retryFaults(await callForItems(pass, 'endUnclaimedItems', overdue))
@@ -57,9 +58,10 @@ export function awaitPickup(pass: ExecutionPass): Outcome {
   return waits.length === 0 ? done : again(Math.max(Math.min(...waits), MIN_WAIT_MS))
 }
 
-// Phase Progressing: ends items that a user has skipped as succeeded, started or not, so that their dependents can start. A deletion uninstalls
-// skipped items like all others, because an earlier job may have deployed them. Source: docs/adr/0053.
-
+/**
+ * Phase Progressing: ends items that a user has skipped as succeeded, started or not, so that their dependents can start. A deletion uninstalls
+ * skipped items like all others, because an earlier job may have deployed them. Source: docs/adr/0053.
+ */
 export async function skipItems(pass: ExecutionPass): Promise<Outcome> {
   const { state, jobID } = pass
   if (!state.deployItems.some(({ isSkipped }) => isSkipped === true)) return done

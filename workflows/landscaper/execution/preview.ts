@@ -51,8 +51,8 @@ export async function previewItems(
     until: 'Completing',
     enters: () => undefined,
   })
-  const { end, told } = ran
-  const job = { subject, end, ...(told !== undefined && { told }), items: withLevels(startedItems), jobs: [] }
+  const { end, told: reason } = ran
+  const job = { subject, end, ...(reason !== undefined && { told: reason }), items: withLevels(startedItems), jobs: [] }
   return { job, state: pass.state }
 }
 

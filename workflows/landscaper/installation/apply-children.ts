@@ -9,9 +9,9 @@ import { childCodes } from './sub-installations.ts'
 
 export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
   const { by, subject, jobID, act, draft } = pass
-  if (isRendered(pass)) return repeatStatus(pass)
-  const leaving = await finishDeletion(pass)
-  if (leaving !== undefined) return leaving
+  if (isRendered(pass)) return setRenderedAgain(pass)
+  const interruption = await finishExecutionDeletion(pass)
+  if (interruption !== undefined) return interruption
   const { state } = pass
   clearWaits(pass)
   const applied = await act.applyChildren({ by, subject, jobID, generation: state.target.generation })
@@ -20,7 +20,7 @@ export async function applyChildren(pass: InstallationPass): Promise<Outcome> {
     draft.conditions.push({ ...REFUSED[of], status: 'False', message })
     return fail(code, message)
   }
-  // The next pass reads the Execution's items.
+  // The activity set the owner of an existing Execution. The next pass also reads its items.
   if (applied.result === 'adopted') return again(0)
   if (applied.result === 'waiting') {
     if (applied.of !== undefined) reportWait(pass, applied.of, applied.reason)
@@ -38,13 +38,16 @@ const REFUSED = {
   subInstallations: { type: SUB_INSTALLATIONS_CONDITION, reason: 'InstallationCreatingFailed' },
 } as const
 
-/** Whether items of this job exist. Then nothing is rendered again, because templates may be random and imports may have changed. Not in a deletion. */
+/**
+ * Whether items of this job exist. Then nothing is rendered again, because templates may be random and imports may have
+ * changed. False if the Execution is being deleted, because it is created and rendered again.
+ */
 function isRendered({ state: { execution, deployItems }, jobID }: InstallationPass): boolean {
   return execution !== undefined && !execution.deleting && deployItems.some((item) => item.jobID === jobID)
 }
 
-/** Repeats the status of the rendering, which a lost run may not have written. */
-function repeatStatus(pass: InstallationPass): Outcome {
+/** Sets the status of the rendering again: a run that ended after the rendering may not have written it. */
+function setRenderedAgain(pass: InstallationPass): Outcome {
   const { target, execution } = pass.state
   const { generation, importsHash } = execution?.renderedFrom ?? target
   setRendered(pass, generation, importsHash)
@@ -57,9 +60,10 @@ function setRendered({ draft, state, subject }: InstallationPass, generation: nu
     draft.fields['executionRef'] = { name: subject.name, namespace: subject.namespace }
     const message = `execution ${subject.name} holds what the blueprint renders`
     pushCondition(draft, { type: EXECUTION_CONDITION, reason: 'ExecutionDeployed', message })
+  } else if (state.target.hasExecution) {
+    // A user deleted the Execution, and the blueprint has no items any more: the status must not report a missing Execution.
+    draft.fields['executionRef'] = null
   }
-  // A user deleted the Execution, and the blueprint has no items any more: the status must not report a missing Execution.
-  else if (state.target.hasExecution) draft.fields['executionRef'] = null
   // Without imports, an earlier hash stays until Completing has removed the copies of the earlier imports.
   if (importsHash !== undefined) {
     draft.fields['importsHash'] = importsHash
@@ -75,7 +79,7 @@ function pushCondition({ conditions }: Draft, condition: FaultCondition & { read
   conditions.push({ ...condition, status: 'True' })
 }
 
-/** @param replaced the replaced references, formatted; empty: none. Undefined: the Installation has no component. */
+/** @param replaced the replaced references as text: empty if there are none, undefined if the Installation has no component. */
 function reportReplaced(draft: Draft, replaced: string | undefined): void {
   if (replaced === undefined) return
   const type = OVERWRITE_CONDITION
@@ -101,8 +105,12 @@ function reportSubInstallations(
   }
 }
 
-/** If a user deleted the Installation's Execution, its deletion runs here first; then the Execution is created again. */
-async function finishDeletion(pass: InstallationPass): Promise<Outcome | undefined> {
+/**
+ * If a user deleted the Execution, finishes its deletion, so that the Execution can be created again.
+ *
+ * @returns undefined when no Execution is being deleted any more.
+ */
+async function finishExecutionDeletion(pass: InstallationPass): Promise<Outcome | undefined> {
   if (pass.state.execution?.deleting !== true) return undefined
   const outcome = await runExecution(pass)
   if (interrupts(outcome)) return outcome

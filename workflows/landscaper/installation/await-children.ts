@@ -10,12 +10,14 @@ import { childCodes, formatNames, formatSub } from './sub-installations.ts'
 export function awaitChildren(pass: InstallationPass): Outcome {
   const { state, jobID, subject } = pass
   const { execution } = state
-  const isRunning = execution !== undefined && (execution.jobID !== jobID || execution.jobIDFinished !== jobID)
+  // An Execution with another job ID has not started this job. A sub-installation with another job ID does not count as a
+  // child of this job: `subFailures` reports it as missing.
+  const isUnfinished = execution !== undefined && (execution.jobID !== jobID || execution.jobIDFinished !== jobID)
   const subs = state.subInstallations.filter((sub) => sub.jobID === jobID)
   const unfinished = subs.filter((sub) => sub.jobIDFinished !== jobID)
-  if (isRunning || unfinished.length > 0) {
+  if (isUnfinished || unfinished.length > 0) {
     const waitedFor = [
-      ...(isRunning ? [`execution ${subject.name}`] : []),
+      ...(isUnfinished ? [`execution ${subject.name}`] : []),
       ...(unfinished.length > 0 ? [`sub-installations ${formatNames(unfinished)}`] : []),
     ]
     return stop(`waiting for ${waitedFor.join(' and ')}`)
@@ -28,23 +30,25 @@ export function awaitChildren(pass: InstallationPass): Outcome {
     : fail('ChildrenFailed', shortList(failures).join('; '), childCodes(execution, subs))
 }
 
-/** Reads the status, or its pending change in this pass, because a new run remembers nothing. */
+/** Whether the blueprint has an Execution: from `executionRef` in the unwritten changes of this pass, otherwise in the status. */
 function isExecutionWanted({ draft, state: { target } }: InstallationPass): boolean {
-  const rendered = draft.fields['executionRef']
-  return rendered === undefined ? target.hasExecution : rendered !== null
+  const executionRef = draft.fields['executionRef']
+  return executionRef === undefined ? target.hasExecution : executionRef !== null
 }
 
 function executionFailures({ state: { execution }, subject }: InstallationPass): string[] {
   if (execution === undefined || execution.phase === 'Succeeded') return []
-  const found = `execution ${subject.name} is ${execution.phase ?? 'unfinished'}; expected Succeeded`
-  return [execution.error === undefined ? found : `${found}: ${execution.error}`]
+  const failure = `execution ${subject.name} is ${execution.phase ?? 'unfinished'}; expected Succeeded`
+  return [execution.error === undefined ? failure : `${failure}: ${execution.error}`]
 }
 
+/** Also sets the condition of the sub-installations if some are missing. */
 function subFailures({ state, jobID, draft }: InstallationPass): string[] {
   const wanted = state.wantedSubs?.map(({ name }) => name) ?? state.target.activeSubs
-  const there = new Set(state.subInstallations.filter((sub) => sub.jobID === jobID).map(({ name }) => name))
-  const failed = state.subInstallations.filter((sub) => sub.jobID === jobID && sub.phase !== 'Succeeded')
-  const missing = wanted.filter((name) => !there.has(name))
+  const subs = state.subInstallations.filter((sub) => sub.jobID === jobID)
+  const existing = new Set(subs.map(({ name }) => name))
+  const failed = subs.filter((sub) => sub.phase !== 'Succeeded')
+  const missing = wanted.filter((name) => !existing.has(name))
   if (missing.length > 0) {
     const message = `sub-installations are gone: ${shortList(missing).join(', ')}`
     const type = SUB_INSTALLATIONS_CONDITION
@@ -53,10 +57,12 @@ function subFailures({ state, jobID, draft }: InstallationPass): string[] {
   return [...failed.map(formatSub), ...missing.map((name) => `installation ${name} is gone; expected Succeeded`)]
 }
 
-// Phase Completing: fails an Installation whose spec was edited during its job, because the edit needs another job.
-// A deletion during the job also increments the generation, but does not change the spec, so it does not fail the job.
-// Source: spec/landscaper.md 2.3 "Completing" 2, 2.2 "Delete while a job runs".
-
+/**
+ * Phase Completing: fails an Installation whose spec was edited during its job, because the edit needs another job. A
+ * deletion during the job also increments the generation, but does not change the spec, so it does not fail the job.
+ *
+ * Source: spec/landscaper.md 2.3 "Completing" 2, 2.2 "Delete while a job runs".
+ */
 export function checkGeneration({ state: { target }, draft }: InstallationPass): Outcome {
   const edits = target.generation - draft.observedGeneration - (target.deleting ? 1 : 0)
   if (edits <= 0) return done

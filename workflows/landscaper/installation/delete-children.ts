@@ -55,8 +55,9 @@ export async function deleteChildren(pass: InstallationPass): Promise<Outcome> {
   return done
 }
 
-// Phase Deleting: waits until the children are deleted, then removes the finalizer. Source: spec/landscaper.md 2.4 "Deleting".
-
+/**
+ * Phase Deleting: waits until the children are deleted, then removes the finalizer. Source: spec/landscaper.md 2.4 "Deleting".
+ */
 export async function awaitDeletion(pass: InstallationPass): Promise<Outcome> {
   const children = childrenLeft(pass)
   if (interrupts(children)) return children

@@ -91,20 +91,22 @@ export function isExecutionBegun({ state: { execution, deployItems }, jobID }: I
   return execution?.jobID === jobID || deployItems.some((item) => item.jobID === jobID)
 }
 
-// Phase Init: ends a job that has not started anything when the Installation is deleted. The deletion's job follows at once, so it needs no
-// blueprint, component registry, context, import or sibling that this job may be waiting for. The job of a sub-installation ends only after a failed
-// read: its deletion needs the next job of the parent, and a failed sub-installation fails the current one. Source: spec/landscaper.md 2.2 "Delete
-// while a job runs".
-
+/**
+ * Phase Init: ends a job that has not started anything when the Installation is deleted. The deletion's job follows at once, so it needs no
+ * blueprint, component registry, context, import or sibling that this job may be waiting for. The job of a sub-installation ends only after a failed
+ * read: its deletion needs the next job of the parent, and a failed sub-installation fails the current one. Source: spec/landscaper.md 2.2 "Delete
+ * while a job runs".
+ */
 export function yieldToDeletion(pass: InstallationPass): Outcome {
   const { deleting, hasParent, lastError } = pass.state.target
   if (!deleting || isExecutionBegun(pass) || (hasParent && lastError === undefined)) return done
   return fail('InterruptOperation', 'the installation was deleted before this job began anything; the deletion follows')
 }
 
-// Holds a paused job if it has work that has not started, and hands the pause down to its running sub-installations. Started work continues: a started
-// Execution holds its own items (run-execution.ts). Source: pause.ts.
-
+/**
+ * Holds a paused job if it has work that has not started, and hands the pause down to its running sub-installations. Started work continues: a started
+ * Execution holds its own items (run-execution.ts). Source: pause.ts.
+ */
 export async function awaitResume(pass: InstallationPass): Promise<Outcome> {
   reportPause(pass)
   await handPauseDown(pass)

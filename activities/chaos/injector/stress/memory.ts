@@ -16,7 +16,7 @@ const BLOCK_BYTES = 16 * 1024 * 1024
 export async function runMemoryStress({ args, print }: ProgramStart): Promise<number> {
   const flags = new Flags(args)
   const share = flags.required('target-percent', percent(1, 100), 1)
-  const rampMs = flags.withDefault('ramp-duration', { reads: durationMs, expected: EXPECTED_DURATION }, 0)
+  const rampMs = flags.withDefault('ramp-duration', { parse: durationMs, expected: EXPECTED_DURATION }, 0)
   const limit = flags.required('limit-bytes', integerIn(1, Number.MAX_SAFE_INTEGER), 1)
   const usageFile = flags.required('usage-file', absolutePath, '/')
   const child = childFlags(flags)

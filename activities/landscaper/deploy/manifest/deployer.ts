@@ -35,11 +35,11 @@ import {
   withKnownUids,
 } from '../objects/managed-resources.ts'
 import { type Manifest } from '../objects/manifest.ts'
-import { joinedError, listed } from '../objects/problems.ts'
+import { joinedError, formatList } from '../objects/problems.ts'
 import { completedBy, isCompleted } from '../objects/run-once.ts'
 import { OWNERSHIP_LABELS } from './ownership-labels.ts'
 import { type ManifestConfig, readManifestConfig } from './config.ts'
-import { intended, providerStatus, rememberedBy } from './provider-status.ts'
+import { intendedStatus, providerStatus, previousDeployment } from './provider-status.ts'
 
 const NAME = 'manifest'
 const READS_AT_ONCE = 10
@@ -54,7 +54,7 @@ export const deployer: TargetDeployer<ManifestConfig> = {
   pace: 'long',
   needsTarget: true,
   parse: readManifestConfig,
-  intend: intended,
+  intend: intendedStatus,
   install: (work, config) => new Deployment(work, config).look('apply'),
   check: (work, config) => new Deployment(work, config).look('continue'),
   uninstall,
@@ -75,7 +75,7 @@ class Deployment {
   #hasVanished = false
 
   constructor(work: ItemWork, config: ManifestConfig) {
-    const { managed: remembered } = rememberedBy(work.item)
+    const { managed: remembered } = previousDeployment(work.item)
     this.#work = work
     this.#config = config
     this.#orphans = orphansOf(remembered, this.#config.manifests)
@@ -99,7 +99,7 @@ class Deployment {
   /** Removes the objects on a former Target. @returns the reason to wait; the status stays unchanged until no object is left there. */
   async #leave(): Promise<DeployStep | undefined> {
     const { item } = this.#work
-    const { managed: resources, targetName } = rememberedBy(item)
+    const { managed: resources, targetName } = previousDeployment(item)
     const groups = this.#config.deletionGroupsDuringUpdate
     const removal = {
       work: this.#work,
@@ -167,7 +167,7 @@ class Deployment {
     for (const object of objects) this.#observe(object)
     if (failed) return { step: { result: 'failed', error: joinedError(OPERATION, problems) }, rejections }
     if (pending.length === 0) return { step: undefined, rejections }
-    return { step: { result: 'waiting', checkpoint: AT_APPLY, waitingFor: listed(pending) }, rejections }
+    return { step: { result: 'waiting', checkpoint: AT_APPLY, waitingFor: formatList(pending) }, rejections }
   }
 
   /** An orphan that is the same object as an applied one, in another API group, stays. */
@@ -284,7 +284,7 @@ function waitingForDefinition(definition: KubeObject): DeployStep {
 async function uninstall(work: ItemWork): Promise<DeployStep> {
   const config = removalConfig(work.item)
   const mark = markOf(work.item)
-  const { managed, targetName } = rememberedBy(work.item)
+  const { managed, targetName } = previousDeployment(work.item)
   const removal = { work, operation: 'DeleteResources', mark, groups: config.deletionGroups, spared: [] }
   const left = await leaveFormerTarget({ ...removal, resources: managed, targetName })
   if (left.result === 'waiting') return { ...left, checkpoint: AT_DELETE }

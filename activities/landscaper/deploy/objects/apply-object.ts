@@ -9,7 +9,7 @@ import type { KubeClient, KubeObject } from '../../../kube/client.ts'
 import { resourcePath } from '../../../kube/resource-path.ts'
 import { isAlreadyExists, isConflict, isNotFound, KubeError } from '../../../kube/errors.ts'
 import { DeployError } from '../run/deployer.ts'
-import { configurationProblem, shortened } from '../run/deploy-errors.ts'
+import { configurationProblem, shortenText } from '../run/deploy-errors.ts'
 import { objectOf } from '../target/answers.ts'
 import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
 import { type OwnershipLabels, isLabelled } from './ownership-labels.ts'
@@ -195,7 +195,7 @@ const DELETED = { operation: OPERATION, reason: 'BeingDeleted' }
 // A write would be lost with the object: it is created again after its deletion.
 function refuseDeleted({ metadata }: KubeObject): void {
   if (metadata.deletionTimestamp === undefined) return
-  const message = `it is being deleted and made anew once it is gone; finalizers: ${shortened((metadata.finalizers ?? []).join(', ')) || 'none'}`
+  const message = `it is being deleted and made anew once it is gone; finalizers: ${shortenText((metadata.finalizers ?? []).join(', ')) || 'none'}`
   throw new DeployError(DELETED.operation, DELETED.reason, message)
 }
 

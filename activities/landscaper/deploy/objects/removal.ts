@@ -22,7 +22,7 @@ import {
   type ResourceTypes,
 } from './deletion-groups.ts'
 import { type ManagedResource, resourceKey, type ResourceRef, withoutNamespace } from './managed-resources.ts'
-import { attempt, joinedError, listed as namesOf } from './problems.ts'
+import { attempt, joinedError, formatList } from './problems.ts'
 import { type ObjectRemoval, removeObject } from './remove-object.ts'
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 
@@ -101,7 +101,7 @@ async function deleteAll(
   const problems = answers.filter((answer) => 'error' in answer)
   const waiting = answers.flatMap((answer) => ('value' in answer ? (answer.value ?? []) : []))
   if (problems.length > 0) return { result: 'failed', error: joinedError(how.operation, problems) }
-  return waiting.length > 0 ? { result: 'waiting', waitingFor: namesOf(waiting) } : { result: 'gone' }
+  return waiting.length > 0 ? { result: 'waiting', waitingFor: formatList(waiting) } : { result: 'gone' }
 }
 
 interface Placed {

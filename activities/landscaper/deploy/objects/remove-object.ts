@@ -7,7 +7,7 @@
 import type { KubeObject } from '../../../kube/client.ts'
 import { resourcePath } from '../../../kube/resource-path.ts'
 import { isConflict, isNotFound, KubeError } from '../../../kube/errors.ts'
-import { shortened } from '../run/deploy-errors.ts'
+import { shortenText } from '../run/deploy-errors.ts'
 import { objectOf } from '../target/answers.ts'
 import { describeObject, readServed } from '../target/read-object.ts'
 import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
@@ -142,7 +142,7 @@ function whatHolds({ resource }: ManagedResource, live: KubeObject): string {
   const ofSpec =
     resource.kind === 'Namespace' && Array.isArray(spec['finalizers']) ? spec['finalizers'].map(String) : []
   const all = [...finalizers, ...ofSpec]
-  const names = shortened(all.join(', '))
+  const names = shortenText(all.join(', '))
   const held =
     all.length === 0 ? 'is being deleted' : `is held by ${all.length === 1 ? 'finalizer' : 'finalizers'} ${names}`
   return [`${describeObject(resource)} ${held}`, ...(resource.kind === 'Namespace' ? remaining(live) : [])].join(': ')

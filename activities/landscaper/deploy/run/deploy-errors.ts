@@ -48,7 +48,7 @@ function toError(operation: string, error: unknown, isForGood: (error: KubeError
 }
 
 /** Shortens a text of a server for a status. */
-export function shortened(text: string, most = 300): string {
+export function shortenText(text: string, most = 300): string {
   return text.length <= most ? text : `${text.slice(0, most)}...`
 }
 

@@ -1,8 +1,9 @@
 // Validates a user's kubeconfig, and converts it into a connection. Pure.
 //
 // A kubeconfig can name files of this machine, run programs on it, and impersonate users: only inline data of the current context are accepted.
-// Fields that reach further are rejected. Fields that kubectl does not know are ignored, as kubectl does: clients write such fields (JavaScript's
-// writes a `name` into every context). Source: spec/landscaper.md 4.6; docs/architecture.md "Kubeconfigs of users".
+// Fields for files, programs, proxies and impersonation are rejected (UNSUPPORTED_FIELDS). Fields that kubectl does not know are ignored, as kubectl
+// does: some clients write such fields (the JavaScript client writes a `name` into every context). Source: spec/landscaper.md 4.6;
+// docs/architecture.md "Kubeconfigs of users".
 //
 //   K1. The result of `readKubeconfig` is built field by field; no object of the user is passed on.
 //   K2. Errors name the field and the kind of mistake, never a value.
@@ -14,16 +15,17 @@ import { describe, type Fields, isMap } from '../objects/readiness/field-reader.
 
 export interface ClusterAccess {
   readonly server: string
-  /** PEM in base64; absent: the system's authorities. */
+  /** CA certificates: PEM in base64; absent: Node's default CAs. */
   readonly caData?: string
   readonly tlsServerName?: string
-  /** The server's certificate is not verified. */
+  /** The client does not verify the server's certificate. */
   readonly isInsecure: boolean
   readonly credentials: Credentials
 }
 
+/** Empty for anonymous access. At most one of `token` and `basic` is set. */
 export interface Credentials {
-  /** PEM in base64. */
+  /** Client certificate and its key, each PEM in base64. */
   readonly certificate?: { readonly data: string; readonly key: string }
   readonly token?: string
   readonly basic?: { readonly username: string; readonly password: string }
@@ -40,14 +42,14 @@ export class KubeconfigError extends Error {
 /**
  * Reads the current context of a kubeconfig.
  *
- * @param kubeconfig text (YAML or JSON) or the parsed value
+ * @param kubeconfig the parsed YAML; a text is rejected
  * @param field the name of the kubeconfig in errors
  * @throws KubeconfigError
  */
 export function readKubeconfig(kubeconfig: unknown, field = 'kubeconfig'): ClusterAccess {
   const config = rootOf(kubeconfig, field)
-  expectWord(config, { name: 'apiVersion', word: 'v1', field })
-  expectWord(config, { name: 'kind', word: 'Config', field })
+  expectTextIfSet(config, { name: 'apiVersion', word: 'v1', field })
+  expectTextIfSet(config, { name: 'kind', word: 'Config', field })
   const context = entryOf(config, {
     list: 'contexts',
     item: 'context',
@@ -106,8 +108,8 @@ function entryOf(
   return { fields, field: `${at}.${item}` }
 }
 
-// Fields that are rejected by design, with the alternative for the message.
-const REFUSED: ReadonlyMap<string, string> = new Map([
+// The fields that are rejected, each with the accepted alternative, which the message shows.
+const UNSUPPORTED_FIELDS: ReadonlyMap<string, string> = new Map([
   ...['certificate-authority', 'client-certificate', 'client-key'].map(
     (name) => [name, `the data in ${name}-data`] as const,
   ),
@@ -121,7 +123,7 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
 ])
 
 function readCluster({ fields, field }: Entry): Omit<ClusterAccess, 'credentials'> {
-  refuseReaching(fields, field)
+  rejectUnsupportedFields(fields, field)
   const isInsecure = flagOf(fields, 'insecure-skip-tls-verify', field)
   const caData = base64Of(fields, 'certificate-authority-data', field)
   if (isInsecure && caData !== undefined) {
@@ -156,7 +158,7 @@ function serverOf(text: string, field: string): string {
 }
 
 function readCredentials({ fields, field }: Entry): Credentials {
-  refuseReaching(fields, field)
+  rejectUnsupportedFields(fields, field)
   const certificate = certificateOf({ fields, field })
   const token = optionalTextOf(fields, 'token', field)
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
@@ -236,18 +238,19 @@ function isSecureContext(options: { cert: Buffer; key?: Buffer }): boolean {
   }
 }
 
-function refuseReaching(fields: Fields, field: string): void {
-  for (const [name, instead] of REFUSED) {
-    if (!isAbsent(valueOf(fields, name))) throw new KubeconfigError(`${field}.${name}`, 'set', instead)
+function rejectUnsupportedFields(fields: Fields, field: string): void {
+  for (const [name, alternative] of UNSUPPORTED_FIELDS) {
+    if (!isAbsent(valueOf(fields, name))) throw new KubeconfigError(`${field}.${name}`, 'set', alternative)
   }
 }
 
-// The values that Go's decoder treats as absent.
+// A field with Go's zero value counts as absent, as in kubectl: an empty text or false.
 const isAbsent = (value: unknown) => value === undefined || value === null || value === '' || value === false
 
 const valueOf = (fields: Fields, name: string): unknown => (Object.hasOwn(fields, name) ? fields[name] : undefined)
 
-function expectWord(fields: Fields, { name, word, field }: { name: string; word: string; field: string }): void {
+// Accepts an absent field, as kubectl does.
+function expectTextIfSet(fields: Fields, { name, word, field }: { name: string; word: string; field: string }): void {
   const text = optionalTextOf(fields, name, field)
   if (text !== undefined && text !== word) throw new KubeconfigError(`${field}.${name}`, 'another text', word)
 }
@@ -279,27 +282,22 @@ function base64Of(fields: Fields, name: string, field: string): string | undefin
   return text
 }
 
-/** A kubeconfig with only the access. */
-export function writeKubeconfig(access: ClusterAccess): string {
-  return kubeconfigOf(access, {})
-}
-
 /**
- * A kubeconfig for other programs.
+ * Formats a kubeconfig as JSON, with one cluster, user and context.
  *
- * @param user the name of its user.
- * @param fields additional fields of its user.
+ * @param user the name of the user entry.
+ * @param fields additional fields of the user entry.
  */
-export function kubeconfigOf(
+export function formatKubeconfig(
   { server, caData, tlsServerName, isInsecure, credentials }: ClusterAccess,
-  { user: name = 'target', fields = {} }: { readonly user?: string; readonly fields?: Fields },
+  { user: name = 'target', fields = {} }: { readonly user?: string; readonly fields?: Fields } = {},
 ): string {
   const { certificate, token, basic } = credentials
   const cluster = {
     server,
     ...(caData !== undefined && { 'certificate-authority-data': caData }),
     ...(tlsServerName !== undefined && { 'tls-server-name': tlsServerName }),
-    // The client rejects http without it.
+    // Pawl's Kubernetes client rejects an http server without this field.
     ...((isInsecure || server.startsWith('http:')) && { 'insecure-skip-tls-verify': true }),
   }
   const user = {

@@ -5,7 +5,7 @@ import { KubeError } from '../../../kube/errors.ts'
 import { isSilent } from '../../../kube/pages.ts'
 import { isMap } from '../objects/readiness/field-reader.ts'
 import { type AddressCheck, createGuardedAgent, RefusedAddress } from './guarded-agent.ts'
-import { type ClusterAccess, writeKubeconfig } from './kubeconfig.ts'
+import { type ClusterAccess, formatKubeconfig } from './kubeconfig.ts'
 import { withoutSentTexts } from '../../../kube/redact-message.ts'
 
 // Servers store objects of at most 1.5 MB.
@@ -37,7 +37,7 @@ export class TargetClient implements KubeClient {
   constructor(options: TargetClientOptions) {
     const { access, guard } = options
     this.#kube = createKubeClient({
-      kubeconfig: writeKubeconfig(access),
+      kubeconfig: formatKubeconfig(access),
       userAgent: 'pawl-deploy',
       maxBodyBytes: MAX_OBJECT_BYTES,
       ...(guard !== undefined && { dispatcher: createGuardedAgent(access, guard.check) }),
@@ -134,7 +134,7 @@ const SENTENCE = /^[^]*? denied (?:the )?request: /
 // Limit of the text that regular expressions search.
 const MAX_SEARCHED_LENGTH = 2000
 
-/** @param body the request body; its texts are removed (sent-texts.ts). */
+/** @param body the request body; its texts are removed (redact-message.ts). */
 export function withoutTexts(error: KubeError, body: unknown): KubeError {
   const message = error.message.slice(0, MAX_SEARCHED_LENGTH)
   const [head] = SENTENCE.exec(message) ?? []

@@ -4,14 +4,15 @@ import { describe, type Fields, isMap } from '../objects/readiness/field-reader.
 import { type ClusterAccess, KubeconfigError, readKubeconfig } from './kubeconfig.ts'
 import type { TenantData } from '../../bounded/tenant-data.ts'
 
-/** Access to the engine's own cluster as a ServiceAccount of the Target's namespace. */
+/** Access to the cluster of the Target object itself, as a ServiceAccount of the Target's namespace. */
 export interface SelfConfig {
   readonly serviceAccount: string
+  /** Lifetime of the requested token. */
   readonly expirationSeconds: number
 }
 
-/** The parser for texts. */
-type TextData = Pick<TenantData, 'document'>
+/** Parses YAML texts of tenants within limits for time and memory. */
+type YamlReader = Pick<TenantData, 'document'>
 
 export type TargetConfig = { readonly cluster: ClusterAccess } | { readonly self: SelfConfig }
 
@@ -23,7 +24,7 @@ const MOST_EXPIRATION_SECONDS = 2 ** 32
 const CONFIG_FIELDS = ['kubeconfig', 'selfConfig', 'oidcConfig']
 
 /** @param field the name of the configuration in errors. @throws KubeconfigError */
-export async function readTargetConfig(data: TextData, config: unknown, field: string): Promise<TargetConfig> {
+export async function readTargetConfig(yaml: YamlReader, config: unknown, field: string): Promise<TargetConfig> {
   if (!isMap(config)) throw new KubeconfigError(field, describe(config), 'a map with kubeconfig or selfConfig')
   const given = CONFIG_FIELDS.filter((name) => Object.hasOwn(config, name) && config[name] !== null)
   if (given.includes('oidcConfig')) {
@@ -39,38 +40,39 @@ export async function readTargetConfig(data: TextData, config: unknown, field: s
     throw new KubeconfigError(`${field}.kubeconfig.secretRef`, 'set', 'spec.secretRef of the target instead')
   }
   const at = `${field}.kubeconfig`
-  return { cluster: readKubeconfig(await documentOf(data, kubeconfig, at), at) }
+  return { cluster: readKubeconfig(await parseIfText(yaml, kubeconfig, at), at) }
 }
 
 /** Parses one key of a Secret: the configuration, or a bare kubeconfig. @throws KubeconfigError */
-export async function readSecretEntry(data: TextData, text: string, field: string): Promise<TargetConfig> {
-  const read = await data.document(text)
+export async function readSecretEntry(yaml: YamlReader, text: string, field: string): Promise<TargetConfig> {
+  const read = await yaml.document(text)
   if ('problem' in read) throw new KubeconfigError(field, read.problem, 'a kubeconfig or a configuration in YAML')
   const isConfig = isMap(read.value) && CONFIG_FIELDS.some((name) => Object.hasOwn(read.value as Fields, name))
-  if (isConfig) return await readTargetConfig(data, read.value, field)
-  return { cluster: readKubeconfig(await documentOf(data, read.value, field), field) }
+  if (isConfig) return await readTargetConfig(yaml, read.value, field)
+  // A bare kubeconfig may be a YAML string that contains the kubeconfig as text.
+  return { cluster: readKubeconfig(await parseIfText(yaml, read.value, field), field) }
 }
 
-/** Parses a whole Secret: its keys are the fields of the configuration. @param entries decoded. @throws KubeconfigError */
+/** Parses a whole Secret: its keys are the fields of the configuration. @param entries base64-decoded. @throws KubeconfigError */
 export async function readSecretEntries(
-  data: TextData,
+  yaml: YamlReader,
   entries: Readonly<Record<string, string>>,
   field: string,
 ): Promise<TargetConfig> {
   const given = CONFIG_FIELDS.filter((name) => Object.hasOwn(entries, name))
   const config: (readonly [string, unknown])[] = []
   for (const name of given) {
-    const read = await data.document(entries[name] ?? '')
+    const read = await yaml.document(entries[name] ?? '')
     if ('problem' in read) throw new KubeconfigError(`${field}.${name}`, read.problem, 'YAML')
     config.push([name, read.value])
   }
-  return await readTargetConfig(data, Object.fromEntries(config), field)
+  return await readTargetConfig(yaml, Object.fromEntries(config), field)
 }
 
-/** A kubeconfig may be given as text. @throws KubeconfigError */
-async function documentOf(data: TextData, value: unknown, field: string): Promise<unknown> {
+/** Parses a kubeconfig that is a text; returns any other value unchanged. @throws KubeconfigError */
+async function parseIfText(yaml: YamlReader, value: unknown, field: string): Promise<unknown> {
   if (typeof value !== 'string') return value
-  const read = await data.document(value)
+  const read = await yaml.document(value)
   if ('problem' in read) throw new KubeconfigError(field, read.problem, 'a kubeconfig')
   return read.value
 }
@@ -106,7 +108,10 @@ function readSelfConfig(value: unknown, field: string): SelfConfig {
   return { serviceAccount: name, expirationSeconds: expirationSeconds as number }
 }
 
-/** Whether a text can be the name of an object, and does not change the path. Source: RFC 1123 subdomains. */
+/**
+ * Whether a text can be the name of an object. Its characters are those of RFC 1123 subdomains, so it has no slash and adds no segment to the path of a
+ * request.
+ */
 export function isObjectName(name: string): boolean {
   return name.length <= 253 && /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/.test(name)
 }

@@ -2,7 +2,7 @@
 // only if the blueprint's author wrote it, or if a message's word belongs to the vocabulary of the template engines.
 //
 //   R1. A word that is neither in the blueprint nor in the vocabulary is replaced.
-//   R2. Lines and their number stay, so positions in messages stay correct.
+//   R2. Redaction keeps all line breaks, so line numbers stay correct. (`shorten` then cuts the middle of a long message.)
 
 import { gzipSync } from 'node:zlib'
 import { displayText, type FileContent } from '../file-content.ts'
@@ -34,29 +34,32 @@ export function redactOutput(text: string, source: BlueprintText): string {
 }
 
 /**
- * The message of a template engine with quoted values hidden. Its prefix, `template: NAME:LINE:COLUMN: executing "NAME" at <ACTION>: `, is text of
- * the blueprint and stays.
+ * Hides each word of a template engine's message that is neither in the blueprint nor in the vocabulary (R1). The prefix,
+ * `template: NAME:LINE:COLUMN: executing "NAME" at <ACTION>: `, is text of the blueprint and stays.
  */
 export function redactMessage(message: string, source: BlueprintText): string {
   const known = wordsOf(source)
   const names = new Set([source.name, ...Object.keys(source.files)])
   const head = /^template: [^\n]*?:\d+(?::\d+)?: (?:executing "[^"\n]*" at <[^\n]*?>: )?/.exec(message)?.[0] ?? ''
-  const isOurs = (word: string) =>
+  const isShownWord = (word: string) =>
     known.has(word) ||
     VOCABULARY.has(word.toLowerCase()) ||
     SHORT_NUMBER.test(word) ||
     isPosition(word, names) ||
     isPathOf(word, known)
-  return shorten(head + hide(message.slice(head.length), isOurs))
+  return shorten(head + hide(message.slice(head.length), isShownWord))
 }
 
-/** Nested includes repeat parts of the message: the beginning names the caller, the end the cause. */
+/** Cuts the middle of a long message. Nested includes repeat parts of it; the beginning names the caller and the end names the cause. */
 export function shorten(message: string): string {
   if (message.length <= SHOWN_HEAD + SHOWN_TAIL) return message
   return `${message.slice(0, SHOWN_HEAD)} ... ${message.slice(-SHOWN_TAIL)}`
 }
 
-/** The shape of a template's input: each value is replaced by its type. Longer dumps are gzipped and base64-encoded. */
+/**
+ * The shape of a template's input: each value is replaced by its type. A long dump is gzipped and base64-encoded, and left out if it is too long even
+ * then.
+ */
 export function dumpShape(binding: unknown): string {
   const shape = JSON.stringify(shapeOf(binding))
   if (Buffer.byteLength(shape) <= PLAIN_DUMP_BYTES) return shape
@@ -101,6 +104,7 @@ function trimPunctuation(word: string): string {
   return word.slice(start, end)
 }
 
+/** The text around the template actions, `{{ ... }}`: `a{{ .b }}c` becomes `a c`. */
 function withoutActions(text: string): string {
   const parts: string[] = []
   let at = 0
@@ -113,14 +117,15 @@ function withoutActions(text: string): string {
   return [...parts, text.slice(at)].join(' ')
 }
 
-// The words with the actions, for messages that quote them, and without, for the text between them.
+// The words of a blueprint, split twice: with its template actions, because error messages quote them, and without, because `a{{ .b }}` renders a word
+// that starts with `a`. The empty word shows words that consist of punctuation only.
 function wordsOf(source: BlueprintText): ReadonlySet<string> {
   const texts = [source.name, ...[source.template, ...Object.entries(source.files).flat()].map(displayText)]
   const words = [...texts, ...texts.map(withoutActions)].flatMap((text) => text.split(/\s+/))
   return new Set(['', ...words, ...words.flatMap((word) => [trimPunctuation(word), ...word.split(NOT_IN_NAMES)])])
 }
 
-// The words of error messages of Go, text/template, sprig and Spiff. Messages hide every word that is missing here.
+// The words of error messages of Go, text/template, sprig and Spiff. A message hides a word that is missing here, unless the blueprint contains it (R1).
 
 const LANGUAGE = `
 a about add after all already an and any argument arguments array as at bad be block blueprint before between bool bytes call called calling

@@ -120,7 +120,7 @@ const CALLERS = `await (async () => {
   const found = frames.flatMap((frame) => [frame.getThis(), frame.getFunction()])
   const strange = found.filter((one) => one !== undefined && one !== null && one !== globalThis)
   if (frames.length < 3) return 'too few frames'
-  const others = strange.filter((one) => !/^async|^function anonymous|answerTheQuestion/.test(String(one)))
+  const others = strange.filter((one) => !/^async|^function anonymous|answerRequest/.test(String(one)))
   return others.length > 0 ? others.map(String).join() : await Promise.reject('nothing')
 })()`
 

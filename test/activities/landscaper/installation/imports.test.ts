@@ -1,4 +1,5 @@
-// The imports of an Installation: the sources that its spec names, the values read from an API server, their hash, and their copies in its scope.
+// The imports of an Installation: the objects that `spec.imports` refers to, the values that an API server returns for them, the hash of the values, and the
+// copies of the values: DataObjects and Targets with labels of the Installation.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { LandscaperDeps } from '../../../../activities/landscaper/deps.ts'
@@ -37,10 +38,10 @@ const putSecret = (name: string, entries: Readonly<Record<string, string>>) => {
   put('secrets', name, { data: Object.fromEntries(encoded) as object })
 }
 
-async function load(imported: readonly object[], targets: readonly object[] = [], contentKey?: Buffer) {
-  const object = { metadata: { name: 'i', namespace: 'n' }, spec: { imports: { data: imported, targets } } }
+async function load(dataImports: readonly object[], targets: readonly object[] = [], contentKey?: Buffer) {
+  const object = { metadata: { name: 'i', namespace: 'n' }, spec: { imports: { data: dataImports, targets } } }
   const installation = storedAs(installationKind, object)
-  // All that reading needs.
+  // The only dependencies that `loadImports` uses.
   return await loadImports({ kube, contentKey, landscaper: { templates: { data } } } as LandscaperDeps, installation)
 }
 
@@ -86,9 +87,9 @@ describe('the hash of imports', () => {
   it('differs for each content key and without a content key', async () => {
     put('dataobjects', 'size', { data: 1 })
     const hashes = [undefined, Buffer.alloc(32, 1), Buffer.alloc(32, 2)].map((key) => hash([size], [], key))
-    const found = await Promise.all(hashes)
-    expect(new Set(found).size).toBe(3)
-    for (const one of found) expect(one).toMatch(/^[0-9a-f]{40}$/)
+    const differing = await Promise.all(hashes)
+    expect(new Set(differing).size).toBe(3)
+    for (const one of differing) expect(one).toMatch(/^[0-9a-f]{40}$/)
   })
 })
 
@@ -102,6 +103,19 @@ describe('loading imports', () => {
     expect(loaded.data).toEqual({ a: 1, b: 2 })
     expect(loaded.count).toBe(4)
     expect(api.requests.toSorted()).toEqual(['GET secrets/s', 'GET targets/cluster'])
+  })
+
+  it('reads 200 objects', async () => {
+    const names = Array.from({ length: 200 }, (_, index) => `many-${index}`)
+    for (const [index, name] of names.entries()) put('dataobjects', name, { data: index })
+    const loaded = await load(names.map((name) => ({ name, dataRef: name })))
+    expect(loaded).toMatchObject({
+      count: 200,
+      data: Object.fromEntries(names.map((name, index) => [name, index])),
+    })
+    expect(api.requests).toHaveLength(200)
+    const [dataObjects] = copies({ data: loaded.data, targetObjects: {} })
+    expect(dataObjects?.objects.map(({ content }) => content)).toEqual(names.map((_, index) => ({ data: index })))
   })
 
   it('omits the managedFields and the resourceVersion of a Target', async () => {
@@ -153,7 +167,7 @@ describe('an entry of a Secret', () => {
     ['foo', 'foo'],
     ['', null],
     ['{ a: [1, yes] }', { a: [1, true] }],
-    // As Go's decoder does: the first document.
+    // Only the first document of a stream counts, as for Go's YAML decoder.
     ['a\n---\nb', 'a'],
   ])('is YAML: %j', async (text, value) => {
     expect((await entry(text)).data).toEqual({ a: value })
@@ -164,18 +178,18 @@ describe('an entry of a Secret', () => {
     ['is nested too deeply', '['.repeat(2000) + ']'.repeat(2000)],
     ['expands to a large text by aliases', `a: &a "${'x'.repeat(200_000)}"\nb: [${Array(50).fill('*a').join(', ')}]`],
   ])('that %s is refused, and the error does not quote it', async (_, text) => {
-    const refused = await entry(text).then(
+    const error: unknown = await entry(text).then(
       () => undefined,
-      (error: unknown) => error,
+      (rejected: unknown) => rejected,
     )
-    expect(refused).toMatchObject({ type: 'ERR_CONFIGURATION_PROBLEM', nonRetryable: true })
-    const { message } = refused as Error
+    expect(error).toMatchObject({ type: 'ERR_CONFIGURATION_PROBLEM', nonRetryable: true })
+    const { message } = error as Error
     expect(message).toMatch(/^spec\.imports\.data\[0\] "a": Secret n\/s: /)
     expect(message).not.toContain(CANARY)
     expect(message.length).toBeLessThan(300)
   })
 
-  it('may be called __proto__ without harm', async () => {
+  it('may have the key __proto__, which does not change the prototype of the value', async () => {
     putSecret('s', { ['__proto__']: 'x', b: '1' })
     const { data } = await load([{ name: 'a', secretRef: { name: 's' } }])
     expect(JSON.stringify(data)).toBe('{"a":{"__proto__":"x","b":1}}')
@@ -218,19 +232,19 @@ describe('the sources of imports of a root', () => {
     expect(importSources({}, '')).toEqual({ data: [], targets: [] })
   })
 
-  it('name their objects as they are, or by the hash of what can be no name', () => {
+  it('have the referenced name as object name, without "#", or its hash if it is no valid object name', () => {
     const objects = ['plain', '#global', 'Not A Name'].map((dataRef) => ofData({ dataRef }).data[0]?.object)
     expect(objects).toEqual(['plain', 'global', dataObjectName('', 'Not A Name')])
   })
 
-  it('take a key for one entry, and none for the whole object', () => {
+  it('have a key if the import is one entry, and no key if it is the whole object', () => {
     const keyed = ofData({ secretRef: { name: 's', key: 'k' } }).data[0]
     expect(keyed).toMatchObject({ watched: { kind: 'Secret' }, object: 's', key: 'k' })
     const whole = ofData({ configMapRef: { name: 'c' } }).data[0]
     expect(whole).toMatchObject({ watched: { kind: 'ConfigMap' }, object: 'c', key: undefined })
   })
 
-  it('take an empty text for none, as the original does', () => {
+  it('treat an empty string as a missing field, as the Go implementation does', () => {
     const empty = { target: '', targetListRef: '', targetMapRef: '' }
     expect(ofTargets({ ...empty, targets: ['one'] }).targets[0]?.names).toEqual({ list: ['one'] })
     expect(ofTargets({ ...empty, targetMap: {} }).targets[0]?.names).toEqual({ map: {} })
@@ -238,7 +252,7 @@ describe('the sources of imports of a root', () => {
     expect(data).toMatchObject([{ watched: { kind: 'Secret' }, object: 's' }])
   })
 
-  it('take an empty list and an empty map of targets for values', () => {
+  it('treat an empty list and an empty map of targets as values', () => {
     expect(ofTargets({ targets: [] }).targets[0]?.names).toEqual({ list: [] })
     expect(ofTargets({ targetMap: {} }).targets[0]?.names).toEqual({ map: {} })
     expect(ofTargets({ targetMap: { dev: 'one' } }).targets[0]?.names).toEqual({ map: { dev: 'one' } })
@@ -246,46 +260,46 @@ describe('the sources of imports of a root', () => {
 })
 
 describe('an import that is malformed', () => {
-  const refused = (imports: Imports, ...messages: readonly string[]) => {
+  const expectRejection = (imports: Imports, ...messages: readonly string[]) => {
     expect(() => sources(imports)).toThrow(
       expect.objectContaining({ type: 'ERR_CONFIGURATION_PROBLEM', nonRetryable: true, message: messages.join('; ') }),
     )
   }
   const place = 'spec.imports.targets[0] "a": '
-  const one = 'expected exactly one of target, targets, targetListRef, targetMap, targetMapRef'
+  const exactlyOne = 'expected exactly one of target, targets, targetListRef, targetMap, targetMapRef'
 
   it.each<[Partial<TargetImport>, string]>([
-    [{}, `${place}found no source, ${one}`],
-    [{ target: 'x', targets: [] }, `${place}found target and targets, ${one}`],
+    [{}, `${place}found no source, ${exactlyOne}`],
+    [{ target: 'x', targets: [] }, `${place}found target and targets, ${exactlyOne}`],
     [{ targetListRef: 'x' }, `${place}found targetListRef, which is for sub-installations; expected targets`],
     [{ targetMapRef: 'x' }, `${place}found targetMapRef, which is for sub-installations; expected targetMap`],
-    [{ target: '' }, `${place}found no source, ${one}`],
+    [{ target: '' }, `${place}found no source, ${exactlyOne}`],
     [{ targets: ['x', ''] }, `${place}targets[1]: found nothing, expected the name of an object`],
     [{ targetMap: { k: '#..' } }, `${place}targetMap.k: found "#..", expected the name of an object`],
     [
       { targetMap: { Dev: 'x' } },
       `${place}targetMap: found key "Dev", expected at most 63 lower-case letters, digits, dots and dashes`,
     ],
-  ])('says so: %j', (given, message) => {
-    refused({ targets: [{ name: 'a', ...given }] }, message)
+  ])('of a Target is rejected with its place and the expected value: %j', (given, message) => {
+    expectRejection({ targets: [{ name: 'a', ...given }] }, message)
   })
 
-  it('says so of data, which the schema refuses by now', () => {
-    refused(
+  it('of data with two sources is rejected, also if the object was stored before the CRD rejected it', () => {
+    expectRejection(
       { data: [{ name: 'a', dataRef: 'x', secretRef: { name: 's' } }] },
       'spec.imports.data[0] "a": found dataRef and secretRef, expected exactly one of dataRef, secretRef, configMapRef',
     )
   })
 
-  it('cannot lead elsewhere in the API', () => {
+  it('is rejected if the name of its object would change the path of the API request', () => {
     for (const name of ['..', '../x', 'a/b', 'a%2fb', '.']) {
       const message = `spec.imports.data[0] "a": secretRef.name: found "${name}", expected the name of an object`
-      refused({ data: [{ name: 'a', secretRef: { name } }] }, message)
+      expectRejection({ data: [{ name: 'a', secretRef: { name } }] }, message)
     }
   })
 
   it('is reported with all others, and a name that occurs twice with both places', () => {
-    refused(
+    expectRejection(
       {
         data: [
           { name: '', dataRef: 'x' },
@@ -295,7 +309,7 @@ describe('an import that is malformed', () => {
       },
       'spec.imports.data[0]: found no name, expected one',
       `${place}spec.imports.data[1] "a" has the same name, expected unique names`,
-      `spec.imports.targets[1] "b": found no source, ${one}`,
+      `spec.imports.targets[1] "b": found no source, ${exactlyOne}`,
     )
   })
 })
@@ -342,8 +356,8 @@ describe('the copies of imports', () => {
   })
 
   it('never have a name outside the scope', () => {
-    const refused = expect.objectContaining({ type: 'ERR_CONFIGURATION_PROBLEM', nonRetryable: true }) as Error
-    expect(() => copies({ data: { '#theirs': 1 }, targetObjects: {} })).toThrow(refused)
-    expect(() => copies({ data: {}, targetObjects: { '#theirs': { list: [] } } })).toThrow(refused)
+    const finalError = expect.objectContaining({ type: 'ERR_CONFIGURATION_PROBLEM', nonRetryable: true }) as Error
+    expect(() => copies({ data: { '#theirs': 1 }, targetObjects: {} })).toThrow(finalError)
+    expect(() => copies({ data: {}, targetObjects: { '#theirs': { list: [] } } })).toThrow(finalError)
   })
 })

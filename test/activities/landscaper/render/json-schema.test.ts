@@ -239,7 +239,7 @@ const TABLE: readonly [format: string, valid: readonly string[], invalid: readon
 ]
 
 describe('a format', () => {
-  it.each(TABLE)('%s takes what the original takes', async (format, valid, invalid) => {
+  it.each(TABLE)('%s accepts the values that the Go implementation accepts', async (format, valid, invalid) => {
     const schema = { items: { type: 'string', format } }
     expect(await violations(schema, valid)).toEqual([])
     expect(await violations(schema, invalid)).toEqual(

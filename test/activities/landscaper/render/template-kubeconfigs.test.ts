@@ -1,4 +1,4 @@
-// Tests the template functions that issue kubeconfigs: requests, results, and that errors reveal no kubeconfig. Source: spec/landscaper.md 3.7, 3.8.
+// The template functions that issue kubeconfigs: their requests and results; error messages contain no kubeconfig. Source: spec/landscaper.md 3.7, 3.8.
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { type DeployBindings, renderDeployItems } from '../../../../activities/landscaper/render/executions.ts'
@@ -18,16 +18,21 @@ afterAll(() => engines.close())
 const SECRET = 'VERY-secret-Token'
 const inBase64 = (text: string) => Buffer.from(text).toString('base64')
 
-function asking(issue?: KubeconfigSource['issue']): { engine: TemplateEngine; asks: KubeconfigSpec[] } {
-  const asks: KubeconfigSpec[] = []
+/**
+ * The engine with a source of kubeconfigs, which calls `issue` if it is given.
+ *
+ * @returns also the requests that the source gets, in order.
+ */
+function engineWithSource(issue?: KubeconfigSource['issue']): { engine: TemplateEngine; requested: KubeconfigSpec[] } {
+  const requested: KubeconfigSpec[] = []
   const source: KubeconfigSource = {
-    async issue(wanted) {
-      asks.push(wanted.ask)
-      if (issue !== undefined) return await issue(wanted)
-      return { kubeconfig: inBase64(`${SECRET} of ${wanted.ask.kind}`), expiresAt: '2030-01-02T03:04:05.000Z' }
+    async issue(request) {
+      requested.push(request.ask)
+      if (issue !== undefined) return await issue(request)
+      return { kubeconfig: inBase64(`${SECRET} of ${request.ask.kind}`), expiresAt: '2030-01-02T03:04:05.000Z' }
     },
   }
-  return { engine: { ...engines, kubeconfigs: source }, asks }
+  return { engine: { ...engines, kubeconfigs: source }, requested }
 }
 
 const imports = {
@@ -38,19 +43,20 @@ const imports = {
 const bound: DeployBindings = bindings(imports)
 const render = async (engine: TemplateEngine, template: unknown, type = 'GoTemplate') =>
   await renderDeployItems(engine, blueprintOf({ template, type }), bound)
-/** What one expression of a template comes to. */
+/** Evaluates an expression in a Go template. */
 async function value(engine: TemplateEngine, expression: string): Promise<unknown> {
   const config = `{ apiVersion: mock/v1, kind: ProviderConfiguration, it: {{ ${expression} | toJson }} }`
   const { items: found } = await render(engine, `deployItems: [{ name: a, type: mock, config: ${config} }]`)
   return found[0]?.config['it']
 }
+/** Evaluates an expression in a Spiff template. */
 async function spiffValue(engine: TemplateEngine, expression: string): Promise<unknown> {
   const config = { apiVersion: 'mock/v1', kind: 'ProviderConfiguration', it: `(( ${expression} ))` }
   const { items: found } = await render(engine, { deployItems: [{ name: 'a', type: 'mock', config }] }, 'Spiff')
   return found[0]?.config['it']
 }
 
-const CALLS: readonly (readonly [name: string, go: string, spiff: string, ask: KubeconfigSpec])[] = [
+const CALLS: readonly (readonly [name: string, go: string, spiff: string, request: KubeconfigSpec])[] = [
   [
     'getServiceAccountKubeconfig',
     'getServiceAccountKubeconfig .imports.account "apps" .imports.seconds .imports.cluster | b64dec',
@@ -72,18 +78,18 @@ const CALLS: readonly (readonly [name: string, go: string, spiff: string, ask: K
 ]
 
 describe('a template function that issues kubeconfigs', () => {
-  it.each(CALLS)('returns the kubeconfig to Go and Spiff templates in base64: %s', async (_, go, spiff, ask) => {
-    const { engine, asks } = asking()
-    expect(await value(engine, go)).toBe(`${SECRET} of ${ask.kind}`)
-    expect(await spiffValue(engine, spiff)).toBe(inBase64(`${SECRET} of ${ask.kind}`))
-    expect(asks).toEqual([ask, ask])
+  it.each(CALLS)('returns the kubeconfig to Go and Spiff templates in base64: %s', async (_, go, spiff, request) => {
+    const { engine, requested } = engineWithSource()
+    expect(await value(engine, go)).toBe(`${SECRET} of ${request.kind}`)
+    expect(await spiffValue(engine, spiff)).toBe(inBase64(`${SECRET} of ${request.kind}`))
+    expect(requested).toEqual([request, request])
   })
 
   it.each([
     ['serviceAccount', 'getServiceAccountKubeconfigWithExpirationTimestamp'],
     ['shoot', 'getShootAdminKubeconfigWithExpirationTimestamp'],
   ])('returns the kubeconfig of a %s with its expiration time: %s', async (kind, name) => {
-    const { engine, asks } = asking()
+    const { engine, requested } = engineWithSource()
     const expected = {
       kubeconfig: inBase64(`${SECRET} of ${kind}`),
       expirationTimestamp: Date.parse('2030-01-02T03:04:05Z') / 1000,
@@ -91,34 +97,34 @@ describe('a template function that issues kubeconfigs', () => {
     }
     expect(await value(engine, `${name} "a" "b" 600 .imports.cluster`)).toEqual(expected)
     expect(await spiffValue(engine, `${name}("a", "b", 600, imports.cluster)`)).toEqual(expected)
-    expect(asks).toHaveLength(2)
+    expect(requested).toHaveLength(2)
   })
 })
 
 describe('a template that requests kubeconfigs', () => {
-  const ask = (name: string) => `{{ getServiceAccountKubeconfig "${name}" "b" 600 .imports.cluster }}`
+  const call = (name: string) => `{{ getServiceAccountKubeconfig "${name}" "b" 600 .imports.cluster }}`
 
   it('causes one request for equal calls', async () => {
-    const { engine, asks } = asking()
-    await render(engine, [`# ${ask('x')} ${ask('x')} ${ask('y')}`, items('a')].join('\n'))
-    expect(asks.map((one) => one.kind !== 'oidc' && one.name)).toEqual(['x', 'y'])
+    const { engine, requested } = engineWithSource()
+    await render(engine, [`# ${call('x')} ${call('x')} ${call('y')}`, items('a')].join('\n'))
+    expect(requested.map((one) => one.kind !== 'oidc' && one.name)).toEqual(['x', 'y'])
   })
 
   it('fails after 20 different requests', async () => {
-    const { engine, asks } = asking()
-    const failed = await rejection(
-      render(engine, ask('{{ randAlphaNum 8 }}').replace('"{{ randAlphaNum 8 }}"', '(randAlphaNum 8)')),
-    )
+    const { engine, requested } = engineWithSource()
+    // The engine renders the template again after each issued kubeconfig, and each rendering requests another one.
+    const template = '{{ getServiceAccountKubeconfig (randAlphaNum 8) "b" 600 .imports.cluster }}'
+    const failed = await rejection(render(engine, template))
     expect(failed).toMatchObject({ code: 'TemplatingFailed' })
     expect(failed.message).toContain('found more than 20 kubeconfigs that it asks for, expected fewer')
-    expect(asks).toHaveLength(20)
+    expect(requested).toHaveLength(20)
   })
 
   it('reveals no kubeconfig when it fails later', async () => {
-    const { engine } = asking()
-    const kept = '{{ $k := getServiceAccountKubeconfig "a" "b" 600 .imports.cluster | b64dec }}'
-    const faults = [`${kept}{{ fail $k }}`, `${kept}a: {{ $k }}: : [`, `${kept}{{ index .imports $k "x" "y" }}`]
-    for (const template of faults) {
+    const { engine } = engineWithSource()
+    const assignment = '{{ $k := getServiceAccountKubeconfig "a" "b" 600 .imports.cluster | b64dec }}'
+    const endings = ['{{ fail $k }}', 'a: {{ $k }}: : [', '{{ index .imports $k "x" "y" }}']
+    for (const template of endings.map((ending) => `${assignment}${ending}`)) {
       const { message } = await rejection(render(engine, template))
       expect(message).not.toContain('secret')
       expect(message).not.toContain(inBase64(SECRET).slice(0, 8))
@@ -127,8 +133,8 @@ describe('a template that requests kubeconfigs', () => {
 
   it('fails with the error of the source', async () => {
     const broken = new Error('no such thing')
-    const { engine } = asking(() => Promise.reject(broken))
-    expect(await rejection(render(engine, ask('x')))).toBe(broken)
+    const { engine } = engineWithSource(() => Promise.reject(broken))
+    expect(await rejection(render(engine, call('x')))).toBe(broken)
   })
 
   it.each([
@@ -144,13 +150,13 @@ describe('a template that requests kubeconfigs', () => {
     ['getShootAdminKubeconfig "a"', 'found 1 arguments, expected name, namespace, expirationSeconds and target'],
     ['getOidcKubeconfig "" "b" .imports.cluster', 'argument issuerURL: found no text, expected one'],
   ])('fails with the reason for the invalid call %s', async (expression, problem) => {
-    const { engine, asks } = asking()
+    const { engine, requested } = engineWithSource()
     expect((await rejection(value(engine, expression))).message).toContain(problem)
-    expect(asks).toEqual([])
+    expect(requested).toEqual([])
   })
 
   it('fails with a clear error when the engine has no source of kubeconfigs', async () => {
-    const { message } = await rejection(render(engines, ask('x')))
+    const { message } = await rejection(render(engines, call('x')))
     expect(message).toContain('kubeconfigs are not issued for this template')
   })
 })

@@ -160,10 +160,10 @@ describe('the fallback to the Go parser', { timeout: PATIENCE }, () => {
     ['tokens', `a:\n  b: {\n"x": [${'1,'.repeat(130_000)}]\n}`, 'found more than 250000 tokens, expected less text'],
     ['characters', `a:\n  b: "\n${'x'.repeat(4 * 1024 * 1024)}"`, /^found 4194\d+ characters/],
   ])('does not send YAML over a limit to Go: %s', async (_, text, message) => {
-    const asked: unknown[] = []
-    const render = (request: unknown) => Promise.reject(new Error(`asked for ${String(asked.push(request))}`))
+    const requests: unknown[] = []
+    const render = (request: unknown) => Promise.reject(new Error(`requested ${String(requests.push(request))}`))
     await expect(withGoFallback(plain, { render }).yaml(text)).rejects.toThrow(message)
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
   })
 
   it('refuses a bomb of aliases, like Go', async () => {

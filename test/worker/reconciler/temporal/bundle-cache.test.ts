@@ -32,8 +32,8 @@ async function project() {
         return { code, inputs: { files, missing: isThere ? [] : [missing] } }
       },
     )
-  const kept = async () => (await readdir(folder)).map((name) => join(folder, name))
-  return { root, folder, module, missing, write, bundle, kept, failures, count: () => count }
+  const cachedFiles = async () => (await readdir(folder)).map((name) => join(folder, name))
+  return { root, folder, module, missing, write, bundle, cachedFiles, failures, count: () => count }
 }
 
 describe('a cached bundle', () => {
@@ -47,7 +47,7 @@ describe('a cached bundle', () => {
 
   type Project = Awaited<ReturnType<typeof project>>
   const damage = (change: (text: string) => string) => async (of: Project) => {
-    const [file] = await of.kept()
+    const [file] = await of.cachedFiles()
     await writeFile(file!, change(await readFile(file!, 'utf8')))
   }
   it.each<[string, string, (of: Project) => Promise<void>]>([
@@ -90,14 +90,14 @@ describe('a cached bundle', () => {
 
 describe('the cache folder', () => {
   it('keeps the most recently used bundles and removes unfinished files of crashed processes', async () => {
-    const { folder, bundle, kept, count, write } = await project()
+    const { folder, bundle, cachedFiles, count, write } = await project()
     await mkdir(folder)
     await write(join(folder, 'dead.part'), 'half')
     await writeFile(join(folder, 'alive.part'), 'half')
     for (let index = 0; index < 8; index += 1) {
       const before = new Set(await readdir(folder))
       await bundle({ index })
-      const added = (await kept()).filter((file) => !before.has(file.slice(folder.length + 1)))
+      const added = (await cachedFiles()).filter((file) => !before.has(file.slice(folder.length + 1)))
       expect(added).toHaveLength(1)
       const at = new Date(LONG_AGO.getTime() + index * 1000)
       await utimes(added[0]!, at, at)

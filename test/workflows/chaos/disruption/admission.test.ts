@@ -5,12 +5,12 @@ import { disruptionCronAdmission } from '../../../../workflows/chaos/disruption-
 import { disruptionRolloutAdmission } from '../../../../workflows/chaos/disruption-rollout/admission.ts'
 import { durationChange } from '../../../../workflows/chaos/disruption/rules/timing.ts'
 import type { Admission } from '../../../../workflows/kit/index.ts'
-import { disrupting, DROP } from './spec-cases.ts'
+import { specWith, DROP } from './spec-cases.ts'
 
 const user = { name: 'x', groups: [] }
 const disruption = (spec: object, metadata: object = {}) => ({
   metadata: { name: 'game', ...metadata },
-  spec: disrupting(spec),
+  spec: specWith(spec),
 })
 
 const onCreate = (object: object) =>

@@ -39,14 +39,14 @@ describe('the chaos pods of a Disruption', () => {
     const { queries, writes } = disruptionController
     const settings = { injector: { chaosNamespace: 'new' } }
     const metadata = { name: 'slow', namespace: 'shop', uid: 'uid-slow' }
-    const begun = { metadata, status: { chaosNamespace: 'former' } }
+    const inFormer = { metadata, status: { chaosNamespace: 'former' } }
     for (const name of ['chaosPods', 'labelledChaosPods', 'allChaosPods']) {
       const placesOf = (target: object) =>
         selectionsOf(queries[name]!, target, settings).map(({ namespace }) => namespace)
-      expect(placesOf(begun)).toEqual(['former'])
+      expect(placesOf(inFormer)).toEqual(['former'])
       expect(placesOf({ metadata })).toEqual(['new'])
     }
-    expect(writesFor(writes, { target: begun, settings })[0]?.namespaces).toEqual(['former'])
+    expect(writesFor(writes, { target: inFormer, settings })[0]?.namespaces).toEqual(['former'])
   })
 
   it('are recorded in the default namespace for a Disruption of an older version', async () => {
@@ -58,19 +58,24 @@ describe('the chaos pods of a Disruption', () => {
   })
 })
 
-describe('a Disruption that an older version has begun', () => {
-  const begun = { status: { originalSpec: SPEC, specHash: 'x', targets: ['web-1'] }, settings: inNamespace('new') }
+describe('a Disruption of an older version', () => {
+  const fromOlderVersion = {
+    status: { originalSpec: SPEC, specHash: 'x', targets: ['web-1'] },
+    settings: inNamespace('new'),
+  }
 
   it('gets the default namespace recorded before any other step', async () => {
     for (const metadata of [{}, { deletionTimestamp: '2026-01-02T03:00:01Z' }]) {
-      const { written, status, outcome } = await pass({ ...begun, metadata, state: TARGETS })
+      const { written, status, outcome } = await pass({ ...fromOlderVersion, metadata, state: TARGETS })
       expect([written, status, outcome.againMs]).toEqual([[], { chaosNamespace: 'chaos-engineering' }, 0])
     }
   })
 
-  it('gets the configured namespace if chaos-controller has begun it', async () => {
+  it('gets the configured namespace if chaos-controller has started it', async () => {
     const status = { injectionStatus: 'Injected', targetInjections: {} }
-    expect((await pass({ ...begun, status, state: TARGETS })).status).toMatchObject({ chaosNamespace: 'new' })
+    expect((await pass({ ...fromOlderVersion, status, state: TARGETS })).status).toMatchObject({
+      chaosNamespace: 'new',
+    })
   })
 })
 

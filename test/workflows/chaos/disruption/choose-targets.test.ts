@@ -108,11 +108,11 @@ describe('a static target whose chaos pod a user has deleted', () => {
       targetInjections: { a: { ...injected('a', SINCE)['a'], ...cpu } },
     }
     const metadata = { name: 'cpu', namespace: 'chaos-engineering', uid: 'uid-cpu', resourceVersion: '1' }
-    const kept = chaosPod('a', { does: 'cpu-pressure', metadata, ...ready })
+    const cpuChaosPod = chaosPod('a', { does: 'cpu-pressure', metadata, ...ready })
     const { written, next } = await pass({
       spec,
       status: both,
-      state: { ...there, chaosPods: [chaosPod('a', going), kept] },
+      state: { ...there, chaosPods: [chaosPod('a', going), cpuChaosPod] },
     })
     expect(written).toEqual(['release Pod chaos-slow-a finalizer.chaos.datadoghq.com/chaos-pod'])
     expect(next.target.status).toMatchObject({ ignoredTargets: ['a'], ...counts(0, 3, 0, 0) })

@@ -89,12 +89,12 @@ describe('the status of each target', () => {
     isReady,
     metadata: { name: `chaos-${target}-${does}` },
   })
-  type Told = ReturnType<typeof named> & { readonly message?: string; readonly isSimulated?: true }
-  const told = (before: TargetInjections, pods: readonly Told[], stuck: readonly string[] = []) =>
+  type PodStatus = ReturnType<typeof named> & { readonly message?: string; readonly isSimulated?: true }
+  const injectionsAfter = (before: TargetInjections, pods: readonly PodStatus[], stuck: readonly string[] = []) =>
     targetInjectionsOf({ before, targets: ['b', 'a'], kinds: ['dns-disruption'], pods, stuck: new Set(stuck) }, NOW)
 
   it('is sorted, and has the time of the first injection', () => {
-    const first = told({}, [named('a', 'dns-disruption', true)])
+    const first = injectionsAfter({}, [named('a', 'dns-disruption', true)])
     expect(Object.keys(first)).toEqual(['a', 'b'])
     expect(first).toEqual({
       a: {
@@ -106,7 +106,7 @@ describe('the status of each target', () => {
     const before: TargetInjections = {
       a: { 'dns-disruption': { injectionStatus: 'Injected', injectorPodName: 'x', since } },
     }
-    expect(told(before, [])).toMatchObject({
+    expect(injectionsAfter(before, [])).toMatchObject({
       a: { 'dns-disruption': { injectionStatus: 'NotInjected', injectorPodName: 'x', since } },
     })
   })
@@ -116,21 +116,21 @@ describe('the status of each target', () => {
       { ...named('a', 'dns-disruption', false), message: 'not injected: no iptables' },
       { ...named('b', 'dns-disruption', true), isSimulated: true as const, message: 'simulated: x' },
     ]
-    const injections = told({}, pods)
+    const injections = injectionsAfter({}, pods)
     expect(injections).toMatchObject({
       a: { 'dns-disruption': { injectionStatus: 'NotInjected', message: 'not injected: no iptables' } },
       b: { 'dns-disruption': { injectionStatus: 'Injected', simulated: true, message: 'simulated: x' } },
     })
     expect(messageOf(injections)).toBe('dns-disruption on a: not injected: no iptables')
     expect(simulatedCount(injections)).toBe(1)
-    const simulated = told({}, pods.slice(1))
+    const simulated = injectionsAfter({}, pods.slice(1))
     expect(messageOf(simulated)).toBe('simulated: nothing is disturbed on 1 of 2 targets, because they have no process')
-    expect(messageOf(told({}, [{ ...named('a', 'dns-disruption', true), message: 'old' }]))).toBeUndefined()
+    expect(messageOf(injectionsAfter({}, [{ ...named('a', 'dns-disruption', true), message: 'old' }]))).toBeUndefined()
   })
 
   it('contains the stuck chaos pods', () => {
     const pods = [named('a', 'dns-disruption', false)]
-    expect(told({}, pods, ['chaos-a-dns-disruption'])).toMatchObject({
+    expect(injectionsAfter({}, pods, ['chaos-a-dns-disruption'])).toMatchObject({
       a: { 'dns-disruption': { injectionStatus: 'IsStuckOnRemoval' } },
     })
   })

@@ -158,8 +158,8 @@ describe('the arguments of an injector', () => {
   })
 
   it('contain neither containers nor an address at level node', () => {
-    const told = args('cpu-pressure', { cpuPressure: {}, level: 'node' }, { containers: [] })
-    expect(told).toContain('--metrics-sink noop --level node --chaos-namespace')
+    const injectorArgs = args('cpu-pressure', { cpuPressure: {}, level: 'node' }, { containers: [] })
+    expect(injectorArgs).toContain('--metrics-sink noop --level node --chaos-namespace')
   })
 
   it('contain the containers sorted by name (A1)', () => {

@@ -39,21 +39,21 @@ describe('a pass over a new Disruption', () => {
   })
 
   it('adds the recorded spec to its Event, unless it is too long', async () => {
-    const told = async (spec: object) => {
+    const createdWith = async (spec: object) => {
       const { events, status } = await pass({ spec, metadata: { annotations: { UserInfo: '{"username":"ann"}' } } })
       const { annotations } = events.find(({ reason }) => reason === 'Created') ?? {}
-      return { annotations, kept: status['originalSpec'] }
+      return { annotations, originalSpec: status['originalSpec'] }
     }
-    const { annotations, kept } = await told(SPEC)
+    const { annotations, originalSpec } = await createdWith(SPEC)
     expect(Object.keys(annotations ?? {})).toEqual(['disruption'])
     expect(JSON.parse(annotations?.['disruption'] ?? '')).toEqual({
       apiVersion: 'chaos.datadoghq.com/v1beta1',
       kind: 'Disruption',
       metadata: { name: 'slow', namespace: 'shop', uid: 'uid-slow' },
-      spec: kept,
+      spec: originalSpec,
     })
     const hosts = Array.from({ length: 1000 }, (_, n) => ({ host: `host-${n}.example.com` }))
-    const long = await told({ ...SPEC, network: { drop: 30, hosts } })
+    const long = await createdWith({ ...SPEC, network: { drop: 30, hosts } })
     expect(long.annotations).toEqual({
       'pawl.dev/left-out': expect.stringMatching(/^disruption \(3\d{4} bytes\)$/) as string,
     })
@@ -154,46 +154,48 @@ describe('a pass over a new Disruption', () => {
     const well = there('web-1')
     const first = await pass({ state: well })
     const bad = [pod('web-1', { trouble })]
-    const ill = { pods: bad, targetPods: bad, chaosPods: [chaosPod('web-1')] }
+    const troubled = { pods: bad, targetPods: bad, chaosPods: [chaosPod('web-1')] }
     const status = first.after
-    const told = await pass({ state: ill, status })
+    const reported = await pass({ state: troubled, status })
     const warning = { type: 'Warning', reason: 'TargetPodContainersInWarningState' } as const
-    expect(told.events).toMatchObject([
+    expect(reported.events).toMatchObject([
       { ...warning, message: 'target web-1: container app: Error' },
       { ...warning, message: 'target of disruption shop/slow: container app: Error', about: 'Pod web-1' },
     ])
-    const again = await pass({ state: ill, status: told.after })
+    const again = await pass({ state: troubled, status: reported.after })
     expect(again.events).toEqual([])
-    const over = await pass({
+    const recovered = await pass({
       state: { ...well, chaosPods: [chaosPod('web-1')] },
-      status: told.after,
+      status: reported.after,
     })
-    expect(over.events.map(({ reason, about }) => [reason, about])).toEqual([
+    expect(recovered.events.map(({ reason, about }) => [reason, about])).toEqual([
       ['RecoveredWarningStateInTargetPod', undefined],
       ['RecoveredWarningStateInTargetPod', 'Pod web-1'],
     ])
-    expect(over.status).toMatchObject({ targetStates: {} })
+    expect(recovered.status).toMatchObject({ targetStates: {} })
     const silent = { ...DEFAULT_CONFIG, controller: { ...DEFAULT_CONFIG.controller, enableObserver: false } }
-    expect((await pass({ state: ill, status, settings: silent })).events).toEqual([])
+    expect((await pass({ state: troubled, status, settings: silent })).events).toEqual([])
   })
 
   it('reports nothing about a target that is being deleted: neither its status, nor Warnings, nor a recovery', async () => {
     const trouble = { warnings: { TargetPodContainersInWarningState: 'container app: Error' } } as const
     const state = { pods: [pod('web-1')], targetPods: [pod('web-1')], chaosPods: [chaosPod('web-1')] }
     const well = (await pass({ state: { ...state, chaosPods: [] } })).next.target.status as object
-    const ill = [pod('web-1', { trouble })]
-    const told = (await pass({ state: { ...state, pods: ill, targetPods: ill }, status: well })).next.target.status
+    const troubledPods = [pod('web-1', { trouble })]
+    const troubledStatus = (
+      await pass({ state: { ...state, pods: troubledPods, targetPods: troubledPods }, status: well })
+    ).next.target.status
     const lastMs = at(1).getTime()
     const warned = { podWarnings: [{ uid: 'uid-web-1', about: 'liveness', reason: 'Unhealthy', lastMs } as const] }
-    const going = [pod('web-1', { isDeleting: true })]
-    const found = { ...state, ...warned, pods: going, targetPods: going }
-    expect((await pass({ state: found, status: well })).events).toEqual([])
+    const deleting = [pod('web-1', { isDeleting: true })]
+    const deletingState = { ...state, ...warned, pods: deleting, targetPods: deleting }
+    expect((await pass({ state: deletingState, status: well })).events).toEqual([])
     const { events } = await pass({ state: { ...state, ...warned }, status: well })
     expect(events.map(({ reason, about }) => [reason, about])).toEqual([
       ['TargetPodLivenessProbe', undefined],
       ['TargetPodLivenessProbe', 'Pod web-1'],
     ])
-    const after = await pass({ state: found, status: told as object })
+    const after = await pass({ state: deletingState, status: troubledStatus as object })
     expect([after.events, after.next.target.status]).toMatchObject([
       [],
       { targetStates: { 'web-1': { warnings: ['TargetPodContainersInWarningState'] } } },

@@ -23,7 +23,7 @@ const target = (name: string, is: Partial<Target> = {}): Target => ({
   ...is,
 })
 const names = (targets: readonly Target[]) => targets.map(({ metadata }) => metadata.name)
-const nobody = { current: new Set<string>(), ownNodes: new Set<string>() }
+const noCurrentTargets = { current: new Set<string>(), ownNodes: new Set<string>() }
 
 describe('the number of targets', () => {
   it.each([
@@ -52,15 +52,18 @@ describe('the number of targets', () => {
 describe('a candidate', () => {
   it('is running or ready, and has the annotations of the filter', () => {
     const found = [target('a'), target('b', { isRunning: false }), target('c', { annotations: { team: 'red' } })]
-    expect(names(matchingTargets(found, {}, nobody))).toEqual(['a', 'c'])
-    expect(names(matchingTargets(found, { filter: { annotations: { team: 'red' } } }, nobody))).toEqual(['c'])
-    expect(names(matchingTargets(found, { filter: { annotations: { team: 'blue' } } }, nobody))).toEqual([])
+    expect(names(matchingTargets(found, {}, noCurrentTargets))).toEqual(['a', 'c'])
+    expect(names(matchingTargets(found, { filter: { annotations: { team: 'red' } } }, noCurrentTargets))).toEqual(['c'])
+    expect(names(matchingTargets(found, { filter: { annotations: { team: 'blue' } } }, noCurrentTargets))).toEqual([])
   })
 
   it('waits for its disruption with onInit, or is a target already', () => {
     const found = [target('a'), target('b', { isRunning: false, waitsForInit: true }), target('c')]
-    expect(names(matchingTargets(found, { onInit: true }, nobody))).toEqual(['b'])
-    expect(names(matchingTargets(found, { onInit: true }, { ...nobody, current: new Set(['c']) }))).toEqual(['b', 'c'])
+    expect(names(matchingTargets(found, { onInit: true }, noCurrentTargets))).toEqual(['b'])
+    expect(names(matchingTargets(found, { onInit: true }, { ...noCurrentTargets, current: new Set(['c']) }))).toEqual([
+      'b',
+      'c',
+    ])
   })
 })
 
@@ -68,10 +71,10 @@ describe('the choice of targets', () => {
   const first = () => 0
 
   it('keeps matching targets, and returns the number of missing ones (S1)', () => {
-    expect(retainTargets(['a', 'b'], ['a', 'b', 'c', 'd'], 2, first)).toEqual({ kept: ['a', 'b'], missing: 0 })
-    expect(retainTargets(['a', 'b'], ['a', 'c', 'd'], 2, first)).toEqual({ kept: ['a'], missing: 1 })
+    expect(retainTargets(['a', 'b'], ['a', 'b', 'c', 'd'], 2, first)).toEqual({ retained: ['a', 'b'], missing: 0 })
+    expect(retainTargets(['a', 'b'], ['a', 'c', 'd'], 2, first)).toEqual({ retained: ['a'], missing: 1 })
     expect(retainTargets(['a', 'b', 'c'], ['a', 'b', 'c'], 1, first).retained).toHaveLength(1)
-    expect(retainTargets([], [], 0, first)).toEqual({ kept: [], missing: 0 })
+    expect(retainTargets([], [], 0, first)).toEqual({ retained: [], missing: 0 })
   })
 
   it('is the same for the same random numbers, in any order of the candidates', () => {

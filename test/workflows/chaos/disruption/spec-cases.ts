@@ -1,7 +1,8 @@
-// Valid and invalid specs of Disruptions, for the rules and for the CRD. Source: spec/chaos.md 1.2 to 1.6, 4.2.
+// Valid and invalid specs of Disruptions, for the tests of the rules and of the CRD. Source: spec/chaos.md 1.2 to 1.6, 4.2. A comment such as `A7` names a test
+// case of 4.2, and `1.4 rule 7` names a rule of 1.4 without such a case.
 
 export const DROP = { network: { drop: 10 } }
-const PRESSED = { cpuPressure: {} }
+const CPU_PRESSURE = { cpuPressure: {} }
 const DNS = { dns: { records: [{ hostname: 'a.example', record: { type: 'A', value: '1.2.3.4', ttl: 5 } }] } }
 const alteration = (more: object) => ({ endpoint: '/p.S/M', error: 'UNAVAILABLE', ...more })
 const grpc = (...endpoints: readonly object[]) => ({ grpc: { port: 50051, endpoints } })
@@ -13,12 +14,12 @@ const hosts = (...list: readonly object[]) => ({ network: { drop: 1, hosts: list
 const http = (more: object) => ({ network: { drop: 1, http: more } })
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT']
 
-/** A spec with the required fields and these. */
-export function disrupting(more: object): object {
-  return { count: 1, selector: { app: 'demo' }, ...more }
+/** A spec with `count`, `selector` and the given fields. */
+export function specWith(fields: object): object {
+  return { count: 1, selector: { app: 'demo' }, ...fields }
 }
 
-export const TAKEN: readonly object[] = [
+export const ACCEPTED: readonly object[] = [
   DROP,
   { ...DROP, count: '100%', duration: '1h0m0s' },
   { ...DROP, count: '1%', duration: 60_000_000_000 },
@@ -78,30 +79,34 @@ export const TAKEN: readonly object[] = [
 ]
 
 export interface RefusedCase {
-  /** The expected problems, one field each. */
+  /** The field of each expected problem. */
   readonly fields: readonly string[]
   readonly spec: object
-  /** The CRD accepts it: its schema and CEL cannot express this rule, or would cost too much. */
+  /** The CRD accepts the spec: its schema and its CEL rules cannot express the violated rule, or it would cost too much. */
   readonly byRulesOnly?: true
 }
 
 const refused = (spec: object, ...fields: readonly string[]): RefusedCase => ({ spec, fields })
-const unseen = (spec: object, ...fields: readonly string[]): RefusedCase => ({ spec, fields, byRulesOnly: true })
+const refusedByRulesOnly = (spec: object, ...fields: readonly string[]): RefusedCase => ({
+  spec,
+  fields,
+  byRulesOnly: true,
+})
 
 export const REFUSED: readonly RefusedCase[] = [
   // A1, A2
   refused({}, 'spec'),
   refused({ ...DROP, selector: undefined }, 'spec'),
   refused({ ...DROP, selector: {}, advancedSelector: [] }, 'spec'),
-  unseen({ ...DROP, selector: { 'a b': 'c' } }, 'spec.selector'),
-  unseen({ ...DROP, selector: { app: 'a b' } }, 'spec.selector[app]'),
+  refusedByRulesOnly({ ...DROP, selector: { 'a b': 'c' } }, 'spec.selector'),
+  refusedByRulesOnly({ ...DROP, selector: { app: 'a b' } }, 'spec.selector[app]'),
   refused({ ...DROP, advancedSelector: [{ key: 'app', operator: 'In' }] }, 'spec.advancedSelector[0].values'),
   refused(
     { ...DROP, advancedSelector: [{ key: 'app', operator: 'Exists', values: ['a'] }] },
     'spec.advancedSelector[0].values',
   ),
   refused({ ...DROP, advancedSelector: [{ key: 'app', operator: 'Has' }] }, 'spec.advancedSelector[0].operator'),
-  unseen({ ...DROP, advancedSelector: [{ key: '/', operator: 'Exists' }] }, 'spec.advancedSelector[0].key'),
+  refusedByRulesOnly({ ...DROP, advancedSelector: [{ key: '/', operator: 'Exists' }] }, 'spec.advancedSelector[0].key'),
   // A3
   ...[0, -1, '0%', '101%', 'abc', '-5', '5.5', '5 %', '%', ''].map((count) =>
     refused({ ...DROP, count }, 'spec.count'),
@@ -115,21 +120,21 @@ export const REFUSED: readonly RefusedCase[] = [
   refused({ podReplacement: {}, level: 'node' }, 'spec.podReplacement'),
   // A5
   refused({ ...DROP, containerFailure: {} }, 'spec.containerFailure'),
-  refused({ ...PRESSED, nodeFailure: {} }, 'spec.nodeFailure'),
+  refused({ ...CPU_PRESSURE, nodeFailure: {} }, 'spec.nodeFailure'),
   refused({ ...DNS, podReplacement: {} }, 'spec.podReplacement'),
   refused({ nodeFailure: {}, podReplacement: {} }, 'spec.nodeFailure', 'spec.podReplacement'),
   // A6
-  refused({ ...PRESSED, onInit: true }, 'spec.cpuPressure'),
+  refused({ ...CPU_PRESSURE, onInit: true }, 'spec.cpuPressure'),
   refused({ ...DROP, onInit: true, containers: ['app'] }, 'spec.containers'),
   refused({ ...DROP, onInit: true, level: 'node' }, 'spec.level'),
-  // Rule 7
+  // 1.4 rule 7
   refused({ diskPressure: { path: '/a', throttling: { readBytesPerSec: 1 } }, containers: ['app'] }, 'spec.containers'),
   refused({ memoryPressure: { targetPercent: '5' }, containers: ['app'] }, 'spec.containers'),
   // A7
   refused({ ...DROP, pulse: { activeDuration: '1m' } }, 'spec.pulse'),
   refused({ ...DROP, pulse: { activeDuration: '400ms', dormantDuration: '1s' } }, 'spec.pulse.activeDuration'),
   refused({ ...DROP, pulse: { activeDuration: '1s', dormantDuration: 499_999_999 } }, 'spec.pulse.dormantDuration'),
-  unseen({ ...DROP, pulse: { initialDelay: '-1s' } }, 'spec.pulse.initialDelay'),
+  refusedByRulesOnly({ ...DROP, pulse: { initialDelay: '-1s' } }, 'spec.pulse.initialDelay'),
   refused({ nodeFailure: {}, pulse: { activeDuration: '1s', dormantDuration: '1s' } }, 'spec.pulse'),
   // A8
   refused({ ...DROP, triggers: { inject: { notBefore: SOON, offset: '1s' } } }, 'spec.triggers.inject'),
@@ -138,10 +143,10 @@ export const REFUSED: readonly RefusedCase[] = [
     'spec.triggers.inject.notBefore',
   ),
   refused({ ...DROP, triggers: { inject: { notBefore: 'soon' } } }, 'spec.triggers.inject.notBefore'),
-  unseen({ ...DROP, triggers: { inject: { offset: '-1s' } } }, 'spec.triggers.inject.offset'),
+  refusedByRulesOnly({ ...DROP, triggers: { inject: { offset: '-1s' } } }, 'spec.triggers.inject.offset'),
   refused({ ...DROP, duration: 'soon' }, 'spec.duration'),
-  unseen({ ...DROP, duration: '0s' }, 'spec.duration'),
-  unseen({ ...DROP, duration: '-1m' }, 'spec.duration'),
+  refusedByRulesOnly({ ...DROP, duration: '0s' }, 'spec.duration'),
+  refusedByRulesOnly({ ...DROP, duration: '-1m' }, 'spec.duration'),
   refused({ ...DROP, maxRuns: 0 }, 'spec.maxRuns'),
   // A9
   refused({ network: {} }, 'spec.network'),
@@ -156,40 +161,46 @@ export const REFUSED: readonly RefusedCase[] = [
   refused(hosts({ host: 'a', connState: 'old' }), 'spec.network.hosts[0].connState'),
   refused(hosts({ host: 'a', protocol: 'icmp' }), 'spec.network.hosts[0].protocol'),
   refused(hosts({ host: 'a', dnsResolver: 'none' }), 'spec.network.hosts[0].dnsResolver'),
-  unseen(hosts({ host: 'a;b' }), 'spec.network.hosts[0].host'),
-  unseen({ network: { drop: 1, services: [{ name: 'a;b', namespace: 'c' }] } }, 'spec.network.services[0].name'),
-  unseen(
+  refusedByRulesOnly(hosts({ host: 'a;b' }), 'spec.network.hosts[0].host'),
+  refusedByRulesOnly(
+    { network: { drop: 1, services: [{ name: 'a;b', namespace: 'c' }] } },
+    'spec.network.services[0].name',
+  ),
+  refusedByRulesOnly(
     { network: { drop: 1, services: [{ name: 'a', namespace: 'c', ports: [{}] }] } },
     'spec.network.services[0].ports[0]',
   ),
-  unseen(
+  refusedByRulesOnly(
     { network: { drop: 1, hosts: Array<object>(2047).fill({ host: 'a' }), services: [{ name: 'a', namespace: 'b' }] } },
     'spec.network',
   ),
-  unseen(http({ paths: ['/x y'] }), 'spec.network.http.paths[0]'),
-  unseen(http({ paths: ['x'] }), 'spec.network.http.paths[0]'),
-  unseen(http({ paths: ['/', '/a'] }), 'spec.network.http.paths'),
+  refusedByRulesOnly(http({ paths: ['/x y'] }), 'spec.network.http.paths[0]'),
+  refusedByRulesOnly(http({ paths: ['x'] }), 'spec.network.http.paths[0]'),
+  refusedByRulesOnly(http({ paths: ['/', '/a'] }), 'spec.network.http.paths'),
   refused(http({ methods: [...METHODS, 'BREW'] }), 'spec.network.http.methods', 'spec.network.http.methods[9]'),
-  unseen(http({ methods: ['GET', 'get'] }), 'spec.network.http.methods[1]'),
+  refusedByRulesOnly(http({ methods: ['GET', 'get'] }), 'spec.network.http.methods[1]'),
   refused(http({ paths: Array<string>(21).fill('/a') }), 'spec.network.http.paths'),
   // A10
-  unseen(records(['a.example', 'A', '1.2.3.4'], ['A.example.', 'A', '1.2.3.5']), 'spec.dns.records[1]'),
-  unseen(records(['a.example', 'MX', 'NXDOMAIN']), 'spec.dns.records[0].record.value'),
-  unseen(records(['a.example', 'SRV', '10 5 a.example']), 'spec.dns.records[0].record.value'),
-  unseen(records(['a.example', 'SRV', '10 5 65536 a.example']), 'spec.dns.records[0].record.value'),
-  unseen(records(['a.example', 'A', '1.2.3']), 'spec.dns.records[0].record.value'),
-  unseen(records(['a.example', 'A', '1.2.3.4,DROP']), 'spec.dns.records[0].record.value'),
-  unseen(records(['a.example', 'AAAA', '1.2.3.4']), 'spec.dns.records[0].record.value'),
-  unseen(records(['a.example', 'TXT', 'a;b']), 'spec.dns.records[0].record.value'),
-  unseen(records(['a b', 'A', '1.2.3.4']), 'spec.dns.records[0].hostname'),
+  refusedByRulesOnly(records(['a.example', 'A', '1.2.3.4'], ['A.example.', 'A', '1.2.3.5']), 'spec.dns.records[1]'),
+  refusedByRulesOnly(records(['a.example', 'MX', 'NXDOMAIN']), 'spec.dns.records[0].record.value'),
+  refusedByRulesOnly(records(['a.example', 'SRV', '10 5 a.example']), 'spec.dns.records[0].record.value'),
+  refusedByRulesOnly(records(['a.example', 'SRV', '10 5 65536 a.example']), 'spec.dns.records[0].record.value'),
+  refusedByRulesOnly(records(['a.example', 'A', '1.2.3']), 'spec.dns.records[0].record.value'),
+  refusedByRulesOnly(records(['a.example', 'A', '1.2.3.4,DROP']), 'spec.dns.records[0].record.value'),
+  refusedByRulesOnly(records(['a.example', 'AAAA', '1.2.3.4']), 'spec.dns.records[0].record.value'),
+  refusedByRulesOnly(records(['a.example', 'TXT', 'a;b']), 'spec.dns.records[0].record.value'),
+  refusedByRulesOnly(records(['a b', 'A', '1.2.3.4']), 'spec.dns.records[0].hostname'),
   refused(records(['a.example', 'NS', 'b.example']), 'spec.dns.records[0].record.type'),
   refused({ dns: { records: [] } }, 'spec.dns.records'),
   // A11
-  unseen(grpc(alteration({ queryPercent: 60 }), alteration({ queryPercent: 60 })), 'spec.grpc.endpoints'),
-  unseen(grpc(alteration({ queryPercent: 1 }), ...Array<object>(100).fill(alteration({}))), 'spec.grpc.endpoints'),
-  unseen(grpc({ endpoint: '/p.S/M' }), 'spec.grpc.endpoints[0]'),
-  unseen(grpc(alteration({ override: '{}' })), 'spec.grpc.endpoints[0]'),
-  unseen(grpc(alteration({ endpoint: 'S.M' })), 'spec.grpc.endpoints[0].endpoint'),
+  refusedByRulesOnly(grpc(alteration({ queryPercent: 60 }), alteration({ queryPercent: 60 })), 'spec.grpc.endpoints'),
+  refusedByRulesOnly(
+    grpc(alteration({ queryPercent: 1 }), ...Array<object>(100).fill(alteration({}))),
+    'spec.grpc.endpoints',
+  ),
+  refusedByRulesOnly(grpc({ endpoint: '/p.S/M' }), 'spec.grpc.endpoints[0]'),
+  refusedByRulesOnly(grpc(alteration({ override: '{}' })), 'spec.grpc.endpoints[0]'),
+  refusedByRulesOnly(grpc(alteration({ endpoint: 'S.M' })), 'spec.grpc.endpoints[0].endpoint'),
   refused(grpc(alteration({ error: 'BROKEN' })), 'spec.grpc.endpoints[0].error'),
   refused(grpc(alteration({ queryPercent: 101 })), 'spec.grpc.endpoints[0].queryPercent', 'spec.grpc.endpoints'),
   refused({ grpc: { port: 0, endpoints: [alteration({})] } }, 'spec.grpc.port'),
@@ -197,19 +208,22 @@ export const REFUSED: readonly RefusedCase[] = [
   ...['0%', '0', '101', '', 'most', '5.5', '7 6', '-5', 101].map((targetPercent) =>
     refused({ memoryPressure: { targetPercent } }, 'spec.memoryPressure.targetPercent'),
   ),
-  unseen({ memoryPressure: { targetPercent: '5', rampDuration: '-1s' } }, 'spec.memoryPressure.rampDuration'),
-  unseen({ cpuPressure: { count: '101%' } }, 'spec.cpuPressure.count'),
-  unseen({ cpuPressure: { count: '0' } }, 'spec.cpuPressure.count'),
+  refusedByRulesOnly(
+    { memoryPressure: { targetPercent: '5', rampDuration: '-1s' } },
+    'spec.memoryPressure.rampDuration',
+  ),
+  refusedByRulesOnly({ cpuPressure: { count: '101%' } }, 'spec.cpuPressure.count'),
+  refusedByRulesOnly({ cpuPressure: { count: '0' } }, 'spec.cpuPressure.count'),
   refused({ cpuPressure: { count: 0 } }, 'spec.cpuPressure.count'),
-  unseen({ diskPressure: { path: ' ', throttling: { readBytesPerSec: 1 } } }, 'spec.diskPressure.path'),
-  unseen({ diskPressure: { path: '/a', throttling: {} } }, 'spec.diskPressure.throttling'),
+  refusedByRulesOnly({ diskPressure: { path: ' ', throttling: { readBytesPerSec: 1 } } }, 'spec.diskPressure.path'),
+  refusedByRulesOnly({ diskPressure: { path: '/a', throttling: {} } }, 'spec.diskPressure.throttling'),
   refused({ diskFailure: { paths: [] } }, 'spec.diskFailure.paths'),
-  unseen({ diskFailure: { paths: ['/a', ' '] } }, 'spec.diskFailure.paths[1]'),
-  unseen({ diskFailure: { paths: ['x'.repeat(63)] } }, 'spec.diskFailure.paths[0]'),
+  refusedByRulesOnly({ diskFailure: { paths: ['/a', ' '] } }, 'spec.diskFailure.paths[1]'),
+  refusedByRulesOnly({ diskFailure: { paths: ['x'.repeat(63)] } }, 'spec.diskFailure.paths[0]'),
   refused({ diskFailure: { paths: ['/a'], probability: '0%' } }, 'spec.diskFailure.probability'),
   refused({ diskFailure: { paths: ['/a'], openat: { exitCode: 'EOK' } } }, 'spec.diskFailure.openat.exitCode'),
   refused({ podReplacement: { gracePeriodSeconds: -1 } }, 'spec.podReplacement.gracePeriodSeconds'),
-  // Rule 10
+  // 1.4 rule 10
   refused({ ...DROP, unsafeMode: { config: { countTooLarge: {} } } }, 'spec.unsafeMode.config.countTooLarge'),
   refused(
     { ...DROP, unsafeMode: { config: { countTooLarge: { namespaceThreshold: 101 } } } },

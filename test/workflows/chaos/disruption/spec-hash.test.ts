@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 
 import { changedFields, specHash } from '../../../../workflows/chaos/disruption/spec-hash.ts'
-import { disrupting, DROP } from './spec-cases.ts'
+import { specWith, DROP } from './spec-cases.ts'
 
 const spec = { ...DROP, count: 2, duration: '90m', memoryPressure: { targetPercent: '5', rampDuration: '60s' } }
-const full = disrupting({ ...spec, pulse: { activeDuration: '1m', dormantDuration: '1s' } })
+const full = specWith({ ...spec, pulse: { activeDuration: '1m', dormantDuration: '1s' } })
 
 describe('the hash of a spec', () => {
   it('ignores the order of keys', () => {

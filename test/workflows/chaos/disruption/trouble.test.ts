@@ -33,14 +33,14 @@ describe('a Warning about a pod', () => {
     ['its series', { series: { lastObservedTime: '2026-01-01T10:03:00.123456Z' }, eventTime: CREATED }, 3],
     ['its last time', { lastTimestamp: '2026-01-01T10:02:00Z', firstTimestamp: CREATED }, 2],
     ['the time of a single one', { eventTime: '2026-01-01T10:01:00.000000Z', lastTimestamp: null }, 1],
-  ])('was told last at %s', (_, fields, minutes) => {
+  ])('was reported last at %s', (_, fields, minutes) => {
     expect(Math.floor((warningView(event(fields)).lastMs - created) / MINUTE)).toBe(minutes)
   })
 })
 
 describe('the trouble with Warnings', () => {
   it('contains the reasons of current Warnings', () => {
-    const told = [
+    const warnings = [
       warning({ about: 'liveness', reason: 'Unhealthy', lastMs: when.now - MINUTE }),
       warning({ about: 'readiness', reason: 'Unhealthy' }),
       warning({ reason: 'FailedMount' }),
@@ -48,7 +48,7 @@ describe('the trouble with Warnings', () => {
       warning(),
     ]
     expect(
-      withWarnings({ restarts: { app: 1 }, warnings: { TargetPodInWarningState: 'phase Failed' } }, told, when),
+      withWarnings({ restarts: { app: 1 }, warnings: { TargetPodInWarningState: 'phase Failed' } }, warnings, when),
     ).toEqual({
       trouble: {
         restarts: { app: 1 },
@@ -65,20 +65,25 @@ describe('the trouble with Warnings', () => {
 
   it.each([
     [
-      'was told before the Disruption was there',
+      'was reported before the Disruption was there',
       { lastMs: created - 1 },
       { now: created + MINUTE, since: created },
       {},
     ],
-    ['was not told again for six minutes', { lastMs: when.now - 6 * MINUTE }, when, {}],
-    ['was told before a container was started again', { lastMs: when.now - 1 }, when, { restartedMs: when.now - 1 }],
+    ['was not reported again for six minutes', { lastMs: when.now - 6 * MINUTE }, when, {}],
+    [
+      'was reported before a container was started again',
+      { lastMs: when.now - 1 },
+      when,
+      { restartedMs: when.now - 1 },
+    ],
   ])('W1: has nothing of what %s', (_, is, at, trouble) => {
     expect(withWarnings(trouble, [warning(is)], at)).toEqual({ trouble, holdsMs: undefined })
   })
 
   it('W1: ignores Warnings dated far in the past or future', () => {
-    const told = [warning({ about: 'liveness', lastMs: when.now + 6 * MINUTE })]
-    expect(withWarnings(undefined, told, when)).toEqual({ trouble: undefined, holdsMs: undefined })
+    const warnings = [warning({ about: 'liveness', lastMs: when.now + 6 * MINUTE })]
+    expect(withWarnings(undefined, warnings, when)).toEqual({ trouble: undefined, holdsMs: undefined })
     const ahead = [warning({ about: 'liveness', lastMs: when.now + MINUTE })]
     expect(withWarnings(undefined, ahead, when)).toMatchObject({ holdsMs: 7 * MINUTE })
   })

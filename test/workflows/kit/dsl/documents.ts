@@ -8,16 +8,16 @@ import { compile, type CompileOptions, type KindLookup } from '../../../../workf
 /** A document of golden/, by its name. */
 export const golden = (name: string): string => readFileSync(join(import.meta.dirname, 'golden', name), 'utf8')
 
-/** The example of seeds/ctrlkit-rfc.txt, word for word but for its modules, which are TypeScript's. */
+/** The example of the RFC of ctrlkit (seeds/ctrlkit-rfc.txt); only its `bind` statements differ: they name TypeScript modules instead of Go packages. */
 export const RFC_DOCUMENT = golden('rfc.cm')
 
-/** Everything that the language has. */
+/** Uses every construct of the language. */
 export const FULL_DOCUMENT = golden('everything.cm')
 
 /** Controllers of all modes. */
 export const MODES_DOCUMENT = golden('modes.cm')
 
-/** What the tests know of the kinds: one schema for the targets, the selectable field of pods, and that nodes are in no namespace. */
+/** The schemas of the kinds: Pod, Node and CronJob have the same fields. Pods have selectable fields, and Nodes have no namespace. Other kinds are unknown. */
 export const lookup: KindLookup = ({ kind }) => {
   if (kind === 'Pod') return facts({ selectableFields: ['spec.nodeName', 'status.phase'] })
   if (kind === 'Node') return facts({ isNamespaced: false })
@@ -32,7 +32,7 @@ const FIELDS: Readonly<Record<string, 'text' | 'other' | 'anything'>> = {
   'spec.template.kind': 'anything',
 }
 
-function facts(known: { selectableFields?: readonly string[]; isNamespaced?: boolean }): ReturnType<KindLookup> {
+function facts(overrides: { selectableFields?: readonly string[]; isNamespaced?: boolean }): ReturnType<KindLookup> {
   return {
     fieldAt: (path) => FIELDS[path.join('.')],
     namesBelow: (path) =>
@@ -43,7 +43,7 @@ function facts(known: { selectableFields?: readonly string[]; isNamespaced?: boo
       }),
     selectableFields: [],
     isNamespaced: true,
-    ...known,
+    ...overrides,
   }
 }
 

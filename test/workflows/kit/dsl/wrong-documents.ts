@@ -1,4 +1,5 @@
-// Documents with mistakes and their expected diagnostics, at least one document per diagnostic code.
+// Documents with mistakes and their expected diagnostics, at least one document per diagnostic code. An expected diagnostic is `line:column code message`, or the
+// beginning of this text.
 
 export const HEAD = `bind v1 ./core.ts
 bind demo/v1 ./cron-job.ts
@@ -7,7 +8,7 @@ alias Pod v1/Pod
 alias Node v1/Node
 `
 
-// A document with one declaration. Its states start in line 8.
+// A document with one controller. Its states start in line 8, and its actions in line 10, column 12.
 export const decl = (states: string, actions = 'Act()') => `${HEAD}decl X for Cron {
   state {
 ${states}
@@ -15,9 +16,10 @@ ${states}
   action { ${actions} }
 }
 `
+// A document with one state, which is a list of pods if `many` is true. Its selectors start in line 8, column 11 (or 13 if `many` is true).
 export const selector = (text: string, many = false) => decl(`pod ${many ? '[]' : ''}Pod { ${text} }`, 'Act(pod)')
 
-// A document with one declaration in this mode.
+// A document with one controller in the given mode. Its states start in line 7, column 11, and its actions in line 8, column 12.
 const moded = (mode: string, states = '', actions = 'Act()') =>
   `${HEAD}decl X for Cron as ${mode} {\n  state { ${states} }\n  action { ${actions} }\n}\n`
 

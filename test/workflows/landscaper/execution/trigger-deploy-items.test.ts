@@ -1,5 +1,5 @@
 // How the passes of an Execution start, wait for and end its DeployItems, forward and in its deletion. Items of types
-// that Pawl handles are deployed in the pass; items of other types get the job ID.
+// that Pawl handles are deployed in the pass; items of other types get the job ID, and a condition names their deployers.
 
 import { describe, expect, it } from 'vitest'
 import type { DeployItemView } from '../../../../activities/landscaper/deploy-item-view.ts'
@@ -10,7 +10,11 @@ import { triggerDeletion } from '../../../../workflows/landscaper/execution/dele
 import type { ExecutionPass } from '../../../../workflows/landscaper/execution/pass.ts'
 import { executionPlan } from '../../../../workflows/landscaper/execution/plan.ts'
 import { startItems } from '../../../../workflows/landscaper/execution/start-items.ts'
-import { triggerDeployItems } from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
+import {
+  nameDeployers,
+  resetDeployersCondition,
+  triggerDeployItems,
+} from '../../../../workflows/landscaper/execution/trigger-deploy-items.ts'
 import {
   busy,
   type Called,
@@ -324,5 +328,56 @@ describe('an execution in phase Deleting', () => {
     expect(outcome.faults[0]?.message).toMatch(
       /: a -> b -> a; annotate what was deleted, the root or this execution alone, with \S+\/delete-without-uninstall: "true"/,
     )
+  })
+})
+
+const builtIn = { ...succeeded('a'), type: 'landscaper.gardener.cloud/mock' }
+const foreign = { ...succeeded('b'), type: 'example.com/theirs' }
+const released = [expect.objectContaining({ type: 'DeployItemsFinished', status: 'True', reason: 'JobFinished' })]
+
+describe('the condition DeployItemsFinished at the beginning of the phase', () => {
+  const target = { phase: 'Init' }
+  const named = (pass: ReturnType<typeof executionPass>['pass']) => {
+    nameDeployers(pass)
+    return pass.draft.conditions.map(({ message }) => message)
+  }
+  const theirs = { ...pending('b'), type: 'example.com/theirs' }
+  const ours = slow(pending('c'))
+
+  it('names items with external deployers, and no items that Pawl deploys', () => {
+    expect(named(executionPass([builtIn, ours, theirs], { target }).pass)).toEqual([
+      'items whose deployers are not part of Pawl: b (example.com/theirs); each waits for a deployer of its type',
+    ])
+  })
+
+  it('names items for workers that serve other types', () => {
+    const serves = [builtIn.type]
+    const elsewhere = `items for workers that serve their types (--deployers): c (${ours.type})`
+    expect(named(executionPass([builtIn, ours], { target, serves }).pass)).toEqual([
+      `${elsewhere}; each waits for a deployer of its type`,
+    ])
+    expect(named(executionPass([ours, theirs], { target, serves }).pass)).toEqual([
+      `items whose deployers are not part of Pawl: b (example.com/theirs); ${elsewhere}; each waits for a deployer of its type`,
+    ])
+  })
+})
+
+describe('the condition DeployItemsFinished at the end of the phase', () => {
+  it('is True if items with external deployers exist', () => {
+    const { pass } = executionPass([builtIn, foreign])
+    resetDeployersCondition(pass)
+    expect(pass.draft.conditions).toEqual(released)
+  })
+
+  it('is True if the item that it named is gone', () => {
+    const { pass } = executionPass([builtIn], { target: { namesDeployers: true } })
+    resetDeployersCondition(pass)
+    expect(pass.draft.conditions).toEqual(released)
+  })
+
+  it('is not written if the execution waited for no deployer', () => {
+    const { pass } = executionPass([builtIn], { target: { namesDeployers: false } })
+    resetDeployersCondition(pass)
+    expect(pass.draft.conditions).toEqual([])
   })
 })

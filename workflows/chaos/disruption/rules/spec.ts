@@ -26,7 +26,7 @@ import { dnsProblems } from './dns.ts'
 import { networkProblems } from './network.ts'
 import { targetingProblems } from './targeting.ts'
 import { timingProblems } from './timing.ts'
-import { ALONE, OF_ALL_CONTAINERS, OF_PODS, ON_INIT } from '../schema/spec.ts'
+import { EXCLUSIVE_KINDS, WHOLE_POD_KINDS, POD_KINDS, ON_INIT_KINDS } from '../schema/spec.ts'
 
 const KIND_RULES: Readonly<Partial<Record<InjectorKindField, (kind: JsonFields, at: string) => readonly Problem[]>>> = {
   network: networkProblems,
@@ -91,7 +91,7 @@ export function combinationProblems(spec: JsonFields, at: string): readonly Prob
 
 function aloneProblems(kinds: readonly InjectorKindField[], at: string): readonly Problem[] {
   return kinds
-    .filter((kind) => isOneOf(kind, ALONE) && kinds.length > 1)
+    .filter((kind) => isOneOf(kind, EXCLUSIVE_KINDS) && kinds.length > 1)
     .map((kind) => ({
       field: `${at}.${kind}`,
       found: `${kinds.filter((one) => one !== kind).join(', ')} beside it`,
@@ -103,7 +103,7 @@ function nodeProblems(kinds: readonly InjectorKindField[], containers: boolean, 
   return [
     ...(containers ? [containersWith('level node', at)] : []),
     ...kinds
-      .filter((kind) => isOneOf(kind, OF_PODS))
+      .filter((kind) => isOneOf(kind, POD_KINDS))
       .map((kind) => ({ field: `${at}.${kind}`, found: 'level node', expected: 'level pod' })),
   ]
 }
@@ -116,20 +116,24 @@ function onInitProblems(
 ): readonly Problem[] {
   return [
     ...kinds
-      .filter((kind) => !isOneOf(kind, ON_INIT))
-      .map((kind) => ({ field: `${at}.${kind}`, found: 'onInit', expected: `with onInit only ${ON_INIT.join(', ')}` })),
+      .filter((kind) => !isOneOf(kind, ON_INIT_KINDS))
+      .map((kind) => ({
+        field: `${at}.${kind}`,
+        found: 'onInit',
+        expected: `with onInit only ${ON_INIT_KINDS.join(', ')}`,
+      })),
     ...(isNode ? [{ field: `${at}.level`, found: 'node', expected: 'pod with onInit' }] : []),
     ...(containers ? [containersWith('onInit', at)] : []),
   ]
 }
 
 function containerProblems(kinds: readonly InjectorKindField[], at: string): readonly Problem[] {
-  return kinds.filter((kind) => isOneOf(kind, OF_ALL_CONTAINERS)).map((kind) => containersWith(kind, at))
+  return kinds.filter((kind) => isOneOf(kind, WHOLE_POD_KINDS)).map((kind) => containersWith(kind, at))
 }
 
 function pulseProblems(kinds: readonly InjectorKindField[], at: string): readonly Problem[] {
   return kinds
-    .filter((kind) => isOneOf(kind, ALONE))
+    .filter((kind) => isOneOf(kind, EXCLUSIVE_KINDS))
     .map((kind) => ({ field: `${at}.pulse`, found: kind, expected: `none beside ${kind}, which is done once` }))
 }
 

@@ -17,29 +17,29 @@ import {
 export const RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'SRV'] as const
 
 // `record` is the schema of an object in `pawl/kit`; the field `record` is a DNS record.
-const dnsRecord = record('One answer.', {
-  hostname: required(text('The name that is asked for.', { minLength: 1, maxLength: 253 })),
+const dnsRecord = record('The answer for a name.', {
+  hostname: required(text('The name in the query.', { minLength: 1, maxLength: 253 })),
   record: required(
-    record('What is answered.', {
-      type: required(oneOf('The type that is asked for.', RECORD_TYPES)),
+    record('The DNS record of the answer.', {
+      type: required(oneOf('The record type in the query.', RECORD_TYPES)),
       value: required(
         text(
-          'Addresses separated by commas, or NXDOMAIN, DROP, SERVFAIL or RANDOM; of MX, SRV and TXT as in zone files.',
+          'Addresses separated by commas, or NXDOMAIN, DROP, SERVFAIL or RANDOM; for MX, SRV and TXT in the format of zone files.',
           {
             minLength: 1,
           },
         ),
       ),
-      ttl: integer('How long the answer may be kept, in seconds.', { minimum: 0 }),
+      ttl: integer('How long resolvers may cache the answer, in seconds.', { minimum: 0 }),
     }),
   ),
 })
 
 // Port 0 and protocol '' mean the default, like a missing field.
-const asObject = record('Answers questions for names with something else; at level pod.', {
+const asObject = record('Changes the answers to DNS queries; requires level pod.', {
   records: required(list('The answers.', dnsRecord, { minItems: 1, maxItems: 1024 })),
-  port: integer('The port that name servers are asked on; default 53.', { minimum: 0, maximum: 65535 }),
-  protocol: oneOf('How they are asked; default both.', ['udp', 'tcp', 'both', '']),
+  port: integer('The port of the DNS queries; default: 53.', { minimum: 0, maximum: 65535 }),
+  protocol: oneOf('The protocol of the DNS queries; default: both.', ['udp', 'tcp', 'both', '']),
 })
 
 /**

@@ -7,28 +7,31 @@ export const MAX_FILTERS = 2048
 
 export const HTTP_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT'] as const
 
-const protocol = oneOf('The protocol: tcp, udp, or both where it is empty.', ['tcp', 'udp', ''])
-const flow = oneOf('egress: what goes to the host (the default); ingress: the answers to what comes from it.', [
+const protocol = oneOf('The protocol: tcp or udp; empty: both.', ['tcp', 'udp', ''])
+const flow = oneOf('egress: packets to the host (the default); ingress: answers to packets from the host.', [
   'egress',
   'ingress',
   '',
 ])
-const connState = text('Only connections in this state: new, or est for those that are established.', {
+const connState = text('The state of the connections: new, or est for established; empty: both.', {
   pattern: '^([Nn][Ee][Ww]|[Ee][Ss][Tt])?$',
 })
 
 const host = record(
-  'One host, or hosts.',
+  'A host, or several hosts.',
   {
-    host: text('A hostname, an address, or addresses such as 10.0.0.0/8; empty: all.', { maxLength: 253 }),
+    host: text('A hostname, an IP address, or a CIDR such as 10.0.0.0/8; empty: all.', { maxLength: 253 }),
     port: integer('The port; 0 or absent: all.', { minimum: 0, maximum: 65535 }),
     protocol,
     flow,
     connState,
-    dnsResolver: oneOf('Whose name servers say what the hostname is.', [
+    dnsResolver: oneOf('The name servers that resolve the hostname: those of the pod or of the node.', [
       ...(['pod', 'node', 'pod-fallback-node', 'node-fallback-pod', ''] as const),
     ]),
-    percentage: integer('Which share of the addresses of the host is disturbed.', { minimum: 1, maximum: 100 }),
+    percentage: integer('The percentage of the addresses of the host that are disturbed.', {
+      minimum: 1,
+      maximum: 100,
+    }),
   },
   {
     rules: [
@@ -40,22 +43,27 @@ const host = record(
   },
 )
 
-const service = record('One Service of the cluster.', {
-  name: required(text('Its name.', { minLength: 1, maxLength: 63 })),
-  namespace: required(text('Its namespace.', { minLength: 1, maxLength: 63 })),
+const service = record('A Service of the cluster.', {
+  name: required(text('The name of the Service.', { minLength: 1, maxLength: 63 })),
+  namespace: required(text('The namespace of the Service.', { minLength: 1, maxLength: 63 })),
   ports: list(
-    'Only these ports of it.',
+    'The ports of the Service that are disturbed; default: all.',
     record('A port of the Service.', {
-      name: text('Its name.'),
-      port: integer('Its number.', { minimum: 0, maximum: 65535 }),
+      name: text('The name of the port.'),
+      port: integer('The number of the port.', { minimum: 0, maximum: 65535 }),
     }),
   ),
-  percentage: integer('Which share of its addresses is disturbed.', { minimum: 1, maximum: 100 }),
+  percentage: integer('The percentage of the addresses of the Service that are disturbed.', {
+    minimum: 1,
+    maximum: 100,
+  }),
 })
 
-const cloudService = record('One service of a cloud.', {
+const cloudService = record('A service of a cloud.', {
   service: required(
-    text('Its name in the published list of addresses, such as S3, Google or synthetics.', { minLength: 1 }),
+    text('The name of the service in the address list of the cloud, such as S3, Google or synthetics.', {
+      minLength: 1,
+    }),
   ),
   protocol,
   flow,
@@ -67,31 +75,37 @@ const share = (description: string) => integer(description, { minimum: 0, maximu
 const EFFECTS = ['drop', 'duplicate', 'corrupt', 'delay', 'bandwidthLimit']
 
 const networkFields = {
-  hosts: list('Only what goes to these hosts; without hosts and services everything.', host, {
+  hosts: list('Disturbs only packets to these hosts; without hosts and services, all packets.', host, {
     maxItems: MAX_FILTERS,
   }),
-  allowedHosts: list('What goes to these hosts is left alone.', host, { maxItems: MAX_FILTERS }),
-  disableDefaultAllowedHosts: flag('Whether the hosts that operators allow everywhere are disturbed as well.'),
-  services: list('Only what goes to these Services.', service, { maxItems: MAX_FILTERS }),
-  cloud: record('Only what goes to services of these clouds.', {
+  allowedHosts: list('Hosts that are not disturbed.', host, { maxItems: MAX_FILTERS }),
+  disableDefaultAllowedHosts: flag('Whether the allowed hosts of the configuration are disturbed as well.'),
+  services: list('Disturbs only packets to these Services.', service, { maxItems: MAX_FILTERS }),
+  cloud: record('Disturbs only packets to these services of clouds.', {
     aws: list('Services of AWS.', cloudService, { maxItems: MAX_FILTERS }),
     gcp: list('Services of Google Cloud.', cloudService, { maxItems: MAX_FILTERS }),
     datadog: list('Services of Datadog.', cloudService, { maxItems: MAX_FILTERS }),
   }),
-  drop: share('Percent of the packets that are lost.'),
-  duplicate: share('Percent of the packets that come twice.'),
-  corrupt: share('Percent of the packets that come damaged.'),
-  delay: integer('By how many milliseconds packets are late.', { minimum: 0, maximum: 60_000 }),
-  delayJitter: share('By how much of the delay, in percent, it varies.'),
-  bandwidthLimit: integer('The most bytes per second; 0 for no limit.', {
+  drop: share('The percentage of packets that are lost.'),
+  duplicate: share('The percentage of packets that are duplicated.'),
+  corrupt: share('The percentage of packets that are corrupted.'),
+  delay: integer('The delay of packets in milliseconds.', { minimum: 0, maximum: 60_000 }),
+  delayJitter: share('The variation of the delay, in percent of the delay.'),
+  bandwidthLimit: integer('The maximum number of bytes per second; 0 for no limit.', {
     minimum: 0,
     rules: [{ rule: 'self == 0 || self >= 32', message: 'expected 0 for no limit, or at least 32' }],
   }),
-  http: record('Only requests like these; at level pod.', {
-    methods: list('Their methods, in any case.', text('A method such as GET.', { maxLength: 7 }), { maxItems: 9 }),
-    paths: list('How their paths begin; / alone is all.', text('A path such as /api.', { maxLength: 90 }), {
-      maxItems: 20,
+  http: record('Disturbs only HTTP requests with these methods and paths; requires level pod.', {
+    methods: list('The methods of the requests, case-insensitive.', text('A method such as GET.', { maxLength: 7 }), {
+      maxItems: 9,
     }),
+    paths: list(
+      'The prefixes of the paths of the requests; / matches all.',
+      text('A path such as /api.', { maxLength: 90 }),
+      {
+        maxItems: 20,
+      },
+    ),
   }),
 }
 

@@ -32,8 +32,12 @@ const requirement = record(
   'One requirement on labels.',
   {
     key: required(text('The key of the label.', { maxLength: 317 })),
-    operator: required(oneOf('What is required of it.', ['In', 'NotIn', 'Exists', 'DoesNotExist'])),
-    values: list('The values, of In and NotIn.', text('A value.', { maxLength: 63 }), { maxItems: 256 }),
+    operator: required(oneOf('How the label is compared with the values.', ['In', 'NotIn', 'Exists', 'DoesNotExist'])),
+    values: list(
+      'The values for In and NotIn; empty for Exists and DoesNotExist.',
+      text('A value.', { maxLength: 63 }),
+      { maxItems: 256 },
+    ),
   },
   {
     rules: [
@@ -48,31 +52,35 @@ const requirement = record(
 
 const targeting = {
   count: required(
-    intOrString('How many targets: a number, or a share of those that match, rounded up, such as 30%.', {
+    intOrString('The number of targets, or the percentage of all matching pods or nodes, rounded up, such as 30%.', {
       minimum: 1,
       maxLength: 16,
       pattern: '^[+]?0*([1-9][0-9]*|(100|[1-9][0-9]?)%)$',
     }),
   ),
   selector: mapOf('Labels that targets have.', text('The value of a label.', { maxLength: 63 })),
-  advancedSelector: list('Requirements on labels that targets meet as well.', requirement, { maxItems: 128 }),
-  filter: record('What targets have to have beside labels.', {
+  advancedSelector: list('Requirements on labels of the targets, in addition to selector.', requirement, {
+    maxItems: 128,
+  }),
+  filter: record('Requirements on targets in addition to labels.', {
     annotations: mapOf('Annotations that targets have.', text('The value of an annotation.')),
   }),
-  level: oneOf('What targets are: pods of the namespace (the default), or nodes.', ['pod', 'node', '']),
-  containers: list('Only these containers of the pods; default: all.', text('The name of a container.'), {
+  level: oneOf('The kind of the targets: pods of the namespace (the default), or nodes.', ['pod', 'node', '']),
+  containers: list('The containers of the pods that are disturbed; default: all.', text('The name of a container.'), {
     maxItems: 256,
   }),
-  staticTargeting: flag('Whether targets are chosen once; by default they follow the selector over time.'),
-  allowDisruptedTargets: flag('Whether targets may be taken that another Disruption disturbs in other ways.'),
+  staticTargeting: flag(
+    'Whether targets are chosen only once; by default they change when other pods or nodes match the selector.',
+  ),
+  allowDisruptedTargets: flag('Whether targets may be chosen that another Disruption disturbs with other kinds.'),
 }
 
 const trigger = (description: string) =>
   record(
     description,
     {
-      notBefore: timestamp('Not before this point in time.'),
-      offset: durationField('Not before this much time has gone by.'),
+      notBefore: timestamp('The earliest time.'),
+      offset: durationField('The earliest time, as a duration.'),
     },
     {
       rules: [
@@ -85,13 +93,15 @@ const trigger = (description: string) =>
   )
 
 const timing = {
-  duration: durationField("How long it lasts; default: the operators'."),
-  maxRuns: integer('How many times chaos pods are made at most.', { minimum: 1 }),
+  duration: durationField(
+    'How long the Disruption lasts; default: the duration in the configuration of the controller.',
+  ),
+  maxRuns: integer('How many times chaos pods are created at most.', { minimum: 1 }),
   triggers: record(
-    'When it begins.',
+    'When the Disruption begins.',
     {
-      inject: trigger('When targets are disturbed; offset counts from when chaos pods are made.'),
-      createPods: trigger('When chaos pods are made; offset counts from the creation of the Disruption.'),
+      inject: trigger('When targets are disturbed; offset counts from the creation of the chaos pods.'),
+      createPods: trigger('When chaos pods are created; offset counts from the creation of the Disruption.'),
     },
     {
       rules: [
@@ -104,11 +114,11 @@ const timing = {
     },
   ),
   pulse: record(
-    'Disturbs and pauses in turns.',
+    'Disturbs the targets and pauses, alternately.',
     {
-      activeDuration: durationField('How long it disturbs, at least 500ms.'),
-      dormantDuration: durationField('How long it pauses, at least 500ms.'),
-      initialDelay: durationField('How long it waits before the first turn.'),
+      activeDuration: durationField('How long the targets are disturbed each time, at least 500ms.'),
+      dormantDuration: durationField('How long each pause lasts, at least 500ms.'),
+      initialDelay: durationField('The delay before the targets are disturbed for the first time.'),
     },
     {
       rules: [
@@ -129,41 +139,44 @@ const timing = {
 const threshold = (description: string) => integer(description, { minimum: 1, maximum: 100 })
 
 const safety = {
-  dryRun: flag('Whether nothing is disturbed, though chaos pods run.'),
+  dryRun: flag('Whether chaos pods run without disturbing the targets.'),
   onInit: flag('Whether pods are disturbed before their containers start.'),
-  unsafeMode: record('Which safety nets are taken away.', {
-    disableAll: flag('All of them.'),
-    disableCountTooLarge: flag('The one against too many targets.'),
-    disableNeitherHostNorPort: flag('The one against a network without hosts and Services.'),
-    disableSpecificContainDisk: flag(
-      'Takes nothing away: containers beside diskPressure are refused whatever it says.',
-    ),
-    allowRootDiskFailure: flag('The one against failures of the root disk.'),
-    config: record('Changed limits of safety nets.', {
-      countTooLarge: record(
-        'Of the one against too many targets.',
-        {
-          namespaceThreshold: threshold('Percent of the pods of the namespace.'),
-          clusterThreshold: threshold('Percent of the pods, or nodes, of the cluster.'),
-        },
-        {
-          rules: [
-            {
-              rule: 'has(self.namespaceThreshold) || has(self.clusterThreshold)',
-              message: 'expected namespaceThreshold or clusterThreshold',
-            },
-          ],
-        },
+  unsafeMode: record(
+    'Safety nets to disable. A safety net rejects a Disruption that would probably do more damage than intended.',
+    {
+      disableAll: flag('Disables all safety nets.'),
+      disableCountTooLarge: flag('Disables the safety net against too many targets.'),
+      disableNeitherHostNorPort: flag(
+        'Disables the safety net against a network disruption without hosts and Services.',
       ),
-    }),
-  }),
+      disableSpecificContainDisk: flag('Has no effect: containers are always rejected with diskPressure.'),
+      allowRootDiskFailure: flag('Disables the safety net against failures of the root disk.'),
+      config: record('Limits of safety nets.', {
+        countTooLarge: record(
+          'Limits of the safety net against too many targets.',
+          {
+            namespaceThreshold: threshold('The percentage of the pods of the namespace.'),
+            clusterThreshold: threshold('The percentage of the pods, or nodes, of the cluster.'),
+          },
+          {
+            rules: [
+              {
+                rule: 'has(self.namespaceThreshold) || has(self.clusterThreshold)',
+                message: 'expected namespaceThreshold or clusterThreshold',
+              },
+            ],
+          },
+        ),
+      }),
+    },
+  ),
 }
 
-export const reportingField = record('Who is told of it.', {
-  slackChannel: text('A channel in Slack.', { maxLength: 80, pattern: '^([a-z0-9_-]*|C[A-Z0-9]+)$' }),
-  slackUserEmail: text('The address of somebody in Slack.', { maxLength: 320 }),
-  purpose: text('What it is for.', { minLength: 10 }),
-  minNotificationType: oneOf('Only what is at least this; default Success.', [
+export const reportingField = record('Who is notified of the Disruption.', {
+  slackChannel: text('The Slack channel to notify.', { maxLength: 80, pattern: '^([a-z0-9_-]*|C[A-Z0-9]+)$' }),
+  slackUserEmail: text('The email address of the Slack user to notify.', { maxLength: 320 }),
+  purpose: text('The purpose of the Disruption.', { minLength: 10 }),
+  minNotificationType: oneOf('The lowest level of notifications to send; default: Success.', [
     ...(['Info', 'Success', 'Completion', 'Warning', 'Error', ''] as const),
   ]),
 })
@@ -181,14 +194,14 @@ const kinds = {
   podReplacement: podReplacementField,
 }
 
-/** These kinds end the target, so no other kind can be combined with them. */
-export const ALONE = ['containerFailure', 'nodeFailure', 'podReplacement'] as const
+/** These kinds end the target, so a Disruption has no other kind besides one of them. */
+export const EXCLUSIVE_KINDS = ['containerFailure', 'nodeFailure', 'podReplacement'] as const
 /** These kinds need a pod as target. */
-export const OF_PODS = ['containerFailure', 'podReplacement', 'grpc', 'dns'] as const
-/** These kinds work before containers run. */
-export const ON_INIT = ['network', 'dns'] as const
-/** These kinds disturb a disk or the memory of the whole pod. */
-export const OF_ALL_CONTAINERS = ['diskPressure', 'memoryPressure'] as const
+export const POD_KINDS = ['containerFailure', 'podReplacement', 'grpc', 'dns'] as const
+/** These kinds may be combined with `onInit`, because they work before the containers start. */
+export const ON_INIT_KINDS = ['network', 'dns'] as const
+/** These kinds disturb a disk or the memory of the whole pod, so `containers` must be empty. */
+export const WHOLE_POD_KINDS = ['diskPressure', 'memoryPressure'] as const
 
 const specFields = { ...targeting, ...timing, ...safety, reporting: reportingField, ...kinds }
 
@@ -199,22 +212,22 @@ const IS_ON_INIT = '(has(self.onInit) && self.onInit)'
 /** The rules of spec/chaos.md 1.4 (2 to 7, 9) that CEL can express; rules/ contains all rules. */
 const specRules: readonly ValidationRule[] = [
   { rule: anyOf(KINDS), message: 'expected at least one kind, such as network' },
-  ...ALONE.map((alone) =>
-    notBoth(alone, anyOf(KINDS.filter((name) => name !== alone)), `expected no other kind beside ${alone}`),
+  ...EXCLUSIVE_KINDS.map((alone) =>
+    absentIf(alone, anyOf(KINDS.filter((name) => name !== alone)), `expected no other kind beside ${alone}`),
   ),
-  notBoth('pulse', anyOf(ALONE), `expected no pulse beside ${ALONE.join(', ')}`),
-  ...OF_PODS.map((kind) => notBoth(kind, IS_NODE, `expected level pod beside ${kind}`)),
+  absentIf('pulse', anyOf(EXCLUSIVE_KINDS), `expected no pulse beside ${EXCLUSIVE_KINDS.join(', ')}`),
+  ...POD_KINDS.map((kind) => absentIf(kind, IS_NODE, `expected level pod beside ${kind}`)),
   noContainers(IS_NODE, 'level node'),
-  noContainers(anyOf(OF_ALL_CONTAINERS), OF_ALL_CONTAINERS.join(', ')),
+  noContainers(anyOf(WHOLE_POD_KINDS), WHOLE_POD_KINDS.join(', ')),
   noContainers(IS_ON_INIT, 'onInit'),
-  notBoth('level', `${IS_NODE} && ${IS_ON_INIT}`, 'expected level pod beside onInit'),
-  ...KINDS.filter((kind) => !ON_INIT.some((one) => one === kind)).map((kind) =>
-    notBoth(kind, IS_ON_INIT, `expected beside onInit only ${ON_INIT.join(', ')}`),
+  absentIf('level', `${IS_NODE} && ${IS_ON_INIT}`, 'expected level pod beside onInit'),
+  ...KINDS.filter((kind) => !ON_INIT_KINDS.some((one) => one === kind)).map((kind) =>
+    absentIf(kind, IS_ON_INIT, `expected beside onInit only ${ON_INIT_KINDS.join(', ')}`),
   ),
 ]
 
 export const specField = record(
-  'What is disturbed, how, and for how long. It does not change, but for count with dynamic targeting.',
+  'The targets, the kinds of disruption and the duration. Immutable, except for count with dynamic targeting.',
   specFields,
   {
     rules: [
@@ -228,7 +241,7 @@ export const specField = record(
 )
 
 export const templateField = record(
-  'The spec of each Disruption. Its selector may be empty: that of the target resource comes in.',
+  'The spec of each Disruption. The selector may be empty: the selector of the target resource is added to it.',
   specFields,
   { rules: specRules },
 )
@@ -237,11 +250,12 @@ function anyOf(fields: readonly string[]): string {
   return fields.map((name) => `has(self.${name})`).join(' || ')
 }
 
-/** The field must be absent if the condition holds. */
-function notBoth(field: string, condition: string, message: string): ValidationRule {
+/** The field must be absent if the CEL condition holds. */
+function absentIf(field: string, condition: string, message: string): ValidationRule {
   return { rule: `!has(self.${field}) || !(${condition})`, message, fieldPath: `.${field}` }
 }
 
+/** `containers` must be empty if the CEL condition holds. @param what names the condition in the message. */
 function noContainers(condition: string, what: string): ValidationRule {
   const rule = `!has(self.containers) || size(self.containers) == 0 || !(${condition})`
   return { rule, message: `expected no containers beside ${what}`, fieldPath: '.containers' }

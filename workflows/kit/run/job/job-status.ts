@@ -14,7 +14,7 @@ export interface JobStatus {
   /** The first phase of a job. */
   readonly firstPhase: (deleting: boolean) => string
   /**
-   * Status fields of the first write of a job that the object starts itself.
+   * Status fields of the first write of a job that the object's own run starts, not a parent.
    *
    * @param now a time in Kubernetes' format, here and below.
    * @param beginning the first phase, and the generation of the job.
@@ -22,9 +22,13 @@ export interface JobStatus {
   readonly onBegin: (now: string, beginning: { readonly phase: string; readonly generation: number }) => StatusFields
   /** Status fields when a parent hands a job to a child. */
   readonly onHandDown: (now: string) => StatusFields
-  /** Status fields of a settled pass. @param before the current status; undefined when `needsCurrentStatus` is false. */
+  /**
+   * Status fields of a settled pass.
+   *
+   * @param before the current status; undefined when `needsCurrentStatus` is false.
+   */
   readonly onSettle: (change: StatusChange, before: StatusFields | undefined, now: string) => StatusFields
-  /** Whether `onSettle` needs the current status: lists are replaced as a whole. */
+  /** Whether `onSettle` needs the current status, for example to keep entries of a list: a merge patch replaces the whole list. */
   readonly needsCurrentStatus: (change: StatusChange) => boolean
 }
 
@@ -39,6 +43,7 @@ export interface StatusChange {
   readonly specGeneration: number
   readonly phase: string
   readonly finished: boolean
+  /** `status.observedGeneration` to write: the generation that the job works on. */
   readonly observedGeneration: number
   readonly lastError: ErrorReport | undefined
   readonly conditions: readonly ConditionChange[]

@@ -83,7 +83,7 @@ export function requiredIndexKeys({ labelSelector, fromFields = {} }: Selection)
   return demanded.filter((one) => DEMANDED.test(one)).slice(0, MOST_DEMANDED)
 }
 
-/** Whether an event's object may have, or have had, all of these keys. The journal's SQL has the same rule (expand.ts). */
+/** Whether an event's object may have, or have had, all of these keys. The journal's SQL has the same rule (expand-routes.ts). */
 export function mayMatch(traits: ObjectIndexKeys | undefined, demanded: readonly IndexKey[]): boolean {
   return demanded.every((one) => {
     if (traits === undefined || traits.has.includes(one)) return true

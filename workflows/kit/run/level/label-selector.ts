@@ -3,7 +3,7 @@
 // its validation of labels.
 //
 //   S1. An invalid or empty selector selects nothing.
-//   S2. Keys and values are valid labels, or nothing is selected: no text of the target can extend the selector.
+//   S2. A selector with an invalid key or value selects nothing, so a value such as `a,b=c` cannot add a requirement.
 
 import { fieldsOf, listOf, isFields } from '../../kind/json-fields.ts'
 
@@ -22,46 +22,48 @@ export function labelSelectorText(value: unknown): string | undefined {
   const isLabelSelector = isFields(matchLabels) || Array.isArray(matchExpressions)
   const labels = isLabelSelector ? fieldsOf(matchLabels) : fields
   const expressions = isLabelSelector ? listOf(matchExpressions) : []
-  const parts = [...Object.entries(labels).map(equals), ...expressions.map(expression)]
-  return parts.length === 0 || parts.includes(undefined) ? undefined : parts.join(',')
+  const requirements = [...Object.entries(labels).map(formatLabel), ...expressions.map(formatRequirement)]
+  return requirements.length === 0 || requirements.includes(undefined) ? undefined : requirements.join(',')
 }
 
 /**
- * Labels of every selected object: `app=shop`, or `app` if several values are possible. The selector may require more.
+ * Returns labels that every selected object has: `app=shop`, or the key `app` if the selector allows several values.
+ * Incomplete: leaves out requirements that exclude labels or values.
  *
  * @param selector in text form.
  */
 export function requiredLabels(selector: string): readonly string[] {
-  return [...selector.matchAll(/([^,(]+)(?:\(([^)]*)\))?/g)].flatMap(([, said = '', values]) => {
-    const [key = '', operator = ''] = said.trim().split(' ')
+  return [...selector.matchAll(/([^,(]+)(?:\(([^)]*)\))?/g)].flatMap(([, requirement = '', values]) => {
+    const [key = '', operator = ''] = requirement.trim().split(' ')
     // `!key` excludes the label, and `key!=value` matches objects without it.
     if (operator === 'notin' || key === '' || key.includes('!')) return []
     return operator === 'in' && values?.includes(',') === false ? [`${key}=${values}`] : [key]
   })
 }
 
-/** Whether the selector is absent or has no parts. */
+/** Whether the selector is absent, `{}` or `[]`. A selector such as `{matchLabels: {}}` is not: it selects nothing (S1). */
 export function isEmptySelector(value: unknown): boolean {
   if (value === undefined || value === null) return true
   return Array.isArray(value) ? value.length === 0 : isFields(value) && Object.keys(value).length === 0
 }
 
-function equals([key, value]: readonly [string, unknown]): string | undefined {
+function formatLabel([key, value]: readonly [string, unknown]): string | undefined {
   return LABEL_KEY.test(key) && isLabelValue(value) ? `${key}=${value}` : undefined
 }
 
-// Each with whether it has values.
-const OPERATORS: Readonly<Record<string, readonly [boolean, (key: string, values: string) => string]>> = {
+type FormatRequirement = (key: string, values: string) => string
+
+const OPERATORS: Readonly<Record<string, readonly [takesValues: boolean, format: FormatRequirement]>> = {
   In: [true, (key, values) => `${key} in (${values})`],
   NotIn: [true, (key, values) => `${key} notin (${values})`],
   Exists: [false, (key) => key],
   DoesNotExist: [false, (key) => `!${key}`],
 }
 
-function expression(given: unknown): string | undefined {
-  const { key, operator, values = [] } = fieldsOf(given)
+function formatRequirement(requirement: unknown): string | undefined {
+  const { key, operator, values = [] } = fieldsOf(requirement)
   if (typeof key !== 'string' || !LABEL_KEY.test(key) || typeof operator !== 'string') return undefined
-  const [takesValues, written] = (Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined) ?? []
-  if (written === undefined || !Array.isArray(values) || !values.every(isLabelValue)) return undefined
-  return values.length > 0 === takesValues ? written(key, values.join(',')) : undefined
+  const [takesValues, format] = (Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined) ?? []
+  if (format === undefined || !Array.isArray(values) || !values.every(isLabelValue)) return undefined
+  return values.length > 0 === takesValues ? format(key, values.join(',')) : undefined
 }

@@ -8,7 +8,7 @@
 import type { KubeObject } from '../../../../kube/client.ts'
 import { resourcePath } from '../../../../kube/resource-path.ts'
 import type { DeployStep, ItemWork } from '../../run/deployer.ts'
-import { configurationProblem, shortened } from '../../run/deploy-errors.ts'
+import { configurationProblem, shortenText } from '../../run/deploy-errors.ts'
 import { inParallel } from '../../../../kube/in-parallel.ts'
 import { listObjects, MAX_OBJECTS } from '../../target/answers.ts'
 import { describeObject, type ObjectReference, readObject, readReferred } from '../../target/read-object.ts'
@@ -92,8 +92,8 @@ interface MissingState {
 
 // Source: spec/landscaper.md 4.5 "Timeout checkpoints".
 function waitingFor({ reference: { namespace = '', name, kind }, what }: MissingState): DeployStep {
-  const checkpoint = `deployer: during readiness check - resource ${shortened(`${namespace}/${name}`)} of type ${kind}`
-  return { result: 'waiting', checkpoint, waitingFor: shortened(what) }
+  const checkpoint = `deployer: during readiness check - resource ${shortenText(`${namespace}/${name}`)} of type ${kind}`
+  return { result: 'waiting', checkpoint, waitingFor: shortenText(what) }
 }
 
 async function defaultChecks({ work, objects, changed, observe }: ReadinessInput): Promise<readonly MissingState[]> {

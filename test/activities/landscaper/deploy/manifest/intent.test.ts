@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readManifestConfig } from '../../../../../activities/landscaper/deploy/manifest/config.ts'
 import { deployer } from '../../../../../activities/landscaper/deploy/manifest/deployer.ts'
-import { intended } from '../../../../../activities/landscaper/deploy/manifest/provider-status.ts'
+import { intendedStatus } from '../../../../../activities/landscaper/deploy/manifest/provider-status.ts'
 import { type ItemWork, takeStep } from '../../../../../activities/landscaper/deploy/run/deployer.ts'
 import { readManaged } from '../../../../../activities/landscaper/deploy/objects/managed-resources.ts'
 import type { ServedKind } from '../../../../../activities/landscaper/deploy/target/target-cluster.ts'
@@ -18,7 +18,7 @@ const ROLE = {
 const intend = (manifests: readonly object[], status: object = {}, target = 't') => {
   const entries = manifests.map((one) => ('manifest' in one ? one : { manifest: one }))
   const item = deployItem(config({ manifests: entries }), status, target)
-  return intended(item, readManifestConfig(item))
+  return intendedStatus(item, readManifestConfig(item))
 }
 const namesOf = (status: unknown) =>
   readManaged(status).map(({ resource: { namespace, name, uid } }) => [namespace ?? '', name, uid ?? ''].join('/'))

@@ -7,7 +7,7 @@ import { writeYaml } from '../../../../../activities/yaml/write-yaml.ts'
 import {
   KubeconfigError,
   readKubeconfig,
-  writeKubeconfig,
+  formatKubeconfig,
 } from '../../../../../activities/landscaper/deploy/target/kubeconfig.ts'
 import { readSecretEntry } from '../../../../../activities/landscaper/deploy/target/target-config.ts'
 import { data } from '../../tenant-data.ts'
@@ -109,7 +109,7 @@ describe('a kubeconfig with inline data', () => {
     expect(readKubeconfig(config)).toEqual(access)
     expect(await ofText(JSON.stringify(config))).toEqual(access)
     expect(await ofText(writeYaml(config))).toEqual(access)
-    expect(await ofText(writeKubeconfig(readKubeconfig(config)))).toEqual(access)
+    expect(await ofText(formatKubeconfig(readKubeconfig(config)))).toEqual(access)
   })
 
   it('may have line breaks in its base64 data', () => {
@@ -238,7 +238,7 @@ describe('a kubeconfig with random fields', () => {
       fc.property(part, part, part, part, (cluster, user, context, root) => {
         const parts = { cluster, user, context, root }
         try {
-          const written = JSON.parse(writeKubeconfig(readKubeconfig(kubeconfig(parts)))) as object
+          const written = JSON.parse(formatKubeconfig(readKubeconfig(kubeconfig(parts)))) as object
           expect(namesIn(written).filter((name) => !ALLOWED.has(name))).toEqual([])
         } catch (error) {
           expect(error).toBeInstanceOf(KubeconfigError)

@@ -2,17 +2,17 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { specProblems, specProblemsText } from '../../../../../workflows/chaos/disruption/rules/spec.ts'
-import { disrupting, DROP, REFUSED, TAKEN } from '../spec-cases.ts'
+import { specWith, DROP, REFUSED, ACCEPTED } from '../spec-cases.ts'
 
 const fieldsWrong = (spec: unknown) => specProblems(spec).map(({ field }) => field)
 
 describe('the rules about specs', () => {
-  it.each(TAKEN)('accept %j', (spec) => {
-    expect(specProblems(disrupting(spec))).toEqual([])
+  it.each(ACCEPTED)('accept %j', (spec) => {
+    expect(specProblems(specWith(spec))).toEqual([])
   })
 
   it.each(REFUSED)('report $fields in $spec', ({ spec, fields }) => {
-    expect(fieldsWrong(disrupting(spec))).toEqual(fields)
+    expect(fieldsWrong(specWith(spec))).toEqual(fields)
   })
 
   it('report all problems at once, each with its kind', () => {
@@ -33,7 +33,7 @@ describe('the rules about specs', () => {
   })
 
   it('describe the expected kinds for a spec without a kind', () => {
-    expect(specProblems(disrupting({}))[0]?.expected).toContain('at least one kind')
+    expect(specProblems(specWith({}))[0]?.expected).toContain('at least one kind')
   })
 
   it('accept templates without a selector', () => {

@@ -34,10 +34,11 @@ describe('the check of a write', () => {
 })
 
 describe('a namespace template in declared writes', () => {
-  const told = [{ kind: 'v1/Pod', namespaces: ['${target.status.place ?? settings.place}', 'fixed'] }]
+  const declaredWrites = [{ kind: 'v1/Pod', namespaces: ['${target.status.place ?? settings.place}', 'fixed'] }]
   const pod = (namespace: string) => ({ group: '', kind: 'Pod', namespace, targetNamespace: 'targetNamespace' })
   const placesOf = (target: object, settings?: string) =>
-    writesFor(told, { target, settings: settings === undefined ? undefined : { place: settings } })[0]?.namespaces
+    writesFor(declaredWrites, { target, settings: settings === undefined ? undefined : { place: settings } })[0]
+      ?.namespaces
 
   it('matches the namespace that it is filled with, and no namespace while it is unfilled', () => {
     expect(placesOf({ status: { place: 'here' } }, 'there')).toEqual(['here', 'fixed'])
@@ -46,13 +47,13 @@ describe('a namespace template in declared writes', () => {
   })
 
   it('allows ownership by label in its namespace, and nowhere while it is unfilled', () => {
-    const filled = writesFor(told, { target: {}, settings: { place: 'there' } })
+    const filled = writesFor(declaredWrites, { target: {}, settings: { place: 'there' } })
     expect(['there', 'fixed', 'other'].map((one) => mayOwnByLabel(filled, pod(one)))).toEqual([true, true, false])
-    expect(['there', 'fixed'].map((one) => mayOwnByLabel(told, pod(one)))).toEqual([false, true])
+    expect(['there', 'fixed'].map((one) => mayOwnByLabel(declaredWrites, pod(one)))).toEqual([false, true])
   })
 
   it('allows any namespace when target and settings are unknown', () => {
-    expect(couldOwnByLabel(told, pod('other'))).toBe(true)
+    expect(couldOwnByLabel(declaredWrites, pod('other'))).toBe(true)
     expect(couldOwnByLabel([{ kind: 'v1/Pod', namespaces: ['fixed'] }], pod('other'))).toBe(false)
   })
 })

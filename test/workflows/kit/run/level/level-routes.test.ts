@@ -110,8 +110,8 @@ describe('the routes of a controller in level mode', () => {
     const here = declared({ kind: 'v1/Pod', namespaces: ['ns'] })
     expect(route(marked('Shop.example.com/home/corner'), here)).toEqual(wakes)
     expect(route({ ...marked('Shop.example.com/home/corner'), namespace: 'home' })).toEqual(wakes)
-    const told = declared({ kind: 'v1/Pod', namespaces: ['${settings.place}'] })
-    expect(route(marked('Shop.example.com/home/corner'), told)).toEqual(wakes)
+    const templated = declared({ kind: 'v1/Pod', namespaces: ['${settings.place}'] })
+    expect(route(marked('Shop.example.com/home/corner'), templated)).toEqual(wakes)
     const elsewhere = [shop, declared('v1/Pod'), declared({ kind: 'v1/Pod', namespaces: ['other'] })]
     for (const other of elsewhere)
       expect(route(marked('Shop.example.com/home/corner'), other)).toEqual({

@@ -12,6 +12,7 @@ const module = {
   fetchQuote: ({ symbol }: { symbol: string }, { attempt }: ActivityContext) =>
     Promise.resolve({ symbol, attempt, at: new Date(), lots: [{ size: 1, by: undefined }] }),
   ping: () => Promise.resolve(true),
+  // Exports that are no activities: a value, and a function that returns no Promise.
   limit: 5,
   round: (value: number) => Math.round(value),
 }
@@ -25,7 +26,7 @@ describe('the activities of a controller', () => {
       readonly at: string
       readonly lots: readonly { readonly size: number; readonly by: undefined }[]
     }
-    // A text may be a reference to a Secret value.
+    // The caller may also pass a reference to a value of a Secret for each string of the input.
     type Call = (input: { readonly symbol: string | SecretValue }) => Promise<Quote>
     expectTypeOf<CallsOf<typeof module>['fetchQuote']>().toEqualTypeOf<Call>()
     expectTypeOf<CallsOf<typeof module>['ping']>().toEqualTypeOf<() => Promise<boolean>>()
@@ -47,13 +48,14 @@ describe('the activities of a controller', () => {
     [{ timeoutMs: 1, attempts: 1.5 }, 'activity ping: attempts is 1.5, expected a whole number of at least 1'],
     [{ timeoutMs: 1, heartbeatMs: 10 }, 'activity ping: heartbeatMs is 10, expected a whole number of at least 1000'],
     [{ timeoutMs: 1, retryMs: -1 }, 'activity ping: retryMs is -1, expected a whole number of at least 0'],
-  ])('reject %o', (options, message) => {
-    const wrong = options as { timeoutMs: number }
-    expect(() => activitiesOf(load, { fetchQuote: { timeoutMs: 1 }, ping: wrong })).toThrow(message)
+  ])('reject the options %o', (options, message) => {
+    // A value from JavaScript, with the type of valid options.
+    const invalid = options as { timeoutMs: number }
+    expect(() => activitiesOf(load, { fetchQuote: { timeoutMs: 1 }, ping: invalid })).toThrow(message)
   })
 
-  it('throw errors with the fields of a fault', () => {
-    const cause = new Error('below')
+  it('throw ActivityErrors, which have the fields of a fault', () => {
+    const cause = new Error('cause')
     const error = new ActivityError('NotPaid', 'pay first', { retryable: false, cause })
     expect(error).toMatchObject({
       name: 'ActivityError',

@@ -76,9 +76,9 @@ describe('a reported fault', () => {
   })
 
   it('writes nothing when the condition is unchanged', async () => {
-    const told = await reported(fail('Wrong', 'no'))
-    expect(await reported(fail('Wrong', 'no'), told)).toBeUndefined()
-    expect(await reported(done, told)).toMatchObject([{ status: 'True' }])
+    const reportedBefore = await reported(fail('Wrong', 'no'))
+    expect(await reported(fail('Wrong', 'no'), reportedBefore)).toBeUndefined()
+    expect(await reported(done, reportedBefore)).toMatchObject([{ status: 'True' }])
   })
 
   it('keeps the conditions that the pass has set', () => {
