@@ -94,7 +94,7 @@ export function authorizedRowQuestions(
         ...(unseen > 0 && { unseen }),
       }
     },
-    // Sequence numbers are consecutive, so a caller can enumerate all events: the caller needs the verb list (J4).
+    // A caller can try all sequence numbers and so list all events: this query needs the verb list (J4).
     eventsAt: async (seqs, since) =>
       await redactWriters(await filterRows(await questions.eventsAt(seqs, since), mayList)),
   }

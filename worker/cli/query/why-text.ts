@@ -15,7 +15,7 @@ interface WhyInput {
   readonly causes: readonly Cause[]
   /** Writes of the job's run, in order. */
   readonly writes: readonly WriteRecord[]
-  /** Number of passes of the run; undefined if unknown. */
+  /** Number of passes of the run; undefined for a hosted job and if the journal has no run of the job. */
   readonly passes: number | undefined
   /** The run's page in Temporal's UI, if the UI's address is known. */
   readonly page?: string | undefined
