@@ -106,6 +106,19 @@ describe('a DisruptionCron', () => {
     await gone('disruptioncrons', 'later')
   })
 
+  it('is deleted after its target has been missing for too long', async () => {
+    const targetResource = { kind: 'statefulset', name: 'db' }
+    await create('DisruptionCron', 'lost', { ...YEARLY, targetResource, disruptionTemplate: TEMPLATE })
+    const since = { targetResourcePreviouslyMissing: expect.any(String) as string }
+    await until('disruptioncrons', 'lost', { status: since })
+    const longAgo = { targetResourcePreviouslyMissing: '2020-01-01T00:00:00Z' }
+    await patch('disruptioncrons', 'lost', { status: longAgo }, 'status')
+    await gone('disruptioncrons', 'lost')
+    expect(await reasons('DisruptionCron', 'lost')).toEqual([
+      ...['DisruptionCronCreated', 'DisruptionCronDeleted', 'DisruptionCronTargetMissing'],
+    ])
+  })
+
   it('counts a late time and a pause once each, and has a gauge for the next time', async () => {
     const spec = { ...YEARLY, delayedStartTolerance: '1ms', targetResource: TARGET, disruptionTemplate: TEMPLATE }
     await create('DisruptionCron', 'late', spec)

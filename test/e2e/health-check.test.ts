@@ -33,6 +33,8 @@ describe('the health of the engine', { timeout: 240_000 }, () => {
   it('is reported as Failed by the worker when the only bridge dies, and is updated regularly while it is Ok', async () => {
     await stage.pawl.kill('bridge')
     await until('Failed', /^no bridge is running/)
+    await stage.cluster.delete('lshealthchecks', OWN)
+    await until('Failed', /^no bridge is running/)
     await stage.pawl.startBridge()
     await until('Ok', /are well$/)
     const before = String((await told())?.['lastUpdateTime'])

@@ -135,7 +135,7 @@ async function controllers(context: TestContext): Promise<string> {
   await mkdir(join(dir, 'node_modules'))
   await symlink(ROOT, join(dir, 'node_modules/pawl'))
   await writeFile(join(dir, 'package.json'), '{"type":"module"}')
-  for (const file of ['widget.ts', 'widget.activities.ts'])
+  for (const file of ['widget.ts', 'widget.activities.ts', 'test-kind.ts'])
     await copyFile(join(ROOT, 'test/support/level', file), join(dir, file))
   return join(dir, 'widget.ts')
 }
