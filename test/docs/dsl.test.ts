@@ -1,5 +1,5 @@
-// Compares docs/dsl.md with the compiler of the language of controllers: the `.cm` files that declare the objects a
-// controller observes and its actions. `pawl gen` compiles them to TypeScript (workflows/kit/dsl).
+// Compares docs/reference/controller-language.md with the compiler of the language of controllers: the `.cm` files that
+// declare the objects a controller observes and its actions. `pawl gen` compiles them to TypeScript (workflows/kit/dsl).
 
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ import { CODES, compile, formatDiagnostic } from '../../workflows/kit/dsl/index.
 import { firstColumn, section } from './markdown.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const page = await readFile(`${ROOT}/docs/dsl.md`, 'utf8')
+const page = await readFile(`${ROOT}/docs/reference/controller-language.md`, 'utf8')
 const blocks = [...page.matchAll(/^```\w*\n([^]*?)^```$/gm)].map(([, block = '']) => block)
 // The code blocks by their order in the page: the example `CronJob`, its plan, the types of Execution under "Modes",
 // and a compiler error of the example.

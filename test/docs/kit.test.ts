@@ -1,4 +1,4 @@
-// docs/kit.md and docs/kit-exports.md list what the kit exports.
+// docs/reference/kit-plans.md and docs/reference/kit-exports.md list the exports of the kit.
 
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -17,8 +17,8 @@ import type { Field } from '../../workflows/kit/index.ts'
 import { section } from './markdown.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const page = await readFile(`${ROOT}/docs/kit-exports.md`, 'utf8')
-const guide = await readFile(`${ROOT}/docs/kit.md`, 'utf8')
+const page = await readFile(`${ROOT}/docs/reference/kit-exports.md`, 'utf8')
+const guide = await readFile(`${ROOT}/docs/reference/kit-plans.md`, 'utf8')
 const source = await readFile(`${ROOT}/workflows/kit/index.ts`, 'utf8')
 
 /** Values and types, as the module spells them out. */
@@ -54,7 +54,7 @@ const BUILDERS: Readonly<Record<string, Field>> = {
   embedded: kit.embedded('x'),
 }
 
-describe('docs/kit-exports.md', () => {
+describe('docs/reference/kit-exports.md', () => {
   it('lists every export of the kit once, and no other name', () => {
     expect([...documented].sort()).toEqual([...exported].sort())
     expect(Object.keys(kit).filter((name) => !documented.includes(name))).toEqual([])
@@ -101,7 +101,7 @@ const RFC = {
   hooks: 'ControllerManagerActionLifeCycleHook BeforeActionRun AfterActionRun',
 }
 
-describe('docs/kit.md', () => {
+describe('docs/reference/kit-plans.md', () => {
   const steps = rows(section(guide, '## Steps'))
   const outcomes = rows(section(guide, '## Outcomes'))
 

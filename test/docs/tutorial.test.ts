@@ -11,7 +11,7 @@ const DOCS = join(import.meta.dirname, '../../docs')
 const page = await readFile(join(DOCS, 'tutorial-cronjob.md'), 'utf8')
 const operating = await readFile(join(DOCS, 'operating.md'), 'utf8')
 const app = await readFile(join(DOCS, 'example-app.md'), 'utf8')
-const kit = await readFile(join(DOCS, 'kit.md'), 'utf8')
+const kit = await readFile(join(DOCS, 'guides/controller-project.md'), 'utf8')
 const headingsOf = (text: string) => text.match(/^## .*$/gm) ?? []
 
 describe.each([

@@ -1,5 +1,6 @@
 // Tests a controller whose worker may not read the Secrets that its actions read, at a real API server. Only these actions fail, with kind, verb and
-// object; other actions and deletions continue. The error ends when the worker gets the permission. Source: docs/kit.md "What a pass gets", "Roles".
+// object; other actions and deletions continue. The error ends when the worker gets the permission. Source: docs/reference/level-mode.md "What a pass
+// gets", docs/guides/controller-roles.md.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'

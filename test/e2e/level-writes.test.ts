@@ -1,4 +1,5 @@
-// Writes and observations of controllers in level mode on real servers: the ways of docs/writes.md and docs/observation.md, and cluster-scoped kinds.
+// Writes and observations of controllers in level mode on real servers: the ways of docs/reference/writes.md and
+// docs/reference/queries.md, and cluster-scoped kinds.
 
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it, vi } from 'vitest'

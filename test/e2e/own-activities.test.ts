@@ -1,5 +1,5 @@
 // Tests running activities of a controller while their worker is killed or receives SIGTERM, and while the code of
-// their controller changes. Source: docs/activities.md "What a call is".
+// their controller changes. Source: docs/guides/own-activities.md "What to know about calls".
 
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'

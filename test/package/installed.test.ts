@@ -19,7 +19,7 @@ type Engine = typeof templateEngine
 
 const PAWL = 'pawl/worker/pawl.js'
 
-// The project settings that docs/kit.md requires.
+// The project settings that docs/guides/controller-project.md requires.
 const TSCONFIG = {
   compilerOptions: {
     target: 'es2023',

@@ -5,7 +5,7 @@
 //
 //   W1. A name that the module declares anywhere is not a global. `typeof process` is not a use.
 //   W2. Dynamic imports are ignored: in the modules of controllers they refer to modules of activities
-//       (docs/activities.md), which do not run in the sandbox.
+//       (docs/guides/own-activities.md), which do not run in the sandbox.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { builtinModules, createRequire, stripTypeScriptTypes } from 'node:module'
@@ -14,16 +14,17 @@ import { dirname, extname, resolve } from 'node:path'
 // The recommendation of the message, by name of the API. A controller returns the outcome `later(ms)` to continue and run its next pass
 // in `ms` milliseconds; `again(ms)` ends the sequence of actions first.
 const INSTEAD: Readonly<Record<string, string>> = {
-  fetch: 'call it in an activity of the controller’s own (docs/activities.md)',
-  process: 'ask for settings in the object, or read them in an activity of the controller’s own (docs/activities.md)',
+  fetch: 'call it in an activity of the controller’s own (docs/guides/own-activities.md)',
+  process:
+    'ask for settings in the object, or read them in an activity of the controller’s own (docs/guides/own-activities.md)',
   setInterval: 'come again with later(ms) or again(ms)',
   setImmediate: 'come again with again(0)',
   performance: 'take pass.now',
-  crypto: 'take contentHash, or an activity of the controller’s own (docs/activities.md)',
-  Buffer: 'take TextEncoder and TextDecoder, or an activity of the controller’s own (docs/activities.md)',
+  crypto: 'take contentHash, or an activity of the controller’s own (docs/guides/own-activities.md)',
+  Buffer: 'take TextEncoder and TextDecoder, or an activity of the controller’s own (docs/guides/own-activities.md)',
   require: 'import it',
 }
-const ACTIVITY = 'use it in an activity of the controller’s own (docs/activities.md)'
+const ACTIVITY = 'use it in an activity of the controller’s own (docs/guides/own-activities.md)'
 
 /**
  * Checks the files and all files of the same project that they import.

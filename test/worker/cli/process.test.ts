@@ -65,7 +65,7 @@ export const controllers = [defineLevel({ name: 'shop', target, queries: {}, pla
     const { status, stderr } = spawnSync(process.execPath, [CLI, 'plan', 'list', '--controllers', file], {
       encoding: 'utf8',
     })
-    const activity = 'an activity of the controller’s own (docs/activities.md)'
+    const activity = 'an activity of the controller’s own (docs/guides/own-activities.md)'
     expect([stderr, status]).toEqual([
       `pawl: controllers cannot run in the sandbox of passes
 ${file}:1:1 imports node:crypto, which passes do not have: take contentHash, or ${activity}

@@ -1,5 +1,5 @@
 // Diagnostics of a document, as data and as text for users: file:line:column, a code, and the line with a caret. Source: spec/kit.md 8 "Diagnostics";
-// docs/dsl.md explains the codes (a test compares).
+// docs/reference/controller-language.md explains the codes (a test compares).
 
 import { nearest } from '../kind/near-words.ts'
 

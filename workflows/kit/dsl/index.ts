@@ -1,5 +1,5 @@
 // Compiler for the controller language: converts the text of a `.cm` file to TypeScript or diagnostics. Reads no files and is never part of workflow
-// bundles. docs/dsl.md describes the language.
+// bundles. docs/reference/controller-language.md describes the language.
 
 import type { Document, Name, Selector, TemplatePart } from './ast.ts'
 import { check } from './check.ts'
