@@ -2,7 +2,7 @@
 //
 // A kubeconfig can name files of this machine, run programs on it, and impersonate users: only inline data of the current context are accepted.
 // Fields that reach further are rejected. Fields that kubectl does not know are ignored, as kubectl does: clients write such fields (JavaScript's
-// writes a `name` into every context). Source: spec/landscaper.md 4.6; docs/architecture.md "Kubeconfigs of users".
+// writes a `name` into every context). Source: spec/landscaper.md 4.6; docs/concepts/architecture.md "Kubeconfigs of users".
 //
 //   K1. The result of `readKubeconfig` is built field by field; no object of the user is passed on.
 //   K2. Errors name the field and the kind of mistake, never a value.
