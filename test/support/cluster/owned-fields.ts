@@ -31,7 +31,7 @@ const file = (folder: string, name: string): string => join(ROOT, 'workflows', f
 /** `Kind field: controller, controller` for each exception in docs/concepts/fields.md. */
 export async function exceptions(): Promise<string[]> {
   const page = await readFile(join(ROOT, 'docs/concepts/fields.md'), 'utf8')
-  return section(page, '## One controller per field')
+  return section(page, '## Exceptions')
     .split('\n')
     .flatMap((line) => {
       const [, kind, field, controllers] = /^\| (\w+) \| (`[^|]*`) \| ([^|]+) \|/.exec(line) ?? []
