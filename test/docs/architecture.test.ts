@@ -43,8 +43,8 @@ function patternOf(room: string): RegExp {
 
 /** The rules that a text cites, such as `docs/concepts/architecture.md "Own writes"`. */
 function cited(text: string): string[] {
-  return [...text.matchAll(/docs\/concepts\/architecture\.md((?:,? (?:and )?"[^"]+"(?: \([^)]*\))?)+)/g)].flatMap(([, names]) =>
-    [...(names ?? '').matchAll(/"([^"]+)"/g)].map(([, name]) => name ?? ''),
+  return [...text.matchAll(/docs\/concepts\/architecture\.md((?:,? (?:and )?"[^"]+"(?: \([^)]*\))?)+)/g)].flatMap(
+    ([, names]) => [...(names ?? '').matchAll(/"([^"]+)"/g)].map(([, name]) => name ?? ''),
   )
 }
 
