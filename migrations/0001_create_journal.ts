@@ -1,4 +1,4 @@
-// The journal: events, objects, wakes, jobs and writes. Source: docs/architecture.md "Journal".
+// The journal: events, objects, wakes, jobs and writes. Source: docs/concepts/architecture.md "Journal".
 
 import { type Kysely, sql } from 'kysely'
 

@@ -1,4 +1,4 @@
-// Tests the architecture rules. Source: docs/architecture.md "The three-line rule"; additions in docs/adr/0002.
+// Tests the architecture rules. Source: docs/concepts/architecture.md "The three-line rule"; additions in docs/adr/0002.
 
 import { basename, join } from 'node:path'
 

@@ -1,4 +1,4 @@
-// Table types of the journal and the connection to it. Source: docs/architecture.md "Journal"; the columns' meaning is in migrations/.
+// Table types of the journal and the connection to it. Source: docs/concepts/architecture.md "Journal"; the columns' meaning is in migrations/.
 
 import {
   type ColumnType,

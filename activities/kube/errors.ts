@@ -1,5 +1,5 @@
 // Converts errors of the Kubernetes API to ApplicationFailures with a type code when they leave an activity. Source:
-// docs/architecture.md "Writes, fields, errors", spec/engine.md 1.6.
+// docs/concepts/architecture.md "Writes, fields, errors", spec/engine.md 1.6.
 
 import type { FaultCondition } from '../../workflows/kit/index.ts'
 import { ApplicationFailure } from '@temporalio/common'
@@ -36,7 +36,7 @@ export function toApplicationFailure(error: unknown): ApplicationFailure {
 }
 
 /**
- * A final failure of the engine; `type` is a code of docs/errors.md.
+ * A final failure of the engine; `type` is a code of docs/reference/errors.md.
  *
  * @param condition the condition that becomes False in the status of the object whose job ends with the failure.
  */

@@ -1,7 +1,7 @@
 // Reads subjects and their children. An object that is cached in the newest version that the journal knows is not read
 // again. Other objects are read by GET with a comparison of uids, or together by one LIST that is not older than the
 // journal's version. It avoids a LIST without a version where one is known (a consistent list waits up to 100 ms,
-// facts.md), and never uses version 0. Source: docs/architecture.md "Reading", docs/adr/0009.
+// facts.md), and never uses version 0. Source: docs/concepts/architecture.md "Reading", docs/adr/0009.
 //
 //   R1. A run reads its own writes: they are in the journal, or in this process's write buffer, before the activity
 //       ends.

@@ -1,9 +1,9 @@
 // All writes of the engine to Kubernetes: conditional on the observed version, sent in batches, and journaled before
 // they wake any subject. The journal is the PostgreSQL database of Pawl; the bridge is the process that watches
-// Kubernetes and writes watch events to the journal (docs/glossary.md).
+// Kubernetes and writes watch events to the journal (docs/concepts/glossary.md).
 //
 //   W1. Before the first request of a batch, the journal has an unfinished action row for each object, so that the
-//       bridge holds the watch events of these objects (docs/architecture.md "Own writes").
+//       bridge holds the watch events of these objects (docs/concepts/architecture.md "Own writes").
 //   W2. Answers are buffered. One transaction journals the buffered answers of a run and finishes their action rows,
 //       at the end of the pass or 200 ms after the first answer (write-buffer.ts).
 //   W3. A batch repeated after a crash finds its own writes and succeeds: the result of a create is 'ok' if the
@@ -98,7 +98,7 @@ const CONFLICT_TRIES = 5
 // The bridge holds the events of a batch for at most HOLD_MS (actions.ts) from the start of the batch. Within this time
 // the requests are sent and their answers are journaled; otherwise the bridge journals the watch events first, and they
 // count as foreign. So the size of the next batch is chosen from the duration of the last one, to take about BATCH_MS
-// (docs/architecture.md "How data flows").
+// (docs/concepts/architecture.md "How data flows").
 const FIRST_BATCH = 20
 const SMALLEST_BATCH = 10
 const LARGEST_BATCH = 100

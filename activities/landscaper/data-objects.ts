@@ -174,7 +174,7 @@ function differsOnlyInJob(existing: KubeObject, body: KubeObject): boolean {
   return difference(existing, { ...body, metadata }) === undefined
 }
 
-// An object without an owner is adopted, unless tenants share the cluster. Source: spec/landscaper.md appendix B 17; docs/security.md.
+// An object without an owner is adopted, unless tenants share the cluster. Source: spec/landscaper.md appendix B 17; docs/concepts/security.md.
 function mayOwn(
   { landscaper: { strictTenancy } }: LandscaperDeps,
   existing: KubeObject,

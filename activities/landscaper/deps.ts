@@ -31,7 +31,7 @@ export interface LandscaperParts {
   readonly pickupTimeoutMs: number | undefined
   /** The default Contexts of namespaces; undefined: none are created. */
   readonly defaultContexts?: DefaultContexts | undefined
-  /** True: objects without owner are not adopted, and ServiceAccounts are only used where they allow it. Source: docs/security.md. */
+  /** True: objects without owner are not adopted, and ServiceAccounts are only used where they allow it. Source: docs/concepts/security.md. */
   readonly strictTenancy: boolean
   /** Places of YAML texts with more than one document that the activity has read (further-documents.ts). */
   readonly furtherDocuments?: ReadonlySet<string>

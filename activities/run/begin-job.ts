@@ -1,5 +1,5 @@
 // The activity that begins a job of a subject without a parent: it writes the job ID and the first phase with optimistic locking, so exactly one run gets
-// the job. Source: docs/architecture.md "A root's new job".
+// the job. Source: docs/concepts/architecture.md "A root's new job".
 //
 //   N1. The write occupies a workflow task for at most 20 s, also if the API server does not answer. Then the next pass comes after the back-off.
 

@@ -1,5 +1,5 @@
 // The activities that end a pass (settle) and a run: the conditional status write, the run's row in the journal, the next due time.
-// Source: docs/architecture.md "Writes, fields, errors".
+// Source: docs/concepts/architecture.md "Writes, fields, errors".
 
 import type {
   By,

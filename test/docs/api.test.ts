@@ -1,4 +1,4 @@
-// docs/api.md is true to the code: each question with its fields and the form of its answer, each error, each flag.
+// docs/reference/api.md is true to the code: each question with its fields and the form of its answer, each error, each flag.
 
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
@@ -8,7 +8,7 @@ import { aboutIn, ABOUT_PATH, answerText, ASK_PATH, WIRE_FORMATS } from '../../w
 import { firstColumn, section } from './markdown.ts'
 
 const read = async (path: string) => await readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
-const page = await read('docs/api.md')
+const page = await read('docs/reference/api.md')
 const rowsOf = (heading: string) =>
   section(page, heading)
     .split('\n')

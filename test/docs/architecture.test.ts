@@ -1,4 +1,4 @@
-// Tests that docs/architecture.md has a room for each module and exactly the rules that code cites.
+// Tests that docs/concepts/architecture.md has a room for each module and exactly the rules that code cites.
 
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { readModules } from '../architecture/source-module.ts'
 import { section } from './markdown.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const page = await readFile(join(ROOT, 'docs/architecture.md'), 'utf8')
+const page = await readFile(join(ROOT, 'docs/concepts/architecture.md'), 'utf8')
 const sources = await readModules(ROOT, ['workflows', 'activities', 'worker', 'migrations', 'examples'])
 // This file is excluded, because it contains example citations.
 const tests = (await readModules(ROOT, ['test'])).filter(({ path }) => !path.endsWith('docs/architecture.test.ts'))
@@ -41,14 +41,14 @@ function patternOf(room: string): RegExp {
   return new RegExp(`^${folder}${isDivided ? FILE : ''}`)
 }
 
-/** The rules that a text cites, such as `docs/architecture.md "Own writes"`. */
+/** The rules that a text cites, such as `docs/concepts/architecture.md "Own writes"`. */
 function cited(text: string): string[] {
-  return [...text.matchAll(/docs\/architecture\.md((?:,? (?:and )?"[^"]+"(?: \([^)]*\))?)+)/g)].flatMap(([, names]) =>
-    [...(names ?? '').matchAll(/"([^"]+)"/g)].map(([, name]) => name ?? ''),
+  return [...text.matchAll(/docs\/concepts\/architecture\.md((?:,? (?:and )?"[^"]+"(?: \([^)]*\))?)+)/g)].flatMap(
+    ([, names]) => [...(names ?? '').matchAll(/"([^"]+)"/g)].map(([, name]) => name ?? ''),
   )
 }
 
-describe('docs/architecture.md', () => {
+describe('docs/concepts/architecture.md', () => {
   it('has a room for every module', () => {
     expect(sources.map(({ path }) => path).filter((path) => roomOf(path) === undefined)).toEqual([])
   })
@@ -75,7 +75,7 @@ describe('docs/architecture.md', () => {
   })
 })
 
-describe('the checker of docs/architecture.md', () => {
+describe('the checker of docs/concepts/architecture.md', () => {
   it.each([
     ['workflows/kit/plan/step.ts', 'workflows/kit/plan/'],
     ['workflows/landscaper/contract.ts', 'workflows/<wing>/'],
@@ -91,10 +91,10 @@ describe('the checker of docs/architecture.md', () => {
   })
 
   it('finds the cited headings', () => {
-    expect(cited('// Source: docs/architecture.md "Own writes" (hold), "Journal"; spec "Other".')).toEqual([
+    expect(cited('// Source: docs/concepts/architecture.md "Own writes" (hold), "Journal"; spec "Other".')).toEqual([
       'Own writes',
       'Journal',
     ])
-    expect(cited('// docs/architecture.md "A" and "B"')).toEqual(['A', 'B'])
+    expect(cited('// docs/concepts/architecture.md "A" and "B"')).toEqual(['A', 'B'])
   })
 })

@@ -1,4 +1,4 @@
-// docs/errors.md explains each code that code can put before a user. TypeScript's parser finds the codes: arguments of the functions that make faults and
+// docs/reference/errors.md explains each code that code can put before a user. TypeScript's parser finds the codes: arguments of the functions that make faults and
 // failures, and the properties `code`, `reason` and `codes` of object literals.
 
 import { readdir, readFile } from 'node:fs/promises'
@@ -57,7 +57,7 @@ async function codesBelow(root: string, folders: readonly string[]): Promise<Rea
 }
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const page = await readFile(`${ROOT}/docs/errors.md`, 'utf8')
+const page = await readFile(`${ROOT}/docs/reference/errors.md`, 'utf8')
 const produced = await codesBelow(ROOT, ['workflows', 'activities', 'worker/reconciler'])
 const reasons = ['## Reasons', '## Events of Disruptions', '## Chaos pods without a kubelet'].flatMap((title) => [
   ...firstColumn(section(page, title)),

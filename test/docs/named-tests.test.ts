@@ -1,4 +1,4 @@
-// docs/faults.md and docs/security.md name the tests of their promises in the form
+// docs/concepts/faults.md and docs/concepts/security.md name the tests of their promises in the form
 // `path of the file`: "name of a test", "name of another test".
 
 import { readFile } from 'node:fs/promises'
@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 
 const ROOT = new URL('../../', import.meta.url)
 const NAMED = /`(test\/[^`]+\.test\.ts)`: ("[^"]+"(?:, "[^"]+")*)/g
-const pageOf = async (name: string) => await readFile(new URL(`docs/${name}.md`, ROOT), 'utf8')
+const pageOf = async (name: string) => await readFile(new URL(`docs/concepts/${name}.md`, ROOT), 'utf8')
 const [faults, security] = [await pageOf('faults'), await pageOf('security')]
 const numbered = (letter: string, count: number) => Array.from({ length: count }, (_, index) => `${letter}${index + 1}`)
 
@@ -44,8 +44,8 @@ function unproven(page: string): readonly string[] {
 
 describe('the tests that a page names', () => {
   it.each([
-    ['docs/faults.md', faults],
-    ['docs/security.md', security],
+    ['docs/concepts/faults.md', faults],
+    ['docs/concepts/security.md', security],
   ])('exist: %s', async (_, page) => {
     const named = namedTests(page)
     const missing = await Promise.all(named.map(async (one) => ((await exists(one)) ? [] : [one])))
@@ -54,7 +54,7 @@ describe('the tests that a page names', () => {
   })
 })
 
-describe('docs/faults.md', () => {
+describe('docs/concepts/faults.md', () => {
   it.each([...numbered('S', 10), ...numbered('T', 14)])(
     'has a row for %s, whose tests have it in their titles',
     (id) => {
@@ -68,7 +68,7 @@ describe('docs/faults.md', () => {
   )
 })
 
-describe('each entry of docs/security.md', () => {
+describe('each entry of docs/concepts/security.md', () => {
   it('names a test or says why it has none, and names no test file without a test', () => {
     expect(entriesOf(security).length).toBeGreaterThan(50)
     expect(unproven(security)).toEqual([])

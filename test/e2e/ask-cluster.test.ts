@@ -1,6 +1,6 @@
 // Tests that a new user understands and controls a cluster of 50 Installations with the commands in README and their
 // help: which are not ready and why, which edit broke an Installation, which finalizer blocks a deletion, and which part
-// of Pawl does not work. docs/ask-cluster.md shows the output of the commands.
+// of Pawl does not work. docs/guides/debug.md shows the output of the commands.
 // Source: issue "Ask Pawl", "Shown by".
 
 import { execFile } from 'node:child_process'
@@ -20,7 +20,7 @@ const IMPORTED = [{ name: 'size', type: 'data', schema: { type: 'number' } }]
 // Changes reach the journal later than the API server.
 const LATER = { timeout: 60_000, interval: 500 }
 const stage = useStage(NAMESPACE)
-/** The commands and their output, for docs/ask-cluster.md. */
+/** The commands and their output, for docs/guides/debug.md. */
 const transcript: string[] = []
 
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 // Tests that a worker with changed code takes over open runs of controllers in level mode: all runs continue, whatever
 // the change is. A run that meets a bug in an action waits for fixed code or for an edit of its object, and Pawl
 // reports the bug meanwhile.
-// Source: docs/architecture.md "Changes of code".
+// Source: docs/concepts/architecture.md "Changes of code".
 
 import { readFileSync } from 'node:fs'
 import { sql } from 'kysely'

@@ -1,5 +1,5 @@
 // Tests Executions and statuses that a user edits while jobs run: each job either ends with an error that names the
-// edit, or ignores the edit. Source: spec/landscaper.md 2.2, 2.8, docs/architecture.md "Writes, fields, errors".
+// edit, or ignores the edit. Source: spec/landscaper.md 2.2, 2.8, docs/concepts/architecture.md "Writes, fields, errors".
 
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'

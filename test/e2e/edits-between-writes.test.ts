@@ -1,6 +1,6 @@
 // A user edits an object of the tree between two writes of a job: each object, in each gap in which it exists, once a label and once the spec. A label changes
 // nothing. A spec is used where the job has not decided yet: no job ends with an edit that its last pass has not read. `npm test` runs a sample of the gaps.
-// Source: docs/architecture.md "Writes, fields, errors", spec/landscaper.md 2.2, 2.3 "Completing".
+// Source: docs/concepts/architecture.md "Writes, fields, errors", spec/landscaper.md 2.2, 2.3 "Completing".
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { HttpProxy } from '../support/faults/http-proxy.ts'

@@ -1,7 +1,7 @@
 // Tests a job and a deletion during which a server fails: the API server, its watches, the connections to the journal,
 // or Temporal. The results equal those of an undisturbed job and deletion, object by object, no creation, deletion or
 // trigger happens twice (S9), and no wake and no open run is left (S10). Source: spec/engine.md 4.2, 4.4;
-// docs/faults.md.
+// docs/concepts/faults.md.
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { CHAIN, FINALIZER, installation, type LsObject, waitingItem } from '../support/cluster/cluster.ts'

@@ -1,5 +1,5 @@
 // Tests that a planted secret does not appear in the journal, in histories, logs, statuses or Events, wherever users
-// put the secret. Source: docs/architecture.md "Journal".
+// put the secret. Source: docs/concepts/architecture.md "Journal".
 
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'

@@ -1,7 +1,7 @@
 // Tests a process that is killed: between two commits in different systems, the dispatcher between journal and Temporal,
 // the bridge between API server and journal (Sieve's "intermediate state"); or before its successor reads an older state
 // of the cluster ("stale state" and "time travel"). The result equals that of an undisturbed run, with the same number of
-// creations, deletions and triggers. Source: spec/engine.md 4.2; docs/faults.md.
+// creations, deletions and triggers. Source: spec/engine.md 4.2; docs/concepts/faults.md.
 
 import { type RawBuilder, sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'

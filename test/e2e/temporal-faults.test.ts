@@ -1,5 +1,5 @@
 // T3: the store of Temporal's own server times out or refuses while jobs and deletions run. faults.test.ts has the other faults of Temporal. Source:
-// spec/engine.md 4.4; docs/faults.md.
+// spec/engine.md 4.4; docs/concepts/faults.md.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
 // Two tenants on real servers. Mallory writes in her own namespace only, and knows the names and uids of Alice's objects; her objects claim to belong to them.
-// The same on the journal alone: test/env/journal-walls.test.ts. Source: docs/security.md "Between namespaces".
+// The same on the journal alone: test/env/journal-walls.test.ts. Source: docs/concepts/security.md "Between namespaces".
 
 import { describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'

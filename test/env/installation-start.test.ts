@@ -1,5 +1,5 @@
 // The start of an Installation's job in its first pass: two writes, between which other clients may write. Against an API server that the test
-// controls, and a real journal. Source: docs/architecture.md "A root's new job".
+// controls, and a real journal. Source: docs/concepts/architecture.md "A root's new job".
 
 import { describe, expect, inject, it } from 'vitest'
 

@@ -1,6 +1,6 @@
-// The journal's invariants over random histories of a small cluster (docs/architecture.md "Journal"), against a real
+// The journal's invariants over random histories of a small cluster (docs/concepts/architecture.md "Journal"), against a real
 // PostgreSQL. The watch repeats events, lists arrive between events, and responses to writes arrive before their
-// events. S7 (events of several kinds out of order) and S8 (repeated events) are faults in docs/faults.md.
+// events. S7 (events of several kinds out of order) and S8 (repeated events) are faults in docs/concepts/faults.md.
 
 import fc from 'fast-check'
 import { describe, expect, inject, it } from 'vitest'

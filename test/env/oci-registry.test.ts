@@ -1,5 +1,5 @@
 // Reads OCM components from real OCI registries, with and without credentials. Source: spec/landscaper.md 1.2, 1.7;
-// docs/security.md.
+// docs/concepts/security.md.
 //
 // From registry-stage.ts: `open` is a registry without authentication. `opened()` creates a registry client with its
 // cache; by default it may connect to 127.0.0.1 (`LISTED`). `pushed()` pushes a component to `open` with its own

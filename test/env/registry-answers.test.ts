@@ -1,5 +1,5 @@
 // Reading from OCI registries that lie, are slow, or redirect to another server. Source: spec/landscaper.md 1.2, 1.7;
-// docs/security.md.
+// docs/concepts/security.md.
 
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'

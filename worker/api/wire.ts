@@ -1,5 +1,5 @@
 // The wire format of the questions over HTTP: POST /v1/ask/<question> with a JSON object of named fields; the answer is
-// {"answer": ...}. Times are ISO 8601 texts, maps are objects by uid, absent values are null. docs/api.md describes the
+// {"answer": ...}. Times are ISO 8601 texts, maps are objects by uid, absent values are null. docs/reference/api.md describes the
 // format for users.
 
 import { writeJson } from '../../workflows/kit/index.ts'

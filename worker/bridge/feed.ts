@@ -7,7 +7,7 @@
 // journal. It journals the answers (the new resourceVersions) of a pass, which is one reconcile, together when the pass
 // ends, at the latest after 200 ms. Until then the object is *held*: its events wait, for at most `holdMs` after the
 // start of the write. Then the version shows whether an event is a duplicate of the own write. More:
-// docs/architecture.md, "Own writes".
+// docs/concepts/architecture.md, "Own writes".
 //
 //   F1. An event leaves the queue only when the journal has it: after its commit, or because the journal already had
 //       its version (F3). While the journal fails, the same events are retried. An event whose data PostgreSQL refuses

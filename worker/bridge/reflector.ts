@@ -1,5 +1,5 @@
 // The reflector of one kind of one cluster: takes part in leader election, lists, watches, and feeds the journal. client-node's informer is not used: it stops
-// after errors, swallows exceptions, and supports neither bookmarks nor back-pressure. Source: spec/engine.md 2.4, docs/architecture.md "Journal".
+// after errors, swallows exceptions, and supports neither bookmarks nor back-pressure. Source: spec/engine.md 2.4, docs/concepts/architecture.md "Journal".
 //
 //   R1. One reflector per cluster and kind writes: every transaction checks the lease.
 //   R2. After an error the reflector reconnects. Only the signal stops it.

@@ -26,7 +26,7 @@ export interface ReflectorSettings {
    */
   readonly relistMs: number
   readonly backoffMs: { readonly first: number; readonly longest: number }
-  /** The longest time that a watch event waits for the answer of the write that caused it. Source: docs/architecture.md "Own writes". */
+  /** The longest time that a watch event waits for the answer of the write that caused it. Source: docs/concepts/architecture.md "Own writes". */
   readonly holdMs: number
   /** How often held events are examined again, unless an event on another object arrives. */
   readonly holdPollMs: number

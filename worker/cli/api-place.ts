@@ -151,6 +151,7 @@ function toUserError(error: KubeError, request: string, place: ApiAddress): Erro
   const text = `${addressText(place)}: ${error.message.replace(request, '')}`
   if (AWAY.has(error.status)) return new ApiUnavailable(text, { cause: error })
   if (error.status === 403) return new ApiForbidden(text, { cause: error })
-  const hint = error.status === 401 ? '; expected a kubeconfig whose user has a token, see docs/ask.md' : ''
+  const hint =
+    error.status === 401 ? '; expected a kubeconfig whose user has a token, see docs/reference/commands.md' : ''
   return new Error(`${text}${hint}`, { cause: error })
 }

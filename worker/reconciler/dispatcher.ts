@@ -1,5 +1,5 @@
 // The dispatcher: claims due wakes from the journal (the work queue) and delivers them to Temporal. All dispatchers are active; there is no leader.
-// Source: docs/architecture.md "How data flows", "Journal" (wake).
+// Source: docs/concepts/architecture.md "How data flows", "Journal" (wake).
 //
 //   P1. Claim, call Temporal, acknowledge: no lock is held during a call. After a crash, the lease of a claimed wake expires.
 //   P2. A wake is acknowledged only if it signalled or started a run, if it leads to no run, or if its run has already seen it.

@@ -1,5 +1,5 @@
 // Finds the run for a wake, from the journal alone. Calls neither Temporal nor Kubernetes.
-// Source: docs/architecture.md "Subjects and routes".
+// Source: docs/concepts/architecture.md "Subjects and routes".
 
 import { createHash } from 'node:crypto'
 import type { Kysely } from 'kysely'
@@ -81,7 +81,7 @@ export async function resolveWake(wake: Wake, lookups: Lookups): Promise<Resolut
   const { controller, uid } = wake
   const job = await lookups.findOpen({ controller, uid })
   if (job !== undefined) {
-    // A write never wakes the run that made it (docs/architecture.md "Own writes").
+    // A write never wakes the run that made it (docs/concepts/architecture.md "Own writes").
     if (!wake.foreign_event && wake.writer === job.workflow_id) return nothing('own write')
     return { to: 'open', job }
   }

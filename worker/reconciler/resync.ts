@@ -1,5 +1,5 @@
 // The periodic resync: finds subjects and runs that no event will wake. Runs at start, every minute, and after a clock step.
-// Source: docs/architecture.md "Journal" (sweep).
+// Source: docs/concepts/architecture.md "Journal" (resync).
 
 import { hostname } from 'node:os'
 import type { Client } from '@temporalio/client'

@@ -1,4 +1,4 @@
-// Runs in Temporal: start, signal, describe, terminate. Source: docs/architecture.md "Subjects and routes" (reuse policies), spec/engine.md 1.2.
+// Runs in Temporal: start, signal, describe, terminate. Source: docs/concepts/architecture.md "Subjects and routes" (reuse policies), spec/engine.md 1.2.
 //
 //   U1. `start` uses conflict policy FAIL, followed by a signal: USE_EXISTING would drop the wake.
 //   U2. An ended run is started mayRepeat only if its subject, read mayRepeat, still requests it. A failed job is a run with status Failed; a terminated run is an

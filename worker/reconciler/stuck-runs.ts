@@ -1,6 +1,6 @@
 // Restarts runs whose workflow task fails repeatedly, because their code throws or because other code made their history. Temporal would retry them for ever
 // with growing delays. Status and journal are the only state between passes, so such a run can be terminated, and its job started again from the object's
-// state. Source: docs/architecture.md "Changes of code".
+// state. Source: docs/concepts/architecture.md "Changes of code".
 //
 //   U1. The worker that sees a run fail notes it in the journal; any worker may restart it. So workers of two builds can run side by side.
 //   U2. Any worker may restart a non-replayable run. Workers of one build make the new run, so it can be replayed until the other build takes it.

@@ -1,6 +1,6 @@
 // Parses the values of the flags `--target-allow` and `--default-context-repository`. Pure.
 //
-// An entry of `--target-allow` is a destination that Targets may use although the default rules forbid it (docs/security.md "Where Targets lead").
+// An entry of `--target-allow` is a destination that Targets may use although the default rules forbid it (docs/concepts/security.md "Where Targets lead").
 
 import { readJson, writeJson } from '../kit/index.ts'
 

@@ -38,7 +38,7 @@ export interface FinishedAction extends NewAction {
 
 /**
  * The bridge holds events on the objects of a batch until its transaction commits, at most this long. Source:
- * docs/architecture.md "Own writes".
+ * docs/concepts/architecture.md "Own writes".
  */
 export const HOLD_MS = 1000
 

@@ -212,7 +212,7 @@ function wakeOf(context: WakeContext, at: SubjectRef, route: Route): NewWake {
 
 /**
  * Whether the change was made by the subject's own run. A run that writes before its row exists may be it: the wake
- * keeps the writer, and the process that delivers the wake compares them (docs/architecture.md "Own writes"). A child
+ * keeps the writer, and the process that delivers the wake compares them (docs/concepts/architecture.md "Own writes"). A child
  * has its own run if its partition is not handled by the writing run, or if the writing run's controller never hosts
  * it.
  */

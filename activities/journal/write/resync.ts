@@ -1,5 +1,5 @@
 // Resync of the journal, at start and every minute: finds subjects with a job but no run, subjects with a trigger, and
-// runs that may be lost. Source: docs/architecture.md "Journal".
+// runs that may be lost. Source: docs/concepts/architecture.md "Journal".
 //
 //   S1. The resync only adds wakes; their passes observe the objects. A needless wake costs an observation, a missing
 //       one a job.

@@ -1,4 +1,4 @@
-// Reads the registry credentials of a Context: its pull secrets and its OCM configuration. Source: spec/landscaper.md 1.7; docs/security.md "Where
+// Reads the registry credentials of a Context: its pull secrets and its OCM configuration. Source: spec/landscaper.md 1.7; docs/concepts/security.md "Where
 // registries lead".
 //
 //   K1. Only objects in the Context's namespace are read. The worker's own credentials are never used for tenants.

@@ -1,4 +1,4 @@
-// Sends requests to registries that tenants name, with limits for time, size and destination, and follows redirects. Source: docs/security.md "Where
+// Sends requests to registries that tenants name, with limits for time, size and destination, and follows redirects. Source: docs/concepts/security.md "Where
 // registries lead".
 //
 //   N1. Each address is checked when the socket is opened, and plain HTTP requires an entry in the allow-list, as for Targets (address-rule.ts,

@@ -1,5 +1,5 @@
 // Ends the jobs of items without their deployers: after an interrupt, and when no deployer picks an item up. No other module does.
-// Source: spec/landscaper.md 2.10, 2.11, docs/architecture.md "Writes, fields, errors".
+// Source: spec/landscaper.md 2.10, 2.11, docs/concepts/architecture.md "Writes, fields, errors".
 //
 //   E1. An item ends in one status write: IDs, phase, error and time.
 //   E2. The state of the item at the time of the write decides: an item that has ended meanwhile keeps its result, an item with a job that is neither

@@ -47,7 +47,7 @@ export async function decodeItems(
   return packed === '' ? { items: spec.deployItems ?? [] } : await data.items(packed)
 }
 
-/** The name of an item's DeployItem: the same for each attempt of a job, different for each job. Source: docs/architecture.md "Created names". */
+/** The name of an item's DeployItem: the same for each attempt of a job, different for each job. Source: docs/concepts/architecture.md "Created names". */
 export function deployItemName(execution: KubeObject, item: string, jobID: string): string {
   const hash = createHash('sha256')
     .update(writeJson([execution.metadata.uid, item, jobID]))

@@ -1,7 +1,7 @@
 // Orders the jobs of sub-installations of one parent: which siblings a job waits for before it reads its imports, and which must be deleted first.
 // Roots: root-siblings.ts. Source: spec/landscaper.md 2.3 "Init" 3, 2.4, 2.6.
 //
-//   S1. A job subscribes to siblings first and then reads them from the API server (docs/architecture.md "Subjects and routes").
+//   S1. A job subscribes to siblings first and then reads them from the API server (docs/concepts/architecture.md "Subjects and routes").
 //   S2. Each wait ends, because it is only for siblings that have this job or get it from the parent. Importers do not wait for a sibling that is
 //       being deleted. Deletions do not wait for a sibling that stays or has finished this job.
 //   S3. Reading the siblings takes one statement and a few requests, however many siblings exist.

@@ -1,5 +1,5 @@
 // Starts an Installation's job: observes it and makes the job's first two writes, status and then metadata. A crash between the two requests must
-// lead to exactly one job: the first write claims the job, the second is repeated until it succeeds. Source: docs/architecture.md "A root's new job".
+// lead to exactly one job: the first write claims the job, the second is repeated until it succeeds. Source: docs/concepts/architecture.md "A root's new job".
 
 import { type NewJobTarget, type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
 import { beginActivities } from '../../run/begin-job.ts'
@@ -73,7 +73,7 @@ export const startActivities = (deps: LandscaperDeps) => {
   }
 }
 
-// The second write of a job: removes the request annotation, and adds finalizer and defaults. Source: docs/architecture.md "A root's new job".
+// The second write of a job: removes the request annotation, and adds finalizer and defaults. Source: docs/concepts/architecture.md "A root's new job".
 //
 //   A1. The annotation is removed only while the spec has the generation that the first write observed; an annotation that came with a newer spec
 //       starts the next job.

@@ -31,7 +31,7 @@ export interface Naming {
   readonly attempt: number
 }
 
-/** Deterministic in a job, and different in another job. Source: docs/architecture.md "Created names". */
+/** Deterministic in a job, and different in another job. Source: docs/concepts/architecture.md "Created names". */
 export function subInstallationName({ metadata }: Installation, template: string, { jobID, attempt }: Naming): string {
   const hash = createHash('sha256')
     .update(writeJson([metadata.uid, template, jobID, ...(attempt === 0 ? [] : [attempt])]))

@@ -1,4 +1,4 @@
-// Reads the field declarations of all controllers and compares fields with them. docs/concepts.md lists exceptions.
+// Reads the field declarations of all controllers and compares fields with them. docs/concepts/fields.md lists exceptions.
 
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -28,10 +28,10 @@ export async function declarations(): Promise<ReadonlyMap<string, OwnedFields | 
 
 const file = (folder: string, name: string): string => join(ROOT, 'workflows', folder, name)
 
-/** `Kind field: controller, controller` for each exception in docs/concepts.md. */
+/** `Kind field: controller, controller` for each exception in docs/concepts/fields.md. */
 export async function exceptions(): Promise<string[]> {
-  const page = await readFile(join(ROOT, 'docs/concepts.md'), 'utf8')
-  return section(page, '## One controller per field')
+  const page = await readFile(join(ROOT, 'docs/concepts/fields.md'), 'utf8')
+  return section(page, '## Exceptions')
     .split('\n')
     .flatMap((line) => {
       const [, kind, field, controllers] = /^\| (\w+) \| (`[^|]*`) \| ([^|]+) \|/.exec(line) ?? []

@@ -1,5 +1,5 @@
 // Compares the audit log of a test run with the roles that Pawl ships and generates, and fails the run when the roles
-// are wrong. Source: docs/security.md "What each process may do".
+// are wrong. Source: docs/concepts/security.md "What each process may do".
 //
 //   A1. The API server denies no request of a bridge, worker, webhook or api with only these roles.
 //   A2. In a run of all tests, each shipped right is used.

@@ -73,7 +73,7 @@ spec:
 }
 
 function fieldsModule({ kind, value, kit }: KindNames): string {
-  return `// What the controller of ${kind} writes, and nobody else (docs/concepts.md "One controller per field").
+  return `// What the controller of ${kind} writes, and nobody else (docs/concepts/fields.md "One controller per field").
 
 import { type OwnedFields, path } from '${kit}'
 

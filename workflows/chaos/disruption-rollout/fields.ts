@@ -1,4 +1,4 @@
-// The fields that only the DisruptionRollout controller writes (docs/concepts.md "One controller per field").
+// The fields that only the DisruptionRollout controller writes (docs/concepts/fields.md "One controller per field").
 
 import { type OwnedFields, path } from '../../kit/index.ts'
 import { DISRUPTION_ROLLOUT_NAME_LABEL, FINALIZER, SCHEDULED_AT_ANNOTATION } from '../contract.ts'

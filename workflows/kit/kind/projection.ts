@@ -50,7 +50,7 @@ export function textAt(object: object, at: Path): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** The projection of an object: the given paths and its identity (J1-J3). Source: docs/architecture.md "Journal". */
+/** The projection of an object: the given paths and its identity (J1-J3). Source: docs/concepts/architecture.md "Journal". */
 export function projectObject(object: object, paths: readonly Path[]): Projection {
   const projection: Record<string, unknown> = {}
   for (const at of [...IDENTITY, ...paths]) {

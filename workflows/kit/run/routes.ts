@@ -1,5 +1,5 @@
 // Routes: which objects an event concerns. Pure; the bridge and every journaled write call the same functions.
-// Source: docs/architecture.md "Subjects and routes".
+// Source: docs/concepts/architecture.md "Subjects and routes".
 
 import type { Flow } from '../kind/kind.ts'
 import { type GroupKind, groupKindText } from '../kind/group-kind.ts'

@@ -1,5 +1,5 @@
 // The object that a run reconciles: its reference, its status as all controllers see it, and the IDs of jobs and runs.
-// Source: docs/adr/0022, docs/architecture.md "Writes, fields, errors".
+// Source: docs/adr/0022, docs/concepts/architecture.md "Writes, fields, errors".
 //
 //   I1. A run of a controller, object and job has one workflow ID, whichever process starts it: Temporal rejects the second start.
 //   I2. Two runs never share a workflow ID, even with cut names: uid and job ID are never cut, and neither contains a '/'.

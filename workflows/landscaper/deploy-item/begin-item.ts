@@ -1,6 +1,6 @@
 // Claims the job of an item in the item's own run. Job IDs come from the Execution or from a user. Two kinds of item create their own job ID: an item
 // that is being deleted and has no owner, so that its deletion does not wait for a missing parent, and an item with a retry request.
-// Source: docs/architecture.md "Subjects and routes".
+// Source: docs/concepts/architecture.md "Subjects and routes".
 //
 //   R1. The request is removed after the job has started: a run that is lost between both repeats the removal, and no second job starts.
 

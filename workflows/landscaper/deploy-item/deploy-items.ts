@@ -1,6 +1,6 @@
 // Deploys unfinished items of handled types in one pass. Items of quick deployers go into one batch. The others get one common first attempt, and each
 // unfinished item continues in a background activity that outlives the pass. A slow or failing item never delays its siblings.
-// Source: docs/architecture.md "Subjects and routes", spec/landscaper.md 2.9.
+// Source: docs/concepts/architecture.md "Subjects and routes", spec/landscaper.md 2.9.
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { again, type StateChange, done, type Fault, joinOutcomes, type Outcome } from '../../kit/index.ts'
@@ -98,7 +98,7 @@ function timeoutPasses<State extends DeployState>(pass: DeployPass<State>): Outc
 
 // Runs one item of a deployer that works on another cluster, when the item's first attempt has not ended it (sendItems): deploys or uninstalls the
 // item, and waits for the result. Each step is an activity that Temporal retries until the item has ended; the activities handle timeouts and errors.
-// Source: docs/architecture.md "Subjects and routes" (one slow or failing item never delays its siblings).
+// Source: docs/concepts/architecture.md "Subjects and routes" (one slow or failing item never delays its siblings).
 
 export interface ItemProgress {
   /** The item was deployed and is not ready. */

@@ -1,4 +1,4 @@
-// Declares the fields that only Pawl's deployers write (docs/concepts.md "One controller per field"). The objects that a manifest item applies are not
+// Declares the fields that only Pawl's deployers write (docs/concepts/fields.md "One controller per field"). The objects that a manifest item applies are not
 // declared: their fields come from the manifest, and their field manager is `pawl-manifest`.
 
 import { FINALIZER, HELD_SECRET_ANNOTATION, IN_USE_FINALIZER, OPERATION_ANNOTATION } from '../contract.ts'

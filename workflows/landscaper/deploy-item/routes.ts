@@ -1,5 +1,5 @@
 // Maps events to the items that they concern, and an item's state to the run that it needs. The wakes of a hosted item go to the run that hosts it.
-// Source: docs/architecture.md "Subjects and routes".
+// Source: docs/concepts/architecture.md "Subjects and routes".
 
 import { MANAGED_BY_LABEL, OPERATION_ANNOTATION, RETRY_OPERATION } from '../contract.ts'
 import {

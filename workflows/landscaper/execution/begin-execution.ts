@@ -1,6 +1,6 @@
 // The steps before the first item of an Execution starts: claims the job, adds the finalizer, and holds a paused job.
 // Job IDs come from the Installation. Only an Execution that is being deleted and has no owner creates its own job ID,
-// so that its deletion does not wait for a missing parent. Source: docs/architecture.md "Subjects and routes".
+// so that its deletion does not wait for a missing parent. Source: docs/concepts/architecture.md "Subjects and routes".
 //
 //   B1. A job without progress starts in its first phase, whatever phase a user wrote into the status.
 //   B2. An interrupt annotation that exists when a root's job starts belongs to an earlier job and is removed. Below a parent the annotation

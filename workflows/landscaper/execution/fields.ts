@@ -1,4 +1,4 @@
-// Declares the fields that only the controller of Executions writes (docs/concepts.md "One controller per field").
+// Declares the fields that only the controller of Executions writes (docs/concepts/fields.md "One controller per field").
 
 import { FINALIZER, OPERATION_ANNOTATION } from '../contract.ts'
 import { annotation, type OwnedFields, path } from '../../kit/index.ts'

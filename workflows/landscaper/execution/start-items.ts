@@ -1,5 +1,5 @@
 // Starts items. Items of handled types are hosted: the job begins with the item's first status write, in this run. Other items get the job ID, and
-// the run waits for another program or another worker's run. Source: spec/landscaper.md 2.8, docs/architecture.md "Hosted children".
+// the run waits for another program or another worker's run. Source: spec/landscaper.md 2.8, docs/concepts/architecture.md "Hosted children".
 
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { done, isIdle, joinOutcomes, type Outcome } from '../../kit/index.ts'

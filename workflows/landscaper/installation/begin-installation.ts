@@ -1,5 +1,5 @@
 // Starts a root's job. The activity of the first observation makes the job's first two writes (activities/landscaper/installation/start.ts). If a run
-// was lost between both writes, this step repeats the second. Source: docs/architecture.md "A root's new job".
+// was lost between both writes, this step repeats the second. Source: docs/concepts/architecture.md "A root's new job".
 //
 //   B1. Dependents that Landscaper has not triggered yet are triggered first, also in a run without a job. Source: spec/landscaper.md 2.2 (sequence
 //       of checks, 3).

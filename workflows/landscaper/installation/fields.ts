@@ -1,5 +1,5 @@
 // Declares the fields that the Installation controller writes. No other controller of Pawl writes them; users may. The
-// exceptions are listed in docs/concepts.md "One controller per field": the Execution controller, too, removes the
+// exceptions are listed in docs/concepts/fields.md "One controller per field": the Execution controller, too, removes the
 // finalizer of Executions. The declaration has no effect at run time: test/workflows/fields.test.ts and
 // test/e2e/fields.test.ts check it.
 

@@ -64,7 +64,7 @@ function fromExecution(event: RoutedEvent): Routing {
   return toParent(event, 'execution')
 }
 
-// Source: docs/architecture.md "Subjects and routes": the end and the deletion of a child. Also the loss of a handed-down job ID, which the parent
+// Source: docs/concepts/architecture.md "Subjects and routes": the end and the deletion of a child. Also the loss of a handed-down job ID, which the parent
 // hands down again.
 function toParent(event: RoutedEvent, child: string): Routing {
   const owner = ownerOfKind(event.projection, installationKind)

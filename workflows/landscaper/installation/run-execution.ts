@@ -1,4 +1,4 @@
-// Phases Progressing and Deleting: runs the job of the hosted Execution. Source: spec/landscaper.md 2.3, 2.4, docs/architecture.md "Hosted children".
+// Phases Progressing and Deleting: runs the job of the hosted Execution. Source: spec/landscaper.md 2.3, 2.4, docs/concepts/architecture.md "Hosted children".
 
 import type { ChildExecution } from '../../../activities/landscaper/installation/views.ts'
 import { again, done, isIdle, type Outcome, stop } from '../../kit/index.ts'

@@ -1,4 +1,4 @@
-// Declares the fields that only the controller of TargetSyncs writes (docs/concepts.md "One controller per field").
+// Declares the fields that only the controller of TargetSyncs writes (docs/concepts/fields.md "One controller per field").
 
 import { type OwnedFields, path } from '../../kit/index.ts'
 import { FINALIZER, OPERATION_ANNOTATION, ROTATE_TOKEN_ANNOTATION } from '../contract.ts'

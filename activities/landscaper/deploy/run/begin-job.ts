@@ -1,5 +1,5 @@
 // Starts the job of a hosted item. No write hands the job ID down: the job's first status write contains it. Until that write, the runner works on the
-// item as if the trigger had been written. Source: spec/landscaper.md 2.8, docs/architecture.md "Hosted children".
+// item as if the trigger had been written. Source: spec/landscaper.md 2.8, docs/concepts/architecture.md "Hosted children".
 
 import type { DeployItem } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { isIdle } from '../../../../workflows/kit/index.ts'

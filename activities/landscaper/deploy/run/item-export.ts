@@ -1,5 +1,5 @@
 // Writes the exports of items: one Secret per item, owned by the item. Source: spec/landscaper.md 1.15, 4.5, 4.8; names are deterministic
-// (docs/architecture.md "Created names").
+// (docs/concepts/architecture.md "Created names").
 
 import { ownerOfKind, writeJson } from '../../../../workflows/kit/index.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'

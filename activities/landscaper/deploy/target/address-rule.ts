@@ -1,5 +1,5 @@
 // The destinations that Targets must not use: the worker's own machine, destinations that only that machine can reach (its node, the metadata service
-// of a cloud), and servers without TLS. Destinations that the operator lists are allowed. Source: docs/security.md "Where Targets lead",
+// of a cloud), and servers without TLS. Destinations that the operator lists are allowed. Source: docs/concepts/security.md "Where Targets lead",
 // docs/adr/0036.
 //
 //   A1. The rule checks the address of the connection, not the result of an earlier DNS lookup.

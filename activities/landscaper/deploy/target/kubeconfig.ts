@@ -3,7 +3,7 @@
 // A kubeconfig can name files of this machine, run programs on it, and impersonate users: only inline data of the current context are accepted.
 // Fields for files, programs, proxies and impersonation are rejected (UNSUPPORTED_FIELDS). Fields that kubectl does not know are ignored, as kubectl
 // does: some clients write such fields (the JavaScript client writes a `name` into every context). Source: spec/landscaper.md 4.6;
-// docs/architecture.md "Kubeconfigs of users".
+// docs/concepts/architecture.md "Kubeconfigs of users".
 //
 //   K1. The result of `readKubeconfig` is built field by field; no object of the user is passed on.
 //   K2. Errors name the field and the kind of mistake, never a value.

@@ -1,4 +1,4 @@
-// Opens the clusters of Targets, and caches their clients. Source: spec/landscaper.md 1.5, 4.6; docs/architecture.md "References".
+// Opens the clusters of Targets, and caches their clients. Source: spec/landscaper.md 1.5, 4.6; docs/concepts/architecture.md "References".
 //
 //   G1. Target and Secret are read at each opening, so a change takes effect at the next one; a client is reused while neither changes.
 //   G2. The credentials are always the Target's own. Missing or malformed credentials are an error, never a reason to use the engine's.

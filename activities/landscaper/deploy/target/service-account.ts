@@ -64,7 +64,7 @@ export async function requestSelfAccess(
 }
 
 // Restricts Targets on a cluster with tenants (`--strict-tenancy`): a user who may create Installations can in effect write Targets, and a Target with
-// `selfConfig` acts as a ServiceAccount. Source: docs/security.md "In the same namespace".
+// `selfConfig` acts as a ServiceAccount. Source: docs/concepts/security.md "In the same namespace".
 //
 //   T1. A ServiceAccount is used only if its owner permits it with an annotation. Each opening checks it, so that a withdrawal takes effect at
 //       once.

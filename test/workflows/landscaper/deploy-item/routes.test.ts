@@ -1,4 +1,4 @@
-// The events that start or notify the run of an item without a host. Source: docs/architecture.md "Subjects and routes".
+// The events that start or notify the run of an item without a host. Source: docs/concepts/architecture.md "Subjects and routes".
 
 import { describe, expect, it } from 'vitest'
 

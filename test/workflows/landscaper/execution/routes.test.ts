@@ -1,4 +1,4 @@
-// The events that route to an Execution and its Installation. Source: docs/architecture.md "Subjects and routes".
+// The events that route to an Execution and its Installation. Source: docs/concepts/architecture.md "Subjects and routes".
 
 import { describe, expect, it } from 'vitest'
 

@@ -1,5 +1,5 @@
 // Tests which runs an event of a sub-installation starts or wakes, and which objects need a run. Source:
-// docs/architecture.md "Subjects and routes"; spec/landscaper.md 2.2.
+// docs/concepts/architecture.md "Subjects and routes"; spec/landscaper.md 2.2.
 
 import { describe, expect, it } from 'vitest'
 import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'

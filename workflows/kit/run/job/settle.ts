@@ -1,6 +1,6 @@
 // Settle input and result: the conditional status write at the end of a pass and the next due time. The loop computes the input; an activity executes
 // it.
-// Source: docs/architecture.md "How data flows" (settle) and "Writes, fields, errors".
+// Source: docs/concepts/architecture.md "How data flows" (settle) and "Writes, fields, errors".
 
 import type { JobInput, JobPass, JobState, StatusDraft } from './job.ts'
 import type { HostedResult, SettledTarget, StatusChange } from './job-status.ts'

@@ -1,5 +1,5 @@
 // The pass of a controller in level mode as its actions see it, with the writes that they can make. Types only;
-// generated code and users' controllers are written against them. Source: docs/architecture.md "Subjects and routes",
+// generated code and users' controllers are written against them. Source: docs/concepts/architecture.md "Subjects and routes",
 // spec/kit.md 8.
 
 import type { ObjectMeta } from '../../kind/kind.ts'

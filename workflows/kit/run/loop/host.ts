@@ -1,5 +1,5 @@
 // Hosts the passes of children inside the run of their parent's job and settles them with it, children before parents.
-// Source: docs/architecture.md "Hosted children".
+// Source: docs/concepts/architecture.md "Hosted children".
 //
 //   H1. A child's job starts with its first status write; the parent does not write the job ID before.
 //   H2. Requests of a child's pass (another pass, a back-off) become requests of the run. Writes of its steps are own writes of the run.

@@ -1,5 +1,5 @@
 // The reconcile loop of every run: wait for a wake, run one pass, settle it, then end or wait again. A `LoopStrategy`
-// (job or level mode) provides pass, settle and end. Source: docs/architecture.md "How data flows".
+// (job or level mode) provides pass, settle and end. Source: docs/concepts/architecture.md "How data flows".
 //
 //   L1. A pass observes first: it never relies on data that an earlier run or another client may have changed.
 //   L2. A wake during a pass leads to a pass that starts after it: in this run while it continues, also over continue-as-new; when it ends, in this

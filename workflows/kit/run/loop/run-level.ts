@@ -1,5 +1,5 @@
 // The run of a controller in level mode: passes over one object until it has converged. A later event starts the next run with the same workflow ID.
-// Source: docs/architecture.md "Subjects and routes", docs/adr/0011.
+// Source: docs/concepts/architecture.md "Subjects and routes", docs/adr/0011.
 //
 //   V1. A pass observes the target and all states again and relies on nothing of earlier passes.
 //   V2. A run converges when the outcome is exactly `done`. A stop, a requested pass or a fault keeps the run open.
