@@ -10,7 +10,7 @@ import { pod as targetPod } from '../workflows/chaos/disruption/passes.ts'
 import { firstColumn, section } from './markdown.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const page = await readFile(`${ROOT}/docs/injector.md`, 'utf8')
+const page = await readFile(`${ROOT}/docs/reference/injector.md`, 'utf8')
 
 // Programs by Debian package, also essential packages, because an image may have another base.
 const PROGRAMS = {

@@ -1,53 +1,60 @@
-// Tests that the code in docs/tutorial-cronjob.md and docs/example-app.md is quoted from the tested files of the examples.
+// Tests that the code on the pages for authors of controllers is quoted from the tested files of the examples.
 
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
 import { firstColumn, links, section } from './markdown.ts'
 
 const DOCS = join(import.meta.dirname, '../../docs')
-const page = await readFile(join(DOCS, 'tutorial-cronjob.md'), 'utf8')
-const operating = await readFile(join(DOCS, 'operating.md'), 'utf8')
-const app = await readFile(join(DOCS, 'example-app.md'), 'utf8')
-const kit = await readFile(join(DOCS, 'guides/controller-project.md'), 'utf8')
+const FIRST = 'start/first-controller.md'
+const WRITING = ['guides/write-a-controller.md', 'guides/write-actions-and-a-plan.md']
+const APP = 'guides/example-app.md'
+const read = async (page: string) => await readFile(join(DOCS, page), 'utf8')
+const first = await read(FIRST)
+const app = await read(APP)
+const operating = await read('operating.md')
+const writing = await Promise.all(WRITING.map(read))
+const kit = await read('guides/controller-project.md')
 const headingsOf = (text: string) => text.match(/^## .*$/gm) ?? []
 
-describe.each([
-  ['the tutorial', page],
-  ['the page of the App example', app],
-])('%s', (_, text) => {
+const PAGES = [[FIRST, first] as const, [APP, app] as const, ...WRITING.map((path, at) => [path, writing[at] ?? ''] as const)]
+
+describe.each(PAGES)('docs/%s', (path, text) => {
   it.each(headingsOf(text))('%s: quotes the files to which the section links', async (heading) => {
     const part = section(text, heading)
     const named = links(part).filter((target) => /\.(?:ts|cm|yaml)$/.test(target))
-    const texts = await Promise.all([...new Set(named)].map((file) => readFile(join(DOCS, file), 'utf8')))
+    const files = [...new Set(named)].map((file) => join(DOCS, dirname(path), file))
+    const texts = await Promise.all(files.map(async (file) => await readFile(file, 'utf8')))
     const code = quoted(part)
     for (const one of code) expect(texts.filter((source) => source.includes(one)).length, one).toBe(1)
     if (text === app) expect(code.length).toBeGreaterThan(0)
   })
 })
 
-describe('the tutorial', () => {
+describe('the pages about the CronJob controller', () => {
   // test/package/installed.test.ts runs the files that the example lacks.
-  it('shows complete files', async () => {
+  it('show complete files', async () => {
     const own = ['tsconfig.json', 'cron-job/plan.test.ts']
-    const files = typed(page).filter(({ path }) => !own.includes(path))
+    const files = typed([first, ...writing].join('\n')).filter(({ path }) => !own.includes(path))
     expect(files.length).toBeGreaterThan(6)
     for (const { path, text } of files)
       expect(text).toBe(await readFile(join(DOCS, '../examples/cronjob', path.replace('cron-job/', '')), 'utf8'))
   })
 
-  it('has code in all sections except "9. Running it"', () => {
-    const without = headingsOf(page).filter(
-      (heading) => [...quoted(section(page, heading)), ...typed(section(page, heading))].length === 0,
+  it('have code in all sections except "5. Run it" and "Next"', () => {
+    const without = [first, ...writing].flatMap((page) =>
+      headingsOf(page).filter(
+        (heading) => [...quoted(section(page, heading)), ...typed(section(page, heading))].length === 0,
+      ),
     )
-    expect(without).toEqual(['## 9. Running it'])
+    expect(without).toEqual(['## 5. Run it', '## Next'])
   })
 })
 
 describe('commands of pawl on the pages for authors of controllers', () => {
-  const commands = [...`${page}\n${kit}`.matchAll(/^(?:\$ )?npx pawl (.*)$/gm)].map(([, command = '']) => command)
+  const commands = [...[first, ...writing, kit].join('\n').matchAll(/^(?:\$ )?npx pawl (.*)$/gm)].map(([, command = '']) => command)
 
   it('are found', () => {
     expect(commands.length).toBeGreaterThan(5)

@@ -1,7 +1,7 @@
 // Tests that Pawl replaces the real Landscaper: it starts with the objects that version 0.127.0 left
 // (support/takeover/landscaper-0.127.0.yaml describes how). One state is added by hand, because that version removes it
 // at once: dependents in `status.dependentsToTrigger`. Source: spec/landscaper.md 1.13-1.15, 2, appendix C;
-// docs/coming-from-landscaper.md.
+// docs/guides/migrate-from-landscaper.md.
 
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'

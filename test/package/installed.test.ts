@@ -36,9 +36,14 @@ const TSCONFIG = {
   include: ['**/*.ts'],
 }
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/tutorial-cronjob.md'), 'utf8')
+const DOCS = join(import.meta.dirname, '../../docs')
+const FIRST = 'start/first-controller.md'
+const WRITING = ['guides/write-a-controller.md', 'guides/write-actions-and-a-plan.md']
+const page = readFileSync(join(DOCS, FIRST), 'utf8')
+const writing = WRITING.map((path) => readFileSync(join(DOCS, path), 'utf8')).join('\n')
 // Code blocks whose first line contains a file path.
-const typed = [...page.matchAll(/^```\w+ (\S+)\n([^]*?\n)```$/gm)].map(([, path = '', text = '']) => ({ path, text }))
+const typedOn = (text: string) =>
+  [...text.matchAll(/^```\w+ (\S+)\n([^]*?\n)```$/gm)].map(([, path = '', code = '']) => ({ path, text: code }))
 // Commands and their expected output.
 const shown = [...page.matchAll(/^\$ npx (.*)\n((?:(?!\$ |```).*\n)*)/gm)].map(([, command = '', output = '']) => ({
   command,
@@ -187,20 +192,29 @@ describe('a controller in a project that depends on the package', () => {
   })
 })
 
+const READERS = [
+  { of: FIRST, folder: 'first', files: typedOn(page), copies: page, names: ['tsconfig.json', 'cron-job/plan.test.ts'] },
+  {
+    of: WRITING.join(' and '),
+    folder: 'writing',
+    files: [...typedOn(page), ...typedOn(writing)],
+    copies: writing,
+    names: ['tsconfig.json', 'cron-job/kind.ts', 'cron-job/plan.ts', 'cron-job/plan.test.ts'],
+  },
+]
+
 // Commands that need servers (`pawl dev`, kubectl) are tested in test/e2e.
-describe('a reader of docs/tutorial-cronjob.md', () => {
+describe.each(READERS)('a reader of docs/$of', ({ folder, files: typed, copies, names }) => {
   let own: Project
   beforeAll(() => {
-    own = project.below('tutorial')
+    own = project.below(folder)
     mkdirSync(join(own.dir, 'cron-job'))
+    for (const [copy] of copies.matchAll(/^cp .*$/gm)) execFileSync('bash', ['-c', copy], { cwd: own.dir })
     for (const { path, text } of typed) writeFileSync(join(own.dir, path), text)
-    for (const [copy] of page.matchAll(/^cp .*$/gm)) execFileSync('bash', ['-c', copy], { cwd: own.dir })
   })
 
   it('finds files to type', () => {
-    expect(typed.map(({ path }) => path)).toEqual(
-      expect.arrayContaining(['tsconfig.json', 'cron-job/kind.ts', 'cron-job/plan.test.ts']),
-    )
+    expect(typed.map(({ path }) => path)).toEqual(expect.arrayContaining(names))
     expect(shown.map(({ command }) => command.split(' ').slice(0, 2).join(' '))).toEqual([
       ...['pawl gen', 'pawl gen', 'tsc -p', 'pawl plan'],
     ])

@@ -44,7 +44,7 @@ interface Disturbed extends Stage {
 export async function disturb(stage: Stage, ability: Ability): Promise<string> {
   if (ability.can === 'nothing') {
     print(
-      `On this machine nothing can be disturbed: ${ability.because}. docs/chaos.md tells what it would look like.\n`,
+      `On this machine nothing can be disturbed: ${ability.because}. docs/guides/run-a-disruption.md shows the expected output.\n`,
     )
     return 'shop: left alone, since nothing can be disturbed on this machine'
   }

@@ -1,7 +1,7 @@
 // Resolves services of clouds to the address ranges that AWS, Google and Datadog publish, each in its own format. Pure;
 // activities/chaos/cloud/ downloads the lists. Source: spec/chaos.md 1.5 (`cloud`), 2.14 (`cloudProviders`).
 //
-// N1. Only IPv4 ranges are used: the injector disturbs nothing else (docs/injector.md).
+// N1. Only IPv4 ranges are used: the injector disturbs nothing else (docs/reference/injector.md).
 // N2. A range that a list repeats for several regions is used once.
 // N3. Operators may add ranges (`extraIpRanges` of chaos-controller's chart), also to services that the list does not
 //   contain.

@@ -99,7 +99,7 @@ Examples:
   pawl injector cpu-pressure --level pod --target-containers 'app;process://4711' --count 50%
   pawl injector network-disruption --level pod --target-containers 'app;process://4711' --drop 30
 
-Variables, and what each kind does: docs/injector.md
+Variables, and what each kind does: docs/reference/injector.md
 `
 
 function optionsText(options: typeof OPTIONS): string {

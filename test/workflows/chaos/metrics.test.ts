@@ -7,7 +7,7 @@ import { reviewMetrics } from '../../../worker/webhook/review-metrics.ts'
 
 describe('the metrics of Disruptions', () => {
   it('match the documented ones in type and labels', async () => {
-    const page = await readFile(new URL('../../../docs/chaos.md', import.meta.url), 'utf8')
+    const page = await readFile(new URL('../../../docs/reference/chaos-metrics.md', import.meta.url), 'utf8')
     const rows = [...page.matchAll(/^\| `(chaos_\w+)` \| (\w+)((?:, `\w+`)*) \|/gm)].map(([, name, type, labels]) => ({
       name,
       type,
