@@ -1,5 +1,5 @@
 // Admission rules that depend on the operators' configuration, the time, the user, or the previous object. Pure: the
-// caller passes all of them. The create checks are in the order of spec/chaos.md 2.10. Emergency stop: docs/chaos.md.
+// caller passes all of them. The create checks are in the order of spec/chaos.md 2.10. Emergency stop: docs/guides/run-a-disruption.md.
 
 import type { Problem } from '../../../kit/index.ts'
 import { ENVIRONMENT_ANNOTATION, INJECTOR_KINDS, FINALIZER, EMERGENCY_STOP_ANNOTATION } from '../../contract.ts'
