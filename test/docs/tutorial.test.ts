@@ -19,7 +19,11 @@ const writing = await Promise.all(WRITING.map(read))
 const kit = await read('guides/controller-project.md')
 const headingsOf = (text: string) => text.match(/^## .*$/gm) ?? []
 
-const PAGES = [[FIRST, first] as const, [APP, app] as const, ...WRITING.map((path, at) => [path, writing[at] ?? ''] as const)]
+const PAGES = [
+  [FIRST, first] as const,
+  [APP, app] as const,
+  ...WRITING.map((path, at) => [path, writing[at] ?? ''] as const),
+]
 
 describe.each(PAGES)('docs/%s', (path, text) => {
   it.each(headingsOf(text))('%s: quotes the files to which the section links', async (heading) => {
@@ -54,7 +58,9 @@ describe('the pages about the CronJob controller', () => {
 })
 
 describe('commands of pawl on the pages for authors of controllers', () => {
-  const commands = [...[first, ...writing, kit].join('\n').matchAll(/^(?:\$ )?npx pawl (.*)$/gm)].map(([, command = '']) => command)
+  const commands = [...[first, ...writing, kit].join('\n').matchAll(/^(?:\$ )?npx pawl (.*)$/gm)].map(
+    ([, command = '']) => command,
+  )
 
   it('are found', () => {
     expect(commands.length).toBeGreaterThan(5)
