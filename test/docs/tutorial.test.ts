@@ -5,11 +5,13 @@ import { join } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
-import { firstColumn, links, section } from './markdown.ts'
+import { documentedFlags, links, section } from './markdown.ts'
 
 const DOCS = join(import.meta.dirname, '../../docs')
 const page = await readFile(join(DOCS, 'tutorial-cronjob.md'), 'utf8')
-const operating = await readFile(join(DOCS, 'operating.md'), 'utf8')
+const reference = await Promise.all(
+  ['flags.md', 'command-flags.md'].map((name) => readFile(join(DOCS, 'reference', name), 'utf8')),
+)
 const app = await readFile(join(DOCS, 'example-app.md'), 'utf8')
 const kit = await readFile(join(DOCS, 'kit.md'), 'utf8')
 const headingsOf = (text: string) => text.match(/^## .*$/gm) ?? []
@@ -59,7 +61,7 @@ describe('commands of pawl on the pages for authors of controllers', () => {
       0,
       words.findIndex((word) => /^[A-Z-]|[./]/.test(word)),
     )
-    const flags = firstColumn(section(operating, `### pawl ${named.join(' ')}`)).map((flag) => flag.split(/[ ,]/))
+    const flags = documentedFlags(reference, `pawl ${named.join(' ')}`).map((flag) => flag.split(/[ ,]/))
     for (const word of words.filter((word) => word.startsWith('-'))) expect(flags.flat()).toContain(word)
   })
 })

@@ -1,5 +1,5 @@
 // A rolling upgrade of two workers under load, with more than fifty open jobs: each job ends with its outcome and its job ID, without duplicate writes. The other
-// release has more steps in its plans, so no open run can be replayed by it. Source: docs/operating.md "Changing code". `npm run test:long` also rolls back;
+// release has more steps in its plans, so no open run can be replayed by it. Source: docs/guides/upgrade.md "Changing code". `npm run test:long` also rolls back;
 // PAWL_FORMER=CHECKOUT upgrades from bridge and workers of a previous release, which run on the present journal next to the present workers.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -57,7 +57,9 @@ async function genAll({ check, ...flags }: GenFlags): Promise<number> {
   if (other !== undefined) throw new UsageError(`found --${other} without files, expected at least one .cm file`)
   if (!isCheckout) throw new UsageError('found no checkout of Pawl and no files, expected at least one .cm file')
   const print = (line: string) => process.stdout.write(`${line}\n`)
-  return await gen({ root: ROOT, check: check ?? false, print, complain })
+  // The commands import the registries, so they are loaded after `gen` has written these.
+  const pages = async () => await (await import('./flag-pages.ts')).flagPages()
+  return await gen({ root: ROOT, check: check ?? false, print, complain, pages })
 }
 
 async function genFiles(
