@@ -35,6 +35,8 @@ interface FlagRow {
 interface CommandEntry {
   /** Such as `pawl dev stop`. */
   readonly path: string
+  /** Absent if the command has no arguments. */
+  readonly usage?: string
   readonly text: string
   readonly rows: readonly FlagRow[]
 }
@@ -42,7 +44,16 @@ interface CommandEntry {
 interface SharedFlags {
   readonly title: string
   readonly rows: readonly FlagRow[]
+  /** Paths of the commands that have these flags. */
+  readonly users: ReadonlySet<string>
 }
+
+/** Sets of flags with a title, by their long names. */
+const NAMED: readonly (readonly [string, readonly string[]])[] = [
+  ['Connection to Temporal', TEMPORAL_DETAILS],
+  ['Cluster and journal', LOCATION_FLAGS],
+  ['Cluster and account', ['context', 'kubeconfig', 'data-dir']],
+]
 
 /** The pages by path. Import this module after the registries of wings are written: the commands import them. */
 export async function flagPages(): Promise<GeneratedFiles> {
@@ -82,7 +93,9 @@ function commandEntries(command: Command, children: readonly Command[]): readonl
   const rows = command.options.filter(({ long }) => long !== '--help-all').map(optionRow)
   const below = visible.flatMap((child) => commandEntries(child, child.commands))
   if (rows.length === 0 && visible.length > 0) return below
-  return [{ path: pathOf(command), text: sentence(command.description()), rows }, ...below]
+  const path = pathOf(command)
+  const usage = command.registeredArguments.length === 0 ? {} : { usage: `${path} ${command.usage()}` }
+  return [{ path, ...usage, text: sentence(command.description()), rows }, ...below]
 }
 
 function optionRow(option: Option): FlagRow {
@@ -140,42 +153,67 @@ function page(title: string, introduction: string, entries: readonly CommandEntr
   return `${[`# ${title}`, NOTE, introduction, HELP, ...sections].join('\n\n')}\n`
 }
 
-function commandSection({ path, text, rows }: CommandEntry, shared: readonly SharedFlags[]): string {
-  const used = shared.filter((one) => one.rows.every((row) => rows.some((own) => keyOf(own) === keyOf(row))))
-  const covered = new Set(used.flatMap((one) => one.rows.map(keyOf)))
-  const own = rows.filter((row) => !covered.has(keyOf(row)))
+function commandSection({ path, usage, text, rows }: CommandEntry, shared: readonly SharedFlags[]): string {
+  const used = shared.filter(({ users }) => users.has(path))
+  const own = rows.filter((row) => !used.some((one) => includes(one.rows, row)))
   const links = used.map(({ title }) => `[${title}](#${anchorOf(title)})`)
   const lines = [
     `## ${path}`,
-    text,
+    usage === undefined ? text : `${text} Usage: \`${usage}\``,
     own.length > 0 ? table(own) : undefined,
     links.length > 0 ? `Also: ${links.join(', ')}.` : undefined,
   ]
   return lines.filter((line) => line !== undefined).join('\n\n')
 }
 
-/** The sets of flags that a page lists once (F2). */
+/** The sets of flags that a page lists once (F2): first the named sets, then the sets with the same users. */
 function sharedFlags(entries: readonly CommandEntry[]): readonly SharedFlags[] {
+  const shared: SharedFlags[] = []
+  const isCovered = (path: string, row: FlagRow) => shared.some((one) => one.users.has(path) && includes(one.rows, row))
+  for (const [title, names] of NAMED) {
+    const found = mostUsed(
+      entries.flatMap(({ path, rows }) => {
+        const own = rows.filter((row) => names.includes(row.name) && !isCovered(path, row))
+        return own.length === names.length ? [{ path, rows: own }] : []
+      }),
+    )
+    if (found !== undefined) shared.push({ title, ...found })
+  }
   const usersOf = new Map<string, { readonly row: FlagRow; readonly users: string[] }>()
   for (const { path, rows } of entries)
-    for (const row of rows) {
+    for (const row of rows.filter((one) => !isCovered(path, one))) {
       const known = usersOf.get(keyOf(row)) ?? { row, users: [] }
       known.users.push(path)
       usersOf.set(keyOf(row), known)
     }
-  const bySet = new Map<string, FlagRow[]>()
-  for (const { row, users } of usersOf.values()) {
-    if (users.length < MIN_SHARED_BY) continue
-    const title = titleOf(row, users)
-    bySet.set(title, [...(bySet.get(title) ?? []), row])
+  for (const same of groupBy([...usersOf.values()], ({ users }) => users.join('\n'))) {
+    const users = same[0]?.users ?? []
+    if (users.length < MIN_SHARED_BY || same.length < MIN_SHARED) continue
+    const title = `Flags of ${users.slice(0, -1).join(', ')} and ${users.at(-1) ?? ''}`
+    shared.push({ title, rows: same.map(({ row }) => row), users: new Set(users) })
   }
-  return [...bySet].flatMap(([title, rows]) => (rows.length < MIN_SHARED ? [] : [{ title, rows }]))
+  return shared
 }
 
-function titleOf({ name }: FlagRow, users: readonly string[]): string {
-  if (TEMPORAL_DETAILS.includes(name)) return 'Connection to Temporal'
-  if ((LOCATION_FLAGS as readonly string[]).includes(name)) return 'Cluster and journal'
-  return `Flags of ${users.slice(0, -1).join(', ')} and ${users.at(-1) ?? ''}`
+/** The rows that most commands have with the same texts; undefined if too few have them. */
+function mostUsed(
+  entries: readonly { readonly path: string; readonly rows: readonly FlagRow[] }[],
+): Omit<SharedFlags, 'title'> | undefined {
+  const groups = groupBy(entries, ({ rows }) => rows.map(keyOf).toSorted().join('\n'))
+  const [most = []] = groups.toSorted((a, b) => b.length - a.length)
+  if (most.length < MIN_SHARED_BY) return undefined
+  return { rows: most[0]?.rows ?? [], users: new Set(most.map(({ path }) => path)) }
+}
+
+/** The values with equal keys together, in the order of the first value of each group. */
+function groupBy<Value>(values: readonly Value[], key: (value: Value) => string): readonly (readonly Value[])[] {
+  const groups = new Map<string, Value[]>()
+  for (const value of values) groups.set(key(value), [...(groups.get(key(value)) ?? []), value])
+  return [...groups.values()]
+}
+
+function includes(rows: readonly FlagRow[], row: FlagRow): boolean {
+  return rows.some((one) => keyOf(one) === keyOf(row))
 }
 
 function keyOf({ flags, text }: FlagRow): string {

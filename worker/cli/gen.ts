@@ -37,7 +37,7 @@ export function genCommand(): Command {
     .option('--check', 'change nothing; exit code 1 when something is stale')
     .option('--stdout', 'print the modules of the files, write none')
     .option('--ast', 'print what the files say as JSON, write nothing')
-    .option('-o, --out <dir>', 'folder for the modules (default: beside their files)')
+    .option('-o, --out <dir>', 'folder for the modules (default: the folder of each file)')
     .option('-p, --kit <specifier>', "from where the modules import the kit (default: this checkout's, else pawl/kit)")
     .option('-b, --boilerplate <file>', 'text for the top of each module, such as a licence')
     .option('--crd <file>', 'CustomResourceDefinitions of kinds of others, against which to check the files')

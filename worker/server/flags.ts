@@ -126,7 +126,7 @@ export const HTTP_SERVER_FLAGS = {
     reads: 'number',
     least: 0,
     otherwise: 5000,
-    text: 'how long it still answers after SIGTERM, until nobody is sent to it any more',
+    text: 'how long it still answers after SIGTERM, until load balancers stop sending requests',
   },
   'health-host': {
     takes: '<address>',

@@ -19,7 +19,7 @@ export const chaosWing = {
     'metrics-sink': {
       takes: '<sink>',
       reads: 'text',
-      default: 'that of the configuration, else noop',
+      default: 'from the configuration, else noop',
       inDev: 'as-given',
       inWebhook: true,
       accepts: (sink) => METRICS_SINKS.includes(sink as MetricsSink),
