@@ -42,7 +42,7 @@ describe('the help of a command', () => {
 
 describe('docs/reference', () => {
   it('has the pages of flags that `pawl gen` writes', async () => {
-    const pages = await flagPages()
+    const pages = await flagPages(await createProgram('--help'))
     expect(pages.size).toBe(3)
     for (const [path, text] of pages) expect(await readFile(`${ROOT}/${path}`, 'utf8'), path).toBe(text)
   })
@@ -64,8 +64,12 @@ describe('docs/reference', () => {
 type Flags = Readonly<Record<string, readonly string[]>>
 
 async function documented(): Promise<Flags> {
-  const texts = await Promise.all([...(await flagPages()).keys()].map((path) => readFile(`${ROOT}/${path}`, 'utf8')))
-  const commands = texts.flatMap((text) => text.match(/^## pawl.*$/gm) ?? []).map((heading) => heading.slice('## '.length))
+  const texts = await Promise.all(
+    [...(await flagPages(await createProgram('--help'))).keys()].map((path) => readFile(`${ROOT}/${path}`, 'utf8')),
+  )
+  const commands = texts
+    .flatMap((text) => text.match(/^## pawl.*$/gm) ?? [])
+    .map((heading) => heading.slice('## '.length))
   return sorted(Object.fromEntries(commands.map((command) => [command, documentedFlags(texts, command)])))
 }
 

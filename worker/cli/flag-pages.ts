@@ -5,10 +5,8 @@
 
 import type { Command, Option } from 'commander'
 
-import type { WingProgram } from '../../activities/program.ts'
 import { PROGRAMS } from '../../activities/programs.gen.ts'
 import type { GeneratedFiles } from '../gen/output.ts'
-import { createProgram } from './command-line.ts'
 import { LOCATION_FLAGS, TEMPORAL_DETAILS } from './options.ts'
 
 const FOLDER = 'docs/reference'
@@ -55,10 +53,12 @@ const NAMED: readonly (readonly [string, readonly string[]])[] = [
   ['Cluster and account', ['context', 'kubeconfig', 'data-dir']],
 ]
 
-/** The pages by path. Import this module after the registries of wings are written: the commands import them. */
-export async function flagPages(): Promise<GeneratedFiles> {
-  // With `--help` the program has all commands.
-  const program = await createProgram('--help')
+/**
+ * The pages by path. Import this module after the registries of wings are written: it imports them.
+ *
+ * @param program the command line with all commands.
+ */
+export async function flagPages(program: Command): Promise<GeneratedFiles> {
   const programs = new Set(PROGRAMS.map(({ name }) => name))
   const all = [program, ...program.commands.filter((command) => !programs.has(command.name()))]
   const entriesOf = (isProcess: boolean) =>
@@ -100,8 +100,12 @@ function commandEntries(command: Command, children: readonly Command[]): readonl
 
 function optionRow(option: Option): FlagRow {
   const value: unknown = option.defaultValue
-  const text = value === undefined ? option.description : `${option.description} (default: ${String(value)})`
+  const text = value === undefined ? option.description : `${option.description} (default: ${textOf(value)})`
   return { flags: option.flags, name: option.name(), text }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function pathOf(command: Command): string {
@@ -109,7 +113,7 @@ function pathOf(command: Command): string {
 }
 
 /** Programs parse their arguments themselves, so the rows come from the program's help. */
-async function programEntry({ name, summary, load }: WingProgram): Promise<CommandEntry> {
+async function programEntry({ name, summary, load }: (typeof PROGRAMS)[number]): Promise<CommandEntry> {
   const { run } = await load()
   const helpOf = async (flag: string) => {
     let help = ''

@@ -24,7 +24,7 @@ export const chaosWing = {
       inWebhook: true,
       accepts: (sink) => METRICS_SINKS.includes(sink as MetricsSink),
       expected: METRICS_SINKS.join(' or '),
-      text: 'where metrics of Disruptions are sent, also those of injectors: noop, or datadog by STATSD_URL',
+      text: 'destination of the metrics of Disruptions and injectors: noop, or datadog by STATSD_URL',
     },
     ...CONFIG_FLAGS,
   },
