@@ -60,7 +60,8 @@ async function genAll({ check, ...flags }: GenFlags, allCommands: () => Promise<
   const print = (line: string) => process.stdout.write(`${line}\n`)
   // The commands import the registries, so they are loaded after `gen` has written these.
   const pages = async () => await (await import('./flag-pages.ts')).flagPages(await allCommands())
-  return await gen({ root: ROOT, check: check ?? false, print, complain, pages })
+  const hasPages = existsSync(join(ROOT, 'docs/reference'))
+  return await gen({ root: ROOT, check: check ?? false, print, complain, ...(hasPages && { pages }) })
 }
 
 async function genFiles(
