@@ -1,6 +1,7 @@
 // Parses command-line flags by tables: a table has the type, the help text and the default of each flag. The help, the
-// rejection of unknown flags, the parsed values and docs/reference/flags.md derive from the tables. Each process (worker, bridge, webhook, api) has a table, and so has each wing (the controllers of
-// one API group, enabled by `--wings`). A process joins its own table with the tables of the wings.
+// rejection of unknown flags, the parsed values and docs/reference/flags.md derive from the tables. Each process
+// (worker, bridge, webhook, api) has a table, and so has each wing (the controllers of one API group, enabled by
+// `--wings`). A process joins its own table with the tables of the wings.
 //
 // The fields of a flag (`Flag`): `reads` is the type of the value, `takes` its placeholder in the help, `least` the
 // minimum of a number, `of` the values of a choice. `otherwise` is the default value; `default` is only the text that
