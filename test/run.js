@@ -1,7 +1,7 @@
 // `npm test` runs everything from a fresh clone: it installs packages, runs the static checks, downloads the server
 // binaries and runs all test projects. The last line is `N passed, N failed`, where each static check counts as one.
 // With arguments, the script runs only vitest, with these arguments. `npm run test:long` runs all cases of the test
-// matrices (docs/test-matrices.md).
+// matrices (test/matrices.md).
 //
 // The exit code is 0 only if tests ran and nothing failed (support/reporters/tally.js). If $CI is set and all tests
 // run, a skipped test is a failure.

@@ -1,5 +1,5 @@
-// `pawl gen`: writes what derives from the kinds, the wings and the deployers: deploy/crds, deploy/rbac, workflows/index.ts, the registries, and the
-// module of each controller.cm. `--check` changes nothing and exits 1 with a summary and the differences when something is stale.
+// `pawl gen`: writes what derives from the kinds, the wings and the deployers: deploy/crds, deploy/rbac, workflows/index.ts, the registries, the pages
+// of flags in docs/reference, and the module of each controller.cm. `--check` changes nothing and exits 1 with a summary and the differences when something is stale.
 
 import { join, relative, sep } from 'node:path'
 
@@ -27,10 +27,12 @@ export interface GenOptions {
   readonly print: (line: string) => void
   /** Receives lines about problems in documents. */
   readonly complain: (line: string) => void
+  /** Reads further files to generate, after all others are written: their content derives from the registries. */
+  readonly pages?: () => Promise<GeneratedFiles>
 }
 
 /** Generates, or checks. Returns the exit code: 0 when all is up to date, 1 when a check found something stale, 2 for a wrong document or deployer. */
-export async function gen({ root, check, print, complain }: GenOptions): Promise<0 | 1 | 2> {
+export async function gen({ root, check, print, complain, pages }: GenOptions): Promise<0 | 1 | 2> {
   const modules = await controllerModules(root, complain)
   const deployers = await deployerLists(root, complain)
   if (modules === undefined || deployers === undefined) return 2
@@ -45,7 +47,8 @@ export async function gen({ root, check, print, complain }: GenOptions): Promise
   }
   // First what controllers are made of: the rest is read from their values.
   const first = await bring(modules, [])
-  const count = first + (await bring(new Map([...(await generatedFiles(root)), ...deployers]), [CRDS, RBAC]))
+  const second = await bring(new Map([...(await generatedFiles(root)), ...deployers]), [CRDS, RBAC])
+  const count = first + second + (pages === undefined ? 0 : await bring(await pages(), []))
   if (!check || count === 0) return 0
   print('run `pawl gen` and commit the result')
   return 1

@@ -36,7 +36,7 @@ export const chaosCommands: readonly WingCommands[] = [
       {
         name: 'resume',
         acts: true,
-        description: 'lift the emergency stop of a namespace, or that of the cluster',
+        description: 'lift the emergency stop of a namespace or of the cluster',
         options: [ALL, CHAOS_NAMESPACE],
         examples: ['pawl chaos resume -n shop', 'pawl chaos resume --all'],
         load: async () => await import('./command/resume.ts'),

@@ -15,6 +15,17 @@ export function firstColumn(markdown: string): readonly string[] {
   return markdown.split('\n').flatMap((line) => /^\| `([^`]+)`/.exec(line)?.[1] ?? [])
 }
 
+/** The flags of a command, also those in the tables to which its section links. @param pages the texts of docs/reference. */
+export function documentedFlags(pages: readonly string[], command: string): readonly string[] {
+  const heading = `## ${command}`
+  const page = pages.find((text) => text.split('\n').includes(heading))
+  if (page === undefined) throw new Error(`no page has the section "${heading}"`)
+  const own = section(page, heading)
+  const headings = page.match(/^## .*$/gm) ?? []
+  const shared = links(own).map((target) => headings.find((one) => anchors(one).includes(target.slice(1))))
+  return [own, ...shared.map((one) => section(page, one ?? 'a heading'))].flatMap(firstColumn)
+}
+
 /** Targets of links; those inside code are no links. */
 export function links(markdown: string): readonly string[] {
   const text = markdown.replace(/```[\s\S]*?```/g, '').replace(/`[^`\n]*`/g, '')

@@ -1,4 +1,4 @@
-// docs/test-matrices.md lists each test file that runs a sample of its cases.
+// test/matrices.md lists each test file that runs a sample of its cases.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -7,9 +7,9 @@ import { describe, expect, it } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-describe('docs/test-matrices.md', () => {
+describe('test/matrices.md', () => {
   it('lists the test files that use test/support/matrix/form.ts, and no other', () => {
-    const page = readFileSync(join(ROOT, 'docs/test-matrices.md'), 'utf8')
+    const page = readFileSync(join(ROOT, 'test/matrices.md'), 'utf8')
     const rows = page.split('\n').filter((line) => line.startsWith('|'))
     const listed = new Set(rows.flatMap((row) => row.match(/test\/[\w/-]+\.test\.ts/g) ?? []))
     const users = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })

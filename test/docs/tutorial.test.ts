@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
-import { firstColumn, links, section } from './markdown.ts'
+import { documentedFlags, links, section } from './markdown.ts'
 
 const DOCS = join(import.meta.dirname, '../../docs')
 const FIRST = 'start/first-controller.md'
@@ -14,7 +14,7 @@ const APP = 'guides/example-app.md'
 const read = async (page: string) => await readFile(join(DOCS, page), 'utf8')
 const first = await read(FIRST)
 const app = await read(APP)
-const operating = await read('operating.md')
+const reference = await Promise.all(['flags.md', 'command-flags.md'].map((name) => read(`reference/${name}`)))
 const writing = await Promise.all(WRITING.map(read))
 const kit = await read('guides/controller-project.md')
 const headingsOf = (text: string) => text.match(/^## .*$/gm) ?? []
@@ -72,7 +72,7 @@ describe('commands of pawl on the pages for authors of controllers', () => {
       0,
       words.findIndex((word) => /^[A-Z-]|[./]/.test(word)),
     )
-    const flags = firstColumn(section(operating, `### pawl ${named.join(' ')}`)).map((flag) => flag.split(/[ ,]/))
+    const flags = documentedFlags(reference, `pawl ${named.join(' ')}`).map((flag) => flag.split(/[ ,]/))
     for (const word of words.filter((word) => word.startsWith('-'))) expect(flags.flat()).toContain(word)
   })
 })

@@ -1,5 +1,5 @@
 // Tests the cost of a Disruption of one pod: writes in the API server's audit log and in the journal, and list
-// requests. docs/performance.md has the limits.
+// requests. docs/reference/performance.md has the limits.
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 

@@ -1,4 +1,4 @@
-// Tests the budgets of docs/performance.md on real servers: writes from the API server's audit log, events from
+// Tests the budgets of docs/reference/performance.md on real servers: writes from the API server's audit log, events from
 // Temporal's histories, statements from PostgreSQL's pg_stat_statements.
 
 import { temporal } from '@temporalio/proto'

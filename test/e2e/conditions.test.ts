@@ -1,5 +1,5 @@
 // What tools that know no phases make of Installations, Executions and deploy items: kubectl wait, for real, and kstatus, by its rules.
-// Source: docs/conditions.md.
+// Source: docs/reference/conditions.md.
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'

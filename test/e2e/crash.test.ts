@@ -2,7 +2,7 @@
 // be the same as after an undisturbed run, and no creation, deletion or trigger happens twice.
 //
 // test/support/faults/crashes/ has the tables of cases. `npm test` runs a sample of each, the long form runs all
-// (docs/test-matrices.md).
+// (test/matrices.md).
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { CrashCase } from '../support/faults/crash.ts'

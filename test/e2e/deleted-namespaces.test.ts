@@ -1,5 +1,5 @@
 // Namespaces, kinds and whole collections that are deleted with everything in them: the chaos wing, a user's controller whose deletion creates an object,
-// and the CustomResourceDefinitions of both. Source: docs/operations.md "Ways of deleting",
+// and the CustomResourceDefinitions of both. Source: docs/guides/jobs.md "Ways of deleting",
 // docs/reference/level-mode.md "Deleting the namespace".
 
 import { mkdtempSync, rmSync } from 'node:fs'

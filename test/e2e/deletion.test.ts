@@ -1,6 +1,6 @@
 // Deletions: with each `--cascade` of kubectl while Kubernetes' garbage collector runs, in reverse order, of items that
 // cannot be uninstalled, of orphaned items, and of objects whose finalizers a user removed.
-// Source: docs/operations.md "Ways of deleting", seeds/landscaper-execution-controller.txt "Deleting an Execution",
+// Source: docs/guides/delete.md "Ways of deleting", seeds/landscaper-execution-controller.txt "Deleting an Execution",
 // spec/landscaper.md 2.4, 2.8.
 
 import { describe, expect, it, vi } from 'vitest'

@@ -6,7 +6,7 @@
 //   D2. An Event may be lost if the worker dies while it sends the Event. Events only repeat facts of the status
 //       (activities/kube/events.ts).
 //
-// `npm test` kills the worker at a sample of the writes (docs/test-matrices.md). The long form kills worker and bridge
+// `npm test` kills the worker at a sample of the writes (test/matrices.md). The long form kills worker and bridge
 // at all writes, and makes the API server unavailable for a minute.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'

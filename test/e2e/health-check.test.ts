@@ -1,5 +1,5 @@
 // Tests the objects in which the engine reports its health when processes die, with the shipped permissions. test/env/health-check.test.ts tests which
-// process writes. Source: spec/landscaper.md 5.8, 5.9; docs/operating.md "Health".
+// process writes. Source: spec/landscaper.md 5.8, 5.9; docs/reference/health.md.
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { createKubeClient } from '../../activities/kube/client.ts'

@@ -1,6 +1,6 @@
 // Tests wide and deep trees of sub-installations: data flows down and up through all levels, deletion goes in the
 // opposite order, and each level has a bounded number of writes. `npm run test:long` has the sizes of issue 18.
-// Source: spec/landscaper.md 2.3 to 2.6, docs/performance.md.
+// Source: spec/landscaper.md 2.3 to 2.6, docs/reference/performance.md.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { RecordedWrite } from '../support/faults/http-proxy.ts'

@@ -1,5 +1,5 @@
 // `kubectl delete namespace` with an Installation, its Targets and their Secrets, in each state of the Installation. Kubernetes' namespace controller
-// deletes all objects at once, in its own order. What the Installation deploys is in another namespace. Source: docs/operations.md "Deleting a namespace".
+// deletes all objects at once, in its own order. What the Installation deploys is in another namespace. Source: docs/guides/delete.md "Deleting a namespace".
 
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it, vi } from 'vitest'

@@ -1,5 +1,5 @@
 // A rolling upgrade of two workers under load, with 50 open jobs: each job ends with its outcome and its job ID, without duplicate writes. The plans of the next
-// release have more steps, so its workers cannot replay an open run of the current release. Source: docs/operating.md "Changing code". `npm run test:long` also
+// release have more steps, so its workers cannot replay an open run of the current release. Source: docs/guides/operate.md "Changing code". `npm run test:long` also
 // upgrades in the other direction (a rollback). With PAWL_FORMER=CHECKOUT, the test also upgrades from the bridge and the workers of that checkout, a previous
 // release; until the upgrade ends, its workers and the current ones use the same journal.
 //

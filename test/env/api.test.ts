@@ -217,9 +217,9 @@ async function tenant(cluster: Cluster): Promise<string> {
 
 const READER = `reader_${process.pid}`
 
-/** Creates a read-only role with the statements of docs/operating.md. @returns the journal's URL for this role. */
+/** Creates a read-only role with the statements of docs/guides/journal-api.md. @returns the journal's URL for this role. */
 async function readersUrl(): Promise<string> {
-  const page = await readFile(new URL('../../docs/operating.md', import.meta.url), 'utf8')
+  const page = await readFile(new URL('../../docs/guides/journal-api.md', import.meta.url), 'utf8')
   const [, statements = ''] = /<<'SQL'\n([^]*?)SQL\n/.exec(page) ?? []
   expect(statements).toContain('create role pawl_api')
   await asAdmin(test.url, statements.replaceAll('pawl_api', READER).replace('CHANGE-ME', READER))

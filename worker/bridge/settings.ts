@@ -101,7 +101,7 @@ const OWN_FLAGS = {
     reads: 'number',
     least: 100,
     otherwise: leaseMs,
-    text: 'how long a silent bridge keeps its kinds from others',
+    text: 'lease of a bridge for a kind',
   },
   'watchdog-ms': {
     takes: '<ms>',
@@ -115,7 +115,7 @@ const OWN_FLAGS = {
     reads: 'number',
     least: 1000,
     otherwise: relistMs,
-    text: 'the longest time between two lists of a kind, which show what a watch has left out',
+    text: 'the maximum time between two lists of a kind, which find events that a watch missed',
   },
   'hold-ms': {
     takes: '<ms>',

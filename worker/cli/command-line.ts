@@ -13,7 +13,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   webhook: async () => (await import('./serve.ts')).webhookCommand(),
   api: async () => (await import('./serve.ts')).apiCommand(),
   // It writes the registries that the other commands import, and repairs them when a folder that they name is missing.
-  gen: async () => (await import('./gen.ts')).genCommand(),
+  gen: async () => (await import('./gen.ts')).genCommand(async () => await createProgram('--help')),
   plan: async () => (await import('./plan.ts')).planCommand(),
   get: async () => (await import('./query/get.ts')).getCommand(),
   trace: async () => (await import('./query/trace.ts')).traceCommand(),

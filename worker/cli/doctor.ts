@@ -32,7 +32,7 @@ export function doctorCommand(): Command {
       'look whether all that Pawl needs is there, answers and lets you in; exit code 1 when something is bad',
     )
     .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
-    .option('--temporal-address <host:port>', 'Temporal (default: $PAWL_TEMPORAL_ADDRESS, else that of pawl dev)')
+    .option('--temporal-address <host:port>', 'Temporal (default: $PAWL_TEMPORAL_ADDRESS, else from pawl dev)')
   const command = withFlags(addJournalFlags(bare), TEMPORAL_FLAGS)
   return foldFlags(command, TEMPORAL_DETAILS)
     .addHelpText('after', '\nExamples:\n  pawl doctor\n  pawl doctor -n team-a -o json')

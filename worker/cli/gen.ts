@@ -28,7 +28,8 @@ interface GenFlags {
   readonly crd?: string
 }
 
-export function genCommand(): Command {
+/** @param allCommands creates the command line with all commands, for the pages of flags. */
+export function genCommand(allCommands: () => Promise<Command>): Command {
   return new Command('gen')
     .description(
       'write what derives from the kinds (CRDs, roles, modules of controllers), or the modules of these .cm files',
@@ -37,12 +38,12 @@ export function genCommand(): Command {
     .option('--check', 'change nothing; exit code 1 when something is stale')
     .option('--stdout', 'print the modules of the files, write none')
     .option('--ast', 'print what the files say as JSON, write nothing')
-    .option('-o, --out <dir>', 'folder for the modules (default: beside their files)')
+    .option('-o, --out <dir>', 'folder for the modules (default: the folder of each file)')
     .option('-p, --kit <specifier>', "from where the modules import the kit (default: this checkout's, else pawl/kit)")
     .option('-b, --boilerplate <file>', 'text for the top of each module, such as a licence')
     .option('--crd <file>', 'CustomResourceDefinitions of kinds of others, against which to check the files')
     .action(async (files: readonly string[], flags: GenFlags) => {
-      process.exitCode = files.length === 0 ? await genAll(flags) : await genFiles(files, flags)
+      process.exitCode = files.length === 0 ? await genAll(flags, allCommands) : await genFiles(files, flags)
     })
     .enablePositionalOptions()
     .addHelpText('after', '\nExamples:\n  pawl gen --check\n  pawl gen shop.cm --crd cert-manager.yaml')
@@ -52,12 +53,15 @@ export function genCommand(): Command {
     .addCommand(genTypesCommand())
 }
 
-async function genAll({ check, ...flags }: GenFlags): Promise<number> {
+async function genAll({ check, ...flags }: GenFlags, allCommands: () => Promise<Command>): Promise<number> {
   const [other] = Object.keys(flags)
   if (other !== undefined) throw new UsageError(`found --${other} without files, expected at least one .cm file`)
   if (!isCheckout) throw new UsageError('found no checkout of Pawl and no files, expected at least one .cm file')
   const print = (line: string) => process.stdout.write(`${line}\n`)
-  return await gen({ root: ROOT, check: check ?? false, print, complain })
+  // The commands import the registries, so they are loaded after `gen` has written these.
+  const pages = async () => await (await import('./flag-pages.ts')).flagPages(await allCommands())
+  const hasPages = existsSync(join(ROOT, 'docs/reference'))
+  return await gen({ root: ROOT, check: check ?? false, print, complain, ...(hasPages && { pages }) })
 }
 
 async function genFiles(

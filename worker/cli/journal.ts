@@ -157,12 +157,14 @@ interface PruneFlags extends Pick<JournalFlags, 'databaseUrl' | 'dataDir'> {
 
 function pruneCommand(): Command {
   return new Command('prune')
-    .description('forget events, jobs and deleted objects of old days, but what is needed; tells only, without --yes')
-    .option('--before <time>', 'what was over then, such as 2026-02-03T00:00:00Z')
-    .option('--keep <duration>', 'what was over so long ago, such as 7d or 36h')
+    .description(
+      'delete old events, jobs and deleted objects that open jobs do not need; without --yes it only reports',
+    )
+    .option('--before <time>', 'remove data that ended before this time, such as 2026-02-03T00:00:00Z')
+    .option('--keep <duration>', 'keep data of this period, such as 7d or 36h')
     .option('--yes', 'do it')
     .option('-o, --output <format>', 'text, json', parseOneOf(['text', 'json'] as const), 'text')
-    .option('--database-url <url>', 'PostgreSQL of the journal (default: $PAWL_DATABASE_URL, else that of pawl dev)')
+    .option('--database-url <url>', 'PostgreSQL of the journal (default: $PAWL_DATABASE_URL, else from pawl dev)')
     .option(...DATA_DIR_OPTION)
     .addHelpText('after', '\nExamples:\n  pawl journal prune --keep 7d\n  pawl journal prune --before 2026-02-03 --yes')
     .action(async (flags: PruneFlags) => {

@@ -31,9 +31,9 @@ const UP_FLAGS = {
 } as const satisfies FlagTable
 
 export function migrateCommand(): Command {
-  const up = withFlags(new Command('up').description('apply what is missing; repeatable'), UP_FLAGS)
+  const up = withFlags(new Command('up').description('apply missing migrations; repeatable'), UP_FLAGS)
   const status = withFlags(
-    new Command('status').description('show what is missing; exit code 0 only when nothing is'),
+    new Command('status').description('show missing migrations; exit code 0 only if none is missing'),
     TARGET_FLAGS,
   )
   for (const command of [up, status]) {

@@ -77,16 +77,16 @@ export function withExamples(command: Command, ...lines: readonly [string, ...st
 }
 
 export function withReason(command: Command): Command {
-  return command.option('--reason <text>', 'why, for those who look at it later')
+  return command.option('--reason <text>', 'the reason, for users who look at the object later')
 }
 
 /** @param namespace description of `-n`: `the namespace`. */
 export function withWriteFlags(command: Command, formats: readonly string[], namespace: string): Command {
   return command
     .option('-o, --output <format>', formats.join(', '), parseOneOf(formats), 'text')
-    .option('-n, --namespace <name>', `${namespace} (default: that of the kubeconfig's context)`)
+    .option('-n, --namespace <name>', `${namespace} (default: from the kubeconfig's context)`)
     .option('--context <name>', 'context of the kubeconfig (default: its current one)')
-    .option('--kubeconfig <file>', 'the cluster and your account (default: $KUBECONFIG, else that of pawl dev)')
+    .option('--kubeconfig <file>', 'the cluster and your account (default: $KUBECONFIG, else from pawl dev)')
     .option(...DATA_DIR_OPTION)
 }
 

@@ -53,13 +53,17 @@ export function replayCommand(): Command {
       'under a debugger that attaches to this port, or host and port, of this machine (default: 9229; 0 is a free one)',
     )
     .option('--against <build>', 'try past jobs with another build: a folder of Pawl, or a bundle of workflows')
-    .option('--against-controllers <files>', 'its modules of controllers (default: those of --controllers)', joined)
+    .option(
+      '--against-controllers <files>',
+      'controller modules of the other build (default: the value of --controllers)',
+      joined,
+    )
     .option('--since <duration>', 'with --against: the jobs that have begun since then, such as 7d')
     .option('-A, --all-namespaces', 'with --against: of all namespaces')
     .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
     .option('--controllers <files>', 'modules of controllers in level mode, as the worker has them', joined)
     .option('--workflow-bundle <file>', 'a bundle of the workflows, as the worker has it')
-    .option('--payload-key <file>', 'keys by which payloads are sealed (default: $PAWL_PAYLOAD_KEY)')
+    .option('--payload-key <file>', 'keys that encrypt payloads (default: $PAWL_PAYLOAD_KEY)')
   const command = withTemporalFlags(addJournalFlags(bare))
   return foldFlags(command, RARE_FLAGS)
     .addHelpText('after', EXAMPLES)

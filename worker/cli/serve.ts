@@ -69,7 +69,7 @@ export function webhookCommand(): Command {
 export function apiCommand(): Command {
   return processCommand({
     name: 'api',
-    description: 'answer what people ask of the journal, by their rights in Kubernetes',
+    description: "answer queries of the journal, by the users' rights in Kubernetes",
     entry: 'api.ts',
     flags: API_FLAGS,
     check: apiSettings,

@@ -20,7 +20,7 @@ export const EXPECTED_TEMPORAL =
 export function withTemporalFlags(command: Command): Command {
   const flag = '--temporal-address <host:port>'
   return withFlags(
-    command.option(flag, 'Temporal (default: $PAWL_TEMPORAL_ADDRESS, else that of pawl dev)'),
+    command.option(flag, 'Temporal (default: $PAWL_TEMPORAL_ADDRESS, else from pawl dev)'),
     TEMPORAL_FLAGS,
   )
 }
@@ -50,7 +50,7 @@ export interface PageFlags extends DevFlags {
 
 export const UI_OPTION = [
   '--temporal-ui <url>',
-  "Temporal's UI, whose page of the run is told (default: $PAWL_TEMPORAL_UI, else that of pawl dev)",
+  "URL of Temporal's UI, for links to runs (default: $PAWL_TEMPORAL_UI, else from pawl dev)",
 ] as const
 
 interface TemporalRun {

@@ -37,8 +37,8 @@ const OWN_FLAGS = {
   'payload-key': {
     takes: '<file>',
     reads: 'text',
-    text: 'keys by which payloads are sealed before they go to Temporal',
-    default: '$PAWL_PAYLOAD_KEY; without, they are readable there',
+    text: 'keys that encrypt payloads for Temporal',
+    default: '$PAWL_PAYLOAD_KEY; without, Temporal stores plain text',
   },
   'task-queue': { takes: '<name>', reads: 'text', text: 'task queue in Temporal', otherwise: 'pawl' },
   wings: {
@@ -110,14 +110,14 @@ const OWN_FLAGS = {
     reads: 'number',
     least: 100,
     otherwise: 10_000,
-    text: 'how long a wake stays with a worker that fell silent',
+    text: 'lease of a worker for a wake',
   },
   'sweep-ms': {
     takes: '<ms>',
     reads: 'number',
     least: 100,
     otherwise: 60_000,
-    text: 'how often forgotten subjects and lost jobs are looked for',
+    text: 'how often to look for subjects without a wake and for lost jobs',
   },
   'drain-ms': {
     // Below the termination grace period of a pod, which is 30 s.
@@ -125,7 +125,7 @@ const OWN_FLAGS = {
     reads: 'number',
     least: 0,
     otherwise: 20_000,
-    text: 'how long a worker that is told to stop lets activities go on before it cancels them',
+    text: 'how long activities may continue after SIGTERM before the worker cancels them',
   },
   'call-stacks': {
     takes: '<yes-or-no>',
@@ -138,7 +138,7 @@ const OWN_FLAGS = {
     reads: 'number',
     least: 1000,
     otherwise: 10_000,
-    text: 'after which Temporal gives a silent task to another worker',
+    text: 'timeout after which Temporal gives a workflow task to another worker',
   },
   'sticky-timeout-ms': {
     // A task waits this long on the sticky queue of a dead worker (spec/engine.md 1.5).
@@ -153,7 +153,7 @@ const OWN_FLAGS = {
     takes: '<namespace/name>',
     reads: 'text',
     default: 'none',
-    text: 'the object that lists the bugs which workers met, such as pawl/critical-problems',
+    text: 'the object that lists the bugs of workers, such as pawl/critical-problems',
   },
 } as const satisfies FlagTable
 

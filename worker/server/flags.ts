@@ -1,7 +1,7 @@
 // Parses command-line flags by tables: a table has the type, the help text and the default of each flag. The help, the
-// rejection of unknown flags and the parsed values derive from the tables; a test compares the tables with
-// docs/operating.md. Each process (worker, bridge, webhook, api) has a table, and so has each wing (the controllers of
-// one API group, enabled by `--wings`). A process joins its own table with the tables of the wings.
+// rejection of unknown flags, the parsed values and docs/reference/flags.md derive from the tables. Each process
+// (worker, bridge, webhook, api) has a table, and so has each wing (the controllers of one API group, enabled by
+// `--wings`). A process joins its own table with the tables of the wings.
 //
 // The fields of a flag (`Flag`): `reads` is the type of the value, `takes` its placeholder in the help, `least` the
 // minimum of a number, `of` the values of a choice. `otherwise` is the default value; `default` is only the text that
@@ -127,7 +127,7 @@ export const HTTP_SERVER_FLAGS = {
     reads: 'number',
     least: 0,
     otherwise: 5000,
-    text: 'how long it still answers after SIGTERM, until nobody is sent to it any more',
+    text: 'how long it still answers after SIGTERM, until load balancers stop sending requests',
   },
   'health-host': {
     takes: '<address>',

@@ -185,14 +185,14 @@ export const HEALTH_FLAGS = {
     takes: '<namespace/name>',
     reads: 'text',
     default: 'none',
-    text: "the object that tells the engine's health, such as pawl/landscaper; the same for all bridges and workers",
+    text: "the object that shows the engine's health, such as pawl/landscaper; the same for all bridges and workers",
   },
   'health-check-ms': {
     takes: '<ms>',
     reads: 'number',
     least: 600,
     otherwise: 60_000,
-    text: 'how often that is written while nothing changes, and within what time a part that died is told',
+    text: 'how often to write that object while nothing changes, and the maximum delay until it reports a dead process',
   },
 } as const satisfies FlagTable
 

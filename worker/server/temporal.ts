@@ -1,5 +1,5 @@
 // The settings of the connection to Temporal: address, TLS, API key. Flags override the environment; Temporal's own tools read the same variables.
-// docs/operating.md "Temporal" describes them.
+// docs/guides/secure-connections.md describes them.
 
 import { readFileSync } from 'node:fs'
 
@@ -17,7 +17,7 @@ export const TEMPORAL_FLAGS = {
   'temporal-tls': {
     takes: '<yes-or-no>',
     reads: 'text',
-    text: 'whether Temporal is spoken to over TLS',
+    text: 'whether to connect to Temporal over TLS',
     default: '$TEMPORAL_TLS, else yes when any of the following is given',
   },
   'temporal-tls-ca': {
@@ -30,7 +30,7 @@ export const TEMPORAL_FLAGS = {
     takes: '<name>',
     reads: 'text',
     text: "the name that Temporal's certificate has",
-    default: '$TEMPORAL_TLS_SERVER_NAME, else that of the address',
+    default: '$TEMPORAL_TLS_SERVER_NAME, else the host of the address',
   },
   'temporal-tls-cert': {
     takes: '<file>',

@@ -26,15 +26,15 @@ const OWN_FLAGS = {
     takes: '<names>',
     reads: 'text',
     default: 'all',
-    text: 'be asked about the kinds of these wings only, such as landscaper',
+    text: 'validate the kinds of these wings only, such as landscaper',
   },
   namespace: {
     takes: '<name>',
     reads: 'text',
     default: 'all',
-    text: 'be asked about one namespace only; the names of the configurations end in it',
+    text: 'validate one namespace only; the names of the configurations end in it',
   },
-  host: { takes: '<address>', reads: 'text', text: 'where it is asked over HTTPS', otherwise: '0.0.0.0' },
+  host: { takes: '<address>', reads: 'text', text: 'address of the HTTPS server', otherwise: '0.0.0.0' },
   port: { takes: '<port>', reads: 'number', least: 0, otherwise: 9443, text: 'its port there; 0 for a free one' },
   service: {
     takes: '<namespace/name>',
@@ -49,13 +49,13 @@ const OWN_FLAGS = {
   'certificate-secret': {
     takes: '<namespace/name>',
     reads: 'text',
-    default: `${DEFAULT_SECRET} beside the Service`,
-    text: 'the Secret in which it keeps the certificates that it makes, and that several share',
+    default: `${DEFAULT_SECRET} in the namespace of the Service`,
+    text: 'the Secret of the generated certificates, shared by all replicas',
   },
   'certificate-dir': {
     takes: '<folder>',
     reads: 'text',
-    text: 'certificates that others make, in place of the Secret: tls.crt, tls.key, ca.crt; read anew when they change',
+    text: 'your own certificates instead of the Secret: tls.crt, tls.key, ca.crt; changed files are read again',
   },
   'certificate-lifetime': {
     takes: '<duration>',
@@ -73,13 +73,13 @@ const OWN_FLAGS = {
     takes: '<policy>',
     reads: 'text',
     otherwise: 'Fail',
-    text: 'what becomes of writes while the webhook does not answer: Fail refuses them, Ignore lets them pass',
+    text: 'writes while the webhook does not answer: Fail rejects them, Ignore accepts them',
   },
   'record-policy': {
     takes: '<policy>',
     reads: 'text',
     otherwise: 'Ignore',
-    text: 'what becomes meanwhile of writes of which it records who has made them: Ignore lets them pass, Fail refuses them, so that the record is proof',
+    text: 'writes whose user the webhook records, while it does not answer: Ignore accepts them, Fail rejects them, so that the record is a proof',
   },
   timeout: {
     takes: '<duration>',

@@ -129,7 +129,7 @@ export const CONFIG_FLAGS = Object.fromEntries(
       inDev: 'as-given',
       inWebhook: true,
       seldom: true,
-      text: `counts before ${field} of --chaos-config`,
+      text: `overrides ${field} of --chaos-config`,
     },
   ]),
 ) as unknown as Readonly<Record<Name, Flag>>

@@ -40,24 +40,23 @@ Options:
   --injector <command>            program and arguments, separated by spaces;
                                   the pod's follow. "COMMAND sweep" undoes what
                                   a killed one has left (default: pawl injector)
-  --state <folder>                where it keeps what it has started; one for a
-                                  machine (default: /run/pawl-node-agent)
+  --state <folder>                folder of its state; one for each machine
+                                  (default: /run/pawl-node-agent)
   --play <ready>                  starts nothing: pods are ready at once, and
                                   end well
   --node-level <refuse-or-allow>  whether a disruption of level node may disturb
                                   this machine (default: refuse)
   --no-process <fail-or-simulate>
-                                  what becomes of a disruption of a pod that names
-                                  no process, or of a node: it fails, or it is
-                                  planned, reported and simulated (default: fail)
-  --processes-annotation <key>    of target pods: which processes stand for
+                                  a disruption of a node, or of a pod that names
+                                  no process, fails, or is planned, reported and
+                                  simulated (default: fail)
+  --processes-annotation <key>    annotation of target pods with the processes of
                                   their containers (default: ${PROCESSES_ANNOTATION})
   --host-ip <address>             status.hostIP of the pods (default: 127.0.0.1)
-  --pod-ip <address>              status.podIP of the pods (default: that of the
-                                  host)
-  --at-end <leave-or-stop>        what becomes of injectors when the agent ends;
-                                  the next one takes up those that are left
-                                  (default: leave)
+  --pod-ip <address>              status.podIP of the pods (default: the host's
+                                  address)
+  --at-end <leave-or-stop>        whether injectors continue when the agent ends;
+                                  the next agent adopts them (default: leave)
 
 Examples:
   pawl node-agent --nodes all --at-end stop

@@ -1,5 +1,5 @@
 // The two forms of a test matrix: `npm test` runs a sample that changes with the commit, `npm run test:long` (PAWL_LONG=1) runs all cases.
-// docs/test-matrices.md lists the matrices.
+// test/matrices.md lists the matrices.
 
 import { diceOf } from './dice.ts'
 import { readSeed } from './seed.ts'

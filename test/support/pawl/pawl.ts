@@ -167,10 +167,13 @@ export class Pawl {
     ])
   }
 
-  /** Whether the checkout's docs/operating.md has the flag. An older release may lack it. */
+  /** Whether the checkout's page of flags has the flag. An older release may lack it, and has another page. */
   #knows(flag: string): boolean {
-    const page = join(this.options.checkout ?? '', 'docs/operating.md')
-    return this.options.checkout === undefined || !existsSync(page) || readFileSync(page, 'utf8').includes(flag)
+    const { checkout } = this.options
+    if (checkout === undefined) return true
+    const pages = ['docs/reference/flags.md', 'docs/guides/operate.md'].map((page) => join(checkout, page))
+    const page = pages.find((path) => existsSync(path))
+    return page === undefined || readFileSync(page, 'utf8').includes(flag)
   }
 
   #levelFlags(): readonly string[] {

@@ -18,7 +18,7 @@ import { nameOf } from './format.ts'
 export function diffCommand(): Command {
   return objectCommand<object, 'text' | 'json'>({
     name: 'diff',
-    description: 'tell what is different between two jobs of an object: edits, parts, phases, durations, writes',
+    description: 'compare two jobs of an object: edits, parts, phases, durations, writes',
     argument: ['<object and jobs...>', 'the object, and two jobs, or one and the newest; without: the two newest'],
     formats: ['text', 'json'],
     examples: ['pawl diff inst/shop', 'pawl diff inst/shop 0c5b2a', 'pawl diff inst/shop 0c5b2a 77ab01'],

@@ -43,7 +43,7 @@ export function getCommand(): Command {
   return addJournalFlags(
     new Command('get')
       .summary('list objects with phase, job, and what they wait for')
-      .description('list objects with phase, newest job, duration, and what they wait for')
+      .description('list objects with phase, newest job, duration, and reason for waiting')
       .argument('[kind]', 'any name of a kind, such as inst; without, all kinds of Pawl')
       .option('-A, --all-namespaces', 'of all namespaces')
       .option('-l, --selector <labels>', 'of these labels, such as a=b,c=d, as far as the journal keeps them')

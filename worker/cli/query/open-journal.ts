@@ -38,13 +38,13 @@ export interface JournalSession extends Journal, JournalQueries {
 
 export function addJournalFlags(command: Command): Command {
   return command
-    .option('-n, --namespace <name>', "the objects' namespace (default: that of the kubeconfig's context)")
+    .option('-n, --namespace <name>', "the objects' namespace (default: from the kubeconfig's context)")
     .option('--context <name>', 'context of the kubeconfig (default: its current one)')
-    .option('--kubeconfig <file>', 'where the context stands (default: $KUBECONFIG)')
-    .option('--database-url <url>', 'PostgreSQL of the journal (default: $PAWL_DATABASE_URL, else that of pawl dev)')
+    .option('--kubeconfig <file>', 'file of the context (default: $KUBECONFIG)')
+    .option('--database-url <url>', 'PostgreSQL of the journal (default: $PAWL_DATABASE_URL, else from pawl dev)')
     .option(...DATA_DIR_OPTION)
-    .option('--api-url <url>', 'pawl api, which is asked in place of the database (default: $PAWL_API_URL)')
-    .option('--api-service <name>', 'its Service, as namespace/name (default: that of the cluster)')
+    .option('--api-url <url>', 'URL of pawl api, used instead of the database (default: $PAWL_API_URL)')
+    .option('--api-service <name>', 'Service of pawl api, as namespace/name (default: from the cluster)')
     .option('--cluster <name>', 'name of the cluster in the journal', 'local')
 }
 

@@ -24,7 +24,7 @@ interface TraceFlags extends JournalFlags, PageFlags {
 export function traceCommand(): Command {
   return addJournalFlags(
     new Command('trace')
-      .description('draw the tree of a job: phases, durations, what failed and what is waited for')
+      .description('draw the tree of a job: phases, durations, failures and reasons for waiting')
       .argument(...OBJECT_ARGUMENT)
       .option(...JOB_OPTION)
       .option(...UI_OPTION)

@@ -33,8 +33,8 @@ interface DeleteFlags extends SteerFlags {
 }
 
 export function deleteCommand(): Command {
-  return withSteerFlags(new Command('delete').description('delete an object, and tell what holds its deletion up'))
-    .option('--without-uninstall', 'leave what it has deployed')
+  return withSteerFlags(new Command('delete').description('delete an object, and report why its deletion waits'))
+    .option('--without-uninstall', 'keep the deployed objects')
     .option('--force', 'take all finalizers off, of it and of all below; needs --reason')
     .addHelpText(
       'after',

@@ -22,7 +22,7 @@ import { has, otherThan } from './reconcile.ts'
 import { annotate, tryEmitEvent } from './record.ts'
 
 export function retryCommand(): Command {
-  return itemCommand('retry', 'ask for a job of one item alone, now or after the one that runs')
+  return itemCommand('retry', 'request a job of one item alone, now or after the running job')
     .addHelpText(
       'after',
       "\nExamples:\n  pawl retry inst/shop db\n  pawl retry inst/shop db cache --reason 'the disk is there'\n  pawl retry di/shop-db-e95b8",

@@ -19,7 +19,7 @@ import { annotate, tryEmitEvent } from './record.ts'
 
 export function pauseCommand(): Command {
   return withSteerFlags(
-    new Command('pause').description('hold back what an object and those below it have not begun; what runs goes on'),
+    new Command('pause').description('hold back new work of an object and its children; running work continues'),
   )
     .addHelpText(
       'after',
@@ -31,7 +31,7 @@ export function pauseCommand(): Command {
 }
 
 export function resumeCommand(): Command {
-  return withSteerFlags(new Command('resume').description('let an object go on that was paused'))
+  return withSteerFlags(new Command('resume').description('resume a paused object'))
     .addHelpText('after', "\nExamples:\n  pawl resume inst/shop\n  pawl resume inst/shop --reason 'the sale is over'")
     .action(async (words: readonly string[], flags: SteerFlags) => {
       await runOnObject(words, flags, resume)

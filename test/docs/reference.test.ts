@@ -6,11 +6,13 @@ import { beforeAll, describe, expect, it } from 'vitest'
 
 import { findProgram } from '../../worker/program.ts'
 import { createProgram } from '../../worker/cli/command-line.ts'
+import { flagPages } from '../../worker/cli/flag-pages.ts'
 import { forEachCommand, runProgram } from '../../worker/cli/usage.ts'
-import { firstColumn, section } from './markdown.ts'
+import { documentedFlags, firstColumn, section } from './markdown.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const page = await readFile(`${ROOT}/docs/operating.md`, 'utf8')
+const REFERENCE = `${ROOT}/docs/reference`
+const environment = await readFile(`${REFERENCE}/environment.md`, 'utf8')
 
 let helps: ReadonlyMap<string, Help>
 beforeAll(async () => {
@@ -38,9 +40,15 @@ describe('the help of a command', () => {
   })
 })
 
-describe('docs/operating.md', () => {
-  it('lists every command of pawl with the flags of its help', () => {
-    expect(documented()).toEqual(offered([]))
+describe('docs/reference', () => {
+  it('has the pages of flags that `pawl gen` writes', async () => {
+    const pages = await flagPages(await createProgram('--help'))
+    expect(pages.size).toBe(3)
+    for (const [path, text] of pages) expect(await readFile(`${ROOT}/${path}`, 'utf8'), path).toBe(text)
+  })
+
+  it('lists every command of pawl with the flags of its help', async () => {
+    expect(await documented()).toEqual(sorted(offered([])))
   })
 
   it('lists every environment variable that the configuration reads', async () => {
@@ -48,16 +56,25 @@ describe('docs/operating.md', () => {
     const read = [...config.matchAll(/text\(env, '([A-Z_]+)'\)/g)]
       .map(([, name]) => name)
       .filter((name) => name !== 'PATH')
-    expect([...firstColumn(section(page, '## Environment'))].sort()).toEqual([...new Set(read)].sort())
+    expect([...firstColumn(section(environment, '## Environment'))].sort()).toEqual([...new Set(read)].sort())
   })
 })
 
 /** Flags by command, e.g. `{ 'pawl dev stop': ['--data-dir <dir>'] }`; only commands that do something themselves. */
 type Flags = Readonly<Record<string, readonly string[]>>
 
-function documented(): Flags {
-  const commands = section(page, '## Commands and flags').split(/^### /m).slice(1)
-  return Object.fromEntries(commands.map((text) => [text.split('\n')[0]?.trim() ?? '', firstColumn(text)]))
+async function documented(): Promise<Flags> {
+  const texts = await Promise.all(
+    [...(await flagPages(await createProgram('--help'))).keys()].map((path) => readFile(`${ROOT}/${path}`, 'utf8')),
+  )
+  const commands = texts
+    .flatMap((text) => text.match(/^## pawl.*$/gm) ?? [])
+    .map((heading) => heading.slice('## '.length))
+  return sorted(Object.fromEntries(commands.map((command) => [command, documentedFlags(texts, command)])))
+}
+
+function sorted(flags: Flags): Flags {
+  return Object.fromEntries(Object.entries(flags).map(([command, names]) => [command, names.toSorted()]))
 }
 
 function offered(path: readonly string[]): Flags {
