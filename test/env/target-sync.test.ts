@@ -1,6 +1,7 @@
 // The Targets and Secrets that a TargetSync creates from a source cluster, also a malicious one: against two fake API
 // servers (of the engine and of the source) and a real journal. Source: spec/landscaper.md 1.9.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, afterEach, describe, expect, inject, it } from 'vitest'
 import { createTargetAccess } from '../../activities/landscaper/deploy/target/open-target.ts'
 import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
@@ -148,6 +149,14 @@ describe('a worker that dies at any of its writes', () => {
       return { path, object: { ...object, metadata: { ...object.metadata, resourceVersion: '' } } }
     })
   const sorted = () => state().sort((left, right) => (left.path < right.path ? -1 : 1))
+  /** Waits until the other parallel entries of the dead worker are answered or silenced, so that none writes later. */
+  const noMoreRequests = async () => {
+    let count: number
+    do {
+      count = own.requests.length
+      await sleep(30)
+    } while (own.requests.length > count)
+  }
 
   it('leaves a state that the next worker brings to the same result', async () => {
     for (const name of ['changed.kubeconfig', 'gone.kubeconfig']) offer(name)
@@ -172,6 +181,7 @@ describe('a worker that dies at any of its writes', () => {
         }
       })
       isOver = (await Promise.race([died, sync().then(() => 'ended')])) === 'ended'
+      await noMoreRequests()
       own.intercept = () => undefined
       expect(await sync()).toEqual({ errors: [], rotated: false })
       expect(sorted(), `death ${deaths}`).toEqual(wanted)
