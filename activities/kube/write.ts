@@ -47,7 +47,7 @@ interface Target<Watched extends WatchedKind = WatchedKind> {
 }
 
 // Callbacks are methods: a batch may contain writes of several kinds, and each callback accepts objects of its kind
-// only. `isOurs`: whether an existing object of this name is the one that an earlier attempt created.
+// only. `isOurs`: whether an earlier attempt of this write created the existing object of this name.
 export type Write<Watched extends WatchedKind = WatchedKind> = Target<Watched> &
   (
     | { readonly verb: 'create'; readonly body: KubeObject; isOurs(existing: StoredAs<Watched>): boolean }

@@ -109,7 +109,7 @@ async function injectorOf(name?: string) {
 }
 
 describe('an injector whose agent has ended', () => {
-  it('continues with the next agent, which reports how others ended, and cleans up those of deleted pods', async () => {
+  it('continues with the next agent, which reports the ends of other injectors and cleans up after deleted pods', async () => {
     const unclean = 'trap "exit 1" TERM; touch "$CHAOS_INJECTOR_READINESS_FILE"; while :; do sleep 0.02; done'
     const agent = await startAgent(`case $INJECTOR_POD_NAME in chaos-gone) ${unclean};; esac\n${GOOD_INJECTOR}`)
     for (const name of ['chaos-one', 'chaos-ended', 'chaos-gone']) await createPod({ name })

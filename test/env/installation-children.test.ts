@@ -28,7 +28,7 @@ import { dataObject, importingInstallation } from '../support/landscaper/imports
 
 const ROOT = `/apis/${API}/namespaces/n`
 const SUBJECT = { kind: 'Installation', uid: 'uid-root', namespace: 'n', name: 'root' }
-const BY = { workflowID: 'installation/n/root/uid-root/job', runID: 'run', pass: 1 }
+const BY = { workflowID: `installation/n/${SUBJECT.name}/${SUBJECT.uid}/job`, runID: 'run', pass: 1 }
 const EXECUTION = `${ROOT}/executions/root`
 const COPY = `${ROOT}/dataobjects/${dataObjectName(installationContext('root'), 'size')}`
 const OPTIONAL = { imports: [{ name: 'size', type: 'data', schema: {}, required: false }] }

@@ -10,7 +10,7 @@ import { seen, unrouted } from '../activities/journal/build-events.ts'
 import { job, newWake } from '../activities/journal/build-job.ts'
 import { endJob, openJob } from '../activities/journal/one-row.ts'
 import { useJournal } from '../activities/journal/use-journal.ts'
-import { runPawl } from '../support/pawl/run-program.ts'
+import { runCommand } from '../support/pawl/run-command.ts'
 
 const RUN = 'installation/team-a/shop/i1/j1'
 const HOUR_MS = 3_600_000
@@ -28,7 +28,7 @@ beforeEach(() => {
 afterAll(() => {
   vi.unstubAllEnvs()
 })
-const pawl = async (...words: readonly string[]) => await runPawl('journal', ...words, '--database-url', journal.url)
+const pawl = async (...words: readonly string[]) => await runCommand('journal', ...words, '--database-url', journal.url)
 
 /** Journals a version of the Installation. */
 async function shopAt(ms: number, version: number, type: 'MODIFIED' | 'DELETED' = 'MODIFIED'): Promise<void> {

@@ -166,7 +166,7 @@ describe('a root installation that imports from another', () => {
     expect(await after(exporter)).toEqual(NONE)
   })
 
-  it('fails with ImportRing when it is part of an import cycle, and ignores cycles of other roots and of its own export', async () => {
+  it('fails with ImportRing when it is part of an import cycle, and ignores cycles of other roots and its own export', async () => {
     const a = put({ name: 'a', imports: ['z'], exports: ['x'] })
     const b = put({ name: 'b', imports: ['x'], exports: ['y'] })
     const c = put({ name: 'c', imports: ['y'], exports: ['z', 'out'] })

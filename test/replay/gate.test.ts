@@ -13,7 +13,7 @@ import type { Trial, Verdict } from '../../worker/cli/replay/compare-builds.ts'
 import type { Comparison } from '../../worker/cli/replay/compare-runs.ts'
 import type { ReplayedJob } from '../../worker/cli/replay/replayed-job.ts'
 import { bundleEntry } from '../../worker/reconciler/temporal/bundle.ts'
-import { type Ended, runCommand } from '../worker/cli/run-command.ts'
+import { type Ended, runCommand } from '../support/pawl/run-command.ts'
 import { LEVEL_CONTROLLERS } from './scenarios/levels.ts'
 import { SECRET } from './scenarios/scenario.ts'
 

@@ -70,7 +70,7 @@ export async function feedJournal(term: LeaseTerm, queue: PendingQueue): Promise
 }
 
 /**
- * Delays the batch while all of its events look like own writes of runs, so that one batch has several such events. The
+ * Delays the batch while all of its events look like own writes of runs, to collect several of them in one batch. The
  * delay is at most `holdPollMs` after the arrival of the first event.
  */
 async function waitForBatch({ settings, signal }: LeaseTerm, queue: PendingQueue): Promise<void> {
@@ -148,7 +148,7 @@ async function saveCheckpoint(term: LeaseTerm, progress: Progress): Promise<void
   progress.savedAt = Date.now()
 }
 
-/** The checkpoint to store. `epoch` counts the relists; `timeline` is that of the PostgreSQL server (lease-term.ts). */
+/** The checkpoint to store. `epoch` counts the relists; `timeline` is PostgreSQL's timeline (lease-term.ts). */
 function checkpointOf({ watched, position, owner }: LeaseTerm, resourceVersion: number | undefined): Checkpoint {
   const { epoch, timeline } = position
   return { ...groupKindOf(watched), resourceVersion, epoch, leaseOwner: owner, timeline }

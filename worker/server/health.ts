@@ -72,8 +72,8 @@ async function closeServer(server: Server): Promise<void> {
 }
 
 /**
- * The result of the last call to each dependency, such as the journal or Temporal. The process is ready if none of
- * these calls failed; a dependency without a reported result does not count. A process that must not be ready before
+ * The result of the last call to each dependency, such as the journal or Temporal. The process is ready if all of
+ * these calls succeeded; a dependency without a reported result does not count. A process that must not be ready before
  * its first success reports an error at its start.
  */
 export interface ReadinessChecks extends Readiness {

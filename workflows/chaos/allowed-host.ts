@@ -4,7 +4,7 @@
 import { fieldsOf } from './json-fields.ts'
 import { hostRule } from './host-rule.ts'
 
-/** The fields are those of an entry of `spec.network.allowedHosts`. */
+/** An entry of `spec.network.allowedHosts`. */
 export interface AllowedHost {
   readonly host?: string
   readonly port?: number

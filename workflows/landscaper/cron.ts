@@ -90,7 +90,7 @@ const SECOND_MS = 1000
 const MAX_SEARCH_MS = 5 * 366 * 24 * 3_600_000
 
 /**
- * The first time after `fromMs`, in milliseconds since 1970. Undefined if there is none within five years, or if this
+ * The first time after `fromMs`, in milliseconds since 1970. Undefined if no time within five years matches, or if this
  * machine does not know the time zone. `Local` is UTC.
  *
  * @param spec has no `cronProblem`.

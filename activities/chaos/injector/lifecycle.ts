@@ -217,7 +217,7 @@ function nextRetry({ clock, log }: Lifecycle, failed: readonly Injection[], retr
   return { failed, retries, at: clock.steady() + pauseMs }
 }
 
-/** Cleans up, except before a pulse, and injects. Returns the injections of which one or the other failed. */
+/** Cleans up, except before a pulse, and injects. Returns the injections whose clean-up or injection failed. */
 async function reinject(
   life: Lifecycle,
   injections: readonly Injection[],

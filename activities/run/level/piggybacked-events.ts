@@ -40,7 +40,7 @@ export async function emitEventsAtEnd(deps: Deps, input: EventsInput): Promise<v
     await emitEvents(deps, input)
   } catch (error) {
     if (!isLastAttempt()) throw error
-    deps.log.warn({ err: error, object: input.subject }, 'nobody could be notified of events at the end of a pass')
+    deps.log.warn({ err: error, object: input.subject }, 'could not send notifications of events at the end of a pass')
   }
 }
 

@@ -46,7 +46,7 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
     }).catch((error: unknown) =>
       deps.log.warn(
         { err: error, object: subject, reason: reportedFault.reason },
-        'nobody could be notified of a fault',
+        'could not send notifications of a fault',
       ),
     )
     const report = { operation: 'Reconcile', ...reportedFault }

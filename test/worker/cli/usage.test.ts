@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
-import { runCommand } from './run-command.ts'
+import { runCommand } from '../../support/pawl/run-command.ts'
 
 const PAWL = fileURLToPath(new URL('../../../worker/pawl.js', import.meta.url))
 

@@ -7,7 +7,7 @@ import { findPlans, planNamed } from '../../../worker/plans/find-plans.ts'
 import { createRegistry } from '../../../worker/server/registry.ts'
 import { executionPlan } from '../../../workflows/landscaper/execution/plan.ts'
 import { action, defineLevel, describe as drawn, done, nop, toJson } from '../../../workflows/kit/index.ts'
-import { runCommand } from '../cli/run-command.ts'
+import { runCommand } from '../../support/pawl/run-command.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const plans = findPlans(createRegistry([], undefined, new Set()))

@@ -24,7 +24,7 @@ function printInterface({ name, docs, members, isOpen }: InterfaceDeclaration): 
   return [...printDocs(docs, ''), `export interface ${name} {`, ...lines, '}'].join('\n')
 }
 
-/** A union of literals. It stands on one line, else on the line below the head, else has one line per value. */
+/** A union of literals. Printed on one line if it fits, else on the line below the name, else with one line per value. */
 function printValues({ name, docs, values }: ValuesDeclaration): string {
   const texts = values.map((value) => (typeof value === 'string' ? quoted(value) : String(value)))
   const head = `export type ${name} =`

@@ -36,7 +36,7 @@ export interface FakeCluster {
   /** The object of this name. */
   readonly find: (object: Named) => JsonObject | undefined
   /**
-   * 'ours': the target owns the object, or the object has the target's annotation. 'nobody': no owner is recorded.
+   * 'ours': the target owns the object, or the object has the target's annotation. 'nobody': the object has no owner.
    * Given objects of `owned` queries without an owner count as 'ours'.
    */
   readonly whose: (object: Named) => 'ours' | 'nobody' | { readonly owner: string }

@@ -44,7 +44,7 @@ async function triggerReady(pass: ExecutionPass): Promise<Outcome> {
       stop(`a deploy item could not be triggered; waiting for the running ones: ${names(running)}`),
     )
   const found = outcomeOf(pass)
-  // A failed phase needs none of the passes that the started items request (`taken`). `found` is `done`, a stop (which
+  // A failed phase ignores the passes that the started items request (`taken`). `found` is `done`, a stop (which
   // waits for items), or a fault, which fails the phase.
   return interrupts(found) && found.stopped === undefined ? found : joinOutcomes(found, taken)
 }

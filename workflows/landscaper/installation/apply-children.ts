@@ -79,7 +79,7 @@ function pushCondition({ conditions }: Draft, condition: FaultCondition & { read
   conditions.push({ ...condition, status: 'True' })
 }
 
-/** @param replaced the replaced references as text: empty if there are none, undefined if the Installation has no component. */
+/** @param replaced the replaced references as text: empty if no reference is replaced, undefined if the Installation has no component. */
 function reportReplaced(draft: Draft, replaced: string | undefined): void {
   if (replaced === undefined) return
   const type = OVERWRITE_CONDITION

@@ -195,7 +195,7 @@ const DELETED = { operation: OPERATION, reason: 'BeingDeleted' }
 // A write would be lost with the object: it is created again after its deletion.
 function refuseDeleted({ metadata }: KubeObject): void {
   if (metadata.deletionTimestamp === undefined) return
-  const message = `it is being deleted and made anew once it is gone; finalizers: ${shortenText((metadata.finalizers ?? []).join(', ')) || 'none'}`
+  const message = `it is being deleted; Pawl creates it again after its deletion; finalizers: ${shortenText((metadata.finalizers ?? []).join(', ')) || 'none'}`
   throw new DeployError(DELETED.operation, DELETED.reason, message)
 }
 

@@ -126,7 +126,7 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 const isTextMap = (value: unknown): value is Readonly<Record<string, string>> =>
   isMap(value) && Object.values(value).every((text) => typeof text === 'string')
 
-/** All entries of `newer`, and those of `older` for other objects. */
+/** All entries of `newer`, and the entries of `older` for objects that are not in `newer`. */
 export function union(
   older: readonly ManagedResource[],
   newer: readonly ManagedResource[],

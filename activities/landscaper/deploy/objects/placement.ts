@@ -107,7 +107,7 @@ export function unestablished(definition: KubeObject): string | undefined {
 
 /**
  * The first of the CustomResourceDefinitions in `resources` that the API server has not established yet. Skips
- * definitions whose names another definition has: they are not established while that one exists.
+ * definitions whose names another definition uses: the API server does not establish them while that definition exists.
  */
 export async function awaitedDefinition(
   target: TargetCluster,

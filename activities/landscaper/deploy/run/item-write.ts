@@ -67,8 +67,8 @@ function at({ metadata }: DeployItem) {
  * Decides whether the job needs no deployer: a user requests a deletion without uninstallation, an item with
  * `updateOnChangeOnly` has succeeded with this spec, or the timeout is invalid.
  *
- * @returns the status that ends the job; 'release' if the caller only has to remove finalizers, those of Targets
- * included; undefined if the job needs a deployer.
+ * @returns the status that ends the job; 'release' if the caller only has to remove finalizers, also from
+ * Targets; undefined if the job needs a deployer.
  */
 export function writeWithoutDeployer(job: ItemJob, act: ItemAct): ItemWrite | 'release' | undefined {
   if (act === 'uninstall') return withoutUninstall(job.object) ? 'release' : undefined

@@ -109,8 +109,8 @@ function readSelfConfig(value: unknown, field: string): SelfConfig {
 }
 
 /**
- * Whether a text can be the name of an object. Its characters are those of RFC 1123 subdomains, so it has no slash and adds no segment to the path of a
- * request.
+ * Whether a text can be the name of an object. It may contain only the characters of RFC 1123 subdomains. A name
+ * without a slash adds no segment to the path of a request.
  */
 export function isObjectName(name: string): boolean {
   return name.length <= 253 && /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/.test(name)

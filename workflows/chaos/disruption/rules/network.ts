@@ -79,7 +79,7 @@ function hostProblems(host: JsonFields, at: string): readonly Problem[] {
   const hasPort = has(host, 'port') && host['port'] !== 0
   return [
     ...(hasValue(host, 'flow') && !hasValue(host, 'host') && !hasPort
-      ? [{ field: at, found: 'flow without host and port', expected: 'a host or a port beside flow' }]
+      ? [{ field: at, found: 'flow without host and port', expected: 'a host or a port with flow' }]
       : []),
     ...(/[;\s]/.test(textOf(host['host']))
       ? [{ field: `${at}.host`, found: formatValue(host['host']), expected: 'a hostname, an address or 10.0.0.0/8' }]

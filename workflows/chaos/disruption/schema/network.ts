@@ -25,7 +25,7 @@ const host = record(
     protocol,
     flow,
     connState,
-    dnsResolver: oneOf('The name servers that resolve the hostname: those of the pod or of the node.', [
+    dnsResolver: oneOf('The resolver of the hostname: the name servers of the pod or of the node.', [
       ...(['pod', 'node', 'pod-fallback-node', 'node-fallback-pod', ''] as const),
     ]),
     percentage: integer('The percentage of the addresses of the host that are disturbed.', {
@@ -37,7 +37,7 @@ const host = record(
     rules: [
       {
         rule: "!has(self.flow) || self.flow == '' || (has(self.host) && self.host != '') || (has(self.port) && self.port != 0)",
-        message: 'expected a host or a port beside flow',
+        message: 'expected a host or a port with flow',
       },
     ],
   },

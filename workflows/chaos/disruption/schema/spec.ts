@@ -43,7 +43,7 @@ const requirement = record(
     rules: [
       {
         rule: "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : !has(self.values) || size(self.values) == 0",
-        message: 'expected values beside In and NotIn, and none beside Exists and DoesNotExist',
+        message: 'expected values with In and NotIn, and no values with Exists and DoesNotExist',
         fieldPath: '.values',
       },
     ],
@@ -172,7 +172,7 @@ const safety = {
   ),
 }
 
-export const reportingField = record('Who is notified of the Disruption.', {
+export const reportingField = record('The receivers of notifications about the Disruption.', {
   slackChannel: text('The Slack channel to notify.', { maxLength: 80, pattern: '^([a-z0-9_-]*|C[A-Z0-9]+)$' }),
   slackUserEmail: text('The email address of the Slack user to notify.', { maxLength: 320 }),
   purpose: text('The purpose of the Disruption.', { minLength: 10 }),
@@ -213,16 +213,16 @@ const IS_ON_INIT = '(has(self.onInit) && self.onInit)'
 const specRules: readonly ValidationRule[] = [
   { rule: anyOf(KINDS), message: 'expected at least one kind, such as network' },
   ...EXCLUSIVE_KINDS.map((alone) =>
-    absentIf(alone, anyOf(KINDS.filter((name) => name !== alone)), `expected no other kind beside ${alone}`),
+    absentIf(alone, anyOf(KINDS.filter((name) => name !== alone)), `expected no other kind with ${alone}`),
   ),
-  absentIf('pulse', anyOf(EXCLUSIVE_KINDS), `expected no pulse beside ${EXCLUSIVE_KINDS.join(', ')}`),
-  ...POD_KINDS.map((kind) => absentIf(kind, IS_NODE, `expected level pod beside ${kind}`)),
+  absentIf('pulse', anyOf(EXCLUSIVE_KINDS), `expected no pulse with ${EXCLUSIVE_KINDS.join(', ')}`),
+  ...POD_KINDS.map((kind) => absentIf(kind, IS_NODE, `expected level pod with ${kind}`)),
   noContainers(IS_NODE, 'level node'),
   noContainers(anyOf(WHOLE_POD_KINDS), WHOLE_POD_KINDS.join(', ')),
   noContainers(IS_ON_INIT, 'onInit'),
-  absentIf('level', `${IS_NODE} && ${IS_ON_INIT}`, 'expected level pod beside onInit'),
+  absentIf('level', `${IS_NODE} && ${IS_ON_INIT}`, 'expected level pod with onInit'),
   ...KINDS.filter((kind) => !ON_INIT_KINDS.some((one) => one === kind)).map((kind) =>
-    absentIf(kind, IS_ON_INIT, `expected beside onInit only ${ON_INIT_KINDS.join(', ')}`),
+    absentIf(kind, IS_ON_INIT, `expected only ${ON_INIT_KINDS.join(', ')} with onInit`),
   ),
 ]
 
@@ -258,7 +258,7 @@ function absentIf(field: string, condition: string, message: string): Validation
 /** `containers` must be empty if the CEL condition holds. @param what names the condition in the message. */
 function noContainers(condition: string, what: string): ValidationRule {
   const rule = `!has(self.containers) || size(self.containers) == 0 || !(${condition})`
-  return { rule, message: `expected no containers beside ${what}`, fieldPath: '.containers' }
+  return { rule, message: `expected no containers with ${what}`, fieldPath: '.containers' }
 }
 
 export type DisruptionSpec = ValueOf<typeof specField>
