@@ -27,11 +27,11 @@ export function readSchedule({
   timeZone?: string
 }): Schedule | ScheduleProblem {
   if (!isTimeZone(timeZone)) {
-    return { code: 'UnknownTimeZone', message: `spec.timeZone is '${timeZone}', expected a name such as Europe/Berlin` }
+    return { code: 'UnknownTimeZone', message: `spec.timeZone is '${timeZone}'; expected a name such as Europe/Berlin` }
   }
   const cron = CRONTAB.test(schedule.trim()) ? cronOf(schedule.trim(), timeZone) : undefined
   if (cron === undefined) {
-    return { code: 'InvalidSchedule', message: `spec.schedule is '${schedule}', expected five fields as in crontab` }
+    return { code: 'InvalidSchedule', message: `spec.schedule is '${schedule}'; expected five fields as in crontab` }
   }
   return {
     after: (moment) => cron.nextRun(moment) ?? undefined,

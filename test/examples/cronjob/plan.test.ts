@@ -167,8 +167,8 @@ describe('a CronJob that is being deleted', () => {
 
 describe('a CronJob with an invalid spec', () => {
   it.each([
-    [{ schedule: 'hourly' }, 'InvalidSchedule', "spec.schedule is 'hourly', expected five fields as in crontab"],
-    [{ timeZone: 'Mars' }, 'UnknownTimeZone', "spec.timeZone is 'Mars', expected a name such as Europe/Berlin"],
+    [{ schedule: 'hourly' }, 'InvalidSchedule', "spec.schedule is 'hourly'; expected five fields as in crontab"],
+    [{ timeZone: 'Mars' }, 'UnknownTimeZone', "spec.timeZone is 'Mars'; expected a name such as Europe/Berlin"],
   ])('fails and reports the invalid field in its condition: %j', async (spec, code, message) => {
     const { outcome, written, status } = await passOver(cronJob(spec), [job('report-1')])
     expect([outcome, written]).toEqual([fail(code, message), []])
