@@ -1,6 +1,7 @@
 // `pawl gen`: writes what derives from the kinds, the wings and the deployers: deploy/crds, deploy/rbac, workflows/index.ts, the registries, the pages
-// of flags in docs/reference, and the module of each controller.cm. `--check` changes nothing and exits 1 with a summary and the differences when something is stale.
+// of flags and kinds in docs/reference, and the module of each controller.cm. `--check` changes nothing and exits 1 with a summary and the differences when something is stale.
 
+import { existsSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 
 import { admissionIndex, readAdmissions } from './gen/admission-index.ts'
@@ -10,6 +11,7 @@ import { controllerIndex, workflowIndex } from './gen/controller-index.ts'
 import { crdFileName, crdYaml } from './gen/crd.ts'
 import { deployerLists } from './gen/deployers.ts'
 import { foldersWith } from './server/kind-folders.ts'
+import { KIND_PAGES, kindPages } from './gen/kind-pages.ts'
 import { compareFiles, type GeneratedFiles, writeFiles } from './gen/output.ts'
 import { roleFiles, webhookRoles } from './gen/rbac.ts'
 import { DEFAULT_SECRET } from './server/webhook-secret.ts'
@@ -47,7 +49,7 @@ export async function gen({ root, check, print, complain, pages }: GenOptions): 
   }
   // First what controllers are made of: the rest is read from their values.
   const first = await bring(modules, [])
-  const second = await bring(new Map([...(await generatedFiles(root)), ...deployers]), [CRDS, RBAC])
+  const second = await bring(new Map([...(await generatedFiles(root)), ...deployers]), [CRDS, RBAC, KIND_PAGES])
   const count = first + second + (pages === undefined ? 0 : await bring(await pages(), []))
   if (!check || count === 0) return 0
   print('run `pawl gen` and commit the result')
@@ -74,6 +76,8 @@ async function generatedFiles(root: string): Promise<GeneratedFiles> {
     ['workflows/controllers.gen.ts', controllerIndex(controllers)],
     ...wingFiles(wings),
     ...(await programFiles(root)),
+    // The published package has no pages.
+    ...(existsSync(join(root, 'docs/reference')) ? kindPages(folders.flatMap(({ kinds }) => kinds)) : []),
   ])
 }
 
