@@ -1,7 +1,6 @@
 // `pawl gen`: writes what derives from the kinds, the wings and the deployers: deploy/crds, deploy/rbac, workflows/index.ts, the registries, the pages
 // of flags and kinds in docs/reference, and the module of each controller.cm. `--check` changes nothing and exits 1 with a summary and the differences when something is stale.
 
-import { existsSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 
 import { admissionIndex, readAdmissions } from './gen/admission-index.ts'
@@ -30,7 +29,7 @@ export interface GenOptions {
   /** Receives lines about problems in documents. */
   readonly complain: (line: string) => void
   /** Reads further files to generate, after all others are written: their content derives from the registries. */
-  readonly pages?: () => Promise<GeneratedFiles>
+  readonly pages?: () => Promise<{ readonly files: GeneratedFiles; readonly owned: readonly string[] }>
 }
 
 /** Generates, or checks. Returns the exit code: 0 when all is up to date, 1 when a check found something stale, 2 for a wrong document or deployer. */
@@ -50,7 +49,8 @@ export async function gen({ root, check, print, complain, pages }: GenOptions): 
   // First what controllers are made of: the rest is read from their values.
   const first = await bring(modules, [])
   const second = await bring(new Map([...(await generatedFiles(root)), ...deployers]), [CRDS, RBAC, KIND_PAGES])
-  const count = first + second + (pages === undefined ? 0 : await bring(await pages(), []))
+  const last = await pages?.()
+  const count = first + second + (last === undefined ? 0 : await bring(last.files, last.owned))
   if (!check || count === 0) return 0
   print('run `pawl gen` and commit the result')
   return 1
@@ -76,8 +76,7 @@ async function generatedFiles(root: string): Promise<GeneratedFiles> {
     ['workflows/controllers.gen.ts', controllerIndex(controllers)],
     ...wingFiles(wings),
     ...(await programFiles(root)),
-    // The published package has no pages.
-    ...(existsSync(join(root, 'docs/reference')) ? kindPages(folders.flatMap(({ kinds }) => kinds)) : []),
+    ...kindPages(folders.flatMap(({ kinds }) => kinds)),
   ])
 }
 

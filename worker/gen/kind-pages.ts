@@ -88,7 +88,7 @@ function page(kind: Kind, specs: ReadonlyMap<string, Kind>): string {
   const listed = new Map<string, string>()
   const sections = Object.entries(schema.properties ?? {})
     .filter(([name]) => !['apiVersion', 'kind', 'metadata'].includes(name))
-    .flatMap(([name, field]) => ['', ...section(kind, name, field, isRequired(schema, name), { listed, specs })])
+    .flatMap(([name, field]) => ['', ...section(name, field, isRequired(schema, name), { kind, listed, specs })])
   return lines([`# ${kind.kind}`, '', NOTE, '', kind.description, '', ...facts(kind), ...rules(schema), ...sections])
 }
 
@@ -111,15 +111,16 @@ function rules(schema: JsonSchema): readonly string[] {
   return found.length === 0 ? [] : ['', 'Rules:', '', ...found.map((message) => `- ${message}`)]
 }
 
-interface Known {
+interface Page {
+  readonly kind: Kind
   /** The path of the first occurrence by structure. */
   readonly listed: Map<string, string>
   /** The kind by the structure of its spec. */
   readonly specs: ReadonlyMap<string, Kind>
 }
 
-function section(kind: Kind, name: string, field: JsonSchema, required: boolean, known: Known): readonly string[] {
-  const rows = fieldRows(kind, name, field, required, known)
+function section(name: string, field: JsonSchema, required: boolean, on: Page): readonly string[] {
+  const rows = fieldRows(name, field, required, on)
   const [own, ...below] = rows
   const text = below.length === 0 ? [] : [own?.schema.description ?? '', ...rules(field), '']
   return [
@@ -136,26 +137,20 @@ function section(kind: Kind, name: string, field: JsonSchema, required: boolean,
 }
 
 /** A field and the fields below it, except those that are listed elsewhere (K1). */
-function fieldRows(
-  kind: Kind,
-  path: string,
-  schema: JsonSchema,
-  isRequiredField: boolean,
-  known: Known,
-): readonly FieldRow[] {
+function fieldRows(path: string, schema: JsonSchema, isRequiredField: boolean, on: Page): readonly FieldRow[] {
   const own = { path, type: typeOf(schema), isRequired: isRequiredField, schema }
   const { object, suffix } = innermost(schema)
   const properties = Object.entries(object.properties ?? {})
   if (properties.length === 0) return [own]
   const key = structureKey(object)
-  const owner = known.specs.get(key)
-  if (owner !== undefined && owner !== kind)
+  const owner = on.specs.get(key)
+  if (owner !== undefined && owner !== on.kind)
     return [{ ...own, listedAt: `[the spec of ${owner.kind}](${fileOf(owner)}#spec)` }]
-  const first = known.listed.get(key)
+  const first = on.listed.get(key)
   if (first !== undefined && properties.length >= MIN_SHARED_FIELDS) return [{ ...own, listedAt: `\`${first}\`` }]
-  known.listed.set(key, `${path}${suffix}`)
+  on.listed.set(key, `${path}${suffix}`)
   const below = properties.flatMap(([name, field]) =>
-    fieldRows(kind, `${path}${suffix}.${name}`, field, isRequired(object, name), known),
+    fieldRows(`${path}${suffix}.${name}`, field, isRequired(object, name), on),
   )
   return [own, ...below]
 }
