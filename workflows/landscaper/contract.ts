@@ -177,14 +177,14 @@ export const onDelete = record('What to do when the item is deleted.', {
 
 const TRANSITION = 'When the status last changed.'
 
-const conditionRecord = record('One aspect of the object, as last observed.', {
-  type: required(text('Name of the aspect.')),
+const conditionRecord = record('An aspect of the object, as last observed.', {
+  type: required(text('The name of the aspect.')),
   status: required(text('True, False, Unknown or Progressing.')),
   observedGeneration: int64('The generation of the object that the condition is about; absent as in status.'),
   lastTransitionTime: required(timestamp(TRANSITION)),
   lastUpdateTime: required(timestamp('When the condition was last written.')),
-  reason: required(text('Why, in one CamelCase word.')),
-  message: required(text('Why, in a sentence for people.')),
+  reason: required(text('The reason of the status, as one CamelCase word.')),
+  message: required(text('The explanation of the status for users.')),
   codes: list('Error codes that led to this condition.', text('An error code, such as ERR_TIMEOUT.')),
 })
 
@@ -192,15 +192,15 @@ const lastErrorFields = {
   operation: required(text('What was being done.')),
   lastTransitionTime: required(timestamp('When this operation first failed.')),
   lastUpdateTime: required(timestamp('When the error was last written.')),
-  reason: required(text('Why, in one CamelCase word.')),
-  message: required(text('Why, in a sentence for people.')),
+  reason: required(text('The reason of the status, as one CamelCase word.')),
+  message: required(text('The explanation of the status for users.')),
   codes: list('Codes of the error and of what caused it.', text('An error code, such as ERR_TIMEOUT.')),
 } as const
 
 export type Condition = ValueOf<typeof conditionRecord>
 
 /** The field `conditions` of a status. */
-export const conditionsField: Field<readonly Condition[]> = list('What is known about the object.', conditionRecord)
+export const conditionsField: Field<readonly Condition[]> = list('The conditions of the object.', conditionRecord)
 
 /** A field that holds an error: `lastError`, `firstError`, or an item of `lastErrors`. */
 export function errorField(description: string) {
