@@ -62,7 +62,7 @@ async function genAll({ check, ...flags }: GenFlags, allCommands: () => Promise<
   const pages = async () => {
     const { KIT_PAGES, kitPages } = await import('../gen/kit-pages.ts')
     const { flagPages } = await import('./flag-pages.ts')
-    const { metricPage } = await import('../gen/metric-page.ts')
+    const { metricPage } = await import('./metric-page.ts')
     const files = [...(await flagPages(await allCommands())), ...(await kitPages(ROOT)), ...metricPage()]
     return { files: new Map(files), owned: [KIT_PAGES] }
   }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 
-import { metricPage } from '../../../worker/gen/metric-page.ts'
+import { metricPage } from '../../../worker/cli/metric-page.ts'
 import { CHAOS_METRICS } from '../../../workflows/chaos/metrics.ts'
 import { chaosWing } from '../../../workflows/chaos/wing.ts'
 import { reviewMetrics } from '../../../worker/webhook/review-metrics.ts'

@@ -3,7 +3,7 @@
 import type { MetricTable } from '../../workflows/kit/index.ts'
 import { WINGS } from '../../workflows/wings.gen.ts'
 import { reviewMetrics } from '../webhook/review-metrics.ts'
-import type { GeneratedFiles } from './output.ts'
+import type { GeneratedFiles } from '../gen/output.ts'
 
 /** The page by its path. */
 export function metricPage(): GeneratedFiles {
