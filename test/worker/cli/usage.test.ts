@@ -19,16 +19,19 @@ describe('the command pawl', { timeout: 60_000 }, () => {
     [['bridge', '--foo'], 'option "--foo" of "pawl bridge" does not exist; see pawl bridge --help-all'],
     [['chaos', 'sotp'], 'command "sotp" of "pawl chaos" does not exist; did you mean "stop"?'],
     [['chaos', 'stop', '-n', 'shop', '--all'], "option '--all' cannot be used with option '-n, --namespace <name>'"],
-    [['chaos', 'stop', '--reason', ' '], '--reason has 0 characters, expected one line of 1 to 256'],
+    [['chaos', 'stop', '--reason', ' '], '--reason: found 0 characters; expected one line of 1 to 256'],
     [
       ['migrate', 'up'],
       '--database-url is missing; expected the URL of a PostgreSQL database, in the flag or in $PAWL_DATABASE_URL',
     ],
-    [['get', '--data-dir', '/nonexistent/pawl'], 'no journal: no pawl dev runs for /nonexistent/pawl; expected a pawl'],
+    [
+      ['get', '--data-dir', '/nonexistent/pawl'],
+      'no journal: no pawl dev runs for /nonexistent/pawl; run the export lines that pawl dev printed, or pass --data-dir, --database-url or --api-url',
+    ],
     [['get', '-o', 'xml'], 'pawl get: --output: found "xml"; expected one of table, wide, json, yaml, name'],
     [
       ['get', '-n', 'a', '--kubeconfig', '/nonexistent/config'],
-      "--kubeconfig is '/nonexistent/config', found no file there (ENOENT), expected a kubeconfig",
+      '--kubeconfig: file "/nonexistent/config" cannot be read (ENOENT)',
     ],
     [['why'], "pawl why: missing required argument 'object'; see pawl why --help"],
     [['plan', 'show', 'exec', '--format', 'svg'], '--format: found "svg"; expected one of text, mermaid, json'],
@@ -78,7 +81,7 @@ describe('the command pawl', { timeout: 60_000 }, () => {
   it('reports with exit code 1 that nothing runs', async () => {
     const dir = '/nonexistent/pawl'
     const status = await runCommand('dev', 'status', '--data-dir', dir)
-    expect(status).toMatchObject({ code: 1, stdout: `nothing runs for ${dir}\n` })
+    expect(status).toMatchObject({ code: 1, stdout: `no pawl dev runs for ${dir}\n` })
     const json = await runCommand('dev', 'status', '--data-dir', dir, '-o', 'json')
     expect(JSON.parse(json.stdout)).toMatchObject({ up: false, dataDir: dir, parts: [] })
   })
