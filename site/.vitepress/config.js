@@ -2,10 +2,15 @@
 
 import { readFileSync } from 'node:fs'
 
-const { base, map, titles, version, policy } = JSON.parse(readFileSync(new URL('../dist/site.json', import.meta.url)))
+const SITE = new URL('../dist/site.json', import.meta.url)
+const { base, map, titles, indexes, version, policy } = JSON.parse(readFileSync(SITE, 'utf8'))
 
 const link = (page) => `/${page.replace(/(README)?\.md$/, '')}`
-const items = (pages) => pages.map((page) => ({ text: titles[page], link: link(page) }))
+const items = (pages) =>
+  pages.map((page) => {
+    const below = indexes[page] ?? []
+    return { text: titles[page], link: link(page), ...(below.length > 0 && { collapsed: true, items: items(below) }) }
+  })
 const folderOf = ({ groups }) => groups[0].pages[0].split('/')[0]
 
 /** The pages of one section: groups of pages, or the pages themselves if the section has no groups. */
