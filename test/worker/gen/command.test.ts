@@ -47,7 +47,7 @@ describe('the command pawl gen', () => {
       status: 2,
       stdout: '',
       stderr:
-        "bad.cm:1:6: error CM021: found 'v2', expected v1 or group/version, such as batch/v1\n" +
+        "bad.cm:1:6: error CM021: found 'v2'; expected v1 or group/version, such as batch/v1\n" +
         '  bind v2 ./core.ts\n       ^^\n',
     })
   })

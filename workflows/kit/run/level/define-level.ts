@@ -124,7 +124,7 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
   for (const [field, step] of Object.entries({ onDelete, onGone }))
     if (step !== undefined && finalizer === undefined)
       throw new Error(
-        `controller ${name}: found ${field} without finalizer, expected both: nothing would hold the object`,
+        `controller ${name}: found ${field} without finalizer; expected both: nothing would hold the object`,
       )
   if (definition.settings !== undefined) checkSettings(name, definition.settings)
   const controller: LevelController<State, Target> = {
@@ -152,15 +152,15 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
 
 function checkFinalizer(name: string, finalizer: string, { isReadOnly }: LevelTarget): void {
   if (isReadOnly === true)
-    throw new Error(`controller ${name}: found finalizer "${finalizer}", expected none: its target is read only`)
+    throw new Error(`controller ${name}: found finalizer "${finalizer}"; expected none: its target is read only`)
   if (!FINALIZER_NAME.test(finalizer) && !DOTTED_FINALIZER.test(finalizer))
-    throw new Error(`controller ${name}: finalizer is "${finalizer}", expected domain/name`)
+    throw new Error(`controller ${name}: finalizer is "${finalizer}"; expected domain/name`)
 }
 
 function checkPlace(controller: LevelController, { kind, namespaces }: WrittenKind): void {
   if (resourceOf(controller, kind).withoutNamespace !== true || namespaces.length === 0) return
   throw new Error(
-    `controller ${controller.name}: \`writes\` has namespaces for ${kind}, expected none: its objects are in no namespace`,
+    `controller ${controller.name}: \`writes\` has namespaces for ${kind}; expected none: its objects are in no namespace`,
   )
 }
 
