@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util'
 
 import { checkSite, POLICY } from './check.ts'
 import { llmsText } from './llms-text.ts'
-import { readMap } from './map.ts'
+import { readIndex, readMap } from './map.ts'
 import { titleOf } from './markdown.ts'
 import { pageOf, writePages } from './pages.ts'
 import { serve } from './serve.ts'
@@ -50,8 +50,12 @@ function build(base: string): void {
   const readPage = (path: string) => readFileSync(join(ROOT, 'docs', path), 'utf8')
   const map = readMap(readPage('README.md'))
   const titles = Object.fromEntries(pages.map((path) => [path, titleOf(readPage(path))]))
+  const indexes = Object.fromEntries(pages.map((path) => [path, readIndex(path, readPage(path))]))
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
-  writeFileSync(join(SITE, 'dist', 'site.json'), JSON.stringify({ base, map, titles, version, policy: POLICY }))
+  writeFileSync(
+    join(SITE, 'dist', 'site.json'),
+    JSON.stringify({ base, map, titles, indexes, version, policy: POLICY }),
+  )
   run(process.execPath, [GENERATOR, 'build', SITE])
   // Programs read the pages as Markdown.
   for (const path of pages.map((page) => pageOf(ROOT, `docs/${page}`)))

@@ -25,6 +25,13 @@ export function readMap(markdown: string): readonly MapSection[] {
   })
 }
 
+/** The pages that a README.md of a folder lists, such as the kinds. @returns paths relative to docs/. */
+export function readIndex(page: string, markdown: string): readonly string[] {
+  if (!page.endsWith('/README.md')) return []
+  const names = [...markdown.matchAll(LINK)].flatMap(([, name = '']) => (name.includes('/') ? [] : [name]))
+  return [...new Set(names)].map((name) => page.replace(/README\.md$/, name))
+}
+
 function readGroups(lines: readonly string[]): readonly MapGroup[] {
   const groups: { title: string | undefined; pages: string[] }[] = []
   const seen = new Set<string>()

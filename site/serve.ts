@@ -20,9 +20,8 @@ const TYPES: Readonly<Record<string, string>> = {
 export async function serve(folder: string, base: string, port: number): Promise<void> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
-    // `new URL` resolves "..", so a path cannot leave the folder.
-    const path = decodeURIComponent(pathname).replace(base, '/').replace(/\/$/, '/index.html')
-    const file = join(folder, path)
+    // `new URL` resolves ".." and the names of files need no decoding, so a path cannot lead out of the folder.
+    const file = join(folder, pathname.replace(base, '/').replace(/\/$/, '/index.html'))
     const isFound = existsSync(file) && statSync(file).isFile()
     response.writeHead(isFound ? 200 : 404, {
       'content-type': TYPES[extname(isFound ? file : '.html')] ?? 'application/octet-stream',

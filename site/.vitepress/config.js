@@ -2,10 +2,15 @@
 
 import { readFileSync } from 'node:fs'
 
-const { base, map, titles, version, policy } = JSON.parse(readFileSync(new URL('../dist/site.json', import.meta.url)))
+const SITE = new URL('../dist/site.json', import.meta.url)
+const { base, map, titles, indexes, version, policy } = JSON.parse(readFileSync(SITE, 'utf8'))
 
 const link = (page) => `/${page.replace(/(README)?\.md$/, '')}`
-const items = (pages) => pages.map((page) => ({ text: titles[page], link: link(page) }))
+const items = (pages) =>
+  pages.map((page) => {
+    const below = indexes[page] ?? []
+    return { text: titles[page], link: link(page), ...(below.length > 0 && { collapsed: true, items: items(below) }) }
+  })
 const folderOf = ({ groups }) => groups[0].pages[0].split('/')[0]
 
 /** The pages of one section: groups of pages, or the pages themselves if the section has no groups. */
@@ -23,12 +28,15 @@ const slugify = (heading) =>
 const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0969da" d="M2 14V9l5-7v7l7-5v10z"/></svg>'
 
-/** Keeps the generator from evaluating the Go templates in pages as its own templates. */
-function escapeBraces(markdown) {
-  for (const rule of ['text', 'code_inline']) {
-    const render = markdown.renderer.rules[rule]
-    markdown.renderer.rules[rule] = (...args) => render(...args).replaceAll('{{', '&#123;&#123;')
-  }
+/** Changes the HTML that the generator makes of text and of code in text. */
+function adaptRenderer({ renderer: { rules } }) {
+  const { text, code_inline: code } = rules
+  // Escaped braces keep the generator from evaluating Go templates in pages as its own templates.
+  const escapeBraces = (html) => html.replaceAll('{{', '&#123;&#123;')
+  // Paths of fields and files may wrap after each part, so that tables stay narrow.
+  const allowWraps = (html) => html.replaceAll(/(\.|(?<!<)\/)(?=\w)/g, '$1<wbr>')
+  rules.text = (...args) => escapeBraces(text(...args))
+  rules.code_inline = (...args) => allowWraps(escapeBraces(code(...args)))
 }
 
 export default {
@@ -43,7 +51,7 @@ export default {
     ['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(ICON)}` }],
     ['meta', { 'http-equiv': 'Content-Security-Policy', content: policy }],
   ],
-  markdown: { html: false, linkify: false, anchor: { slugify }, languageAlias: { cm: 'yaml' }, config: escapeBraces },
+  markdown: { html: false, linkify: false, anchor: { slugify }, languageAlias: { cm: 'yaml' }, config: adaptRenderer },
   // The search index is one large chunk, which pages load only for a search.
   vite: { build: { chunkSizeWarningLimit: 5000 } },
   themeConfig: {

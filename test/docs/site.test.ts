@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 
 import { checkSite, POLICY } from '../../site/check.ts'
 import { llmsText } from '../../site/llms-text.ts'
-import { readMap } from '../../site/map.ts'
+import { readIndex, readMap } from '../../site/map.ts'
 import { replaceLinks, summaryOf } from '../../site/markdown.ts'
 
 const DOCS = join(import.meta.dirname, '../../docs')
@@ -15,12 +15,13 @@ const MAP = '# Map\n\n## Guides\n\n- [First](a.md), and [second](b.md#part)\n\n*
 
 describe('the map of the documentation', () => {
   it('contains every page of docs/', () => {
-    const map = readMap(readFileSync(join(DOCS, 'README.md'), 'utf8'))
-    const listed = map.flatMap(({ groups }) => groups.flatMap(({ pages }) => pages))
-    const pages = readdirSync(DOCS, { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.md') && path !== 'README.md')
-      // The index lists the decision records.
-      .filter((path) => !/^adr\/\d/.test(path))
+    const readPage = (path: string) => readFileSync(join(DOCS, path), 'utf8')
+    const listed = readMap(readPage('README.md'))
+      .flatMap(({ groups }) => groups.flatMap((group) => group.pages))
+      .flatMap((path) => [path, ...readIndex(path, readPage(path))])
+    const pages = readdirSync(DOCS, { recursive: true, encoding: 'utf8' }).filter(
+      (path) => path.endsWith('.md') && path !== 'README.md',
+    )
     expect([...listed].sort()).toEqual(pages.sort())
   })
 
@@ -36,6 +37,12 @@ describe('the map of the documentation', () => {
     ])
   })
 
+  it('includes the pages that an index lists', () => {
+    const index = '[a](a.md#x), [b](b.md), [a](a.md), [other](../c.md)'
+    expect(readIndex('kinds/README.md', index)).toEqual(['kinds/a.md', 'kinds/b.md'])
+    expect(readIndex('kinds.md', index)).toEqual([])
+  })
+
   it('becomes llms.txt, with the first sentence of each page', () => {
     const text = llmsText(
       readMap(MAP),
@@ -43,14 +50,6 @@ describe('the map of the documentation', () => {
       '/docs/',
     )
     expect(text).toContain('\n## Guides\n\n- [Page a.md](/docs/a.md): You get one thing.\n')
-  })
-})
-
-describe('the decision records', () => {
-  it('are all in their index', () => {
-    const index = readFileSync(join(DOCS, 'adr/README.md'), 'utf8')
-    const records = readdirSync(join(DOCS, 'adr')).filter((name) => /^\d/.test(name))
-    expect([...index.matchAll(/\]\((\d[^)]+)\)/g)].map(([, name]) => name).sort()).toEqual(records.sort())
   })
 })
 

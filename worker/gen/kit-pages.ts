@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path'
 
 import ts from 'typescript'
 
+import { CODES } from '../../workflows/kit/dsl/index.ts'
 import type { GeneratedFiles } from './output.ts'
 
 /** The folder, relative to the root; it contains only generated pages. */
@@ -64,6 +65,7 @@ export async function kitPages(root: string): Promise<GeneratedFiles> {
   return new Map([
     [`${KIT_PAGES}/README.md`, index(sections)],
     [`${KIT_PAGES}/internal.md`, internalPage(topics)],
+    [`${KIT_PAGES}/diagnostics.md`, diagnosticsPage()],
     ...pages,
   ])
 }
@@ -109,7 +111,7 @@ function index(sections: readonly Section[]): string {
   return text([
     '# Exports of the kit',
     NOTE,
-    "Search this page for any name of `pawl/kit` and `pawl/kit/testing`. These names are stable. Pawl's own controllers and processes share [more names](internal.md), which may change with any version.",
+    "Search this page for any name of `pawl/kit` and `pawl/kit/testing`. These names are stable. Pawl's own controllers and processes share [more names](internal.md), which may change with any version. [Errors in documents](diagnostics.md) has the codes of `pawl gen`.",
     ['| page | names |', '|---|---|', ...rows].join('\n'),
   ])
 }
@@ -123,6 +125,16 @@ function internalPage(topics: readonly Section[]): string {
     NOTE,
     "`pawl/kit` also exports these names for Pawl's own controllers and processes. They may change with any version; their sources in `workflows/kit` describe them.",
     ['| topic | names |', '|---|---|', ...rows].join('\n'),
+  ])
+}
+
+function diagnosticsPage(): string {
+  const rows = Object.entries(CODES).map(([code, meaning]) => `| \`${code}\` | ${meaning.replaceAll('|', '\\|')} |`)
+  return text([
+    '# Errors in documents of controllers',
+    NOTE,
+    'Look up a code that `pawl gen` prints. [The language of controllers](../controller-language.md) has the rules. CM050 and above are warnings.',
+    ['| code | problem; what to do |', '|---|---|', ...rows].join('\n'),
   ])
 }
 

@@ -13,18 +13,18 @@ const NAMESPACE_COUNTER = { type: 'counter', labels: ['namespace'] } as const
 function schedules(what: 'cron' | 'rollout'): MetricTable {
   const prefix = `chaos.${what}.controller.schedule`
   return {
-    [`${prefix}.disruption_scheduled`]: { ...NAMESPACE_COUNTER, help: `Disruptions that ${what}s have created.` },
+    [`${prefix}.disruption_scheduled`]: { ...NAMESPACE_COUNTER, help: `Disruptions that ${what}s created.` },
     [`${prefix}.too_late`]: {
       ...NAMESPACE_COUNTER,
-      help: `Disruptions that ${what}s have not created, because it was too late.`,
+      help: `${what === 'cron' ? 'Times' : 'Changes'} that a ${what} skipped because they were later than its tolerance.`,
     },
     [`${prefix}.target_missing`]: {
       ...NAMESPACE_COUNTER,
-      help: `Times that the target of a ${what} became missing.`,
+      help: `Times that the target of a ${what} was found missing.`,
     },
     [`${prefix}.missing_target_found`]: {
       ...NAMESPACE_COUNTER,
-      help: `Times that a missing target of a ${what} existed again.`,
+      help: `Times that a missing target of a ${what} was found again.`,
     },
   }
 }
@@ -32,13 +32,10 @@ function schedules(what: 'cron' | 'rollout'): MetricTable {
 const METRICS: MetricTable = {
   'chaos.controller.restart': { type: 'counter', help: 'Starts of this worker.' },
   'chaos.controller.reconcile': { type: 'counter', help: 'Passes over Disruptions.' },
-  'chaos.controller.reconcile.duration': {
-    type: 'histogram',
-    help: 'Duration of a pass over a Disruption, in seconds.',
-  },
+  'chaos.controller.reconcile.duration': { type: 'histogram', help: 'Seconds of a pass over a Disruption.' },
   'chaos.controller.inject.duration': {
     type: 'histogram',
-    help: 'Seconds from the planned injection of a Disruption until the injection was complete.',
+    help: 'Seconds from the planned injection until all targets were injected.',
   },
   'chaos.controller.cleanup.duration': {
     type: 'histogram',
@@ -47,12 +44,15 @@ const METRICS: MetricTable = {
   'chaos.controller.pods.created': {
     type: 'counter',
     labels: ['namespace', 'status'],
-    help: 'Creations of chaos pods by result (succeed, failed) and by the namespace of the Disruption.',
+    help: 'Chaos pods that were created (succeed) or could not be created (failed).',
   },
-  'chaos.controller.pods.gauge': { type: 'gauge', help: 'Existing chaos pods.' },
+  'chaos.controller.pods.gauge': {
+    type: 'gauge',
+    help: 'Existing chaos pods, in the configured namespace and in the recorded namespaces of existing Disruptions.',
+  },
   'chaos.controller.orphan.found': {
     ...NAMESPACE_COUNTER,
-    help: 'Chaos pods whose Disruption was removed before the clean-up.',
+    help: 'Chaos pods whose Disruption was gone before it was undone.',
   },
   'chaos.controller.disruption.completed_duration': {
     type: 'histogram',
@@ -61,26 +61,26 @@ const METRICS: MetricTable = {
   'chaos.controller.disruption.ongoing_duration': {
     type: 'gauge',
     labels: ['namespace', 'name'],
-    help: 'Seconds since the creation of an existing Disruption.',
+    help: 'Age of an existing Disruption in seconds; the 500 oldest.',
   },
   'chaos.controller.disruptions.stuck_on_removal': { ...NAMESPACE_COUNTER, help: 'Disruptions that became stuck.' },
-  'chaos.controller.disruptions.stuck_on_removal_total': { type: 'gauge', help: 'Disruptions that are stuck.' },
+  'chaos.controller.disruptions.stuck_on_removal_total': { type: 'gauge', help: 'Stuck Disruptions.' },
   'chaos.controller.disruptions.gauge': { type: 'gauge', help: 'Existing Disruptions.' },
   'chaos.controller.disruptions.count': {
     type: 'counter',
     labels: ['disruption_kind'],
-    help: 'Disruptions whose clean-up is complete, by kind.',
+    help: 'Disruptions that became clean.',
   },
   ...schedules('cron'),
   'chaos.cron.controller.schedule.missing_target_deleted': {
     ...NAMESPACE_COUNTER,
     help: 'Crons that were deleted because their target was missing for too long.',
   },
-  'chaos.cron.controller.schedule.paused': { ...NAMESPACE_COUNTER, help: 'Times that a cron was paused.' },
+  'chaos.cron.controller.schedule.paused': { ...NAMESPACE_COUNTER, help: 'Crons that became paused.' },
   'chaos.cron.controller.schedule.next_scheduled': {
     type: 'gauge',
     labels: ['namespace', 'name'],
-    help: 'Seconds until the next scheduled time of a cron.',
+    help: 'Seconds until the next start of a cron; the next 500.',
   },
   ...schedules('rollout'),
 }

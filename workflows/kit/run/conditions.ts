@@ -6,13 +6,13 @@
 
 import { type Field, int64, list, record, required, text, timestamp, type ValueOf } from '../kind/schema.ts'
 
-const conditionRecord = record('An aspect of the object, as last observed.', {
-  type: required(text('The name of the aspect.')),
+const conditionRecord = record('A condition of the object.', {
+  type: required(text('The type of the condition.')),
   status: required(text('True, False or Unknown.')),
-  observedGeneration: int64('The generation of the object that the condition is about.'),
+  observedGeneration: int64('The generation of the object that the condition describes.'),
   lastTransitionTime: required(timestamp('When the status last changed.')),
-  reason: required(text('The reason of the status, as one CamelCase word.')),
-  message: required(text('The explanation of the status for users.')),
+  reason: required(text('The reason, in one CamelCase word.')),
+  message: required(text('The reason, in a sentence.')),
 })
 
 /** A condition in a status, as Kubernetes defines it. */
