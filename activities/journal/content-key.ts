@@ -51,7 +51,7 @@ async function readKey(path: string): Promise<Buffer | undefined> {
   }
   const digits = text.trim()
   if (!/^[0-9a-f]{64}$/.test(digits)) {
-    throw new Error(`content key ${path}: found ${digits.length} characters, expected 64 hexadecimal digits`)
+    throw new Error(`content key ${path}: found ${digits.length} characters; expected 64 hexadecimal digits`)
   }
   return Buffer.from(digits, 'hex')
 }

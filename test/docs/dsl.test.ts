@@ -17,8 +17,10 @@ const blocks = [...page.matchAll(/^```\w*\n([^]*?)^```$/gm)].map(([, block = '']
 const [example = '', plan = '', inMode = '', diagnostic = ''] = blocks
 
 describe('the page on the language of controllers', () => {
-  it('explains every code, once and in their order', () => {
-    expect(firstColumn(section(page, '## Diagnostics'))).toEqual(Object.keys(CODES))
+  it('explains every code, once and in their order', async () => {
+    const diagnostics = await readFile(`${ROOT}/docs/reference/kit/diagnostics.md`, 'utf8')
+    expect(section(page, '## Diagnostics')).toContain('(kit/diagnostics.md)')
+    expect(firstColumn(diagnostics)).toEqual(Object.keys(CODES))
   })
 
   it('shows a document without a mistake, and a plan of its steps', () => {

@@ -115,7 +115,7 @@ describe('a Disruption', () => {
       const told = (await shop().events('Disruption', 'cloud')).map(({ message }) => message)
       expect(told).toContainEqual(
         expect.stringMatching(
-          /^spec.network.cloud: cloudProviders.gcp.ipRangesURL at 127.0.0.1:\d+ answers 503, expected 200$/,
+          /^spec.network.cloud: cloudProviders.gcp.ipRangesURL at 127.0.0.1:\d+ answers 503; expected 200$/,
         ),
       )
     }, PATIENT)

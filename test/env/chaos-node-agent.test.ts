@@ -74,7 +74,7 @@ describe('a chaos pod on a node without a kubelet', () => {
     )
     await until({ phase: 'Failed', ...terminated({ exitCode: 1, reason: 'Error' }) }, 'chaos-failed')
     await until({ phase: 'Failed', ...terminated({ exitCode: 137, reason: 'Error' }) }, 'chaos-deaf')
-    const message = '--level node: this machine itself would be disturbed, expected --node-level allow'
+    const message = '--level node: this machine itself would be disturbed; expected --node-level allow'
     await until({ phase: 'Failed', ...terminated({ exitCode: 128, reason: 'StartError', message }) }, 'chaos-machine')
     expect((await statusOf('chaos-other'))?.phase).toBe('Pending')
     await untilReleased('chaos-never')

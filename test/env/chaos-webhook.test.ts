@@ -78,7 +78,7 @@ describe('a Disruption', () => {
   it("without a duration gets the operators' default, and may not exceed their maximum (A13)", async () => {
     expect((await create('usual', HOSTS)).spec?.['duration']).toBe('5m0s')
     expect((await create('own', { ...HOSTS, duration: '1h' })).spec?.['duration']).toBe('1h')
-    expect(await refused('long', { ...HOSTS, duration: '3h' })).toContain('found 3h0m0s, expected at most 2h0m0s')
+    expect(await refused('long', { ...HOSTS, duration: '3h' })).toContain('found 3h0m0s; expected at most 2h0m0s')
   })
 
   it('is counted by the result of its review, unless it is a dry run', async () => {
@@ -132,11 +132,11 @@ describe('a Disruption', () => {
     const s3 = { aws: [{ service: 'S3' }] }
     await create('of-cloud', { network: { drop: 1, cloud: s3 } })
     expect(await refused('no-cloud', { network: { drop: 1, cloud: { aws: [{ service: 's3' }] } } })).toMatch(
-      /spec\.network\.cloud\.aws\[0\]\.service:.* found "s3", expected one of S3, EC2/,
+      /spec\.network\.cloud\.aws\[0\]\.service:.* found "s3"; expected one of S3, EC2/,
     )
     const hosts = Array.from({ length: 2047 }, () => ({ host: '10.0.0.1' }))
     expect(await refused('too-many', { network: { drop: 1, hosts, cloud: s3 } })).toContain(
-      'found hosts, Services and services of clouds of 2049 filters, expected at most 2048',
+      'found hosts, Services and services of clouds of 2049 filters; expected at most 2048',
     )
     const unknown = { network: { drop: 1, cloud: { gcp: [{ service: 'Google' }] } } }
     const { stderr } = await alice.both('apply', '-f', written(disruption('off-cloud', unknown)))
@@ -158,7 +158,7 @@ describe('a Disruption', () => {
 
 describe('safety nets', () => {
   it('reject 9 of 10 pods of a namespace and too many nodes, accept 8 of 10, and are disabled by their flag (A18)', async () => {
-    const found = 'found 9 of 10 in the namespace, expected at most 80 percent'
+    const found = 'found 9 of 10 in the namespace; expected at most 80 percent'
     expect(await refused('net', { ...HOSTS, count: '90%' })).toContain(found)
     await create('net-less', { ...HOSTS, count: 8 })
     const unsafe = await create('net', { ...HOSTS, count: '90%', unsafeMode: { disableCountTooLarge: true } })

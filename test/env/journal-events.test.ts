@@ -130,7 +130,7 @@ describe('journaling the events of a watch', () => {
   it('rejects an invalid resourceVersion with an error that names the object', async () => {
     const metadata = { name: 'x', namespace: 'ns', uid: 'u', resourceVersion: 'abc' }
     const invalid = { watched: taskKind, type: 'ADDED', object: { ...task({ version: 1 }), metadata } } as const
-    await expect(watch(invalid)).rejects.toThrow('Task ns/x: resourceVersion is "abc", expected a number')
+    await expect(watch(invalid)).rejects.toThrow('Task ns/x: resourceVersion is "abc"; expected a number')
   })
 })
 

@@ -11,6 +11,7 @@ import { inParallel } from '../../activities/kube/in-parallel.ts'
 import { KubeError } from '../../activities/kube/kube-error.ts'
 import type { ObjectRecord } from '../../activities/journal/read/object-queries.ts'
 import { type DeployedObject, fieldsOf, listOf, type StatusExplanation, textOf } from '../../workflows/kit/index.ts'
+import { isRedacted } from '../api/redaction.ts'
 import { withUserClient, type UserFlags } from './user.ts'
 import { explainStatus, isExplained, resourceOfKind } from './query/explain-status.ts'
 import { type PodObject, type PodProblem, podProblems } from './query/pod-problems.ts'
@@ -34,7 +35,7 @@ const MOST_MS = 10_000
 
 /** Reads the objects whose kinds explain their status. */
 export async function readLiveStatuses(objects: readonly ObjectRecord[], flags: UserFlags): Promise<LiveStatuses> {
-  const wanted = objects.filter((object) => !object.deleted && isExplained(object))
+  const wanted = objects.filter((object) => !object.deleted && isExplained(object) && !isRedacted(object.name))
   const statuses = new Map<string, LiveStatus>()
   const problems = new Set<string>()
   if (wanted.length === 0) return { statuses, problems: [] }
@@ -90,7 +91,7 @@ async function unreadyPods(
     const object = await readIfPresent(kube, resourcePath({ apiVersion, plural }, namespace, name), signal)
     // L1
     if (object?.metadata.uid !== uid) continue
-    if (kind === 'Pod') found.push(object as PodObject)
+    if (kind === 'Pod') found.push(object)
     else found.push(...(await podsOf(kube, object, signal)))
   }
   return found
@@ -101,7 +102,7 @@ async function podsOf(kube: Reader, workload: KubeObject, signal: AbortSignal): 
   if (labelSelector === '') return []
   const path = resourcePath({ apiVersion: 'v1', plural: 'pods' }, workload.metadata.namespace ?? '')
   const list = await kube.request<ObjectList>('GET', path, { query: { labelSelector, limit: MOST_PODS }, signal })
-  return (list.items ?? []) as readonly PodObject[]
+  return list.items
 }
 
 const OPERATORS: Readonly<Record<string, string>> = { In: 'in', NotIn: 'notin' }

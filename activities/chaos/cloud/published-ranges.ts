@@ -123,7 +123,7 @@ async function download(cloud: Cloud, url: string): Promise<Ranges> {
     const answer = await request(url, { signal: AbortSignal.timeout(REQUEST_MS) })
     if (answer.statusCode !== 200) {
       await answer.body.dump()
-      throw new RangesUnavailable(`${where} answers ${answer.statusCode}, expected 200`)
+      throw new RangesUnavailable(`${where} answers ${answer.statusCode}; expected 200`)
     }
     const excess = () => new RangeError(`more than ${MAX_BYTES} bytes`)
     document = JSON.parse((await readBody(answer.body, MAX_BYTES, excess)).toString('utf8'))

@@ -53,7 +53,7 @@ export async function readDisruptions(
   } catch (error) {
     if (!isNotFound(error)) throw error
     throw new Error(
-      'the cluster has no kind Disruption, expected its CRD (deploy/crds/chaos): without it nothing is disturbed',
+      'the cluster has no kind Disruption; expected its CRD (deploy/crds/chaos): without it nothing is disturbed',
       { cause: error },
     )
   }

@@ -42,7 +42,7 @@ export async function clusterPlace({ kube, given }: Pick<CommandStart, 'kube' | 
   const of = { namespace: undefined, title: 'the cluster' }
   if (named === undefined) return { ...of, ...(await labelledNamespaces(kube)), flags: '--all' }
   if (named === true || !isNamespaceName(named))
-    throw new CommandUsageError(`--chaos-namespace: found '${String(named)}', expected the name of a namespace`)
+    throw new CommandUsageError(`--chaos-namespace: found '${String(named)}'; expected the name of a namespace`)
   return { ...of, names: [named], flags: `--all --chaos-namespace ${named}` }
 }
 
@@ -73,7 +73,7 @@ export async function readStops(kube: Kube, { names, namespace }: StopPlace): Pr
           namespace === undefined
             ? 'that of chaos pods, which deploy/setup/chaos makes (see --chaos-namespace)'
             : 'one that is there (see -n and --context)'
-        throw new Error(`the cluster has no namespace ${name}, expected ${expected}`, { cause: error })
+        throw new Error(`the cluster has no namespace ${name}; expected ${expected}`, { cause: error })
       }
     }),
   )

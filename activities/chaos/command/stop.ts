@@ -133,6 +133,6 @@ function timeoutIn(text: string | true | undefined): number {
   if (text === undefined) return TIMEOUT_MS
   const ms = durationMs(text)
   if (ms === undefined || ms < 0)
-    throw new CommandUsageError(`--timeout: found '${String(text)}', expected ${EXPECTED_DURATION}, or 0`)
+    throw new CommandUsageError(`--timeout: found '${String(text)}'; expected ${EXPECTED_DURATION}, or 0`)
   return ms
 }

@@ -259,7 +259,7 @@ export async function replacementFacts(
   // Pods in the node's network share its address.
   const pod = items.length === 1 ? items[0] : items.find(({ metadata }) => metadata.name === log.targetName)
   if (pod?.metadata.namespace === undefined || pod.metadata.uid === undefined)
-    throw new Error(`${items.length} pods with ${fieldSelector} found, expected one`)
+    throw new Error(`${items.length} pods with ${fieldSelector} found; expected one`)
   const { namespace, name, uid } = pod.metadata
   const found = await kube.request<KubeObject>('GET', `/api/v1/nodes/${node}`)
   const volumes = (pod['spec'] as PodSpec | undefined)?.volumes ?? []

@@ -163,7 +163,7 @@ export async function runSweep({ args, env, self, print }: ProgramStart): Promis
   const folder = flags.withDefault('state', absolutePath, settings.stateFolder)
   const pid = flags.optional('network-of', integerIn(1, 2 ** 22))
   flags.refuseUnknown()
-  if (flags.problems.length > 0) throw new Error(flags.problems.join('; '))
+  if (flags.problems.length > 0) throw new Error(flags.problems.join('\n'))
   const { proc } = settings
   const network = pid === undefined ? undefined : await networkOf(proc, pid)
   if (pid !== undefined && network === undefined) throw new Error(`--network-of: process ${pid} is not there`)
@@ -171,7 +171,7 @@ export async function runSweep({ args, env, self, print }: ProgramStart): Promis
   const children = new Children({ proc, env, self })
   const machine: Machine = { proc, run: runProgram, clock: systemClock, children, cluster }
   const log = createLog(print, settings.logLevel, {}, systemClock.now)
-  if (log === undefined) throw new Error(`LOG_LEVEL: found '${settings.logLevel}', expected debug, info, warn or error`)
+  if (log === undefined) throw new Error(`LOG_LEVEL: found '${settings.logLevel}'; expected debug, info, warn or error`)
   const { undone, remaining } = await sweepAll({ machine, undoLog: new UndoLog(folder), log }, network?.inode)
   await cluster?.close()
   for (const line of undone) print(`undone: ${line}\n`)

@@ -232,7 +232,7 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
       const holder = await holderIn(path)
       if (holder !== undefined && holder.bootId === (await bootId('/proc')) && (await isRunning(holder)))
         throw new Error(
-          `${folder}: found it taken by the node agent with process ${holder.pid}, expected no other agent`,
+          `${folder}: found it taken by the node agent with process ${holder.pid}; expected no other agent`,
         )
       await rm(path, { force: true })
     }

@@ -58,7 +58,7 @@ export async function prepareInjector(settings: InjectorSettings, pod: AgentPod,
   const { args, mounts, probe } = pod.container
   const isNode = isOfNode(args)
   if (isNode && !settings.mayDisturbNode && !settings.simulates)
-    throw new Unstartable('--level node: this machine itself would be disturbed, expected --node-level allow')
+    throw new Unstartable('--level node: this machine itself would be disturbed; expected --node-level allow')
   const processes = await readTarget(settings, pod)
   const isSimulated =
     settings.simulates && (isNode ? !settings.mayDisturbNode : needsProcess(args) && processes === undefined)

@@ -140,7 +140,7 @@ function webhookOf({ webhookURL, webhookURLFilepath: path }: SlackNotifierConfig
     const url = secretIn(path)
     const problem = urlProblem(url)
     if (problem === undefined) return url
-    throw new SecretFileError(`${path}: found ${problem}, expected the https:// URL of a webhook`)
+    throw new SecretFileError(`${path}: found ${problem}; expected the https:// URL of a webhook`)
   }
 }
 

@@ -252,7 +252,7 @@ async function singleObject(
   const where = stateOf(request)
   if (others.length > 0) {
     const found = `${owned.length} objects of kind ${query.kind}`
-    throw finalFailure('AmbiguousState', `${where}: found ${found}, expected one`)
+    throw finalFailure('AmbiguousState', `${where}: found ${found}; expected one`)
   }
   const [stranger] = objects
   if (only !== undefined || stranger === undefined) return only?.reduced
@@ -263,7 +263,7 @@ async function singleObject(
   const owner = ownerOf(stranger.object)
   const found = owner === undefined ? 'nobody' : `${owner.kind} ${owner.name}`
   const object = nameOf(query.kind, stranger.object.metadata)
-  throw finalFailure('StateNotOwned', `${where}: ${object} is owned by ${found}, expected the ${kind.kind}`)
+  throw finalFailure('StateNotOwned', `${where}: ${object} is owned by ${found}; expected the ${kind.kind}`)
 }
 
 // Limit of subscriptions to objects of other owners. A selector that finds more of them is a mistake.

@@ -173,7 +173,7 @@ decl Routes for Route { state { ${states} } action { Act(a) } }
   it('is rejected if the file of CRDs cannot be read', async () => {
     expect(await complaintsOf('a []Route { }', 'none.yaml')).toEqual([
       2,
-      [expect.stringMatching(/none\.yaml: found no file that can be read, expected CustomResourceDefinitions$/)],
+      [expect.stringMatching(/none\.yaml: found no file that can be read; expected CustomResourceDefinitions$/)],
     ])
     expect(await complaintsOf('a []Route { }', 'routes.cm')).toEqual([2, [expect.stringMatching(/^\S+routes\.cm:/)]])
   })
@@ -213,7 +213,7 @@ describe('a set of documents with an error', () => {
     const { code, printed, complaints } = await run(['cron-job.cm', 'bad.cm'])
     expect([code, printed]).toEqual([2, ''])
     expect(complaints.at(-1)).toBe(
-      `${join(dir, 'bad.cm')}:1:8: error CM003: found the end of the line, expected group, version and kind, such as batch/v1/Job\n  alias A\n         ^`,
+      `${join(dir, 'bad.cm')}:1:8: error CM003: found the end of the line; expected group, version and kind, such as batch/v1/Job\n  alias A\n         ^`,
     )
     expect((await readdir(dir)).sort()).toEqual(['bad.cm', 'cron-job.cm'])
   })
@@ -229,8 +229,8 @@ describe('a set of documents with an error', () => {
   })
 
   it.each([
-    ['none.cm', 'found no file that can be read, expected a document'],
-    ['cron-job.txt', 'found another ending, expected .cm'],
+    ['none.cm', 'found no file that can be read; expected a document'],
+    ['cron-job.txt', 'found another ending; expected .cm'],
   ])('rejects the file %s', async (file, message) => {
     expect(await run([file])).toEqual({ code: 2, printed: '', complaints: [`${join(dir, file)}: ${message}`] })
   })

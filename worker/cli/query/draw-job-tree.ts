@@ -65,7 +65,9 @@ function stateText(root: JobNode, now: Date): string {
   const { job, object } = root
   const name = singleLine(nameOf(object), 200)
   if (job === undefined && !isOpen(root))
-    return `${name}: ${phaseOf(root) === '-' ? 'no job was requested' : phaseOf(root)}${job === undefined && phaseOf(root) !== '-' ? '; the journal has no job of it' : ''}`
+    return phaseOf(root) === '-'
+      ? `${name}: no job was requested`
+      : `${name}: ${phaseOf(root)}; the journal has no job of it`
   const started = job === undefined ? '' : `, started ${formatTime(job.startedAt, now)} (${singleLine(job.cause)})`
   const span = spanOf(root, job, now)
   const time = span === undefined ? '' : ` ${isOpen(root) ? 'for' : 'after'} ${formatSpan(span.from, span.to)}`
@@ -140,22 +142,22 @@ export function phasesText(job: JobRecord | undefined, now: Date): string {
 }
 
 function noteOf(node: JobNode, paint: Paint, statuses: DrawOptions['statuses'] = new Map()): string {
-  // The child has the reason.
-  if (
-    nodesOf(node).some(
-      (one) => one !== node && one.children.length === 0 && hasFailed(one) && noteOf(one, paint, statuses) !== '',
-    )
+  const isExplainedBelow = nodesOf(node).some(
+    (one) => one !== node && one.children.length === 0 && hasFailed(one) && noteOf(one, paint, statuses) !== '',
   )
-    return ''
+  if (isExplainedBelow) return ''
+  const colour = hasFailed(node) ? 'red' : 'yellow'
   const error = errorText(node.job?.lastError)
-  if (error !== undefined) return paint(hasFailed(node) ? 'red' : 'yellow', singleLine(error, 160))
+  if (error !== undefined) return paint(colour, singleLine(error, 160))
+  if (!hasFailed(node) && !isOpen(node)) return ''
   const summary = statusText(statuses.get(node.object.uid)) || (unhandledType(node) ?? '')
-  if (summary !== '' && (hasFailed(node) || isOpen(node)))
-    return paint(hasFailed(node) ? 'red' : 'yellow', singleLine(summary, 240))
-  if (!isOpen(node) || isLevelKind(node.object)) return ''
+  return paint(colour, singleLine(summary, 240) || awaitedText(node))
+}
+
+function awaitedText(node: JobNode): string {
   const [first, ...rest] = node.awaited
-  if (first === undefined) return ''
-  return paint('yellow', `waits for ${nameOf(first)}${rest.length === 0 ? '' : ` and ${rest.length} more`}`)
+  if (first === undefined || !isOpen(node) || isLevelKind(node.object)) return ''
+  return `waits for ${nameOf(first)}${rest.length === 0 ? '' : ` and ${rest.length} more`}`
 }
 
 /** The summary of a live status with the reason of the first pod. */

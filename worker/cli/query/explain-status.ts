@@ -1,4 +1,4 @@
-// What the status of an object means, by the controller of its kind.
+// Looks up how the controller of a kind explains and steers its objects.
 
 import {
   groupKindOf,

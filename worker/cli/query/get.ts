@@ -56,19 +56,30 @@ export function getCommand(): Command {
   )
     .addHelpText('after', '\nExamples:\n  pawl get\n  pawl get inst -A\n  pawl get di -o json')
     .action(async (kind: string | undefined, flags: GetFlags) => {
-      process.stdout.write(await withJournal(flags, async (journal) => await get(journal, kind, flags)))
+      const { text, next } = await withJournal(flags, async (journal) => await get(journal, kind, flags))
+      process.stdout.write(text)
+      // Scripts read stdout.
+      if (next !== undefined) process.stderr.write(`${next}\n`)
     })
 }
 
-async function get(journal: JournalSession, kind: string | undefined, flags: GetFlags): Promise<string> {
+interface Listing {
+  readonly text: string
+  /** The line with the next useful command. */
+  readonly next?: string | undefined
+}
+
+async function get(journal: JournalSession, kind: string | undefined, flags: GetFlags): Promise<Listing> {
   const kinds = kind === undefined ? journal.ownKinds : [kindNamed(kind, journal.kinds)]
   const place = flags.allNamespaces === true ? undefined : journal.namespace
   const labels = labelsOf(flags.selector)
   // Names need no jobs, and there may be 10,000 of them.
   if (flags.output === 'name' && labels.size === 0)
-    return getNames(
-      await listAll(kinds, async (of) => (await journal.listNames(of, place)).map((row) => ({ ...of, ...row }))),
-    )
+    return {
+      text: getNames(
+        await listAll(kinds, async (of) => (await journal.listNames(of, place)).map((row) => ({ ...of, ...row }))),
+      ),
+    }
   const all = await listAll(kinds, async (of) => await journal.listObjects(of, place))
   const listed = all.filter((object) => hasLabels(object, labels))
   const form: TableOptions = {
@@ -78,12 +89,14 @@ async function get(journal: JournalSession, kind: string | undefined, flags: Get
     withNamespace: place === undefined,
     withKind: kinds.length > 1,
   }
-  if (flags.output === 'name') return getNames(listed)
+  if (flags.output === 'name') return { text: getNames(listed) }
   const rows = await withLiveStatuses(await withJobs(journal, listed), flags)
   const unready = rows.find((row) => waitText(row) !== '')
-  if (unready !== undefined && (flags.output === 'table' || flags.output === 'wide'))
-    process.stderr.write(`${nextAfterGet(unready.object, flags)}\n`)
-  return await formatOutput(rows, flags.output, form)
+  const isTable = flags.output === 'table' || flags.output === 'wide'
+  return {
+    text: await formatOutput(rows, flags.output, form),
+    next: unready === undefined || !isTable ? undefined : nextAfterGet(unready.object, flags),
+  }
 }
 
 /** Adds what the API server knows about waiting and failed items. */
@@ -299,23 +312,34 @@ export function waitText(row: ListedObject): string {
 }
 
 function unfinishedText(row: ListedObject): string {
-  const { object, job, awaited, unfinished } = row
+  const { object, job, reason } = row
   const error = errorText(job?.lastError)
   const status = statusText(row.status)
-  if (isBad(phaseOfRow(row))) {
-    if (status !== '' && row.reason !== undefined) return `${nameOf(row.reason)}: ${status}`
-    return error ?? (status || 'see pawl why')
-  }
-  const own = status || (unhandledType({ object: row.reason ?? object, job: undefined }) ?? '')
-  if (own !== '') return row.reason === undefined ? own : `${nameOf(row.reason)}: ${own}`
-  const named = [...(isLevelKind(object) ? [] : awaited), ...unfinished].map(nameOf)
-  if (isBusy(object.projection) && named.length > 0) return joinNames(named, 2)
-  const [notRequested] = row.queuePosition === undefined ? notRequestedSentences(object, job) : []
-  return (
-    deletionText(object) ??
-    (job?.outcome === null ? error : undefined) ??
-    (notRequested === undefined || object.deleted ? '' : 'no job was requested')
-  )
+  if (isBad(phaseOfRow(row))) return reasonText(reason, status) || (error ?? (status || 'see pawl why'))
+  const own = status || (unhandledType({ object: reason ?? object, job: undefined }) ?? '')
+  return reasonText(reason, own) || own || progressText(row)
+}
+
+function progressText(row: ListedObject): string {
+  const { object, job } = row
+  const error = job?.outcome === null ? errorText(job.lastError) : undefined
+  return awaitedText(row) ?? deletionText(object) ?? error ?? (isNotRequested(row) ? 'no job was requested' : '')
+}
+
+function reasonText(reason: ObjectRecord | undefined, text: string): string {
+  return reason === undefined || text === '' ? '' : `${nameOf(reason)}: ${text}`
+}
+
+function awaitedText({ object, awaited, unfinished, reason }: ListedObject): string | undefined {
+  if (!isBusy(object.projection)) return undefined
+  const waitsFor = isLevelKind(object) ? [] : awaited
+  const parts = reason === undefined || waitsFor.length > 0 ? unfinished : [reason]
+  const named = [...waitsFor, ...parts].map(nameOf)
+  return named.length === 0 ? undefined : joinNames(named, 2)
+}
+
+function isNotRequested({ object, job, queuePosition }: ListedObject): boolean {
+  return queuePosition === undefined && !object.deleted && notRequestedSentences(object, job).length > 0
 }
 
 function deletionText(object: ObjectRecord): string | undefined {

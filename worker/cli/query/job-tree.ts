@@ -117,11 +117,13 @@ function isPart({ object, job, children }: JobNode): boolean {
 /** The phase of the job, or of the object's status if the journal has no job. */
 export function phaseOf({ object, job }: Pick<JobNode, 'object' | 'job'>): string {
   if (job?.outcome === 'Superseded' || job?.outcome === 'lost') return job.outcome
-  const phase = currentPhaseIn(object) ?? explainStatus(object, object.projection).phase
   // Phases of other deployers may be any text.
   if (job !== undefined && !isLevelKind(object)) return singleLine(job.phase ?? job.outcome ?? 'Started', LONGEST_PHASE)
-  if (object.deleted) return 'Deleted'
-  return singleLine(phase ?? job?.phase ?? (job === undefined ? '-' : 'reconciled'), LONGEST_PHASE)
+  return object.deleted ? 'Deleted' : singleLine(statusPhase(object) ?? '-', LONGEST_PHASE)
+}
+
+function statusPhase(object: ObjectRecord): string | undefined {
+  return currentPhaseIn(object) ?? explainStatus(object, object.projection).phase
 }
 
 /** Undefined while the phase is the one of the previous job, because no deployer has picked the current job up. */

@@ -1,4 +1,4 @@
-// The next useful command after `pawl why`, `get` and `trace`, with the flags that the user needs again. Pure.
+// The next useful command after `pawl why`, `get` and `trace`, with the flags that the user needs again.
 
 import { join } from 'node:path'
 
@@ -8,6 +8,7 @@ import { isLevelKind, ownFinalizer, partitionsOf, steeringOf } from './explain-s
 import { hasFailed, isOpen, type JobNode } from './job-tree.ts'
 import type { LiveStatus } from '../live-status.ts'
 import type { JournalFlags } from './open-journal.ts'
+import { suggestedCommand } from '../suggestion.ts'
 import { isNeverRequested } from './root-cause.ts'
 import { deletionIn } from './format.ts'
 
@@ -28,36 +29,54 @@ export function nextStep({ path, status, words, flags }: NextStepInput): string 
 function stepOf({ path, status, words, flags }: NextStepInput): string {
   const [subject] = path
   const cause = path.at(-1)
-  const name = words.join(words.length === 2 ? '/' : ' ')
-  const query = (command: string, more = '') => `pawl ${command} ${name}${more}${queryFlags(flags)}`
-  if (subject === undefined || cause === undefined) return `pawl get${queryFlags(flags)}`
+  if (subject === undefined || cause === undefined) return suggestedCommand(`get${queryFlags(flags)}`)
   const [pod] = status?.pods ?? []
   if (pod !== undefined) return podStep(pod, flags)
-  if (hasForeignFinalizer(cause.object)) return `pawl delete ${name}${steerFlags(flags)}`
-  if (hasFailed(cause)) return `fix the cause, then ${jobStep(subject.object, name, flags)}`
-  if (isUnknownType(cause)) return `correct the type, then pawl interrupt ${name}${steerFlags(flags)}`
-  if (isNeverRequested(subject.object, subject.job) && !isLevelKind(subject.object))
-    return jobStep(subject.object, name, flags)
-  if (isLevelKind(subject.object)) return eventsStep(subject.object, flags)
-  return isOpen(subject) || deletionIn(subject.object.projection) !== undefined
-    ? query('trace', ' -w')
-    : query('history')
+  const name = wordsText(words)
+  return problemStep(subject, cause, { name, flags }) ?? progressStep(subject, { name, flags })
+}
+
+interface Wanted {
+  readonly name: string
+  readonly flags: JournalFlags
+}
+
+/** For a problem that a user must solve. */
+function problemStep({ object, job }: JobNode, cause: JobNode, { name, flags }: Wanted): string | undefined {
+  if (hasForeignFinalizer(cause.object)) return suggestedCommand(`delete ${name}${steerFlags(flags)}`)
+  if (hasFailed(cause)) return `fix the cause, then ${jobStep(object, name, flags)}`
+  if (isUnknownType(cause))
+    return `correct the type or start its deployer; to end the wait: ${suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)}`
+  return isNeverRequested(object, job) && !isLevelKind(object) ? jobStep(object, name, flags) : undefined
+}
+
+function progressStep(subject: JobNode, { name, flags }: Wanted): string {
+  const { object } = subject
+  if (isLevelKind(object)) return eventsStep(object, flags)
+  const isInProgress = isOpen(subject) || deletionIn(object.projection) !== undefined
+  return suggestedCommand(
+    `${isInProgress ? 'trace' : 'history'} ${name}${isInProgress ? ' -w' : ''}${queryFlags(flags)}`,
+  )
+}
+
+function wordsText(words: readonly string[]): string {
+  return words.join(words.length === 2 ? '/' : ' ')
 }
 
 /** The last line of `pawl trace`. */
 export function nextAfterTrace(tree: JobNode, words: readonly string[], flags: JournalFlags): string {
-  const name = words.join(words.length === 2 ? '/' : ' ')
+  const name = wordsText(words)
   if (isNeverRequested(tree.object, tree.job) && steeringOf(tree.object)?.reconcile !== undefined)
     return `next: ${jobStep(tree.object, name, flags)}`
   const command = hasFailed(tree) || isOpen(tree) ? 'why' : 'history'
-  return `next: pawl ${command} ${name}${queryFlags(flags)}`
+  return `next: ${suggestedCommand(`${command} ${name}${queryFlags(flags)}`)}`
 }
 
 /** The line below `pawl get`. @param object the first one that is not ready. */
 export function nextAfterGet({ kind, namespace, name }: ObjectRecord, flags: JournalFlags): string {
   const { allNamespaces } = flags as { readonly allNamespaces?: boolean }
   const place = allNamespaces === true ? { ...flags, namespace } : flags
-  return `next: pawl why ${kind.toLowerCase()}/${name}${queryFlags(place)}`
+  return `next: ${suggestedCommand(`why ${kind.toLowerCase()}/${name}${queryFlags(place)}`)}`
 }
 
 function podStep({ pod: { namespace, name }, hasCrashed }: LiveStatus['pods'][number], flags: JournalFlags): string {
@@ -73,9 +92,9 @@ function eventsStep({ kind, namespace, name }: ObjectRecord, flags: JournalFlags
 function jobStep(object: ObjectRecord, name: string, flags: JournalFlags): string {
   const steering = steeringOf(object)
   const isRoot = ownerReferenceOf(object.projection) === undefined
-  if (isRoot && steering?.reconcile !== undefined) return `pawl reconcile ${name}${steerFlags(flags)}`
-  if (steering?.retry !== undefined) return `pawl retry ${name}${steerFlags(flags)}`
-  return `pawl graph ${name}${queryFlags(flags)}`
+  if (isRoot && steering?.reconcile !== undefined) return suggestedCommand(`reconcile ${name}${steerFlags(flags)}`)
+  if (steering?.retry !== undefined) return suggestedCommand(`retry ${name}${steerFlags(flags)}`)
+  return suggestedCommand(`graph ${name}${queryFlags(flags)}`)
 }
 
 function hasForeignFinalizer(object: ObjectRecord): boolean {

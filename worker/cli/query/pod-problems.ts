@@ -35,7 +35,13 @@ interface ContainerStatus {
 interface ContainerState {
   readonly waiting?: { readonly reason?: string; readonly message?: string }
   readonly running?: object
-  readonly terminated?: { readonly exitCode?: number; readonly reason?: string; readonly message?: string }
+  readonly terminated?: Terminated
+}
+
+interface Terminated {
+  readonly exitCode?: number
+  readonly reason?: string
+  readonly message?: string
 }
 
 export interface PodProblem {
@@ -74,20 +80,18 @@ interface PodReason {
 
 function reasonOf(pod: PodObject): PodReason | undefined {
   const { metadata, status = {} } = pod
+  const condition = (type: string) => status.conditions?.find((one) => one.type === type)
   if (metadata.deletionTimestamp !== undefined || status.phase === 'Succeeded') return undefined
-  if (status.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true)
-    return undefined
-  const unscheduled = status.conditions?.find(({ type, status: value }) => type === 'PodScheduled' && value === 'False')
-  if (unscheduled !== undefined) return { text: schedulingText(pod, unscheduled), hasCrashed: false }
+  if (condition('Ready')?.status === 'True') return undefined
+  const scheduled = condition('PodScheduled')
+  if (scheduled?.status === 'False') return { text: schedulingText(pod, scheduled), hasCrashed: false }
   const containers = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]
-  const [reason] = containers.flatMap(containerReason)
-  if (reason !== undefined) return reason
-  const message = status.message ?? status.reason
-  const phase = status.phase ?? 'Pending'
-  return {
-    text: message === undefined ? `not ready, in phase ${phase}` : `${phase}: ${line(message)}`,
-    hasCrashed: false,
-  }
+  return containers.map(containerReason).find((reason) => reason !== undefined) ?? podReason(status)
+}
+
+function podReason({ phase = 'Pending', message, reason }: PodStatus): PodReason {
+  const why = message ?? reason
+  return { text: why === undefined ? `not ready, in phase ${phase}` : `${phase}: ${line(why)}`, hasCrashed: false }
 }
 
 const MISMATCH = /^0\/(\d+) nodes are available: (\d+) node\(s\) didn't match Pod's node affinity\/selector/
@@ -105,26 +109,30 @@ function schedulingText(
   return `not scheduled: ${line(message.split(/\. (?:no new claims|preemption)/)[0] ?? '') || reason}`
 }
 
-function containerReason({ name, ready, restartCount = 0, state, lastState }: ContainerStatus): readonly PodReason[] {
+function containerReason(container: ContainerStatus): PodReason | undefined {
+  const { name, ready, state, lastState } = container
   const crash = state?.terminated ?? lastState?.terminated
   const hasFailed = crash !== undefined && (crash.exitCode ?? 0) !== 0
-  if (hasFailed && state?.running === undefined) {
-    const how =
-      crash.reason === undefined || crash.reason === 'Error' ? `exit code ${crash.exitCode ?? 0}` : crash.reason
-    const restarts = restartCount === 0 ? '' : `, ${restartCount} ${restartCount === 1 ? 'restart' : 'restarts'}`
-    const last = lastLine(crash.message)
-    return [
-      { text: `container ${name} crashed (${how}${restarts})${last === '' ? '' : `: ${last}`}`, hasCrashed: true },
-    ]
-  }
-  const waiting = state?.waiting
-  if (waiting?.reason !== undefined && !STARTING.has(waiting.reason)) {
-    const message = line(waiting.message ?? '')
-    return [{ text: `container ${name}: ${waiting.reason}${message === '' ? '' : `: ${message}`}`, hasCrashed: false }]
-  }
-  if (state?.running !== undefined && ready !== true)
-    return [{ text: `container ${name} runs and is not ready (see its readiness probe)`, hasCrashed: hasFailed }]
-  return []
+  if (state?.running !== undefined)
+    return ready === true
+      ? undefined
+      : { text: `container ${name} runs and is not ready (see its readiness probe)`, hasCrashed: hasFailed }
+  if (hasFailed) return { text: crashText(container, crash), hasCrashed: true }
+  const text = waitingText(state?.waiting)
+  return text === undefined ? undefined : { text: `container ${name}: ${text}`, hasCrashed: false }
+}
+
+function crashText({ name, restartCount = 0 }: ContainerStatus, crash: Terminated): string {
+  const { exitCode = 0, reason = 'Error', message } = crash
+  const how = reason === 'Error' ? `exit code ${exitCode}` : reason
+  const restarts = restartCount === 0 ? '' : `, ${restartCount} ${restartCount === 1 ? 'restart' : 'restarts'}`
+  const last = lastLine(message)
+  return `container ${name} crashed (${how}${restarts})${last === '' ? '' : `: ${last}`}`
+}
+
+function waitingText({ reason, message = '' }: NonNullable<ContainerState['waiting']> = {}): string | undefined {
+  if (reason === undefined || STARTING.has(reason)) return undefined
+  return message === '' ? reason : `${reason}: ${line(message)}`
 }
 
 /** A container that waits with one of these reasons is starting. */

@@ -3,8 +3,9 @@
 
 import type { PendingWake } from '../../../activities/journal/read/event-queries.ts'
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
-import { type GroupKind, groupKindText, nearest, ownerReferenceOf, path, textAt } from '../../../workflows/kit/index.ts'
+import { type GroupKind, groupKindText, ownerReferenceOf, path, textAt } from '../../../workflows/kit/index.ts'
 import { isRedacted } from '../../api/redaction.ts'
+import { expectedName } from '../suggestion.ts'
 import { deletionOrder } from './deletion-order.ts'
 import { isLevelKind, ownFinalizer, partitionsOf, siblingsOf, steeringOf } from './explain-status.ts'
 import { hasFailed, isOpen, isPickedUp, type JobNode, phaseOf } from './job-tree.ts'
@@ -134,7 +135,7 @@ function deployerState({ object, job }: JobNode, { now }: RootCauseContext): rea
     problem.endsWith('?') ? problem : `${problem}.`,
     ...(partitions.names.includes(type)
       ? []
-      : [`Pawl's workers deploy ${partitions.names.join(' and ')}; another type needs its own deployer.`]),
+      : [`Pawl's workers handle the types ${partitions.names.join(' and ')}; another type needs its own deployer.`]),
   ]
 }
 
@@ -147,8 +148,7 @@ export function unhandledType({ object, job }: Pick<JobNode, 'object' | 'job'>):
   const { names, flag } = partitions
   const problem = `spec.type: no deployer has picked up type "${type}"`
   if (names.includes(type)) return `${problem}; a worker with --${flag} ${type} must run`
-  const meant = nearest(type, names)
-  return meant === undefined ? problem : `${problem}; did you mean "${meant}"?`
+  return `${problem}; ${expectedName(type, names)}`
 }
 
 /** For an object without any job. */

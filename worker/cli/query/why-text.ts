@@ -109,7 +109,7 @@ function settledSentence(path: readonly JobNode[]): string {
   return isDone ? `${state} and waits for nothing.` : `${state}; the journal has no object that it waits for.`
 }
 
-// What happened.
+// The events and the job.
 
 function timeText(at: Date, { now, wide }: Pick<WhyInput, 'now' | 'wide'>): string {
   return wide ? at.toISOString() : formatTime(at, now)

@@ -48,14 +48,10 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
   const { job: jobID, output } = flags
   const { object, job } = await findJob(journal, words, jobID)
   const path = pathToRootCause(await readJobTree(journal, object, job))
-  const cause = path.at(-1)
   const events = await journal.eventsOf(object.uid, 1)
   const isHosted = job?.cause === 'hosted'
   const run = job === undefined || isHosted ? undefined : await journal.runOf(job.workflowID)
   const causes = await readCauses(journal, object, job)
-  const live = cause === undefined ? undefined : await readLiveStatuses([cause.object], flags)
-  for (const problem of live?.problems ?? []) process.stderr.write(`pawl: ${problem}\n`)
-  const status = cause && live?.statuses.get(cause.object.uid)
   const now = new Date()
   const wide = output !== 'text'
   const queue = [
@@ -63,6 +59,8 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
     ...(await queueSentences(journal, path, now)),
     ...(job === undefined ? [] : notStartedSentences(object, job, { run, now })),
   ]
+  const { reasons, status } = await readReasons(journal, path, { flags, now, wide })
+  const notRequested = path.length === 1 && queue.length === 0 ? notRequestedSentences(object, job) : []
   const explanation = explainJob({
     causes,
     foreignWrites: await readForeignWrites(causes, flags),
@@ -76,22 +74,24 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
     wide,
     queueSentences: queue,
     next: nextStep({ path, status, words, flags }),
-    reasons:
-      cause === undefined
-        ? []
-        : [
-            ...(path.length === 1 && queue.length === 0 ? notRequestedSentences(object, job) : []),
-            ...reasonsOf(cause, {
-              ...(await journalContext(journal, cause)),
-              parentError: parentErrorIn(path),
-              status,
-              now,
-              wide,
-            }),
-            ...(await deletionEvents(cause.object, flags)),
-          ],
+    reasons: [...notRequested, ...reasons],
   })
   return output === 'json' ? `${writeJson(explanation, 2)}\n` : explanationText(explanation)
+}
+
+/** The reasons of the root cause, from the journal and from the API server. */
+async function readReasons(
+  journal: JournalSession,
+  path: readonly JobNode[],
+  { flags, now, wide }: { readonly flags: WhyFlags; readonly now: Date; readonly wide: boolean },
+) {
+  const cause = path.at(-1)
+  if (cause === undefined) return { reasons: [], status: undefined }
+  const { statuses, problems } = await readLiveStatuses([cause.object], flags)
+  for (const problem of problems) process.stderr.write(`pawl: ${problem}\n`)
+  const status = statuses.get(cause.object.uid)
+  const context = { ...(await journalContext(journal, cause)), parentError: parentErrorIn(path), status, now, wide }
+  return { status, reasons: [...reasonsOf(cause, context), ...(await deletionEvents(cause.object, flags))] }
 }
 
 /** Read from the API server with the user's permissions: the journal has no field managers. */

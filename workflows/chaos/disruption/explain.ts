@@ -1,4 +1,4 @@
-// What the status of a Disruption tells users: how many targets are injected, and why the others are not.
+// Explains the status of a Disruption to users: how many targets are injected, and why the others are not.
 
 import { fieldsOf, type StatusExplanation, textOf } from '../../kit/index.ts'
 

@@ -53,7 +53,7 @@ function checkBinds(binds: readonly Bind[], report: Report): ReadonlyMap<string,
       report(
         'CM021',
         groupVersion.at,
-        `found ${quote(groupVersion.text)}, expected v1 or group/version, such as batch/v1`,
+        `found ${quote(groupVersion.text)}; expected v1 or group/version, such as batch/v1`,
       )
     if (names.add(groupVersion, 'bind of')) modules.set(groupVersion.text, module.text)
     const problem = moduleProblem(module.text)
@@ -95,7 +95,7 @@ function resolveKind(
   const slash = text.lastIndexOf('/')
   const [groupVersion, kind] = [text.slice(0, Math.max(0, slash)), text.slice(slash + 1)]
   if (!GROUP_VERSION.test(groupVersion) || !KIND.test(kind)) {
-    report('CM021', at, `found ${quote(text)}, expected group, version and kind, such as batch/v1/Job`)
+    report('CM021', at, `found ${quote(text)}; expected group, version and kind, such as batch/v1/Job`)
     return undefined
   }
   const module = modules.get(groupVersion) ?? kubernetesModule(groupVersion, kind)

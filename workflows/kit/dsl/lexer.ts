@@ -146,7 +146,7 @@ class Scanner {
     if (isLineEnd(sign)) return '\\'
     this.#offset++
     if (sign !== '"' && sign !== '\\')
-      this.#report('CM001', this.#since(start), `found ${quote(`\\${sign}`)}, expected '\\"' or '\\\\'`)
+      this.#report('CM001', this.#since(start), `found ${quote(`\\${sign}`)}; expected '\\"' or '\\\\'`)
     return sign
   }
 
@@ -158,7 +158,7 @@ class Scanner {
       const sign = this.#at(this.#offset)
       if (sign === '}') break
       if (isLineEnd(sign) || isBlank(sign) || sign === '{' || sign === delimiter) {
-        this.#report('CM002', this.#since(start), `the reference is not closed: found ${describe(sign)}, expected '}'`)
+        this.#report('CM002', this.#since(start), `the reference is not closed: found ${describe(sign)}; expected '}'`)
         return { reference: this.#text.slice(from, this.#offset), at: this.#since(start) }
       }
       this.#offset++

@@ -95,7 +95,7 @@ function parseSection(cursor: Cursor, blocks: Blocks, members: Members): void {
   const section = SECTIONS.find((name) => name === token.text)
   if (section === undefined) {
     const expected = `expected ${alternatives(SECTIONS)}${didYouMean(token.text, SECTIONS)}`
-    cursor.report('CM006', token.at, `found ${quote(token.text)}, ${expected}`)
+    cursor.report('CM006', token.at, `found ${quote(token.text)}; ${expected}`)
   }
   // A misspelt keyword is accepted.
   const meant = section ?? SECTIONS.find((name) => name === nearest(token.text, SECTIONS))

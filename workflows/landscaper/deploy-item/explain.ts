@@ -1,4 +1,4 @@
-// What the status of a DeployItem tells users: the object that is not ready, or the error, and the deployed objects.
+// Explains the status of a DeployItem to users: the object that is not ready, or the error, and the deployed objects.
 
 import { type DeployedObject, fieldsOf, listOf, type StatusExplanation, textOf } from '../../kit/index.ts'
 import { RESOURCES_READY_CONDITION } from './kind.ts'
@@ -9,13 +9,24 @@ export function explainDeployItem(item: object): StatusExplanation {
     .map(fieldsOf)
     .find(({ type, status: value }) => type === RESOURCES_READY_CONDITION && value === 'False')
   const error = textOf(fieldsOf(status['lastError'])['message'])
-  const isOpen = status['jobID'] !== status['jobIDFinished']
-  // Before that, condition and error are those of the previous job.
-  const isPickedUp =
-    Date.parse(textOf(status['lastReconcileTime'])) >= Date.parse(textOf(status['jobIDGenerationTime']))
-  const summary = isOpen ? (isPickedUp ? textOf(waiting?.['message']) || error : '') : error
+  const summary = stateText(status, { waiting: textOf(waiting?.['message']), error })
   const deployed = listOf(fieldsOf(status['providerStatus'])['managedResources']).flatMap(deployedObject)
   return { ...(summary !== '' && { summary }), ...(deployed.length > 0 && { deployed }) }
+}
+
+function stateText(
+  { jobID, jobIDFinished, lastReconcileTime, jobIDGenerationTime }: Readonly<Record<string, unknown>>,
+  { waiting, error }: { readonly waiting: string; readonly error: string },
+): string {
+  if (jobID === jobIDFinished) return error
+  // Until a deployer picks the job up, condition and error are those of the previous job.
+  const isPickedUp = instant(lastReconcileTime) >= instant(jobIDGenerationTime) && textOf(lastReconcileTime) !== ''
+  return isPickedUp ? waiting || error : ''
+}
+
+/** Comparable text: timestamps may have milliseconds. */
+function instant(timestamp: unknown): string {
+  return textOf(timestamp).replace(/Z$/, '')
 }
 
 function deployedObject(managed: unknown): readonly DeployedObject[] {

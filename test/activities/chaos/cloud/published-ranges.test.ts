@@ -38,7 +38,7 @@ describe('the cached address lists of clouds', () => {
   })
 
   it.each([
-    ['answers otherwise', 503, / answers 503, expected 200$/],
+    ['answers otherwise', 503, / answers 503; expected 200$/],
     ['has no JSON', 'nonsense', / gives no list: SyntaxError$/],
     ['has another form', '{"prefixes": []}', / gives no list of the form that aws publishes$/],
   ])('are used as they were where the server %s, and told to be missing before', async (_, instead, told) => {

@@ -248,7 +248,7 @@ describe('the environment of an injector', () => {
   it('must name an existing backend', () => {
     expect(readSettings({ CHAOS_INJECTOR_NETWORK_BACKEND: 'tc-reference' }).backend).toBe('tc-reference')
     expect(() => readSettings({ CHAOS_INJECTOR_NETWORK_BACKEND: 'bpf' })).toThrow(
-      "CHAOS_INJECTOR_NETWORK_BACKEND: found 'bpf', expected one of tc-reference, iptables-htb",
+      "CHAOS_INJECTOR_NETWORK_BACKEND: found 'bpf'; expected one of tc-reference, iptables-htb",
     )
   })
 })

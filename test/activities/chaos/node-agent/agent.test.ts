@@ -131,7 +131,7 @@ describe('a node agent', () => {
         log,
       })
       await expect(second.run(AbortSignal.timeout(1))).rejects.toThrow(
-        `${state}: found it taken by the node agent with process ${process.pid}, expected no other agent`,
+        `${state}: found it taken by the node agent with process ${process.pid}; expected no other agent`,
       )
     })
     expect(await readdir(state)).toEqual(['pods'])

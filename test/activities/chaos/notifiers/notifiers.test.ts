@@ -108,7 +108,7 @@ describe('the HTTP notifier', () => {
     const missing = join(folder, 'missing')
     expect(() => open(http({ headersFilepath: missing }))).toThrow(`${missing}: cannot be read (ENOENT)`)
     expect(() => open(http({ headersFilepath: file('wrong', 'X: y\nsecret') }))).toThrow(
-      `${join(folder, 'wrong')}: line 2: found no colon, expected name: value`,
+      `${join(folder, 'wrong')}: line 2: found no colon; expected name: value`,
     )
   })
 

@@ -268,7 +268,9 @@ describe('an item that no deployer has picked up', () => {
   it('has a misspelt type', () => {
     expect(reasonsOf(item('landscaper.gardener.cloud/moc'), quiet)).toEqual([
       'DeployItem ns/db: spec.type: no deployer has picked up type "landscaper.gardener.cloud/moc"; did you mean "landscaper.gardener.cloud/mock"?',
-      expect.stringMatching(/^Pawl's workers deploy \S+ and \S+\/mock; another type needs its own deployer\.$/),
+      expect.stringMatching(
+        /^Pawl's workers handle the types \S+ and \S+\/mock; another type needs its own deployer\.$/,
+      ),
     ])
   })
 
@@ -288,6 +290,17 @@ describe('an item that no deployer has picked up', () => {
   })
 })
 
+const nothing = {
+  causes: [],
+  writes: [],
+  passes: undefined,
+  newest: undefined,
+  foreignWrites: new Map<string, never>(),
+  queueSentences: [],
+  now: BEGIN,
+  wide: false,
+}
+
 describe('an item whose objects are not ready', () => {
   const pod = { text: '2 pods: no node matches disk=ssd', pod: { namespace: 'apps', name: 'web-1' }, hasCrashed: false }
   const status = { summary: 'Deployment apps/web: 0 of 2 replicas available', pods: [pod] }
@@ -297,19 +310,7 @@ describe('an item whose objects are not ready', () => {
   it('is explained by the object and its pods, in the first line', () => {
     const path = pathToRootCause(shop)
     const reasons = reasonsOf(item, { ...quiet, status })
-    expect(
-      explainJob({
-        ...{
-          causes: [],
-          writes: [],
-          passes: undefined,
-          newest: undefined,
-          foreignWrites: new Map(),
-          queueSentences: [],
-        },
-        ...{ path, reasons, now: BEGIN, wide: false, next: 'next: x' },
-      }),
-    ).toMatchObject({
+    expect(explainJob({ ...nothing, path, reasons, next: 'next: x' })).toMatchObject({
       answer:
         'Installation ns/shop is Progressing: DeployItem ns/db: Deployment apps/web: 0 of 2 replicas available (2 pods: no node matches disk=ssd).',
       now: ['Installation ns/shop (Progressing) waits for DeployItem ns/db (Progressing).'],
@@ -347,7 +348,8 @@ describe('a deletion', () => {
     node(
       object('DeployItem', name, {
         metadata: {
-          ...{ deletionTimestamp: BEGIN.toISOString(), finalizers: ['finalizer.landscaper.gardener.cloud'] },
+          deletionTimestamp: BEGIN.toISOString(),
+          finalizers: ['finalizer.landscaper.gardener.cloud'],
           annotations: { 'execution.landscaper.gardener.cloud/dependsOn': after },
         },
         status: { phase: 'Succeeded', jobID: 'j1', jobIDFinished: 'j1', ...status },

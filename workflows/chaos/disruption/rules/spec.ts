@@ -66,7 +66,7 @@ export function specProblems(
 
 /** All problems as one text for users, each with its field: `Spec: Network: spec.network: found no effect, …`. */
 export function specProblemsText(problems: readonly Problem[]): string {
-  return problems.map((problem) => `${prefixOf(problem)}${problemText(problem)}`).join('; ')
+  return problems.map((problem) => `${prefixOf(problem)}${problemText(problem)}`).join(' | ')
 }
 
 function prefixOf({ field }: Problem): string {

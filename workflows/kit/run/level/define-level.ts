@@ -35,10 +35,13 @@ export interface LevelTarget extends LevelResource {
 /** The part of a target's kind that is sent with every call. */
 export type SentTarget = Pick<LevelTarget, keyof LevelResource | 'statusSubresource'>
 
+/** The input of `defineLevel`. */
 export interface LevelDefinition<State, Target> {
   /** Name of the controller and its workflow type; its field manager is `pawl-<name>`. Starts with a small letter, then letters and digits. */
   readonly name: string
+  /** The kind that it reconciles. */
   readonly target: LevelTarget
+  /** The objects that a pass observes, by name of the state; usually generated from a document. */
   readonly queries: Readonly<Record<keyof State & string, StateQuery>>
   /** The plan of a pass while the object exists. */
   readonly plan: Step<LevelPass<State, Target>>
@@ -47,6 +50,7 @@ export interface LevelDefinition<State, Target> {
    * `target.projection`, for the object before and after the event. Pure. Default: all objects.
    */
   readonly predicate?: (object: Projection) => boolean
+  /** Functions that run around every step of the plans. */
   readonly hooks?: StepHooks<LevelPass<State, Target>>
   /** Keeps an object with a deletionTimestamp until `onDelete` is done; added before the first pass. `domain/name`. */
   readonly finalizer?: string
@@ -64,7 +68,7 @@ export interface LevelDefinition<State, Target> {
   readonly plurals?: Readonly<Record<string, string>>
   /** Cluster-scoped kinds outside of Kubernetes, `example.com/v1/Gadget`. */
   readonly withoutNamespace?: readonly string[]
-  /** Kinds that actions write besides the target: `['v1/ConfigMap', { kind: 'apps/v1/Deployment', namespaces: ['x'] }]`. Roles derive from them. */
+  /** Kinds that actions write besides the target: `['v1/ConfigMap', { kind: 'apps/v1/Deployment', namespaces: ['x'] }]`. Roles derive from them; actions then write nothing else. */
   readonly writes?: readonly DeclaredWrite[]
   /** The source of its Events in `kubectl describe`. Default: its field manager. */
   readonly eventSource?: string
@@ -124,7 +128,7 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
   for (const [field, step] of Object.entries({ onDelete, onGone }))
     if (step !== undefined && finalizer === undefined)
       throw new Error(
-        `controller ${name}: found ${field} without finalizer, expected both: nothing would hold the object`,
+        `controller ${name}: found ${field} without finalizer; expected both: nothing would hold the object`,
       )
   if (definition.settings !== undefined) checkSettings(name, definition.settings)
   const controller: LevelController<State, Target> = {
@@ -153,15 +157,15 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
 
 function checkFinalizer(name: string, finalizer: string, { isReadOnly }: LevelTarget): void {
   if (isReadOnly === true)
-    throw new Error(`controller ${name}: found finalizer "${finalizer}", expected none: its target is read only`)
+    throw new Error(`controller ${name}: found finalizer "${finalizer}"; expected none: its target is read only`)
   if (!FINALIZER_NAME.test(finalizer) && !DOTTED_FINALIZER.test(finalizer))
-    throw new Error(`controller ${name}: finalizer is "${finalizer}", expected domain/name`)
+    throw new Error(`controller ${name}: finalizer is "${finalizer}"; expected domain/name`)
 }
 
 function checkPlace(controller: LevelController, { kind, namespaces }: WrittenKind): void {
   if (resourceOf(controller, kind).withoutNamespace !== true || namespaces.length === 0) return
   throw new Error(
-    `controller ${controller.name}: \`writes\` has namespaces for ${kind}, expected none: its objects are in no namespace`,
+    `controller ${controller.name}: \`writes\` has namespaces for ${kind}; expected none: its objects are in no namespace`,
   )
 }
 

@@ -39,7 +39,7 @@ describe('the definition of a controller in level mode', () => {
   })
 
   it('rejects a finalizer without a domain, and onDelete without a finalizer', () => {
-    expect(() => define({ finalizer: 'mine' })).toThrow('finalizer is "mine", expected domain/name')
+    expect(() => define({ finalizer: 'mine' })).toThrow('finalizer is "mine"; expected domain/name')
     expect(() => define({ onDelete: nop })).toThrow('found onDelete without finalizer')
     const target = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces', isReadOnly: true as const }
     expect(() => define({ target, finalizer: 'example.com/mine' })).toThrow('expected none: its target is read only')
@@ -56,13 +56,13 @@ describe('the definition of a controller in level mode', () => {
   })
 
   it.each([
-    [['ConfigMap'], 'controller shop: `writes` has "ConfigMap", expected group/version/Kind, or v1/Kind'],
+    [['ConfigMap'], 'controller shop: `writes` has "ConfigMap"; expected group/version/Kind, or v1/Kind'],
     [['example.com/v1/Goose'], 'the plural of kind example.com/v1/Goose is not known; expected it in `plurals`'],
-    [['v1/Secret', { kind: 'v1/Secret' }], '`writes` has v1/Secret twice, expected it once'],
-    [[{ kind: 'v1/Secret', namespaces: [] }], 'has no namespaces for v1/Secret, expected at least one, or no field'],
-    [[{ kind: 'v1/Secret', namespaces: ['*'] }], 'has namespace "*" for v1/Secret, expected a name of one'],
-    [[{ kind: 'v1/Secret', verbs: [] }], 'has no verbs for v1/Secret, expected at least one, or no field'],
-    [[{ kind: 'v1/Node', namespaces: ['x'] }], 'has namespaces for v1/Node, expected none'],
+    [['v1/Secret', { kind: 'v1/Secret' }], '`writes` has v1/Secret twice; expected it once'],
+    [[{ kind: 'v1/Secret', namespaces: [] }], 'has no namespaces for v1/Secret; expected at least one, or no field'],
+    [[{ kind: 'v1/Secret', namespaces: ['*'] }], 'has namespace "*" for v1/Secret; expected a name of one'],
+    [[{ kind: 'v1/Secret', verbs: [] }], 'has no verbs for v1/Secret; expected at least one, or no field'],
+    [[{ kind: 'v1/Node', namespaces: ['x'] }], 'has namespaces for v1/Node; expected none'],
   ])('rejects the declared write %j', (writes, message) => {
     expect(() => define({ writes })).toThrow(message)
   })
