@@ -3,6 +3,7 @@
 // replays recorded runs.
 
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -78,6 +79,30 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     expect(JSON.parse((await run('replay', '--file', fileOf('open'), '-o', 'json')).stdout)).toMatchObject({
       state: 'goes on',
     })
+  })
+
+  it('shows the writes after an operator has reset the run in Temporal', async () => {
+    const { cluster } = stage
+    const { workflow, workflowService } = stage.pawl.client
+    await cluster.create(installation('reset', [waitingItem('slow')]), 'installations')
+    const items = await cluster.waitUntilItems('reset', ['slow'], (item) => item?.status?.phase === 'Progressing')
+    await expect.poll(async () => (await replayOf('inst/reset')).passes.length, told).toBeGreaterThan(0)
+    const before = await replayOf('inst/reset')
+    const workflowExecution = { workflowId: before.workflowId, runId: before.runID }
+    const { events } = await workflow.getHandle(before.workflowId).fetchHistory()
+    const [, , firstTask] = events ?? []
+    expect(firstTask?.workflowTaskStartedEventAttributes).toBeDefined()
+    await workflowService.resetWorkflowExecution({
+      ...{ namespace: 'default', workflowExecution, reason: 'a test', requestId: randomUUID() },
+      workflowTaskFinishEventId: firstTask?.eventId ?? null,
+    })
+    await cluster.finishItem(items.get('slow')!, 'Succeeded')
+    await cluster.waitUntilFinished('reset')
+    const after = await whenItIs('Succeeded', 'inst/reset')
+    expect(after.runID).not.toBe(before.runID)
+    expect(after.notes).toEqual([expect.stringMatching(/^an operator reset the run in Temporal at /)])
+    const writes = after.passes.flatMap((pass) => pass.writes)
+    expect(writes.at(-1)).toMatchObject({ runID: after.runID, step: 'settle', verb: 'patchStatus' })
   })
 
   it('reports a job whose history was deleted from Temporal', async () => {

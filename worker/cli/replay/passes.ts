@@ -76,26 +76,28 @@ function isEnd(entry: ReplayEntry): boolean {
   return entry.told === 'call' && ENDS.has(entry.name)
 }
 
-/** @param runID rows of other runs with the same workflow ID are ignored. */
+/** @param runIDsDuring the runs that executed a pass; rows of other runs with the same workflow ID are ignored. */
 export function passesOf(
   entries: readonly ReplayEntry[],
   rows: JobRows | undefined,
-  runID: string,
+  runIDsDuring: (from: Date, until: Date) => readonly string[],
 ): readonly ReplayedPass[] {
   const answers = new Map(entries.flatMap((entry) => (entry.told === 'answer' ? [[entry.call, entry] as const] : [])))
   return entriesOfPasses(entries).map((own, index, all) => {
     const start = own.find((entry) => entry.told === 'pass')
     const pass = start?.pass ?? index + 1
     const end = own.findLast((entry) => entry.told === 'ended')
+    const [at, until] = [new Date(start?.atMs ?? 0), new Date(own.at(-1)?.atMs ?? 0)]
+    const runIDs = runIDsDuring(at, until)
     return {
       pass,
       passOfRun: pass,
-      at: new Date(start?.atMs ?? 0),
-      until: new Date(own.at(-1)?.atMs ?? 0),
+      at,
+      until,
       wokenBy: wakeTexts(own, { rows, before: all[index - 1] }),
       plans: plansOf(own),
       calls: own.flatMap((entry) => (entry.told === 'call' ? [callOf(entry, answers)] : [])),
-      writes: (rows?.writes ?? []).filter((row) => row.pass === pass && row.runID === runID),
+      writes: (rows?.writes ?? []).filter((row) => row.pass === pass && runIDs.includes(row.runID)),
       ended: end === undefined ? undefined : endOf(end),
     }
   })

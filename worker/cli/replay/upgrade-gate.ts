@@ -105,7 +105,7 @@ async function* withHistories(target: TemporalTarget, runs: PastRuns, notes: str
   let missing = 0
   for await (const { workflowId, runs: runsOfWorkflow } of fetchRuns(target, [...names.keys()])) {
     if (runsOfWorkflow.length === 0) missing += 1
-    for (const { history } of runsOfWorkflow)
+    for (const history of runsOfWorkflow)
       yield { workflowId, name: names.get(workflowId) ?? workflowId, events: historyJson(history) }
   }
   if (missing > 0) notes.push(`of ${missing} ${missing === 1 ? 'run' : 'runs'} Temporal has no history any more`)

@@ -32,7 +32,7 @@ const WRITE = {
 
 describe('the passes of a run', () => {
   const rows = jobRows({ job: null, writes: [WRITE, { ...WRITE, run_id: 'other' }], events: [EVENT], cut: [] })
-  const passes = passesOf(course(), rows, 'r')
+  const passes = passesOf(course(), rows, () => ['r'])
 
   it('show what woke each of them', () => {
     expect(passes.map(({ wokenBy }) => wokenBy)).toEqual([
@@ -51,7 +51,7 @@ describe('the passes of a run', () => {
         ? { ...entry, result: { result: 'settled', woken: true, wokenBy: [7, 9] } }
         : entry,
     )
-    expect(passesOf(entries, rows, 'r')[1]?.wokenBy).toEqual([
+    expect(passesOf(entries, rows, () => ['r'])[1]?.wokenBy).toEqual([
       expect.stringMatching(/^event 7 of the journal: Part default\/p MODIFIED, .*, while the pass before went on$/),
       'event 9 of the journal, while the pass before went on',
       expect.stringMatching(/^event 7 of the journal: Part .*Z$/),
