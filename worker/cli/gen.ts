@@ -59,7 +59,14 @@ async function genAll({ check, ...flags }: GenFlags, allCommands: () => Promise<
   if (!isCheckout) throw new UsageError('found no checkout of Pawl and no files, expected at least one .cm file')
   const print = (line: string) => process.stdout.write(`${line}\n`)
   // The commands import the registries, so they are loaded after `gen` has written these.
-  const pages = async () => await (await import('./flag-pages.ts')).flagPages(await allCommands())
+  const pages = async () => {
+    const { KIT_PAGES, kitPages } = await import('../gen/kit-pages.ts')
+    const { flagPages } = await import('./flag-pages.ts')
+    return {
+      files: new Map([...(await flagPages(await allCommands())), ...(await kitPages(ROOT))]),
+      owned: [KIT_PAGES],
+    }
+  }
   const hasPages = existsSync(join(ROOT, 'docs/reference'))
   return await gen({ root: ROOT, check: check ?? false, print, complain, ...(hasPages && { pages }) })
 }

@@ -93,6 +93,7 @@ export function timeout<Pass>(ms: number, step: Step<Pass>): Step<Pass> {
   }
 }
 
+/** The number of tries and the delays between them. */
 export interface RetryOptions {
   /** Maximum number of runs, including the first; at least 1. */
   readonly attempts: number

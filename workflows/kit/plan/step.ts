@@ -4,6 +4,7 @@
 
 import { done, type Outcome } from './outcome.ts'
 
+/** A node of a plan: an action, or a group of steps. */
 export interface Step<Pass> {
   readonly name: string
   readonly children: readonly Step<Pass>[]
@@ -62,6 +63,7 @@ export async function runStep<Pass>(
   return outcome
 }
 
+/** The functions of the engine that combinators need: Temporal in production, a fake in unit tests. */
 export interface Runtime {
   /** Waits durably; for short waits inside a pass, long ones use `again`. Rejects when the scope is cancelled. */
   sleep(ms: number): Promise<void>
@@ -97,6 +99,7 @@ export function leaves<Pass>(plan: Step<Pass>): readonly Step<Pass>[] {
   return plan.children.length === 0 ? [plan] : plan.children.flatMap((child) => leaves(child))
 }
 
+/** The result of `lastAction`. */
 export interface LastAction<Pass> {
   readonly name: string
   runAfter(pass: Pass, outcome: Outcome, runtime: Runtime): Promise<Outcome>

@@ -15,12 +15,15 @@ const conditionRecord = record('One aspect of the object, as last observed.', {
   message: required(text('Why, in a sentence for people.')),
 })
 
+/** A condition in a status, as Kubernetes defines it. */
 export type Condition = ValueOf<typeof conditionRecord>
+/** The status of a condition. */
 export type ConditionStatus = 'True' | 'False' | 'Unknown'
 
 /** The field `conditions` of a status. */
 export const conditionsField: Field<readonly Condition[]> = list('What is known about the object.', conditionRecord)
 
+/** A condition to set. */
 export interface ConditionChange {
   readonly type: string
   readonly status: ConditionStatus

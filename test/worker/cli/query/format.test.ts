@@ -9,6 +9,7 @@ import {
   tableText,
   ansiPaint,
   formatDuration,
+  formatTime,
   errorText,
   plainPaint,
   singleLine,
@@ -29,6 +30,14 @@ describe('a duration', () => {
     [90_000_000, '1d1h'],
   ])('of %d ms is %s', (ms, text) => {
     expect(formatDuration(ms)).toBe(text)
+  })
+})
+
+describe('a time', () => {
+  it('is local, and has a date if it is 12 hours away', () => {
+    const at = new Date(2026, 1, 3, 4, 5, 6)
+    expect(formatTime(at, new Date(2026, 1, 3, 16, 5, 5))).toBe('04:05:06')
+    expect(formatTime(at, new Date(2026, 1, 3, 16, 5, 6))).toBe('2026-02-03 04:05:06')
   })
 })
 

@@ -34,10 +34,13 @@ export interface LevelTarget extends LevelResource {
 /** The part of a target's kind that is sent with every call. */
 export type SentTarget = Pick<LevelTarget, keyof LevelResource | 'statusSubresource'>
 
+/** The input of `defineLevel`. */
 export interface LevelDefinition<State, Target> {
   /** Name of the controller and its workflow type; its field manager is `pawl-<name>`. Starts with a small letter, then letters and digits. */
   readonly name: string
+  /** The kind that it reconciles. */
   readonly target: LevelTarget
+  /** The objects that a pass observes, by name of the state; usually generated from a document. */
   readonly queries: Readonly<Record<keyof State & string, StateQuery>>
   /** The plan of a pass while the object exists. */
   readonly plan: Step<LevelPass<State, Target>>
@@ -46,6 +49,7 @@ export interface LevelDefinition<State, Target> {
    * `target.projection`, for the object before and after the event. Pure. Default: all objects.
    */
   readonly predicate?: (object: Projection) => boolean
+  /** Functions that run around every step of the plans. */
   readonly hooks?: StepHooks<LevelPass<State, Target>>
   /** Keeps an object with a deletionTimestamp until `onDelete` is done; added before the first pass. `domain/name`. */
   readonly finalizer?: string
@@ -63,7 +67,7 @@ export interface LevelDefinition<State, Target> {
   readonly plurals?: Readonly<Record<string, string>>
   /** Cluster-scoped kinds outside of Kubernetes, `example.com/v1/Gadget`. */
   readonly withoutNamespace?: readonly string[]
-  /** Kinds that actions write besides the target: `['v1/ConfigMap', { kind: 'apps/v1/Deployment', namespaces: ['x'] }]`. Roles derive from them. */
+  /** Kinds that actions write besides the target: `['v1/ConfigMap', { kind: 'apps/v1/Deployment', namespaces: ['x'] }]`. Roles derive from them; actions then write nothing else. */
   readonly writes?: readonly DeclaredWrite[]
   /** The source of its Events in `kubectl describe`. Default: its field manager. */
   readonly eventSource?: string

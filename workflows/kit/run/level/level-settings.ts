@@ -3,36 +3,35 @@
 
 import { nearest } from '../../kind/near-words.ts'
 
+/** Limits of retries after retryable faults; an event wakes a pass at once. */
 export interface RetryLimits {
   /** Delay after an object's first failure in milliseconds; each further failure in a row doubles it. Default 5. */
   readonly firstMs?: number
   /** Maximum delay in milliseconds. Default 1,000,000, which is 16 minutes and 40 seconds; at most a day. */
   readonly mostMs?: number
-  /** Retries per second for all objects of a namespace. Default 10. */
+  /** Retries per second for all objects of a namespace, 0.01 to 1000. Default 10. */
   readonly perSecond?: number
-  /** Retries of a namespace before `perSecond` delays further ones. Default 100. */
+  /** Retries of a namespace before `perSecond` delays further ones, 1 to 1000. Default 100. */
   readonly burst?: number
 }
 
+/** Settings of a controller; use the same in all workers. */
 export interface LevelSettings {
   /**
-   * Maximum number of concurrent passes of the controller in all workers together; a pass that waits for an own activity counts. Default: the
-   * workers'
-   * capacity.
+   * Maximum number of concurrent passes of the controller in all workers together, 1 to 10,000. A pass counts while it waits for an own activity, a
+   * `retry` or a `timeout`; it does not count after `again(ms)` or a fault. Default: the workers' capacity.
    */
   readonly passes?: number
   /**
    * Task queue of the controller's runs, shared with controllers of the same queue. A worker polls it separately, with the same capacity as for all
-   * other
-   * queues together. Small letters, digits and `-`. Default: the common queue.
+   * other queues together. Small letters, digits and `-`. Default: the common queue.
    */
   readonly queue?: string
   /** Retries of retryable failures. */
   readonly retries?: RetryLimits
   /**
-   * When events are recorded. `at once`: by a call of their own. `along`: before the effect of the pass's next call of another kind, or at its end.
-   * This saves
-   * a call each, but an event before an own activity or a wait inside of the pass is recorded after it. Default: at once.
+   * When Events are recorded. `at once`: by a call of their own. `along`: before the effect of the pass's next call of another kind, or at its end.
+   * This saves one call per Event, but an Event before an own activity or a wait inside of the pass is recorded after it. Default: at once.
    */
   readonly events?: 'at once' | 'along'
 }

@@ -25,6 +25,7 @@ import type { JsonValue } from '../../kind/schema.ts'
  */
 export type QueryTemplate = string
 
+/** Selects the objects of a state. */
 export interface StateQuery {
   /** `group/version/Kind`; `v1/Kind` in Kubernetes' core group. */
   readonly kind: string
@@ -32,7 +33,7 @@ export interface StateQuery {
   readonly many?: true
   /** Selects the object of this name, if the other selectors select it too. */
   readonly name?: QueryTemplate
-  /** `*`: all namespaces. */
+  /** Default: the target's namespace. `*`: all namespaces. */
   readonly namespace?: QueryTemplate
   /** Path of a list of namespaces in the target, `spec.namespaces`, or of one namespace. */
   readonly namespacesFrom?: string
@@ -46,6 +47,7 @@ export interface StateQuery {
   readonly labelsFrom?: string | readonly string[]
   /** Selects something only if the target has one of these texts at each path; booleans count as `true` and `false`, a missing field as ''. */
   readonly onlyIf?: Readonly<Record<string, readonly string[]>>
+  /** Labels that the objects must have, such as `{ app: 'web' }`. */
   readonly labels?: Readonly<Record<string, QueryTemplate>>
   /** Field selector of the API server, without a leading dot; `{ 'source!': 'kubelet' }` selects other values. */
   readonly fields?: Readonly<Record<string, QueryTemplate>>
@@ -57,7 +59,7 @@ export interface StateQuery {
   readonly fieldsFrom?: Readonly<Record<string, string>>
   /** The name of the controlling owner; not a field selector, compared after reading. RFC: `fields/.metadata.controller`. */
   readonly controller?: QueryTemplate
-  /** Q3. */
+  /** Only objects that the target owns: by controlling owner reference, or by label where owner references do not reach. A single state that is not owned is a fault. */
   readonly owned?: true | 'label'
   /** Fields that reach the pass, such as `status.phase`, besides those that identify an object. Default: all. */
   readonly pick?: readonly string[]
@@ -65,7 +67,7 @@ export interface StateQuery {
   readonly view?: (object: never) => unknown
   /** Read again before each action that uses the state (`LevelPass.refresh`). */
   readonly fresh?: true
-  /** Q5 */
+  /** Read only by `LevelPass.refresh`; changes of the objects wake the run nevertheless. */
   readonly lazy?: true
   /** Changes of the objects wake no run, because the state is read only after another event. */
   readonly quiet?: true
