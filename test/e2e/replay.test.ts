@@ -90,8 +90,7 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     const before = await replayOf('inst/reset')
     const workflowExecution = { workflowId: before.workflowId, runId: before.runID }
     const { events } = await workflow.getHandle(before.workflowId).fetchHistory()
-    const [, , firstTask] = events ?? []
-    expect(firstTask?.workflowTaskStartedEventAttributes).toBeDefined()
+    const firstTask = events?.find(({ workflowTaskCompletedEventAttributes: completed }) => completed)
     await workflowService.resetWorkflowExecution({
       ...{ namespace: 'default', workflowExecution, reason: 'a test', requestId: randomUUID() },
       workflowTaskFinishEventId: firstTask?.eventId ?? null,

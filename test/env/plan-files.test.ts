@@ -163,7 +163,6 @@ describe('pawl plan -f', () => {
     expect(text.code).toBe(3)
     expect(text.stdout).toContain('Installation plan-files/shop')
     expect(text.stdout).toContain('on target here, by')
-    expect(text.stdout).toContain('no journal')
     expect(text.stdout).not.toContain(PASSWORD)
     expect(await versions()).toEqual(before)
   })
