@@ -45,9 +45,9 @@ type NamedJob = FoundJob & { readonly job: JobRecord }
 /** @throws UsageError for several jobs; an Error if the object has no job. */
 export async function findNamedJob(journal: JournalSession, words: readonly string[]): Promise<NamedJob> {
   const [named, jobs] = objectAndJobs(words)
-  if (jobs.length > 1) throw new UsageError(`found ${jobs.length} jobs (${jobs.join(', ')}), expected one`)
+  if (jobs.length > 1) throw new UsageError(`found ${jobs.length} jobs (${jobs.join(', ')}); give one job`)
   const { object, job } = await findJob(journal, named, jobs[0])
-  if (job === undefined) throw new Error(`the journal has no job of ${nameOf(object)}, expected one`)
+  if (job === undefined) throw new Error(`${nameOf(object)}: the journal has no job; start one with pawl reconcile`)
   return { object, job }
 }
 

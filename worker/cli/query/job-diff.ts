@@ -9,6 +9,7 @@ import { changesBetween, type VersionChange, historyData } from './versions.ts'
 import { nodesOf, spanOf } from './draw-job-tree.ts'
 import { type JobNode, phaseOf } from './job-tree.ts'
 import {
+  errorLines,
   errorText,
   nameOf,
   singleLine,
@@ -147,7 +148,14 @@ export function diffData({ before, after, edits, inputs, objects, writes }: Jobs
     refused: all.filter(({ error }) => error !== null).length,
     passes: passes ?? null,
   })
-  return { before: side(before), after: side(after), between: historyData(edits), inputs: inputs ?? null, objects, writes }
+  return {
+    before: side(before),
+    after: side(after),
+    between: historyData(edits),
+    inputs: inputs ?? null,
+    objects,
+    writes,
+  }
 }
 
 const MOST_LINES = 50
@@ -196,6 +204,7 @@ export function diffText(diff: JobsDiff, options: DiffTextOptions): string {
     tableText(['', 'BEFORE', 'AFTER'], head, paint),
     ...(rows.length === 0 ? [] : ['\n', tableText(['PART', 'BEFORE', 'AFTER', 'DURATION', 'NOTE'], rows, paint)]),
     same === 0 ? '' : `${rows.length === 0 ? '\n' : ''}${same} ${same === 1 ? 'part' : 'parts'} ended as before.\n`,
+    ...section('Error of the later job:', errorLines(after.job.lastError?.['message']), true),
     ...section('Changed fields:', changes(objects, isWide)),
     ...section(
       'Writes that occurred more or less often:',
@@ -267,7 +276,8 @@ function editText({ event, changes: fields, by }: Edit, { isWide, now }: DiffTex
   const shownFields = isWide ? fields : fields.filter((field) => !isDetail(field))
   if (shownFields.length === 0 && !isWide) return []
   const version = isWide ? ` version ${event.version}` : ''
-  const editor = by === undefined ? '' : ` by ${by.manager}${by.fields.length === 0 ? '' : ` (it manages ${by.fields.join(', ')})`}`
+  const editor =
+    by === undefined ? '' : ` by ${by.manager}${by.fields.length === 0 ? '' : ` (it manages ${by.fields.join(', ')})`}`
   const what = shownFields.length === 0 ? 'no stored field changed' : shownFields.join('; ')
   return [`${isWide ? event.at.toISOString() : formatTime(event.at, now)}${version}${editor}: ${what}`]
 }
@@ -318,9 +328,13 @@ function changes(objects: readonly ObjectDiff[], isWide: boolean): readonly stri
   )
 }
 
-function section(title: string, lines: readonly string[]): readonly string[] {
+/** @param isText lines of a text, whose indentation is kept. */
+function section(title: string, lines: readonly string[], isText = false): readonly string[] {
   if (lines.length === 0) return []
   const more = lines.length - MOST_LINES
-  const shownLines = [...lines.slice(0, MOST_LINES), ...(more > 0 ? [`and ${more} more; -o json shows all of them`] : [])]
-  return [`\n${title}\n`, ...shownLines.map((line) => `  ${singleLine(line, 2000)}\n`)]
+  const shownLines = [
+    ...lines.slice(0, MOST_LINES),
+    ...(more > 0 ? [`and ${more} more; -o json shows all of them`] : []),
+  ]
+  return [`\n${title}\n`, ...shownLines.map((line) => `  ${isText ? line : singleLine(line, 2000)}\n`)]
 }

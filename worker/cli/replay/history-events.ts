@@ -107,13 +107,13 @@ const ENDED_BY_OPERATOR: Readonly<Record<string, string>> = {
   TIMED_OUT: 'the run timed out',
 }
 
-/** The phase of the job, such as `Succeeded` or `Superseded`, `goes on`, or how the run was ended. */
+/** The phase of the job, such as `Succeeded` or `Superseded`, `unfinished`, or how an operator ended the run. */
 export function howEnded(entries: readonly ReplayEntry[], events: readonly HistoryEvent[]): string {
   const byHand = ENDED_BY_OPERATOR[lastEvent(events)]
   if (byHand !== undefined) return byHand
   const end = entries.findLast((entry) => entry.told === 'ended')
-  if (end === undefined) return 'goes on'
-  if (end.isContinued === true) return 'goes on as a new run'
+  if (end === undefined) return 'unfinished'
+  if (end.isContinued === true) return 'continues as a new run'
   return end.failure === undefined ? String(end.result) : (lastResult(entries) ?? end.failure.type)
 }
 

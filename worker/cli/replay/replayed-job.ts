@@ -4,7 +4,7 @@ import { UsageError } from '../../server/usage-error.ts'
 import { nameOf } from '../query/format.ts'
 import { runBefore, runIDOf, runIDsDuring, resetTimes, signalsAfter, howEnded } from './history-events.ts'
 import type { LoadedJob } from './load.ts'
-import { passesOf, type ReplayedPass } from './passes.ts'
+import { EXACT_TIMES, type EventTexts, passesOf, type ReplayedPass } from './passes.ts'
 import type { Recording } from './record.ts'
 
 export interface ReplayedJob {
@@ -12,18 +12,22 @@ export interface ReplayedJob {
   readonly runID: string
   readonly jobID: string
   readonly object: string
-  /** The state of the job: `Succeeded`, or `goes on`. */
+  /** The state of the job: `Succeeded`, or `unfinished`. */
   readonly state: string
   readonly passes: readonly ReplayedPass[]
   readonly notes: readonly string[]
 }
 
-/** @param recordings of the job's runs, the earliest first. */
-export function replayedJob(job: LoadedJob, recordings: readonly Recording[]): ReplayedJob {
+/** @param recordings of the job's runs, the earliest first. @param times for the texts about events. */
+export function replayedJob(job: LoadedJob, recordings: readonly Recording[], times = EXACT_TIMES): ReplayedJob {
   const { workflowId, events, rows, earlier } = job
   const runs = [...earlier, job]
   const passes = runs.flatMap((run, index) =>
-    passesOf(recordings[index]?.entries ?? [], rows, (from, until) => runIDsDuring(run.events, from, until)),
+    passesOf(recordings[index]?.entries ?? [], {
+      rows,
+      runIDsDuring: (from, until) => runIDsDuring(run.events, from, until),
+      times,
+    }),
   )
   const entries = recordings.at(-1)?.entries ?? []
   const { subject, jobID } = inputOf(recordings[0])
@@ -34,7 +38,7 @@ export function replayedJob(job: LoadedJob, recordings: readonly Recording[]): R
     object: subject === undefined ? workflowId : nameOf(subject),
     state: howEnded(entries, events),
     passes: passes.map((one, index) => ({ ...one, pass: index + 1 })),
-    notes: [...recordings.flatMap(({ error }) => errorNote(error)), ...notesOf(job)],
+    notes: [...recordings.flatMap(({ error }) => errorNote(error)), ...notesOf(job, times)],
   }
 }
 
@@ -44,10 +48,12 @@ function inputOf(recording: Recording | undefined) {
 }
 
 function errorNote(error: string | undefined): readonly string[] {
-  return error === undefined ? [] : [`your workflow code cannot replay this run: ${error}; replay it with the Pawl version that ran it`]
+  return error === undefined
+    ? []
+    : [`your workflow code cannot replay this run: ${error}; replay it with the Pawl version that ran it`]
 }
 
-function notesOf({ workflowId, events, rows, earlier }: LoadedJob): readonly string[] {
+function notesOf({ workflowId, events, rows, earlier }: LoadedJob, times: EventTexts): readonly string[] {
   const waiting = signalsAfter(events)
   const missing = runBefore(earlier[0]?.events ?? events)
   return [
@@ -57,12 +63,14 @@ function notesOf({ workflowId, events, rows, earlier }: LoadedJob): readonly str
     ...[{ workflowId, events }, ...earlier].flatMap((run) =>
       resetTimes(run.events).map(
         (time) =>
-          `an operator reset the run in Temporal at ${time.toISOString()}: later passes are those of the new run, and passes that the reset discarded are not shown`,
+          `an operator reset the run in Temporal at ${times.format(time)}: later passes are those of the new run, and passes that the reset discarded are not shown`,
       ),
     ),
     ...(waiting === 0
       ? []
-      : [`${waiting} pending ${waiting === 1 ? 'signal' : 'signals'}: the job has not processed ${waiting === 1 ? 'it' : 'them'} yet`]),
+      : [
+          `${waiting} pending ${waiting === 1 ? 'signal' : 'signals'}: the job has not processed ${waiting === 1 ? 'it' : 'them'} yet`,
+        ]),
     ...(rows === undefined ? ['the journal has no rows of this job: writes and events are not shown'] : []),
     ...(rows !== undefined && rows.cut.length > 0
       ? [`only part of the journal's rows is shown; incomplete: ${rows.cut.join(', ')}`]
@@ -78,7 +86,7 @@ export function upTo({ passes, object }: ReplayedJob, to: string): readonly Repl
   const last = passes.findIndex(({ pass }) => String(pass) === to)
   if (last < 0)
     throw new UsageError(
-      `--to is '${to}', expected a pass of ${object}: ${passes.length === 0 ? 'it has none' : `1 to ${passes.at(-1)?.pass ?? 1}`}`,
+      `${object}: --to: no pass "${to}"; ${passes.length === 0 ? 'the job has no passes' : `the job has passes 1 to ${passes.at(-1)?.pass ?? 1}`}`,
     )
   return passes.slice(0, last + 1)
 }
