@@ -1,7 +1,11 @@
 // Writes DataObjects, Targets and state Secrets: creates or updates them with their producer as owner. The caller computes names and labels
 // (render/names.ts). Source: spec/landscaper.md 1.13 and 1.15.
 
-import { JOB_ID_LABEL, PREVIOUS_VALUE_ANNOTATION, VALUE_SOURCE_ANNOTATION } from '../../workflows/landscaper/contract.ts'
+import {
+  JOB_ID_LABEL,
+  PREVIOUS_VALUE_ANNOTATION,
+  VALUE_SOURCE_ANNOTATION,
+} from '../../workflows/landscaper/contract.ts'
 import { createHash } from 'node:crypto'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
@@ -178,7 +182,8 @@ function difference(existing: KubeObject, body: KubeObject): Patch | undefined {
 function hasSameValue(existing: KubeObject, body: KubeObject): boolean {
   const jobID = existing.metadata.labels?.[JOB_ID_LABEL]
   if (jobID === undefined) return false
-  const { [VALUE_SOURCE_ANNOTATION]: _, ...annotations } = body.metadata.annotations ?? {}
+  const own = Object.entries(body.metadata.annotations ?? {})
+  const annotations = Object.fromEntries(own.filter(([name]) => name !== VALUE_SOURCE_ANNOTATION))
   const metadata = { ...body.metadata, annotations, labels: { ...body.metadata.labels, [JOB_ID_LABEL]: jobID } }
   return difference(existing, { ...body, metadata }) === undefined
 }

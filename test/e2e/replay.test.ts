@@ -92,7 +92,10 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     const { events } = await workflow.getHandle(before.workflowId).fetchHistory()
     const firstTask = events?.find(({ workflowTaskCompletedEventAttributes: completed }) => completed)
     await workflowService.resetWorkflowExecution({
-      ...{ namespace: 'default', workflowExecution, reason: 'a test', requestId: randomUUID() },
+      namespace: 'default',
+      workflowExecution,
+      reason: 'a test',
+      requestId: randomUUID(),
       workflowTaskFinishEventId: firstTask?.eventId ?? null,
     })
     await cluster.finishItem(items.get('slow')!, 'Succeeded')

@@ -159,7 +159,9 @@ describe('pawl plan -f', () => {
     }))
     const text = await plan([shop(), ...maps])
     // All of it, although it is much.
-    expect(text.stdout).toMatch(/^Changes: \d+ new.*\n[^]*\n\nDurations are unknown without a journal; .*\nApply it: kubectl apply .*\n$/)
+    expect(text.stdout).toMatch(
+      /^Changes: \d+ new.*\n[^]*\n\nDurations are unknown without a journal; .*\nApply it: kubectl apply .*\n$/,
+    )
     expect(text.code).toBe(3)
     expect(text.stdout).toContain('Installation plan-files/shop')
     expect(text.stdout).toContain('on target here, by')

@@ -32,7 +32,11 @@ const CONTROLLERS = ['--controllers <files>', 'modules of controllers in level m
 export function planCommand(): Command {
   const command = new Command('plan')
     .description('show what applying manifests would change (-f), or draw the plans of controllers (show, list)')
-    .option('-f, --filename <files>', 'manifests, separated by commas, or - for stdin; the command writes nothing', joined)
+    .option(
+      '-f, --filename <files>',
+      'manifests, separated by commas, or - for stdin; the command writes nothing',
+      joined,
+    )
     .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
     .option('--target-allow <servers>', 'servers that Targets and registries may use, as for the worker', joined)
     .option('--registry-local <folder>', 'folder with the components of local repositories, as for the worker')
@@ -81,7 +85,9 @@ async function drawPlanOrTrace(
 ): Promise<string> {
   if (trace !== undefined && name === undefined) return await drawTrace(trace, format)
   if (name === undefined || trace !== undefined)
-    throw new UsageError(`plan show: ${name === undefined ? 'no kind and no --trace' : 'a kind and --trace'}; give one of them`)
+    throw new UsageError(
+      `plan show: ${name === undefined ? 'no kind and no --trace' : 'a kind and --trace'}; give one of them`,
+    )
   const plans = await allPlans(flags)
   return drawPlan(planNamed(plans, name), format, plans)
 }

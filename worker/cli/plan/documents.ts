@@ -28,8 +28,11 @@ export async function readDocuments(files: readonly string[]): Promise<readonly 
     else found.push(...documentsIn(name, content, problems))
   }
   if (found.length > MOST_DOCUMENTS)
-    problems.push(`${files.join(', ')}: ${found.length} objects; a plan can have at most ${MOST_DOCUMENTS}: use fewer files`)
-  if (found.length === 0 && problems.length === 0) problems.push(`${files.join(', ')}: no objects; add at least one manifest`)
+    problems.push(
+      `${files.join(', ')}: ${found.length} objects; a plan can have at most ${MOST_DOCUMENTS}: use fewer files`,
+    )
+  if (found.length === 0 && problems.length === 0)
+    problems.push(`${files.join(', ')}: no objects; add at least one manifest`)
   if (problems.length > 0) throw new UsageError(problems.join('\n'))
   return found
 }
@@ -64,6 +67,8 @@ function objectsIn(at: string, value: unknown, problems: string[]): readonly Doc
     ([, found]) => typeof found !== 'string' || found === '',
   )
   if (missing.length === 0) return [{ at, object: fields as unknown as Document['object'] }]
-  problems.push(`${at}: ${missing.map(([field]) => field).join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing; expected a Kubernetes object`)
+  problems.push(
+    `${at}: ${missing.map(([field]) => field).join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing; expected a Kubernetes object`,
+  )
   return []
 }

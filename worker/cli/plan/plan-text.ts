@@ -171,12 +171,7 @@ export function planText(plan: Plan, { paint, hasJournal, files }: PlanTextOptio
   const times =
     hasJournal || plan.jobs.length === 0
       ? []
-      : [
-          paint(
-            'dim',
-            'Durations are unknown without a journal; set --database-url, --data-dir or $PAWL_DATABASE_URL.',
-          ),
-        ]
+      : [paint('dim', 'Durations are unknown without a journal; set --database-url, --data-dir or $PAWL_DATABASE_URL.')]
   const next =
     exitCodeOf(plan) !== 3 || files.includes('-')
       ? []

@@ -119,7 +119,8 @@ function withJob({ object, job }: FoundJob): ObjectWithJob {
 
 async function beforeOf(journal: JournalSession, { object, job }: ObjectWithJob): Promise<ObjectWithJob> {
   const before = (await journal.jobsOf(object.uid)).find(({ workflowID }) => workflowID !== job.workflowID)
-  if (before === undefined) throw new Error(`${nameOf(object)}: the journal has only job "${job.jobID}"; diff needs two`)
+  if (before === undefined)
+    throw new Error(`${nameOf(object)}: the journal has only job "${job.jobID}"; diff needs two`)
   return { object, job: before }
 }
 

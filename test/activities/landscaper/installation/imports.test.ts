@@ -331,7 +331,9 @@ describe('the copies of imports', () => {
       [`${PREFIX}/key`]: key,
       [`${PREFIX}/jobid`]: 'job',
     })
-    expect(data?.objects).toEqual([{ name: named('size'), labels: labels('size'), source: 'default', content: { data: { cpu: 1 } } }])
+    expect(data?.objects).toEqual([
+      { name: named('size'), labels: labels('size'), source: 'default', content: { data: { cpu: 1 } } },
+    ])
     expect(targets?.objects).toEqual([
       { name: named('one'), labels: labels('one'), content: { spec: { type: 't', config: 'x' } } },
     ])

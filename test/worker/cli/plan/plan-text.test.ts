@@ -79,7 +79,11 @@ describe('a plan', () => {
     ],
   ] as const)('begins with the answer: %s', (end, applied, first, rest) => {
     const writes = [{ before: object('shop-db'), after: object('shop-db', { size: 2 }) }]
-    const plan = createPlan({ ...NOTHING, applied, writes, jobs: [{ subject, end, items: [], jobs: [] }] }, [], new Map())
+    const plan = createPlan(
+      { ...NOTHING, applied, writes, jobs: [{ subject, end, items: [], jobs: [] }] },
+      [],
+      new Map(),
+    )
     const text = planText(plan, { paint: plainPaint, hasJournal: true, files: ['a.yaml', 'b.yaml'] })
     expect(text.split('\n')[0]).toBe(first)
     expect(text).toMatch(rest)

@@ -60,8 +60,13 @@ const edit: VersionChange = {
   changes: ['metadata.generation: 1 -> 2'],
 }
 const replicas: ChangedInput = {
-  ...{ of: 'Installation ns/shop', noun: 'import', name: 'replicas', change: 'changed' },
-  ...{ source: 'ConfigMap sizes, key replicas', before: 2, after: 3 },
+  of: 'Installation ns/shop',
+  noun: 'import',
+  name: 'replicas',
+  change: 'changed',
+  source: 'ConfigMap sizes, key replicas',
+  before: 2,
+  after: 3,
 }
 const by = { manager: 'kubectl-edit', fields: ['spec.blueprint'] }
 const diff = diffOf(before, later, { edits: [{ ...edit, by }], inputs: [replicas] })
@@ -122,7 +127,7 @@ describe('the comparison of two jobs', () => {
     )
   })
 
-  const hidden: ChangedInput = { ...{ of: 'Installation ns/shop', noun: 'import' }, name: 'password', change: 'changed' }
+  const hidden: ChangedInput = { of: 'Installation ns/shop', noun: 'import', name: 'password', change: 'changed' }
   it.each<[string, readonly ChangedInput[] | undefined, string, string?]>([
     ['nothing', [], 'neither the spec nor an input has changed'],
     ['a recreated object', undefined, 'the object was recreated between the jobs'],
@@ -133,8 +138,18 @@ describe('the comparison of two jobs', () => {
       'import "password" changed',
       '"password": now x; the earlier value is not stored',
     ],
-    ['a new input', [{ ...hidden, change: 'new', after: { a: 1 } }], 'import "password" changed', '"password": new: {"a":1}'],
-    ['an input of a part', [{ ...hidden, of: 'Installation ns/sub' }], 'import "password" changed', ' of Installation ns/sub: '],
+    [
+      'a new input',
+      [{ ...hidden, change: 'new', after: { a: 1 } }],
+      'import "password" changed',
+      '"password": new: {"a":1}',
+    ],
+    [
+      'an input of a part',
+      [{ ...hidden, of: 'Installation ns/sub' }],
+      'import "password" changed',
+      ' of Installation ns/sub: ',
+    ],
     [
       'many inputs',
       ['a', 'b', 'c', 'd'].map((name) => ({ ...hidden, name })),

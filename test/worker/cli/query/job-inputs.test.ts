@@ -25,15 +25,13 @@ const copyOf = (key: string, jobID: string, annotations: object = {}): Projectio
 
 /** @param writers the jobs that wrote the copy; `-` is its deletion by the next job. */
 function copy(key: string, ...writers: readonly string[]) {
-  const events = writers.map(
-    (jobID, index): EventRecord => ({
-      ...{ seq: index, uid: `uid-${key}`, version: index, source: 'write', writer: 'run', outcome: 'ignored' },
-      reason: null,
-      type: jobID === '-' ? 'DELETED' : 'MODIFIED',
-      at: after(1000 * index + 400),
-      projection: copyOf(key, jobID === '-' ? (writers[index - 1] ?? '') : jobID),
-    }),
-  )
+  const events = writers.map((jobID, index): EventRecord => ({
+    ...{ seq: index, uid: `uid-${key}`, version: index, source: 'write', writer: 'run', outcome: 'ignored' },
+    reason: null,
+    type: jobID === '-' ? 'DELETED' : 'MODIFIED',
+    at: after(1000 * index + 400),
+    projection: copyOf(key, jobID === '-' ? (writers[index - 1] ?? '') : jobID),
+  }))
   const projection = events.at(-1)?.projection ?? {}
   return { events, row: { ...object('DataObject', key, projection), deleted: writers.at(-1) === '-', owner: shop.uid } }
 }
@@ -72,20 +70,29 @@ describe('the changed inputs between two jobs', () => {
   it('include new inputs, and no objects that are no inputs', async () => {
     const plain = { events: [], row: { ...object('DataObject', 'plain'), owner: shop.uid } }
     const found = await findChangedInputs(journalWith([copy('new', 'j2'), plain]), {
-      ...{ before: first, after: second, tree: node(shop) },
+      before: first,
+      after: second,
+      tree: node(shop),
     })
     expect(found.map(({ name, change }) => [name, change])).toEqual([['new', 'new']])
   })
 
   it.each([
-    ['the ConfigMap and both values', 'ConfigMap/sizes/cpu', 'j1', { source: 'ConfigMap sizes, key cpu', before: 2, after: 3 }],
+    [
+      'the ConfigMap and both values',
+      'ConfigMap/sizes/cpu',
+      'j1',
+      { source: 'ConfigMap sizes, key cpu', before: 2, after: 3 },
+    ],
     ['no earlier value of another job', 'ConfigMap/sizes/cpu', 'j0', { source: 'ConfigMap sizes, key cpu', after: 3 }],
     ['no value of a Secret', 'Secret/creds/cpu', 'j1', { source: 'Secret creds, key cpu' }],
     ['no value of a DataObject', 'DataObject/region', 'j1', { source: 'DataObject region' }],
     ['a mapping', 'importDataMappings', 'j1', { source: 'spec.importDataMappings' }],
   ])('have %s', async (_what, source, previousJob, expected) => {
     const found = await findChangedInputs(journalWith([copy('changed', 'j1', 'j2')]), {
-      ...{ before: first, after: second, tree: node(shop) },
+      before: first,
+      after: second,
+      tree: node(shop),
     })
     const annotations = {
       [`${PREFIX}/pawl-source`]: source,
