@@ -21,12 +21,11 @@ export async function serve(folder: string, base: string, port: number): Promise
   const server = createServer((request, response) => {
     const pathname = URL.parse(`http://localhost${request.url ?? '/'}`)?.pathname ?? '/'
     // `URL.parse` resolves ".." and the names of files need no decoding, so a path cannot lead out of the folder.
-    const file = join(folder, pathname.replace(base, '/').replace(/\/$/, '/index.html'))
-    const isFound = existsSync(file) && statSync(file).isFile()
-    response.writeHead(isFound ? 200 : 404, {
-      'content-type': TYPES[extname(isFound ? file : '.html')] ?? 'application/octet-stream',
-    })
-    createReadStream(isFound ? file : join(folder, '404.html')).pipe(response)
+    const wanted = join(folder, pathname.replace(base, '/').replace(/\/$/, '/index.html'))
+    const isFound = existsSync(wanted) && statSync(wanted).isFile()
+    const file = isFound ? wanted : join(folder, '404.html')
+    response.writeHead(isFound ? 200 : 404, { 'content-type': TYPES[extname(file)] ?? 'application/octet-stream' })
+    createReadStream(file).pipe(response)
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
