@@ -111,7 +111,7 @@ function index(sections: readonly Section[]): string {
   return text([
     '# Exports of the kit',
     NOTE,
-    "Search this page for any name of `pawl/kit` and `pawl/kit/testing`. These names are stable. Pawl's own controllers and processes share [more names](internal.md), which may change with any version.",
+    "Search this page for any name of `pawl/kit` and `pawl/kit/testing`. These names are stable. Pawl's own controllers and processes share [more names](internal.md), which may change with any version. [Errors in documents](diagnostics.md) has the codes of `pawl gen`.",
     ['| page | names |', '|---|---|', ...rows].join('\n'),
   ])
 }
