@@ -6,7 +6,7 @@ import { readKindFolders } from '../../worker/server/kind-folders.ts'
 import { anchors, links } from './markdown.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const SKIPPED = /(?:^|\/)(?:node_modules|\.git)(?:\/|$)/
+const SKIPPED = /(?:^|\/)(?:node_modules|\.git|site\/dist)(?:\/|$)/
 
 describe('the documents', () => {
   it('have no broken links', async () => {
@@ -42,7 +42,7 @@ describe('the documents', () => {
 })
 
 async function documents(): Promise<readonly string[]> {
-  const folders = ['docs', 'workflows', 'examples', 'deploy', 'test']
+  const folders = ['docs', 'workflows', 'examples', 'deploy', 'site', 'test']
   const below = await Promise.all(
     folders.map(async (folder) => await readdir(join(ROOT, folder), { withFileTypes: true, recursive: true })),
   )

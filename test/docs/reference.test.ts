@@ -33,7 +33,7 @@ describe('the help of a command', () => {
 
   it('lists all flags with --help-all, even without required arguments', () => {
     const { short = '', all = '' } = helps.get('pawl journal export') ?? {}
-    expect(short).toMatch(/--help-all +display help with 7 flags more, such as\s+--temporal-namespace/)
+    expect(short).toMatch(/--help-all +display help with 7 further flags, such as\s+--temporal-namespace/)
     expect(short).not.toContain('--temporal-tls-ca')
     expect(all).toContain('--temporal-tls-ca <file>')
     expect(entries(all, 'Options:')).toEqual(expect.arrayContaining(entries(short, 'Options:')))

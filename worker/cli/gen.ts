@@ -62,10 +62,9 @@ async function genAll({ check, ...flags }: GenFlags, allCommands: () => Promise<
   const pages = async () => {
     const { KIT_PAGES, kitPages } = await import('../gen/kit-pages.ts')
     const { flagPages } = await import('./flag-pages.ts')
-    return {
-      files: new Map([...(await flagPages(await allCommands())), ...(await kitPages(ROOT))]),
-      owned: [KIT_PAGES],
-    }
+    const { metricPage } = await import('./metric-page.ts')
+    const files = [...(await flagPages(await allCommands())), ...(await kitPages(ROOT)), ...metricPage()]
+    return { files: new Map(files), owned: [KIT_PAGES] }
   }
   const hasPages = existsSync(join(ROOT, 'docs/reference'))
   return await gen({ root: ROOT, check: check ?? false, print, complain, ...(hasPages && { pages }) })

@@ -138,10 +138,8 @@ async function connected<Answer>(
 
 async function connect(target: TemporalTarget): Promise<Connection> {
   return await Connection.connect({ ...connectionOptions(target), connectTimeout: MOST_MS }).catch((error: unknown) => {
-    const problem = error instanceof Error ? error.message : String(error)
-    throw new Error(
-      `Temporal at ${target.address}: no connection: ${problem}; check the address, the TLS flags and your credentials`,
-    )
+    const what = error instanceof Error ? error.message : String(error)
+    throw new Error(`Temporal at ${target.address}: ${what}; check --temporal-address and the credentials`)
   })
 }
 

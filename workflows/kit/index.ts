@@ -260,7 +260,7 @@ export type { Projection } from './kind/projection.ts'
 
 export { readJson, writeJson, exactInteger, NumberRangeError } from './kind/exact-json.ts'
 export { parseDuration } from './kind/duration.ts'
-export { nearMisses } from './kind/near-words.ts'
+export { nearest, nearMisses } from './kind/near-words.ts'
 export { fieldsOf, isFields, listOf, textOf, hasField } from './kind/json-fields.ts'
 export type { JsonFields } from './kind/json-fields.ts'
 export { shortenList, joinNames } from './kind/shorten-list.ts'

@@ -75,6 +75,11 @@ export function nameOf({ kind, namespace, name }: Pick<GroupKind, 'kind'> & Obje
   return `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`
 }
 
+/** The object in messages: `installation "team-a/shop"`. */
+export function quotedName({ kind, namespace, name }: Pick<GroupKind, 'kind'> & ObjectPlace): string {
+  return `${kind.toLowerCase()} "${namespace === '' ? '' : `${namespace}/`}${singleLine(name, 253)}"`
+}
+
 interface ObjectPlace {
   readonly namespace: string
   readonly name: string

@@ -104,11 +104,13 @@ describe('the name of an object', () => {
   })
 
   it.each([
-    [['shop'], "found 'shop', expected an object such as inst/shop or inst shop"],
-    [['inst/'], 'expected an object'],
-    [['a', 'b', 'c'], 'expected an object'],
-    [['pod/x'], "no kind is called 'pod', expected one of Installation, Widget"],
-    [['widget/x'], "'widget' is the name of 2 kinds, expected one of Widget.example.com, Widget.other.com"],
+    [['shop'], 'object "shop" is invalid; expected kind/name or kind name, such as inst/shop'],
+    [['inst/'], 'object "inst/" is invalid'],
+    [['a', 'b', 'c'], 'object "a b c" is invalid'],
+    [['pod/x'], 'kind "pod" does not exist; expected Installation, Widget'],
+    [['instalation/x'], 'kind "instalation" does not exist; did you mean "Installation"?'],
+    [['ins/x'], 'kind "ins" does not exist; did you mean "Installation"?'],
+    [['widget/x'], 'kind "widget" is the name of 2 kinds; expected Widget.example.com or Widget.other.com'],
   ])('may not be %j', (words, message) => {
     expect(() => objectNamed(words, kinds)).toThrow(message)
   })
@@ -131,7 +133,7 @@ describe('the namespace', () => {
   })
 
   it('of an unknown context is an error', () => {
-    expect(() => namespaceIn([file], 'd')).toThrow("no context is called 'd', expected one of a, b, c")
+    expect(() => namespaceIn([file], 'd')).toThrow('context "d" does not exist in the kubeconfig; expected a, b, c')
   })
 })
 

@@ -26,7 +26,12 @@ const copyOf = (key: string, jobID: string, annotations: object = {}): Projectio
 /** @param writers the jobs that wrote the copy; `-` is its deletion by the next job. */
 function copy(key: string, ...writers: readonly string[]) {
   const events = writers.map((jobID, index): EventRecord => ({
-    ...{ seq: index, uid: `uid-${key}`, version: index, source: 'write', writer: 'run', outcome: 'ignored' },
+    seq: index,
+    uid: `uid-${key}`,
+    version: index,
+    source: 'write',
+    writer: 'run',
+    outcome: 'ignored',
     reason: null,
     type: jobID === '-' ? 'DELETED' : 'MODIFIED',
     at: after(1000 * index + 400),
