@@ -3,7 +3,6 @@
 import type { Command } from 'commander'
 
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
-import type { KubeObject, Resource } from '../../../activities/kube/client.ts'
 import { groupKindOf, isSameGroupKind, writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { builtInRegistry } from '../../server/registry.ts'
@@ -69,7 +68,7 @@ async function readLiveObjects(
   object: ObjectRecord,
   { edits, inputs }: { readonly edits: readonly VersionChange[]; readonly inputs: readonly FoundInput[] },
   flags: UserFlags,
-): Promise<ReadonlyMap<string, KubeObject>> {
+): Promise<LiveObjects> {
   const target = targetOf(object)
   const own = edits.length === 0 || target === undefined ? [] : [{ ...target, ...object }]
   const live = await readLive([...own, ...inputs.map(({ read }) => read)], flags, readConfig())
@@ -78,13 +77,15 @@ async function readLiveObjects(
   return live.objects
 }
 
-function targetOf(object: ObjectRecord): Resource | undefined {
+function targetOf(object: ObjectRecord) {
   return [...builtInRegistry.controllers.values()]
     .map(({ target }) => target)
     .find((target) => isSameGroupKind(groupKindOf(target), object))
 }
 
-function foreignWriteIn(live: KubeObject | undefined, { event }: VersionChange): ForeignWrite | undefined {
+type LiveObjects = Awaited<ReturnType<typeof readLive>>['objects']
+
+function foreignWriteIn(live: ReturnType<LiveObjects['get']>, { event }: VersionChange): ForeignWrite | undefined {
   return live === undefined || event.source !== 'watch' ? undefined : foreignWriteAt(live.metadata, event.at)
 }
 

@@ -10,6 +10,7 @@ import { nodesOf, spanOf } from './draw-job-tree.ts'
 import { type JobNode, phaseOf } from './job-tree.ts'
 import {
   errorLines,
+  isBad,
   errorText,
   nameOf,
   singleLine,
@@ -230,7 +231,7 @@ function resultOf({ job }: JobSide): string {
 
 const MOST_NAMES = 3
 
-function causeText({ inputs, edits }: JobsDiff): string {
+function causeText({ inputs, edits, after }: JobsDiff): string {
   if (inputs === undefined) return 'the object was recreated between the jobs'
   const specs = edits.filter(({ changes }) => changes.some((change) => change.startsWith(GENERATION)))
   const editors = [...new Set(specs.map(({ by }) => by?.manager ?? 'another client'))]
@@ -239,7 +240,11 @@ function causeText({ inputs, edits }: JobsDiff): string {
     ...(inputs.length === 0 ? [] : [changedNames(inputs)]),
     ...(specs.length === 0 ? [] : [`${editors.join(', ')} changed ${fields.join(', ') || 'the spec'}`]),
   ]
-  return found.length === 0 ? 'neither the spec nor an input has changed' : found.join('; ')
+  if (found.length > 0) return found.join('; ')
+  // A job that fails while it reads or renders its inputs does not store them.
+  return isBad(resultOf(after))
+    ? 'the spec has not changed; inputs may have changed, because a job that fails early does not store them'
+    : 'neither the spec nor an input has changed'
 }
 
 function changedNames(inputs: readonly ChangedInput[]): string {

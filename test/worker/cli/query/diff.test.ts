@@ -129,7 +129,11 @@ describe('the comparison of two jobs', () => {
 
   const hidden: ChangedInput = { of: 'Installation ns/shop', noun: 'import', name: 'password', change: 'changed' }
   it.each<[string, readonly ChangedInput[] | undefined, string, string?]>([
-    ['nothing', [], 'neither the spec nor an input has changed'],
+    [
+      'nothing',
+      [],
+      'the spec has not changed; inputs may have changed, because a job that fails early does not store them',
+    ],
     ['a recreated object', undefined, 'the object was recreated between the jobs'],
     ['a hidden value', [hidden], 'import "password" changed', '"password": changed (value hidden)'],
     [
@@ -159,6 +163,13 @@ describe('the comparison of two jobs', () => {
     const lines = linesOf(diffOf(before, later, { edits: [], inputs }), false)
     expect(lines[0]).toBe(`Installation ns/shop: Failed, before Succeeded; ${answer}`)
     expect(lines.join('\n')).toContain(line)
+  })
+
+  it('reports that nothing has changed if the later job succeeded', () => {
+    const good = side('j3', 'Succeeded', { children: [] })
+    expect(linesOf(diffOf(before, good, { edits: [], inputs: [] }), false)[0]).toBe(
+      'Installation ns/shop: Succeeded in both jobs; neither the spec nor an input has changed',
+    )
   })
 
   it('has a JSON form', () => {
