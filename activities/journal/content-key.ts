@@ -30,7 +30,8 @@ export async function loadOrCreateContentKey(path: string): Promise<Buffer> {
     await unlink(draft)
   }
   const made = await readKey(path)
-  if (made === undefined) throw new Error(`content key ${path}: vanished while it was being made`)
+  if (made === undefined)
+    throw new Error(`content key ${path}: another process deleted the file while it was being created`)
   return made
 }
 

@@ -82,8 +82,8 @@ export class YamlError extends Error {
 export class YamlSyntaxError extends YamlError {}
 
 const START = { line: 1, col: 1 }
-const UNKNOWN_ALIAS = 'found an unknown alias; expected an anchor of that name before it'
-const OWN_ALIAS = 'found an alias within the value of its anchor; expected it after that'
+const UNKNOWN_ALIAS = 'found an unknown alias; expected an anchor with its name above it'
+const OWN_ALIAS = 'found an alias inside its own anchor; expected it after the anchor'
 const TOO_DEEP = 'nested too deeply; expected fewer levels'
 
 /** @throws YamlError for the first error in the text. */

@@ -21,9 +21,7 @@ const pause = record(
     until: required(text('The schedule of the end, such as 0 6 * * *.', { minLength: 9 })),
     timeZone: text('The time zone of both schedules, such as Europe/Berlin.', { default: 'UTC' }),
   },
-  {
-    rules: [{ rule: 'self.from != self.until', message: 'from and until are equal; expected two different schedules' }],
-  },
+  { rules: [{ rule: 'self.from != self.until', message: 'expected from and until to be different schedules' }] },
 )
 
 export const appKind = defineKind({

@@ -47,9 +47,7 @@ describe('the page on the language of controllers', () => {
     const [known = ''] = compile(example.replace(' {', ' as unknown {'), { source: '', kit: '' }).diagnostics.map(
       ({ message }) => message,
     )
-    expect(known).toBe(
-      `no mode is called 'unknown'; expected ${modes.slice(0, -1).join(', ')} or ${modes.at(-1) ?? ''}`,
-    )
+    expect(known).toBe(`unknown mode 'unknown'; expected ${modes.slice(0, -1).join(', ')} or ${modes.at(-1) ?? ''}`)
     // The page shows names that `pawl gen` has generated for Execution.
     const own = await readFile(`${ROOT}/workflows/landscaper/execution/controller.gen.ts`, 'utf8')
     for (const name of ['ExecutionObservation', 'executionSteps', 'checkItems', 'applyDeployItems']) {

@@ -153,7 +153,7 @@ describe('a state that a pass cannot read', () => {
     const found = await observe({ named, list, second: { ...named, name: 'b' } })
     expect(Object.keys(found?.states ?? {})).toEqual(['named', 'second'])
     const message =
-      'state list of Shop n/shop has 2 objects of 1561 kB together; an object and its states have room for 1500 kB: expected narrower selectors, or less of each object by pick or view'
+      'state list of Shop n/shop has 2 objects of 1561 kB together; the object and its states may have at most 1500 kB together; use narrower selectors, or fewer fields by pick or view'
     expect(found?.unreadable).toEqual({ list: { code: 'StatesTooLarge', retryable: false, message } })
   })
 
@@ -172,7 +172,8 @@ describe('a state that a pass cannot read', () => {
     await expect(observe({ named })).rejects.toMatchObject({
       type: 'StatesTooLarge',
       nonRetryable: true,
-      message: 'Shop n/shop has 1801 kB; an object and its states have room for 1500 kB: expected less in it',
+      message:
+        'Shop n/shop has 1801 kB; the object and its states may have at most 1500 kB together; use a smaller object',
     })
   })
 })

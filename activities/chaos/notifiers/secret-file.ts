@@ -10,8 +10,7 @@ export class SecretFileError extends Error {}
 /** @throws SecretFileError */
 export function secretIn(path: string): string {
   const [found] = textIn(path).trim().split(/\s+/)
-  if (found === undefined || found === '')
-    throw new SecretFileError(`${path}: found nothing in it; expected one secret`)
+  if (found === undefined || found === '') throw new SecretFileError(`${path}: the file is empty; expected one secret`)
   return found
 }
 

@@ -85,7 +85,7 @@ describe('generating from a document', () => {
     const { code, complaints } = await run(['watch.cm'])
     expect([code, ...complaints.map((complaint) => complaint.split('\n')[0]?.replace(`${dir}/`, ''))]).toEqual([
       2,
-      "watch.cm:2:35: error CM045: 'spec.strategy.type' of Deployment is text; expected a map of labels, or a selector",
+      "watch.cm:2:35: error CM045: 'spec.strategy.type' of Deployment is a string; expected a map of labels, or a selector",
       "watch.cm:2:59: error CM046: Pod has no field 'status.phse'; did you mean 'status.phase'?",
     ])
     await writeFile(join(dir, 'watch.cm'), document('spec.selector', 'phase'))
@@ -224,7 +224,7 @@ describe('a set of documents with an error', () => {
     const { code, printed, complaints } = await run(['job.cm'])
     expect([code, printed]).toEqual([2, ''])
     expect(complaints.at(-1)).toBe(
-      `${join(dir, 'job.cm')}:11:9: error CM037: state 'jobs', in mode job: found no owned; expected it: a run reads what its subject owns\n          jobs []Job {\n          ^^^^`,
+      `${join(dir, 'job.cm')}:11:9: error CM037: state 'jobs', in mode job: 'owned' is missing; add it, because mode job reads only objects that the target owns\n          jobs []Job {\n          ^^^^`,
     )
   })
 

@@ -136,7 +136,7 @@ describe('a setting with two places in the file', () => {
         cloudProviders: { pullInterval: 'long' },
       }),
     ).toEqual([
-      'controller.cloudProviders.aws.ipRangesURL: found what is no such URL; expected http:// or https:// with a host, and no user',
+      'controller.cloudProviders.aws.ipRangesURL: found an invalid URL; expected a URL with http:// or https:// and a host, without a user',
       'controller.cloudProviders.gcp.enabled: found "no"; expected true or false',
       'cloudProviders.pullInterval: found "long"; expected a duration such as 1m30s',
     ])
@@ -155,8 +155,8 @@ describe('a setting with two places in the file', () => {
     expect(handlerOf({ cpu: 1, memory: 5e6 })).toMatchObject({ cpu: '1', memory: '5000000' })
     expect(handlerOf({ cpu: '.5', memory: '1e3' })).toMatchObject({ cpu: '.5', memory: '1e3' })
     expect(problems({ handler: { cpu: '1 core', memory: -1 } })).toEqual([
-      'handler.cpu: found "1 core"; expected an amount such as 100m or 64Mi',
-      'handler.memory: found -1; expected an amount such as 100m or 64Mi',
+      'handler.cpu: found "1 core"; expected a quantity such as 100m or 64Mi',
+      'handler.memory: found -1; expected a quantity such as 100m or 64Mi',
     ])
   })
 })
@@ -249,7 +249,7 @@ describe("the operators' configuration", () => {
     expect(config.cloudProviders).toEqual({ pullIntervalMs: 3_600_000, urls, extraRanges: {} })
     expect(readChaosConfig({ cloudProviders: { disableAll: true, aws } }).config.cloudProviders.urls).toEqual({})
     expect(problems({ cloudProviders: { aws: { ipRangesURL: 'file:///etc/passwd' } } })).toEqual([
-      'cloudProviders.aws.ipRangesURL: found what is no such URL; expected http:// or https:// with a host, and no user',
+      'cloudProviders.aws.ipRangesURL: found an invalid URL; expected a URL with http:// or https:// and a host, without a user',
     ])
   })
 

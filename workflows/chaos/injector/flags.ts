@@ -29,7 +29,7 @@ export class Flags {
       const found = value ?? (SWITCHES.has(name) ? 'true' : args[(index += 1)])
       // A value that starts with -- needs the form --flag=value.
       const isMissing = found === undefined || (value === undefined && found.startsWith('--'))
-      if (isMissing) this.problems.push(`--${name}: found nothing; expected a value`)
+      if (isMissing) this.problems.push(`--${name}: the value is missing`)
       else this.add(name, found)
     }
   }

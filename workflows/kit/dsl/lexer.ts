@@ -125,7 +125,7 @@ class Scanner {
         this.#offset = start + 1
         const { parts: found } = this.#unquoted()
         const at = this.#since(start)
-        this.#report('CM001', at, "the quoted text does not end; expected '\"' before the end of the line")
+        this.#report('CM001', at, "the quoted string is not closed; expected '\"' before the end of the line")
         // As if there were no quote, so that a brace on the line counts.
         return { parts: found, at }
       }

@@ -167,7 +167,11 @@ function parseSelector(cursor: Cursor): readonly Selector[] {
     cursor.advance()
     return [{ key, value: value.template }]
   }
-  cursor.report('CM031', key.at, `${quote(key.text)} has no value; expected one after '=' (an empty one is "")`)
+  cursor.report(
+    'CM031',
+    key.at,
+    `${quote(key.text)} has no value; expected a value after '=' (write "" for an empty value)`,
+  )
   return [{ key, value: undefined }]
 }
 

@@ -125,7 +125,7 @@ function checkPaths({
   const selected = selectableFields.map((at) => ['selects by', at] as const)
   for (const [verb, at] of [...used, ...selected]) {
     if (!isDeclared(fields, at))
-      throw new Error(`kind ${kind} ${verb} ${at.join('.')}; expected a path of its schema or its metadata`)
+      throw new Error(`kind ${kind} ${verb} ${at.join('.')}; expected a path of its schema or of metadata`)
   }
 }
 

@@ -252,8 +252,7 @@ export function objectSchema(fields: Fields): JsonSchema {
 
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the return type of the caller determines the type of the field
 function field<F extends Field>(schema: JsonSchema, description: string, options: FieldOptions<unknown> = {}): F {
-  if (description.trim() === '')
-    throw new Error('a field has no description; expected one sentence for kubectl explain')
+  if (description.trim() === '') throw new Error('a field has no description; add a sentence for kubectl explain')
   const { rules, ...limits } = options
   const defaulted = 'default' in options ? { isDefaulted: true } : {}
   const validations = rules === undefined ? {} : { 'x-kubernetes-validations': rules }

@@ -53,7 +53,7 @@ export function later(laterMs: number): Outcome {
 }
 
 function delay(maker: string, ms: number): number {
-  if (!Number.isFinite(ms)) throw new Error(`${maker} has ${ms} ms; expected a finite number`)
+  if (!Number.isFinite(ms)) throw new Error(`${maker}: found ${ms} ms; expected a finite number`)
   return Math.max(0, ms)
 }
 

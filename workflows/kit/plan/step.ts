@@ -86,10 +86,12 @@ const SHARED_NAMES: ReadonlySet<string> = new Set(['nop', 'sequential', 'join', 
 export function checkedPlan<Pass>(plan: Step<Pass>): Step<Pass> {
   const names = leaves(plan).map(({ name }) => name)
   if (names.some((name) => name.trim() === ''))
-    throw new Error('a step of the plan has no name; expected a verb and a noun')
+    throw new Error('a step of the plan has no name; expected a verb and a noun, such as applyService')
   const repeated = [...new Set(names.filter((name, index) => !SHARED_NAMES.has(name) && names.indexOf(name) !== index))]
   if (repeated.length > 0) {
-    throw new Error(`steps of the plan share a name: ${repeated.join(', ')}; expected a name of its own for each`)
+    throw new Error(
+      `several steps of the plan have the same name: ${repeated.join(', ')}; give each step a different name`,
+    )
   }
   return plan
 }

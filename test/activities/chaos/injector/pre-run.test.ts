@@ -50,7 +50,7 @@ describe('a container', () => {
     await lives(30, { parent: 1, cgroup: `0::/kubepods/pod1/${ID}`, state: 'Z' })
     for (const id of [`docker://${ID}`, 'containerd://other', 'process://31'])
       await expect(findContainer(roots.proc, { name: 'app', id })).rejects.toThrow(
-        `container app (${id}): no process of it is there`,
+        `container app (${id}) has no process`,
       )
   })
 })

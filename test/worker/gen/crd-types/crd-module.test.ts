@@ -148,7 +148,7 @@ describe('a mistake', () => {
   it.each([
     ['a: 1\n---\nb: [1\n', /^f\.yaml:4:1: document 2: flow sequence/],
     ['a: *b\n', /^f\.yaml:1:4: document 1: found an unknown alias/],
-    ['a: &a { b: *a }\n', /^f\.yaml:1:12: document 1: found an alias within the value of its anchor/],
+    ['a: &a { b: *a }\n', /^f\.yaml:1:12: document 1: found an alias inside its own anchor/],
     ['', /^f\.yaml: found no objects; expected a CustomResourceDefinition$/],
     ['kind: Pod\n---\nkind: Node\n', /^f\.yaml: found Pod, Node; expected a CustomResourceDefinition$/],
     [

@@ -154,7 +154,7 @@ describe('the command line of an injector', () => {
       'network-disruption --drop 1 --services svc;ns;http;50',
       "--services: found 'svc;ns;http;50'; expected name;namespace;",
     ],
-    ['network-disruption --drop', '--drop: found nothing; expected a value'],
+    ['network-disruption --drop', '--drop: the value is missing'],
     ['cpu-pressure --count 0%', "--count: found '0%'; expected a number of CPUs"],
     ['cpu-pressure --count 1 --forced', '--forced: unknown flag; expected one of --chaos-namespace, --count, '],
     ['cpu-pressure stray', "argument 1: found 'stray'; expected a flag such as --level"],

@@ -24,7 +24,7 @@ const moded = (mode: string, states = '', actions = 'Act()') =>
   `${HEAD}decl X for Cron as ${mode} {\n  state { ${states} }\n  action { ${actions} }\n}\n`
 
 export const CASES: readonly (readonly [text: string, ...problems: string[]])[] = [
-  [selector('name="abc'), `8:16 CM001 the quoted text does not end; expected '"' before the end of the line`],
+  [selector('name="abc'), `8:16 CM001 the quoted string is not closed; expected '"' before the end of the line`],
   [selector('name="a\\n"'), `8:18 CM001 found '\\n'; expected '\\"' or '\\\\'`],
   [selector('name=${target.Name'), "8:16 CM002 the reference is not closed: found a blank; expected '}'"],
   [selector('name="${target.Name"'), `8:17 CM002 the reference is not closed: found '"'; expected '}'`],
@@ -95,75 +95,75 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
 
   [
     decl('    1pod []Pod { }', 'Act(1pod)'),
-    "8:5 CM010 state is named '1pod'; expected a letter, then letters, digits and '_', at most 63",
+    "8:5 CM010 state name '1pod' is invalid; expected a letter, then letters, digits and '_', at most 63",
   ],
   [
     decl('', `${'a'.repeat(64)}()`),
-    `10:12 CM010 action is named '${'a'.repeat(60)}...'; expected a letter, then letters, digits and '_', at most 63`,
+    `10:12 CM010 action name '${'a'.repeat(60)}...' is invalid; expected a letter, then letters, digits and '_', at most 63`,
   ],
   [
     decl('    target []Pod { }', 'Act(target)'),
-    "8:5 CM011 state is named 'target', which is taken by the object that the controller is for; expected another name",
+    "8:5 CM011 state name 'target' is reserved for the target of the controller; choose another name",
   ],
   [
     decl('    Pass []Pod { }', 'Act(Pass)'),
-    "8:5 CM011 state is named 'Pass', which is taken by the pass, which every action gets; expected another name",
+    "8:5 CM011 state name 'Pass' is reserved for the pass, an argument of every action; choose another name",
   ],
   [
     decl('    default []Pod { }', 'Act(default)'),
-    "8:5 CM011 state is named 'default', which is taken by TypeScript; expected another name",
+    "8:5 CM011 state name 'default' is reserved by TypeScript; choose another name",
   ],
   [
     `${HEAD}alias Promise v1/Promise\ndecl X for Cron { action { A() } }`,
-    "6:7 CM011 alias is named 'Promise', which is taken by TypeScript; expected another name",
+    "6:7 CM011 alias name 'Promise' is reserved by TypeScript; choose another name",
   ],
   [
     `${HEAD}alias Step v1/Step\ndecl X for Cron { action { A() } }`,
-    "6:7 CM011 alias is named 'Step', which is taken by Pawl's kit; expected another name",
+    "6:7 CM011 alias name 'Step' is reserved by Pawl's kit; choose another name",
   ],
   [
     `${HEAD}alias XState v1/Pod\ndecl X for Cron { action { A() } }`,
-    "6:7 CM011 alias is named 'XState', which is taken by the code of 'decl X'; expected another name",
+    "6:7 CM011 alias name 'XState' is used by the code of 'decl X'; choose another name",
   ],
   [
     `${HEAD}alias XObservation v1/Pod\ndecl X for Cron as job { action { A() } }`,
-    "6:7 CM011 alias is named 'XObservation', which is taken by the code of 'decl X'; expected another name",
+    "6:7 CM011 alias name 'XObservation' is used by the code of 'decl X'; choose another name",
   ],
   [
     `${HEAD}alias Pass v1/Pod\ndecl X for Cron as job { action { A() } }`,
-    "6:7 CM011 alias is named 'Pass', which is taken by the code of 'decl X'; expected another name",
+    "6:7 CM011 alias name 'Pass' is used by the code of 'decl X'; choose another name",
   ],
   [
     decl('    pods []Pod { }\n    Pods []Pod { }', 'Act(pods, Pods)'),
-    "9:5 CM012 state 'Pods' and 'pods' in line 8 are both 'pods' in generated code",
+    "9:5 CM012 state 'Pods' and 'pods' in line 8 both become 'pods' in generated code; rename one of them",
   ],
   [
     decl('', 'CleanUp() cleanUp()'),
-    "10:22 CM012 action 'cleanUp' and 'CleanUp' in line 10 are both 'cleanUp' in generated code",
+    "10:22 CM012 action 'cleanUp' and 'CleanUp' in line 10 both become 'cleanUp' in generated code; rename one of them",
   ],
   [
     `${HEAD}decl X for Cron { action { A() } }\ndecl x for Cron { action { A() } }`,
-    "7:6 CM012 controller 'x' and 'X' in line 6 are both 'X' in generated code",
+    "7:6 CM012 controller 'x' and 'X' in line 6 both become 'X' in generated code; rename one of them",
   ],
   [
     `${HEAD}decl HTTPJob for Cron { action { A() } }\ndecl HttpJob for Cron { action { A() } }`,
-    "7:6 CM012 controller 'HttpJob' and 'HTTPJob' in line 6 are both 'httpJob' in generated code",
+    "7:6 CM012 controller 'HttpJob' and 'HTTPJob' in line 6 both become 'httpJob' in generated code; rename one of them",
   ],
 
-  ['bind v1 ./a.ts\nbind v1 ./b.ts', "2:6 CM020 bind of 'v1' is there twice; the first is in line 1"],
-  [`${HEAD}alias Pod v1/Pod`, "6:7 CM020 alias 'Pod' is there twice; the first is in line 4"],
+  ['bind v1 ./a.ts\nbind v1 ./b.ts', "2:6 CM020 bind of 'v1' is repeated; the first one is in line 1"],
+  [`${HEAD}alias Pod v1/Pod`, "6:7 CM020 alias 'Pod' is repeated; the first one is in line 4"],
   [
     `${HEAD}decl X for Cron { action { A() } }\ndecl X for Cron { action { A() } }`,
-    "7:6 CM020 controller 'X' is there twice; the first is in line 6",
+    "7:6 CM020 controller 'X' is repeated; the first one is in line 6",
   ],
   [
     decl('    a []Pod { }\n    a []Pod { owned }', 'Act(a)'),
-    "9:5 CM020 state 'a' is there twice; the first is in line 8",
+    "9:5 CM020 state 'a' is repeated; the first one is in line 8",
   ],
-  [decl('', 'A() A()'), "10:16 CM020 action 'A' is there twice; the first is in line 10"],
-  [decl('    a []Pod { }', 'A(a, a)'), "10:17 CM020 in A(...), state 'a' is there twice; the first is in line 10"],
-  [selector('owned owned'), "8:17 CM020 selector 'owned' is there twice; the first is in line 8"],
-  [selector('labels/a=b labels/a=c'), "8:22 CM020 selector 'labels/a' is there twice; the first is in line 8"],
+  [decl('', 'A() A()'), "10:16 CM020 action 'A' is repeated; the first one is in line 10"],
+  [decl('    a []Pod { }', 'A(a, a)'), "10:17 CM020 in A(...), state 'a' is repeated; the first one is in line 10"],
+  [selector('owned owned'), "8:17 CM020 selector 'owned' is repeated; the first one is in line 8"],
+  [selector('labels/a=b labels/a=c'), "8:22 CM020 selector 'labels/a' is repeated; the first one is in line 8"],
   [selector('fields/.metadata.name=b fields/metadata.name=c'), "8:35 CM020 field 'metadata.name' is selected twice"],
 
   ['bind v2 ./a.ts', "1:6 CM021 found 'v2'; expected v1 or group/version, such as batch/v1"],
@@ -175,69 +175,66 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
   ],
   [
     'bind batch/v1 ./a.ts\nalias Job batch/v2/Job',
-    "2:11 CM022 no module is bound to 'batch/v2'; expected 'bind batch/v2 MODULE'; did you mean 'batch/v1'?",
+    "2:11 CM022 'batch/v2' is not bound to a module; add 'bind batch/v2 MODULE'; did you mean 'batch/v1'?",
   ],
   [
     'bind batch/v1 k8s.io/api/batch/v1',
-    "1:15 CM023 'k8s.io/api/batch/v1' is a package of Go; expected a TypeScript module, such as ./batch.ts",
+    "1:15 CM023 'k8s.io/api/batch/v1' is a Go package; expected a TypeScript module, such as ./batch.ts",
   ],
   ['bind batch/v1 ./batch', "1:15 CM023 './batch' has no ending; expected a TypeScript module, such as ./batch.ts"],
   [
     `${HEAD}decl X for Crn { action { A() } }`,
-    "6:12 CM024 no alias is called 'Crn'; expected 'alias Crn GROUP/VERSION/KIND'; did you mean 'Cron'?",
+    "6:12 CM024 unknown alias 'Crn'; expected 'alias Crn GROUP/VERSION/KIND'; did you mean 'Cron'?",
   ],
   [
     `${HEAD}decl X for demo/v1/CronJob { action { A() } }`,
-    "6:12 CM024 no alias is called 'demo/v1/CronJob'; expected the name of an alias: 'alias CronJob demo/v1/CronJob'",
+    "6:12 CM024 unknown alias 'demo/v1/CronJob'; expected the name of an alias: 'alias CronJob demo/v1/CronJob'",
   ],
-  [
-    decl('    a []Widget { }', 'A(a)'),
-    "8:9 CM024 no alias is called 'Widget'; expected 'alias Widget GROUP/VERSION/KIND'",
-  ],
+  [decl('    a []Widget { }', 'A(a)'), "8:9 CM024 unknown alias 'Widget'; expected 'alias Widget GROUP/VERSION/KIND'"],
   [
     decl('    jobs []Pod { }\n    pods []Pod { }', 'A(jobs, pods) B(job)'),
-    "11:28 CM025 no state is called 'job'; expected jobs or pods; did you mean 'jobs'?",
+    "11:28 CM025 unknown state 'job'; expected jobs or pods; did you mean 'jobs'?",
   ],
   [
     decl('', 'A(target)'),
-    "10:14 CM025 no state is called 'target'; the target is in every pass: leave it out, and use pass.target",
+    "10:14 CM025 unknown state 'target'; the target is in every pass: leave it out, and use pass.target",
   ],
-  [decl('', 'A(b)'), "10:14 CM025 no state is called 'b'; expected no state, for there is none"],
+  [decl('', 'A(b)'), "10:14 CM025 unknown state 'b'; expected a state of the section 'state { }', which declares none"],
 
   [
     selector('label/a=b'),
-    "8:11 CM030 no selector is called 'label/a'; expected name, namespace, labels/..., fields/..., labelsFrom, namespacesFrom, pick, owned or fresh; did you mean 'labels/'?",
+    "8:11 CM030 unknown selector 'label/a'; expected name, namespace, labels/..., fields/..., labelsFrom, namespacesFrom, pick, owned or fresh; did you mean 'labels/'?",
   ],
   [
     selector('Owned'),
-    "8:11 CM030 no selector is called 'Owned'; expected name, namespace, labels/..., fields/..., labelsFrom, namespacesFrom, pick, owned or fresh; did you mean 'owned'?",
+    "8:11 CM030 unknown selector 'Owned'; expected name, namespace, labels/..., fields/..., labelsFrom, namespacesFrom, pick, owned or fresh; did you mean 'owned'?",
   ],
   [
     selector('owned// remark', true),
-    "8:13 CM030 no selector is called 'owned//'; expected name, namespace, labels/..., fields/..., labelsFrom, namespacesFrom, pick, owned or fresh",
-    "8:21 CM030 no selector is called 'remark'",
+    "8:13 CM030 unknown selector 'owned//'; expected name, namespace, labels/..., fields/..., labelsFrom, namespacesFrom, pick, owned or fresh; did you mean 'owned'?",
+    "8:21 CM030 unknown selector 'remark'; expected name, namespace, labels/..., fields/..., labelsFrom, namespacesFrom, pick, owned or fresh",
   ],
-  [moded('jobs'), "6:20 CM026 no mode is called 'jobs'; expected level or job; did you mean 'job'?"],
-  [moded('Level'), "6:20 CM026 no mode is called 'Level'; expected level or job; did you mean 'level'?"],
-  [moded('group'), "6:20 CM026 no mode is called 'group'; expected level or job"],
-  [moded('batch'), "6:20 CM026 no mode is called 'batch'; expected level or job"],
+  [moded('jobs'), "6:20 CM026 unknown mode 'jobs'; expected level or job; did you mean 'job'?"],
+  [moded('Level'), "6:20 CM026 unknown mode 'Level'; expected level or job; did you mean 'level'?"],
+  [moded('group'), "6:20 CM026 unknown mode 'group'; expected level or job"],
+  [moded('batch'), "6:20 CM026 unknown mode 'batch'; expected level or job"],
   [
     moded('job', 'a []Pod { owned }', 'Act(target, a)'),
-    "8:16 CM025 no state is called 'target'; the target is in every pass: leave it out, and use pass.state.target",
+    "8:16 CM025 unknown state 'target'; the target is in every pass: leave it out, and use pass.state.target",
   ],
 
-  [selector('name'), "8:11 CM031 'name' has no value; expected '=' and one"],
-  [selector('name='), `8:11 CM031 'name' has no value; expected one after '=' (an empty one is "")`],
-  [selector('labels/a'), "8:11 CM031 'labels/a' has no value; expected '=' and one"],
+  [selector('name'), "8:11 CM031 'name' has no value; expected '=' and a value"],
+  [selector('name='), `8:11 CM031 'name' has no value; expected a value after '=' (write "" for an empty value)`],
+  [selector('labels/a'), "8:11 CM031 'labels/a' has no value; expected '=' and a value"],
   [selector('owned=true'), "8:17 CM032 'owned' takes no value but 'label'"],
   [selector('owned fresh=label'), "8:23 CM032 'fresh' takes no value"],
   [
     selector(''),
-    "8:1 CM035 nothing selects the one object of state 'pod'; expected 'name', or labels/... that one object has",
+    "8:1 CM035 state 'pod' is a single object without selector; expected 'name', or labels/... that only one object has",
   ],
   [
     selector('namespace=a fresh'),
-    "8:1 CM035 nothing selects the one object of state 'pod'; expected 'name', or labels/... that one object has",
+    "8:1 CM035 state 'pod' is a single object without selector; expected 'name', or labels/... that only one object has",
   ],
   [selector('name=""'), "8:16 CM036 'name' is ''; expected at least one of letters, digits, '.', '-', '_' and ':'"],
   [selector('name=a/b'), "8:16 CM036 'name' is 'a/b'; expected at least one of letters, digits, '.', '-', '_' and ':'"],
@@ -247,42 +244,45 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
   ],
   [
     selector('labels/a=it"s'),
-    `8:20 CM036 'it"s' is no value of a label; expected at most 63 letters, digits, '.', '-' and '_'`,
+    `8:20 CM036 found label value 'it"s'; expected at most 63 letters, digits, '.', '-' and '_'`,
   ],
   [
     selector(`labels/a=${'a'.repeat(64)}`),
-    `8:20 CM036 '${'a'.repeat(60)}...' is no value of a label; expected at most 63 letters, digits, '.', '-' and '_'`,
+    `8:20 CM036 found label value '${'a'.repeat(60)}...'; expected at most 63 letters, digits, '.', '-' and '_'`,
   ],
-  [selector('labels/=b'), "8:11 CM036 '' is no key of a label; expected one such as app.kubernetes.io/name"],
-  [selector('labels/a/b/c=d'), "8:11 CM036 'a/b/c' is no key of a label; expected one such as app.kubernetes.io/name"],
+  [selector('labels/=b'), "8:11 CM036 found label key ''; expected a valid key, such as app.kubernetes.io/name"],
+  [
+    selector('labels/a/b/c=d'),
+    "8:11 CM036 found label key 'a/b/c'; expected a valid key, such as app.kubernetes.io/name",
+  ],
 
   [
     moded('job', 'a []Pod { owned fresh }', 'Act(a)'),
-    "7:27 CM037 state 'a', in mode job: found fresh; expected it in mode level only",
+    "7:27 CM037 state 'a', in mode job: found 'fresh'; mode job does not support it, use mode level",
   ],
   [
     moded('job', 'a []Pod { owned=label labels/a=b }', 'Act(a)'),
-    "7:21 CM037 state 'a', in mode job: found owned by label; expected it in mode level only",
+    "7:21 CM037 state 'a', in mode job: found 'owned' by label; mode job does not support it, use mode level",
   ],
   [
     moded('job', 'a []Pod { owned pick=spec.node }', 'Act(a)'),
-    "7:27 CM037 state 'a', in mode job: found pick; expected it in mode level only",
+    "7:27 CM037 state 'a', in mode job: found 'pick'; mode job does not support it, use mode level",
   ],
   [
     moded('job', 'aa []Pod { labels/a=b }', 'Act(aa)'),
-    "7:11 CM037 state 'aa', in mode job: found no owned; expected it: a run reads what its subject owns",
+    "7:11 CM037 state 'aa', in mode job: 'owned' is missing; add it, because mode job reads only objects that the target owns",
   ],
   [
     moded('job', 'a Pod { owned }', 'Act(a)'),
-    "7:11 CM037 state 'a', in mode job: found no name for a single object; expected one, or a list",
+    "7:11 CM037 state 'a', in mode job: 'name' is missing for a single object; add it, or declare a list",
   ],
   [
     moded('job', 'a Pod { name=x namespace=y owned }', 'Act(a)'),
-    "7:26 CM037 state 'a', in mode job: found a namespace; expected none: what a subject owns is in its own",
+    "7:26 CM037 state 'a', in mode job: found 'namespace'; remove it, because owned objects are in the namespace of the target",
   ],
   [
     moded('job', 'a []Pod { owned fields/.metadata.controller=x }', 'Act(a)'),
-    "7:27 CM037 state 'a', in mode job: found a selector by fields; expected name or labels",
+    "7:27 CM037 state 'a', in mode job: found a field selector; expected name or labels",
   ],
   [
     moded('job', 'a []Pod { owned labels/a=${target.Name} labels/b=${target.spec.node} }', 'Act(a)'),
@@ -291,19 +291,19 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
 
   [
     selector('name=${tarhet.Name}'),
-    "8:16 CM040 found a reference to 'tarhet'; expected one to the target, such as ${target.metadata.name}; did you mean 'target'?",
+    "8:16 CM040 found a reference to 'tarhet'; expected a reference to the target, such as ${target.metadata.name}; did you mean 'target'?",
   ],
   [
     selector('name=${jobs.Name}'),
-    "8:16 CM040 found a reference to 'jobs'; expected one to the target, such as ${target.metadata.name}",
+    "8:16 CM040 found a reference to 'jobs'; expected a reference to the target, such as ${target.metadata.name}",
   ],
   [
     selector('name=${anything}'),
-    "8:16 CM040 found a reference to 'anything'; expected one to the target, such as ${target.metadata.name}",
+    "8:16 CM040 found a reference to 'anything'; expected a reference to the target, such as ${target.metadata.name}",
   ],
   [
     selector('name=${}'),
-    "8:16 CM040 found a reference to ''; expected one to the target, such as ${target.metadata.name}",
+    "8:16 CM040 found a reference to ''; expected a reference to the target, such as ${target.metadata.name}",
   ],
   [selector('name=${target.}'), "8:16 CM041 found 'target.'; expected names of fields with '.' between them"],
   [
@@ -327,27 +327,27 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
   ],
   [
     selector('name=${target}'),
-    "8:16 CM042 'target' is not text; expected a field that holds text, such as target.metadata.name",
+    "8:16 CM042 'target' is not a string; expected a string field, such as target.metadata.name",
   ],
   [
     selector('name=${target.spec.suspend}'),
-    "8:16 CM042 'target.spec.suspend' is not text; expected a field that holds text, such as target.metadata.name",
+    "8:16 CM042 'target.spec.suspend' is not a string; expected a string field, such as target.metadata.name",
   ],
   [
     selector('name=${target.metadata.labels}'),
-    "8:16 CM042 'target.metadata.labels' is not text; expected a field that holds text, such as target.metadata.name",
+    "8:16 CM042 'target.metadata.labels' is not a string; expected a string field, such as target.metadata.name",
   ],
   [
     selector('fields/.spec.nodName=a'),
-    "8:11 CM043 the API server cannot select Pod by 'spec.nodName'; expected metadata.name, metadata.namespace, metadata.controller, spec.nodeName or status.phase; did you mean 'spec.nodeName'?",
+    "8:11 CM043 the API server does not support the field selector 'spec.nodName' for Pod; expected metadata.name, metadata.namespace, metadata.controller, spec.nodeName or status.phase; did you mean 'spec.nodeName'?",
   ],
   [
     selector('fields/.metadata.uid=a'),
-    "8:11 CM043 the API server cannot select Pod by 'metadata.uid'; expected metadata.name, metadata.namespace, metadata.controller, spec.nodeName or status.phase",
+    "8:11 CM043 the API server does not support the field selector 'metadata.uid' for Pod; expected metadata.name, metadata.namespace, metadata.controller, spec.nodeName or status.phase",
   ],
   [
     decl('    nodes []Node { namespacesFrom=spec.template }', 'A(nodes)'),
-    "8:20 CM044 objects of Node are in no namespace; expected no 'namespacesFrom'",
+    "8:20 CM044 Node is cluster-scoped; expected no 'namespacesFrom'",
   ],
   [
     selector('namespace=a namespacesFrom=spec.template', true),
@@ -362,9 +362,12 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
     "8:22 CM045 found 'target.spec.template'; expected a path in the target: 'spec.template'",
   ],
   [selector('labelsFrom=""'), "8:22 CM045 found ''; expected the path of a field, such as spec.selector"],
-  [selector('labelsFrom=spec.node'), "8:22 CM045 'spec.node' of Cron is text; expected a map of labels, or a selector"],
+  [
+    selector('labelsFrom=spec.node'),
+    "8:22 CM045 'spec.node' of Cron is a string; expected a map of labels, or a selector",
+  ],
   [selector('labelsFrom=spec.templat'), "8:22 CM041 Cron has no field 'spec.templat'; did you mean 'spec.template'?"],
-  [selector('labelsFrom'), "8:11 CM031 'labelsFrom' has no value; expected '=' and one"],
+  [selector('labelsFrom'), "8:11 CM031 'labelsFrom' has no value; expected '=' and a value"],
   [selector('pick=spec.node', false), '8:1 CM035'],
   [
     selector('pick=spec.node,spec..suspend', true),
@@ -373,19 +376,16 @@ export const CASES: readonly (readonly [text: string, ...problems: string[]])[] 
   [selector('pick=${target.Name}', true), "8:18 CM045 found '${target.Name}'; expected paths of fields"],
   [selector('pick=spec.node,spec.node', true), "8:18 CM020 field 'spec.node' is picked twice"],
   [selector('pick=spec.nod', true), "8:18 CM046 Pod has no field 'spec.nod'; did you mean 'spec.node'?"],
-  [
-    decl('    nodes []Node { namespace=a }', 'A(nodes)'),
-    "8:20 CM044 objects of Node are in no namespace; expected no 'namespace'",
-  ],
+  [decl('    nodes []Node { namespace=a }', 'A(nodes)'), "8:20 CM044 Node is cluster-scoped; expected no 'namespace'"],
 
-  [decl('    pods []Pod { }'), "8:5 CM050 no action asks for state 'pods'; it is read in every pass all the same"],
+  [decl('    pods []Pod { }'), "8:5 CM050 state 'pods' is not the argument of an action; every pass still reads it"],
   [
     `bind batch/v1 ./a.ts\nalias Job batch/v1/Job\ndecl X for Job {\n  state { jobs []Job { fields/spec.color=red } }\n  action { A(jobs) }\n}`,
-    "4:24 CM051 nothing is known of Job: the API server may not be able to select by 'spec.color'",
+    "4:24 CM051 the fields of Job are unknown: the API server may not support the field selector 'spec.color'",
   ],
   [
     `bind a/v1 ./a.ts\nalias A a/v1/A\nalias Pod a/v1/A\ndecl X for A {\n  state { pod Pod { name=\${target.spec.node} } }\n  action { Act(pod) }\n}`,
-    "5:26 CM053 the fields of A are not known: nobody checks that 'spec.node' is text",
+    "5:26 CM053 the fields of A are unknown, so the type of 'spec.node' is not checked; expected a string",
   ],
   [`${HEAD}decl X for Cron { }`, "6:6 CM052 'X' has no action; expected at least one in 'action { }'"],
 ]

@@ -123,12 +123,14 @@ const DOTTED_FINALIZER = /^[a-z0-9-]+(?:\.[a-z0-9-]+){2,}$/
 export function defineLevel<State, Target>(definition: LevelDefinition<State, Target>): LevelController<State, Target> {
   const { name, target, queries, finalizer, onDelete, onGone, plurals = {}, withoutNamespace = [] } = definition
   if (!NAME.test(name))
-    throw new Error(`controller "${name}": expected a name of letters and digits that begins with a small letter`)
+    throw new Error(
+      `controller "${name}": the name is invalid; expected letters and digits, with a lower-case letter first`,
+    )
   if (finalizer !== undefined) checkFinalizer(name, finalizer, target)
   for (const [field, step] of Object.entries({ onDelete, onGone }))
     if (step !== undefined && finalizer === undefined)
       throw new Error(
-        `controller ${name}: found ${field} without finalizer; expected both: nothing would hold the object`,
+        `controller ${name}: found ${field} without finalizer; add a finalizer, because without it the object disappears before the clean-up`,
       )
   if (definition.settings !== undefined) checkSettings(name, definition.settings)
   const controller: LevelController<State, Target> = {
@@ -157,15 +159,17 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
 
 function checkFinalizer(name: string, finalizer: string, { isReadOnly }: LevelTarget): void {
   if (isReadOnly === true)
-    throw new Error(`controller ${name}: found finalizer "${finalizer}"; expected none: its target is read only`)
+    throw new Error(`controller ${name}: found finalizer "${finalizer}"; remove it, because the target is read-only`)
   if (!FINALIZER_NAME.test(finalizer) && !DOTTED_FINALIZER.test(finalizer))
-    throw new Error(`controller ${name}: finalizer is "${finalizer}"; expected domain/name`)
+    throw new Error(
+      `controller ${name}: finalizer: found "${finalizer}"; expected domain/name, such as example.com/clean-up`,
+    )
 }
 
 function checkPlace(controller: LevelController, { kind, namespaces }: WrittenKind): void {
   if (resourceOf(controller, kind).withoutNamespace !== true || namespaces.length === 0) return
   throw new Error(
-    `controller ${controller.name}: \`writes\` has namespaces for ${kind}; expected none: its objects are in no namespace`,
+    `controller ${controller.name}: \`writes\` has namespaces for ${kind}; remove them, because the kind is cluster-scoped`,
   )
 }
 
@@ -185,7 +189,7 @@ export function resourceOf(
   const given = Object.hasOwn(plurals, kindName) ? plurals[kindName] : undefined
   const plural = given ?? own ?? kubernetesPlural(apiVersion, kind)
   if (plural === undefined)
-    throw new Error(`controller ${name}: the plural of kind ${kindName} is not known; expected it in \`plurals\``)
+    throw new Error(`controller ${name}: the plural of kind ${kindName} is unknown; add it to \`plurals\``)
   const isGlobal =
     withoutNamespace.includes(kindName) ||
     isWithoutNamespace(apiVersion, kind) ||

@@ -74,27 +74,27 @@ export function checkSettings(controller: string, settings: LevelSettings): void
   const { queue, retries, events } = settings
   if (queue !== undefined && !(typeof queue === 'string' && QUEUE.test(queue)))
     throw new Error(
-      `${at}.queue is ${shown(queue)}; expected small letters, digits and "-", with a letter first, at most 63 characters`,
+      `${at}.queue: found ${shown(queue)}; expected at most 63 lower-case letters, digits and "-", with a letter first`,
     )
   if (events !== undefined && !WHEN.includes(events))
-    throw new Error(`${at}.events is ${shown(events)}; expected ${WHEN.map((one) => shown(one)).join(' or ')}`)
+    throw new Error(`${at}.events: found ${shown(events)}; expected ${WHEN.map((one) => shown(one)).join(' or ')}`)
   if (retries !== undefined) checkFields(`${at}.retries`, retries, RETRY_FIELDS)
   for (const [path, range] of Object.entries(RANGES)) checkNumber(`${at}.${path}`, valueAt(settings, path), range)
   const { firstMs, mostMs } = retryLimits(settings)
   if (firstMs > mostMs)
     throw new Error(
-      `${at}.retries.firstMs is ${firstMs}; expected at most mostMs, which is ${mostMs}${retries?.mostMs === undefined ? ' by default' : ''}`,
+      `${at}.retries.firstMs: found ${firstMs}; expected at most mostMs, which is ${mostMs}${retries?.mostMs === undefined ? ' by default' : ''}`,
     )
 }
 
 function checkFields(at: string, found: unknown, known: readonly string[]): void {
   if (typeof found !== 'object' || found === null || Array.isArray(found))
-    throw new Error(`${at} is ${shown(found)}; expected an object with ${known.join(', ')}`)
+    throw new Error(`${at}: found ${shown(found)}; expected an object with ${known.join(', ')}`)
   const other = Object.keys(found).find((field) => !known.includes(field))
   if (other === undefined) return
   const meant = nearest(other, known)
   throw new Error(
-    `${at} has the field ${other}; expected ${meant === undefined ? `one of ${known.join(', ')}` : `${meant}, or none`}`,
+    `${at}: unknown field ${other}; expected ${meant === undefined ? `one of ${known.join(', ')}` : `${meant}, or none`}`,
   )
 }
 
@@ -109,7 +109,7 @@ function checkNumber(at: string, value: unknown, { least, most, whole }: Range):
   const isOne = typeof value === 'number' && (whole ? Number.isSafeInteger(value) : Number.isFinite(value))
   if (isOne && value >= least && value <= most) return
   throw new Error(
-    `${at} is ${shown(value)}; expected a ${whole ? 'whole ' : ''}number of at least ${least} and at most ${most}`,
+    `${at}: found ${shown(value)}; expected a ${whole ? 'whole ' : ''}number of at least ${least} and at most ${most}`,
   )
 }
 
