@@ -51,7 +51,7 @@ export function shownNames(names: readonly string[]): string {
 export function ownerNameProblem(kind: string, name: string): string | undefined {
   if (name.length <= EXECUTION_NAME_LIMIT) return undefined
   const found = `${kind} ${shownName(name)}: metadata.name has ${name.length} characters`
-  return `${found}, expected at most ${EXECUTION_NAME_LIMIT}: its deploy items carry it as a label`
+  return `${found}; expected at most ${EXECUTION_NAME_LIMIT}: its deploy items carry it as a label`
 }
 
 /** The defects of an item as texts with field, found value and expected value. The texts quote names, not values. */

@@ -32,8 +32,8 @@ export function chainProblem(
   authorities: readonly X509Certificate[],
 ): string | undefined {
   const [signer, ...others] = chain
-  if (signer === undefined) return 'found none, expected one'
-  if (chain.length > MAX_CERTIFICATES) return `found a chain of ${chain.length}, expected at most ${MAX_CERTIFICATES}`
+  if (signer === undefined) return 'found none; expected one'
+  if (chain.length > MAX_CERTIFICATES) return `found a chain of ${chain.length}; expected at most ${MAX_CERTIFICATES}`
   const at = signer.validFromDate
   let [below, between] = [signer, 0]
   for (;;) {
@@ -49,7 +49,7 @@ export function chainProblem(
     if (unfit !== undefined) return unfit
     below = next
     between += 1
-    if (between > MAX_CERTIFICATES) return 'found a ring, expected a chain'
+    if (between > MAX_CERTIFICATES) return 'found a ring; expected a chain'
   }
 }
 
@@ -73,7 +73,7 @@ function ownProblem(certificate: X509Certificate, at: Date, isSigning = true): s
   const usages = certificate.keyUsage as readonly string[] | undefined
   if (!isSigning || usages === undefined || usages.some((one) => one === CODE_SIGNING || one === ANY_USAGE))
     return undefined
-  return `${name} is for ${usages.join(', ')}, expected code signing (${CODE_SIGNING})`
+  return `${name} is for ${usages.join(', ')}; expected code signing (${CODE_SIGNING})`
 }
 
 /** @param between the number of certificates between this one and the signer's. */
@@ -81,7 +81,7 @@ function issuerProblem(certificate: X509Certificate, between: number): string | 
   const name = nameOf(certificate)
   if (!certificate.ca) return `${name} is none of an authority, but has issued one`
   const { modulusLength = MIN_RSA_BITS } = certificate.publicKey.asymmetricKeyDetails ?? {}
-  if (modulusLength < MIN_RSA_BITS) return `${name} has a key of ${modulusLength} bits, expected ${MIN_RSA_BITS}`
+  if (modulusLength < MIN_RSA_BITS) return `${name} has a key of ${modulusLength} bits; expected ${MIN_RSA_BITS}`
   const parsed = new Extended(certificate.raw)
   const usages = parsed.getExtension(KeyUsagesExtension)?.usages
   if (usages !== undefined && (usages & KeyUsageFlags.keyCertSign) === 0) return `${name} may not issue certificates`

@@ -33,7 +33,7 @@ export async function credentialsOf(
   const place = `context ${namespace}/${context.metadata.name}`
   const { registryPullSecrets = [], ocmConfig } = context
   if (registryPullSecrets.length > MAX_SECRETS)
-    throw invalid(`${place}: registryPullSecrets: found ${registryPullSecrets.length}, expected at most ${MAX_SECRETS}`)
+    throw invalid(`${place}: registryPullSecrets: found ${registryPullSecrets.length}; expected at most ${MAX_SECRETS}`)
   const lists =
     ocmConfig?.name === undefined ? [] : [await readOcmCredentials(deps, { namespace, name: ocmConfig.name, place })]
   for (const [index, { name }] of registryPullSecrets.entries())
@@ -56,7 +56,7 @@ async function readOcmCredentials(
   const at = `${place}: ocmConfig: config map ${named.namespace}/${named.name}`
   const map = await read(deps, configMapResource, { ...named, place: at })
   const text = entriesOf(map)?.[CONFIG_KEY]
-  if (text === undefined) throw invalid(`${at}: found no key ${CONFIG_KEY}, expected one`)
+  if (text === undefined) throw invalid(`${at}: found no key ${CONFIG_KEY}; expected one`)
   try {
     return readOcmConfig(
       await deps.landscaper.templates.data.yaml(text, `${at}, ${CONFIG_KEY}`),
@@ -64,7 +64,7 @@ async function readOcmCredentials(
     )
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
-    throw invalid(`${at}, ${CONFIG_KEY}: found no YAML at line ${error.line}, expected a configuration of OCM`)
+    throw invalid(`${at}, ${CONFIG_KEY}: found no YAML at line ${error.line}; expected a configuration of OCM`)
   }
 }
 
@@ -78,7 +78,7 @@ async function pullSecret(
     const packed = entries[key]
     if (packed !== undefined) return readDockerConfig(jsonOf(Buffer.from(packed, 'base64')), `${at}, ${key}`, form)
   }
-  throw invalid(`${at}: found no key ${Object.keys(DOCKER_KEYS).join(' and no ')}, expected one of them`)
+  throw invalid(`${at}: found no key ${Object.keys(DOCKER_KEYS).join(' and no ')}; expected one of them`)
 }
 
 async function read(
@@ -88,7 +88,7 @@ async function read(
 ): Promise<KubeObject> {
   const found = /^[a-z0-9.-]+$/.test(name) ? await readObject(deps, watched, namespace, name) : undefined
   if (found !== undefined) return found
-  throw invalid(`${place}: it is not there, expected it`)
+  throw invalid(`${place}: it is not there; expected it`)
 }
 
 function invalid(message: string): BlueprintError {
@@ -117,7 +117,7 @@ export async function keysOf(
   const found = Object.hasOwn(signatures, signatureName) ? signatures[signatureName] : undefined
   const [publicKey, authority] = FIELDS.map((field) => found?.[field])
   if (publicKey === undefined && authority === undefined)
-    throw invalid(`${place}: found no key, expected ${FIELDS.join(' or ')}`)
+    throw invalid(`${place}: found no key; expected ${FIELDS.join(' or ')}`)
   return {
     publicKey: publicKey && (await keyIn(deps, namespace, publicKey, `${place}.${FIELDS[0]}`)),
     authorities: authority && (await keyIn(deps, namespace, authority, `${place}.${FIELDS[1]}`)),
@@ -131,10 +131,10 @@ async function keyIn(
   place: string,
 ) {
   if (at !== undefined && at !== '' && at !== namespace)
-    throw invalid(`${place}: found the namespace ${at.slice(0, 100)}, expected that of the context, or none`)
+    throw invalid(`${place}: found the namespace ${at.slice(0, 100)}; expected that of the context, or none`)
   const where = `${place}: secret ${namespace}/${name}`
   const secret = /^[a-z0-9.-]+$/.test(name) ? await readObject(deps, secretResource, namespace, name) : undefined
-  if (secret === undefined) throw invalid(`${where}: it is not there, expected it`)
+  if (secret === undefined) throw invalid(`${where}: it is not there; expected it`)
   const packed = entryOf(entriesOf(secret) ?? {}, key ?? '', where)
   return { pem: Buffer.from(packed, 'base64').toString('utf8'), place: `secret ${namespace}/${name}` }
 }
@@ -143,9 +143,9 @@ async function keyIn(
 function entryOf(entries: Readonly<Record<string, string>>, key: string, where: string): string {
   const keys = Object.keys(entries)
   if (key === '' && keys.length !== 1)
-    throw invalid(`${where}: found ${keys.length} keys, expected one, or its name in key`)
+    throw invalid(`${where}: found ${keys.length} keys; expected one, or its name in key`)
   const wanted = key === '' ? (keys[0] ?? '') : key
   const found = Object.hasOwn(entries, wanted) ? entries[wanted] : undefined
-  if (found === undefined) throw invalid(`${where}: found no key ${wanted.slice(0, 100)}, expected one`)
+  if (found === undefined) throw invalid(`${where}: found no key ${wanted.slice(0, 100)}; expected one`)
   return found
 }

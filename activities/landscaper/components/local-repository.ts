@@ -61,9 +61,9 @@ export class LocalComponents implements ComponentRepository {
     const key = 'filename' in access && !('localReference' in access) ? 'filename' : 'localReference'
     const [reference, mediaType] = [access[key], access['mediaType'] ?? '']
     if (typeof reference !== 'string' || reference === '')
-      throw invalid(`${place}: access.${key}: found no text, expected the name of a blob`)
+      throw invalid(`${place}: access.${key}: found no text; expected the name of a blob`)
     if (typeof mediaType !== 'string')
-      throw invalid(`${place}: access.mediaType: found ${typeName(mediaType)}, expected text`)
+      throw invalid(`${place}: access.mediaType: found ${typeName(mediaType)}; expected text`)
     const folders = [...(folder === undefined ? [] : [folder]), this.#path]
     return await readBlob(this.#folder, folders, { reference, mediaType, place: `${place}, ${reference}` })
   }
@@ -96,7 +96,7 @@ export class LocalComponents implements ComponentRepository {
       if (content === undefined) continue
       bytes += content.length
       if (bytes > MAX_DESCRIPTORS_BYTES) {
-        const found = `found more than ${MAX_DESCRIPTORS_BYTES} bytes of component descriptors, expected fewer`
+        const found = `found more than ${MAX_DESCRIPTORS_BYTES} bytes of component descriptors; expected fewer`
         throw invalid(`folder ${this.#path} of the registry: ${found}`)
       }
       texts.set(path, content.toString('utf8'))
@@ -126,13 +126,13 @@ async function readBlob(
     if (bytes !== undefined) return { bytes, mediaType }
   }
   const expected = `expected one of ${[...new Set(paths)].join(', ')} in the registry`
-  throw new BlueprintError('ComponentNotFound', `${place}: found no such blob, ${expected}`)
+  throw new BlueprintError('ComponentNotFound', `${place}: found no such blob; ${expected}`)
 }
 
 async function filesBelow(folder: RegistryFolder, path: string): Promise<Readonly<Record<string, Buffer>>> {
   const found = await folder.list(path, { levels: MAX_LEVELS, files: MAX_FILES }, () => true)
   const bytes = found.reduce((sum, one) => sum + one.bytes, 0)
-  if (bytes > MAX_BYTES) throw invalid(`${path} of the registry: found ${bytes} bytes, expected at most ${MAX_BYTES}`)
+  if (bytes > MAX_BYTES) throw invalid(`${path} of the registry: found ${bytes} bytes; expected at most ${MAX_BYTES}`)
   const files: [string, Buffer][] = []
   for (const one of found) {
     const content = await folder.read(one.path, MAX_BYTES)

@@ -126,7 +126,7 @@ export class RegistryCache {
     const found = `found ${own.length} readings of this namespace and ${running.length} in all`
     throw retryableFailure(
       'RegistryUnavailable',
-      `${title}: ${found}, expected fewer than ${readsOfNamespace} and ${reads}; it is asked again`,
+      `${title}: ${found}; expected fewer than ${readsOfNamespace} and ${reads}; it is asked again`,
     )
   }
 

@@ -78,11 +78,11 @@ export class RepositoryOfContext {
     const field = Object.hasOwn(OCI_ACCESS, type) ? OCI_ACCESS[type] : undefined
     if (field === undefined) {
       const expected = `expected ${[...LOCAL_ACCESS, ...Object.keys(OCI_ACCESS)].join(', ')}: others are not supported yet`
-      throw notSupported(`${place}: access.type: found ${JSON.stringify(type.slice(0, 100))}, ${expected}`)
+      throw notSupported(`${place}: access.type: found ${JSON.stringify(type.slice(0, 100))}; ${expected}`)
     }
     const reference = resource.access[field]
     if (typeof reference !== 'string' || reference === '')
-      throw invalid(`${place}: access.${field}: found ${typeName(reference)}, expected text`)
+      throw invalid(`${place}: access.${field}: found ${typeName(reference)}; expected text`)
     return await ociContentOf(await this.#source.registries(), found, reference)
   }
 
@@ -103,7 +103,7 @@ export class RepositoryOfContext {
       return new OciComponents(registry, this.#source.registries, this.#data)
     }
     const found = `${this.#place}.type: found ${JSON.stringify(type.slice(0, 100))}`
-    throw notSupported(`${found}, expected OCIRegistry, CommonTransportFormat or local: others are not supported yet`)
+    throw notSupported(`${found}; expected OCIRegistry, CommonTransportFormat or local: others are not supported yet`)
   }
 
   async #openFolder(context: Fields): Promise<ComponentRepository> {
@@ -121,7 +121,7 @@ export class RepositoryOfContext {
   async #folderOf(context: Fields): Promise<{ readonly folder: RegistryFolder; readonly path: string }> {
     const { registryFolder } = this.#source
     const { type, filePath: path = context['baseUrl'] ?? '' } = context
-    if (typeof path !== 'string') throw invalid(`${this.#place}.filePath: found ${typeName(path)}, expected text`)
+    if (typeof path !== 'string') throw invalid(`${this.#place}.filePath: found ${typeName(path)}; expected text`)
     if (registryFolder !== undefined) return { folder: await RegistryFolder.open(registryFolder), path }
     throw notSupported(
       `${this.#place}: found type ${typeof type === 'string' ? type : ''}, but the worker has no folder of components; expected --registry-local`,
@@ -135,7 +135,7 @@ export class RepositoryOfContext {
       throw invalid(
         `spec.componentDescriptor: found no repositoryContext, neither there nor in context ${context}; expected one`,
       )
-    if (!isFields(found)) throw invalid(`${this.#place}: found ${typeName(found)}, expected a map`)
+    if (!isFields(found)) throw invalid(`${this.#place}: found ${typeName(found)}; expected a map`)
     return found
   }
 }

@@ -124,7 +124,7 @@ async function openProject(deps: LandscaperDeps, namespace: string, signal: Abor
   const [only, ...others] = items.map((item) => storedAs(targetSyncKind, item))
   if (only === undefined || others.length > 0)
     throw unclear(
-      `namespace ${namespace}: found ${only === undefined ? 'no' : 'more than one'} TargetSync, expected one`,
+      `namespace ${namespace}: found ${only === undefined ? 'no' : 'more than one'} TargetSync; expected one`,
     )
   const { sourceNamespace, secretRef, createTargetToSource, targetToSourceName = sourceNamespace } = only.spec
   const at = `targetsync ${namespace}/${only.metadata.name}`

@@ -92,9 +92,9 @@ function excessOf(value: unknown): string | undefined {
     values++
     if (typeof next.value === 'string') characters += next.value.length
     if (values > MAX_VALUES || characters > MAX_CHARACTERS) {
-      return `is too large, expected at most ${MAX_VALUES} values with ${MAX_CHARACTERS} characters`
+      return `is too large; expected at most ${MAX_VALUES} values with ${MAX_CHARACTERS} characters`
     }
-    if (next.depth > MAX_DEPTH) return `is nested too deeply, expected at most ${MAX_DEPTH} levels`
+    if (next.depth > MAX_DEPTH) return `is nested too deeply; expected at most ${MAX_DEPTH} levels`
     if (typeof next.value !== 'object' || next.value === null) continue
     for (const [key, child] of Object.entries(next.value)) {
       characters += Array.isArray(next.value) ? 0 : key.length

@@ -76,7 +76,7 @@ async function verificationOf(
   if (verification === undefined) {
     if (signatures === 'asked') return undefined
     const why = 'the worker takes no component that is not signed (--verify-signatures always)'
-    throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `spec.verification: found none, expected one: ${why}`)
+    throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `spec.verification: found none; expected one: ${why}`)
   }
   const { signatureName } = verification
   const keys = await keysOf(deps, installation.metadata.namespace, { context: found, named: context, signatureName })

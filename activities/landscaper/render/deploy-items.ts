@@ -84,7 +84,7 @@ function targetOf(
     return undefined
   }
   if (found.namespace === scope.namespace) return found
-  report(at, `found a target in namespace ${found.namespace}, expected one in ${scope.namespace}`)
+  report(at, `found a target in namespace ${found.namespace}; expected one in ${scope.namespace}`)
   return undefined
 }
 
@@ -102,11 +102,11 @@ function targetByImport(fields: FieldReader, scope: TargetScope): TargetReferenc
   if ('target' in imported) return imported.target
   if ('list' in imported) {
     const index = fields.integer('index')
-    if (index === undefined) return `found no index, expected one for the target list ${name}`
+    if (index === undefined) return `found no index; expected one for the target list ${name}`
     return imported.list[index] ?? `found no element ${index} in the target list ${name}`
   }
   const key = fields.text('key')
-  if (key === undefined) return `found no key, expected one for the target map ${name}`
+  if (key === undefined) return `found no key; expected one for the target map ${name}`
   return (
     (Object.hasOwn(imported.map, key) ? imported.map[key] : undefined) ?? `found no ${key} in the target map ${name}`
   )
@@ -117,7 +117,7 @@ export function checkDeployItems(items: readonly Partial<DeployItemTemplate>[]):
   const defects = nodeDefects(items.map(({ name = '', dependsOn = [] }) => ({ name, dependsOn })))
   return items.flatMap((item, index) => {
     const { name = '' } = item
-    if (name === '') return [`deploy item ${index + 1}: found no name, expected one`]
+    if (name === '') return [`deploy item ${index + 1}: found no name; expected one`]
     return problemsOf(item, defects[index] ?? []).map((problem) => `deploy item ${shownName(name)}: ${problem}`)
   })
 }
@@ -127,7 +127,7 @@ function problemsOf(item: Partial<DeployItemTemplate>, defects: readonly NodeDef
   const lost = defects.flatMap((one) =>
     one.defect === 'unknown dependency' ? [`depends on ${shownName(one.name)}, but there is no item of that name`] : [],
   )
-  return [...(twice ? ['the name occurs twice, expected unique names'] : []), ...itemProblems(item), ...lost]
+  return [...(twice ? ['the name occurs twice; expected unique names'] : []), ...itemProblems(item), ...lost]
 }
 
 // The shapes of a target import: one Target, a list or a map; of names, references or objects.

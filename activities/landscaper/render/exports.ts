@@ -52,9 +52,9 @@ export async function finishExports(
   if (missing.length + empty.length === 0) return all
   const expected = 'expected the blueprint to define and produce it, or exportDataMappings to hold it'
   const problems = [
-    ...(missing.length === 0 ? [] : [`export ${missing.map(shown).join(', ')}: is not defined, ${expected}`]),
+    ...(missing.length === 0 ? [] : [`export ${missing.map(shown).join(', ')}: is not defined; ${expected}`]),
     // The API server stores no DataObject without a value.
-    ...empty.map((name) => `export ${shown(name)}: the value is null, expected a value that can be stored`),
+    ...empty.map((name) => `export ${shown(name)}: the value is null; expected a value that can be stored`),
   ]
   throw new BlueprintError('ExportNotProduced', joinProblems(problems))
 }
@@ -72,7 +72,7 @@ async function definedExports(engine: TemplateEngine, blueprint: Blueprint, prod
   const mismatches = defined.flatMap((found) =>
     found.type === 'data' || typeOf(found.value) === found.targetType
       ? []
-      : [`${found.what}: found ${describe(found.value)}, expected a target of type ${found.targetType ?? ''}`],
+      : [`${found.what}: found ${describe(found.value)}; expected a target of type ${found.targetType ?? ''}`],
   )
   const checks = defined.flatMap(({ type, what, schema, value }) => (type === 'data' ? [{ what, schema, value }] : []))
   const problems = [...mismatches, ...(await findViolations(engine, blueprint, checks))]

@@ -115,12 +115,12 @@ function resolveData(definition: ImportDefinition, { given, givenTargets }: Inpu
   const fallback = isGiven ? undefined : definition.default
   if (!isGiven && fallback === undefined) {
     const other = Object.hasOwn(givenTargets, name) ? 'found a target' : 'found no value'
-    if (required) resolved.problems.push(`${what}: ${other}, expected data from imports.data or importDataMappings`)
+    if (required) resolved.problems.push(`${what}: ${other}; expected data from imports.data or importDataMappings`)
     return false
   }
   const value = isGiven ? given[name] : fallback?.value
   resolved.data.push([name, value])
-  if (schema === undefined) resolved.mismatches.push(`${what}: found no schema in the blueprint, expected one`)
+  if (schema === undefined) resolved.mismatches.push(`${what}: found no schema in the blueprint; expected one`)
   else resolved.checks.push({ what, schema, value, isDefault: !isGiven })
   return true
 }
@@ -142,18 +142,18 @@ function resolveTarget(
   const value = Object.hasOwn(givenTargets, name) ? givenTargets[name] : undefined
   if (value === undefined) {
     const other = Object.hasOwn(given, name) ? 'found data' : 'found no value'
-    if (required) resolved.problems.push(`import ${name}: ${other}, expected ${form.words} from imports.targets`)
+    if (required) resolved.problems.push(`import ${name}: ${other}; expected ${form.words} from imports.targets`)
     return false
   }
   if (!(form.key in value)) {
     const found = Object.values(FORMS).find(({ key }) => key in value)?.words ?? 'nothing'
-    resolved.problems.push(`import ${name}: found ${found}, expected ${form.words}`)
+    resolved.problems.push(`import ${name}: found ${found}; expected ${form.words}`)
     return false
   }
   resolved.targets.push([name, value])
   const others = withPlaces(value).filter(([, target]) => target.spec.type !== targetType)
   resolved.mismatches.push(
-    ...others.map(([place]) => `import ${name}${place}: found a target of another type, expected type ${targetType}`),
+    ...others.map(([place]) => `import ${name}${place}: found a target of another type; expected type ${targetType}`),
   )
   return true
 }

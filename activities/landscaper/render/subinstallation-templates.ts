@@ -76,18 +76,18 @@ function present<Key extends string, Value>(key: Key, value: Value | undefined):
 // Inline templates may omit both; Landscaper requires them in rendered ones only.
 function checkKind(fields: FieldReader, report: ReportProblem): void {
   const kind = fields.text('kind') ?? KIND
-  if (kind !== KIND) report(['kind'], `found ${kind}, expected ${KIND}`)
+  if (kind !== KIND) report(['kind'], `found ${kind}; expected ${KIND}`)
   const version = fields.text('apiVersion') ?? API_VERSION
-  if (version !== API_VERSION) report(['apiVersion'], `found ${version}, expected ${API_VERSION}`)
+  if (version !== API_VERSION) report(['apiVersion'], `found ${version}; expected ${API_VERSION}`)
 }
 
 function nameOf(fields: FieldReader, report: ReportProblem): string {
   const name = fields.text('name') ?? ''
-  if (name === '') report([], 'found no name, expected one')
+  if (name === '') report([], 'found no name; expected one')
   else if (name.length > MAX_TEMPLATE_NAME_LENGTH)
-    report(['name'], `found ${name.length} characters, expected at most ${MAX_TEMPLATE_NAME_LENGTH}`)
+    report(['name'], `found ${name.length} characters; expected at most ${MAX_TEMPLATE_NAME_LENGTH}`)
   else if (!DNS_LABEL.test(name))
-    report(['name'], 'found other characters, expected lower-case letters and digits, with dashes between them')
+    report(['name'], 'found other characters; expected lower-case letters and digits, with dashes between them')
   return name
 }
 
@@ -103,7 +103,7 @@ function readTemplateBlueprint(
   const filesystem = blueprint.raw('filesystem')
   if ((ref === '') === (filesystem === undefined)) {
     const found = ref === '' ? 'neither ref nor filesystem' : 'both ref and filesystem'
-    report(['blueprint'], `found ${found}, expected one of them`)
+    report(['blueprint'], `found ${found}; expected one of them`)
   }
   if (ref !== '') return referredBlueprint(ref, component, report)
   // Part of a parsed document.
@@ -122,7 +122,7 @@ function referredBlueprint(
     return nothing
   }
   if (component === undefined)
-    return say('found no spec.componentDescriptor in the installation that the resource could be of, expected one')
+    return say('found no spec.componentDescriptor in the installation that the resource could be of; expected one')
   try {
     const found = resolveResource(component, ref.startsWith('cd://') ? ref : `cd://${ref}`)
     const definition = component.definitionOf(found.component) as InstallationSpec['componentDescriptor']
@@ -184,7 +184,7 @@ function readOptimization(fields: FieldReader, report: ReportProblem): Subinstal
 
 function required(fields: FieldReader, key: string, path: readonly (string | number)[], report: ReportProblem): string {
   const text = fields.text(key) ?? ''
-  if (text === '') report(path, `found no ${key}, expected one`)
+  if (text === '') report(path, `found no ${key}; expected one`)
   return text
 }
 

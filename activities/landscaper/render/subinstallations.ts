@@ -43,7 +43,7 @@ export async function renderSubinstallations(
   const { rendered, states } = await renderExecutions(engine, blueprint, bindings, problems)
   const templates = [...listed, ...rendered]
   if (templates.length > MAX_SUBINSTALLATIONS)
-    problems.push(`found ${templates.length} sub-installations, expected at most ${MAX_SUBINSTALLATIONS}`)
+    problems.push(`found ${templates.length} sub-installations; expected at most ${MAX_SUBINSTALLATIONS}`)
   problems.push(...nameProblems(templates))
   // Templates that could not be read would only cause the same problems again.
   if (problems.length === 0) problems.push(...scopeProblems(blueprint.imports, templates))
@@ -82,7 +82,7 @@ function templatesIn(
   const report = (_: unknown, problem: string) => problems.push(`${place}: subinstallations: ${problem}`)
   const list = readFields(document, [], report, 'fold').list('subinstallations') ?? []
   if (list.length > MAX_SUBINSTALLATIONS) {
-    problems.push(`${place}: found ${list.length} sub-installations, expected at most ${MAX_SUBINSTALLATIONS}`)
+    problems.push(`${place}: found ${list.length} sub-installations; expected at most ${MAX_SUBINSTALLATIONS}`)
     return []
   }
   return list.map((one, index) =>
@@ -93,7 +93,7 @@ function templatesIn(
 function nameProblems(templates: readonly SubinstallationTemplate[]): readonly string[] {
   const names = templates.map(({ name }) => name)
   const twice = new Set(names.filter((name, index) => name !== '' && names.indexOf(name) !== index))
-  return [...twice].map((name) => `sub-installation ${name}: the name occurs twice, expected unique names`)
+  return [...twice].map((name) => `sub-installation ${name}: the name occurs twice; expected unique names`)
 }
 
 // Each import must come from the parent or a sibling, and no sub-installation may export a name that the parent imports.

@@ -176,7 +176,7 @@ function isSynced(object: Pick<KubeObject, 'metadata'>): boolean {
 
 function taken({ kind }: WatchedKind, { metadata: { namespace = '', name } }: KubeObject): SyncProblem {
   const found = `${kind} ${namespace}/${name}: found one that no TargetSync has made`
-  return new SyncProblem(`${found}, expected none of that name, or an expression that leaves it out`)
+  return new SyncProblem(`${found}; expected none of that name, or an expression that leaves it out`)
 }
 
 /** Without blockOwnerDeletion, which would need a right on the owner's finalizers. */

@@ -34,18 +34,18 @@ describe('a blueprint', () => {
     const definition = (count: number) => `${key}:\n${many(count, () => `- ${entry}`).join('\n')}`
     expect(readDefinition(definition(most))).toHaveProperty(`${key}.length`, most)
     expect(() => readDefinition(definition(most + 1))).toThrow(
-      `blueprint.yaml, line 2, ${key}: found ${most + 1} entries, expected at most ${most}`,
+      `blueprint.yaml, line 2, ${key}: found ${most + 1} entries; expected at most ${most}`,
     )
   })
 
   it('has no more imports and exports than are held against schemas', () => {
     const exports = many(MAX_DEFINITIONS + 1, (index) => `- { name: e${index}, schema: {} }`)
     expect(() => readDefinition(`exports:\n${exports.join('\n')}`)).toThrow(
-      /exports: found 2001 entries, expected at most 2000$/,
+      /exports: found 2001 entries; expected at most 2000$/,
     )
     const inner = many(MAX_DEFINITIONS, (index) => `  - { name: i${index}, schema: {} }`)
     const imports = ['imports:', '- name: a', '  required: false', '  schema: {}', '  imports:', ...inner].join('\n')
-    expect(() => readDefinition(imports)).toThrow('found 2001 imports, expected at most 2000, those in others counted')
+    expect(() => readDefinition(imports)).toThrow('found 2001 imports; expected at most 2000, those in others counted')
   })
 
   it('renders no more items than a run has tracks for, and nothing after them', async () => {
@@ -62,7 +62,7 @@ describe('a blueprint', () => {
     const failure = await rejection(renderDeployItems(engine, blueprint, bindings({})))
     expect(failure).toMatchObject({
       code: 'ERR_CONFIGURATION_PROBLEM',
-      message: `template "exec-1": found ${2 * MOST_ITEMS} deploy items, expected at most ${MOST_ITEMS}`,
+      message: `template "exec-1": found ${2 * MOST_ITEMS} deploy items; expected at most ${MOST_ITEMS}`,
     })
     expect(rendered).toEqual(['exec-0', 'exec-1'])
   })
@@ -75,7 +75,7 @@ describe('an Installation', () => {
     const engine = undefined as unknown as TemplateEngine
     await expect(renderMappings(engine, 'importDataMappings', mappings, {})).rejects.toMatchObject({
       code: 'ERR_CONFIGURATION_PROBLEM',
-      message: `spec.importDataMappings: found ${MAX_MAPPINGS + 1} entries, expected at most ${MAX_MAPPINGS}`,
+      message: `spec.importDataMappings: found ${MAX_MAPPINGS + 1} entries; expected at most ${MAX_MAPPINGS}`,
     })
   })
 })

@@ -36,8 +36,8 @@ describe('the compressed items of an Execution', () => {
   it('are refused by the rules of the plain list, with the path of a cycle', async () => {
     const items = [item('a', { dependsOn: ['b'] }), item('b', { dependsOn: ['a'] }), item('c', { type: '' })]
     expect(await execution(packed(items))).toEqual([
-      'spec.deployItemsCompressed[2].type: found nothing, expected the type, which selects the deployer',
-      'spec.deployItemsCompressed: found items that depend on each other: a -> b -> a, expected an order in which they can run',
+      'spec.deployItemsCompressed[2].type: found nothing; expected the type, which selects the deployer',
+      'spec.deployItemsCompressed: found items that depend on each other: a -> b -> a; expected an order in which they can run',
     ])
   })
 

@@ -75,6 +75,6 @@ const MAX_ISSUED_BYTES = 64 * 1024
 export function checkIssuedSize(what: 'token' | 'kubeconfig', text: string): void {
   const bytes = Buffer.byteLength(text)
   if (bytes <= MAX_ISSUED_BYTES) return
-  const message = `found a ${what} of ${bytes} bytes, expected at most ${MAX_ISSUED_BYTES}`
+  const message = `found a ${what} of ${bytes} bytes; expected at most ${MAX_ISSUED_BYTES}`
   throw configurationProblem('IssueKubeconfig', 'KubeconfigNotIssued', message)
 }

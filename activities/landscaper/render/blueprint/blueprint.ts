@@ -56,16 +56,16 @@ export async function readBlueprint(
 
 /** Reads an inline blueprint without a component. @throws BlueprintError */
 export async function readInlineBlueprint(data: InlineBlueprintData, spec: unknown): Promise<Blueprint> {
-  if (!isFields(spec)) throw invalid(`spec.blueprint: found ${typeName(spec)}, expected inline or ref`)
+  if (!isFields(spec)) throw invalid(`spec.blueprint: found ${typeName(spec)}; expected inline or ref`)
   const { inline } = spec
-  if (!isFields(inline)) throw invalid(`spec.blueprint.inline: found ${typeName(inline)}, expected a map`)
+  if (!isFields(inline)) throw invalid(`spec.blueprint.inline: found ${typeName(inline)}; expected a map`)
   const files = await readInlineFiles(data, inline['filesystem'])
   return await createBlueprint(data, files, 'spec.blueprint.inline.filesystem')
 }
 
 async function createBlueprint(data: InlineBlueprintData, files: BlueprintFiles, place: string): Promise<Blueprint> {
   const text = files[DEFINITION_FILE]
-  if (text === undefined) throw invalid(`${place}: found ${listFileNames(files)}, expected a file ${DEFINITION_FILE}`)
+  if (text === undefined) throw invalid(`${place}: found ${listFileNames(files)}; expected a file ${DEFINITION_FILE}`)
   if (!isText(text)) throw invalid(`${place}, ${DEFINITION_FILE}: ${notTextProblem(text)}`)
   return { files, ...(await data.definition(text)) }
 }
@@ -77,14 +77,14 @@ async function filesOfResource(
 ): Promise<BlueprintFiles> {
   const place = 'spec.blueprint.ref'
   if (component === undefined)
-    throw invalid(`${place}: found no spec.componentDescriptor that the resource could be of, expected one`)
+    throw invalid(`${place}: found no spec.componentDescriptor that the resource could be of; expected one`)
   const name = ref['resourceName']
   if (typeof name !== 'string' || name === '')
-    throw invalid(`${place}.resourceName: found ${typeName(name)}, expected text`)
+    throw invalid(`${place}.resourceName: found ${typeName(name)}; expected text`)
   const resource = findResource(component.own, name, `${place}.resourceName`)
   if (!RESOURCE_TYPES.includes(resource.type)) {
     const where = `${place}.resourceName: resource ${name} of component ${titleOfComponent(component.own)}`
-    throw invalid(`${where}: found type ${resource.type}, expected ${RESOURCE_TYPES[0] ?? ''}`)
+    throw invalid(`${where}: found type ${resource.type}; expected ${RESOURCE_TYPES[0] ?? ''}`)
   }
   const content = await component.readContent({ component: component.own, resource })
   if ('folder' in content)

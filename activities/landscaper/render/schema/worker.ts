@@ -121,7 +121,7 @@ function answer(text: string): SchemaReport {
     return check(readJson(text) as SchemaMessage)
   } catch (error) {
     if (error instanceof RangeError) {
-      return { problems: ['nested too deeply, expected fewer levels in schema and value'], missing: [] }
+      return { problems: ['nested too deeply; expected fewer levels in schema and value'], missing: [] }
     }
     return { problems: [asSchemaProblem(toMessage(error))], missing: [] }
   }
@@ -132,7 +132,7 @@ function toMessage(error: unknown): string {
   if (error instanceof Ajv.MissingRefError) {
     const pointer = /^pawl:\/\/schema\/\d+(#.*)?$/.exec(error.missingRef)
     if (pointer !== null) return `the reference to ${shorten(pointer[1] ?? '')} leads nowhere`
-    return `found a reference to ${shorten(error.missingRef)}, expected local://, blueprint://, cd:// or a place in the schema`
+    return `found a reference to ${shorten(error.missingRef)}; expected local://, blueprint://, cd:// or a place in the schema`
   }
   const message = error instanceof Error ? error.message : String(error)
   return shorten(message.replace(/^schema is invalid: /, '').replaceAll('data/', '/'))

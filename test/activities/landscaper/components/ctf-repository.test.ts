@@ -80,7 +80,7 @@ describe('a component in a transport archive', () => {
     stage.write({ [`changed/blobs/${digest.replace(':', '.')}`]: '{}' })
     await expect(resolve('changed')).rejects.toMatchObject({ code: 'UntrustedContent' })
     await expect(resolve('changed')).rejects.toThrow(
-      `found content of ${digestOf(Buffer.from('{}'))}, expected ${digest}`,
+      `found content of ${digestOf(Buffer.from('{}'))}; expected ${digest}`,
     )
   })
 
@@ -98,7 +98,7 @@ describe('a component in a transport archive', () => {
       'archive text.tgz of the registry: found something that cannot be unpacked',
     ],
     ['an index of something else', 'other', 'artifact-index.json in folder other of the registry: found nothing'],
-    ['a digest that leads out', 'lying', 'artifacts[0]: found no repository and digest, expected both'],
+    ['a digest that leads out', 'lying', 'artifacts[0]: found no repository and digest; expected both'],
   ])('is not found in %s', async (_, path, message) => {
     stage.write({ 'packed.tgz': tarOf({ index: '' }), 'text.tgz': 'x'.repeat(2000), 'other/artifact-index.json': '[]' })
     write('lying', note, () => ({ ...usual(''), digest: '../../secret' }))

@@ -111,7 +111,7 @@ describe('a component in a folder', () => {
     const scope = await resolve(byRef(A, '1.0.0'), LOCAL('shop'))
     expect(await errorOf(contentOf(scope, 'cd://componentReferences/c/resources/schema'))).toEqual({
       code: 'ComponentNotFound',
-      message: `resource schema of component ${C}:2.0.0, schema: found no such blob, expected one of shop/blobs/schema in the registry`,
+      message: `resource schema of component ${C}:2.0.0, schema: found no such blob; expected one of shop/blobs/schema in the registry`,
     })
     expect(await errorOf(contentOf(scope, 'cd://resources/none'))).toEqual({
       code: 'ComponentNotFound',
@@ -149,7 +149,7 @@ describe('a component in a folder', () => {
 
   it('with mistakes is refused with the file, the field, and the found and expected values', async () => {
     const { message } = await errorOf(resolve(byRef(A, '1'), LOCAL('wrong')))
-    expect(message).toContain('wrong/component-descriptor.yaml.component.resources[0]: found no name, expected one')
+    expect(message).toContain('wrong/component-descriptor.yaml.component.resources[0]: found no name; expected one')
   })
 
   it('whose references form a cycle is refused with the path of the cycle', async () => {
@@ -169,7 +169,7 @@ describe('a component in a folder', () => {
     )
     expect(await errorOf(resolve(byRef('example.com/n0', '1'), LOCAL('many')))).toEqual({
       code: 'ERR_CONFIGURATION_PROBLEM',
-      message: 'spec.componentDescriptor: found more than 500 components that it refers to, expected fewer',
+      message: 'spec.componentDescriptor: found more than 500 components that it refers to; expected fewer',
     })
   })
 })
@@ -204,7 +204,7 @@ describe('an inline component', () => {
     const labels = [{ name: LABEL, value: descriptorV2(B, '4') }]
     const inline = descriptorV2(A, '1', { references: [reference('b', B, '3', { labels })] })
     expect((await errorOf(resolve({ inline }))).message).toBe(
-      `spec.componentDescriptor.inline.component.componentReferences[0].labels: found the descriptor of ${B}:4, expected that of ${B}:3`,
+      `spec.componentDescriptor.inline.component.componentReferences[0].labels: found the descriptor of ${B}:4; expected that of ${B}:3`,
     )
   })
 })
@@ -215,13 +215,13 @@ describe('an unsupported or incomplete component source', () => {
       'a repository of the Installation',
       byRef(A, '1', { type: 'DockerDaemon/v1' }),
       { folder: stage.folder },
-      'spec.componentDescriptor.ref.repositoryContext.type: found "DockerDaemon", expected OCIRegistry, CommonTransportFormat or local: others are not supported yet',
+      'spec.componentDescriptor.ref.repositoryContext.type: found "DockerDaemon"; expected OCIRegistry, CommonTransportFormat or local: others are not supported yet',
     ],
     [
       'a repository of the Context',
       byRef(A, '1'),
       { context: { type: 'S3' }, folder: stage.folder },
-      'repositoryContext of context default.type: found "S3", expected OCIRegistry, CommonTransportFormat or local: others are not supported yet',
+      'repositoryContext of context default.type: found "S3"; expected OCIRegistry, CommonTransportFormat or local: others are not supported yet',
     ],
     [
       'a worker without folder',
@@ -233,7 +233,7 @@ describe('an unsupported or incomplete component source', () => {
       'a missing folder',
       byRef(A, '1'),
       { context: LOCAL('shop'), folder: '/nowhere' },
-      '--registry-local: found no folder /nowhere on the worker, expected one',
+      '--registry-local: found no folder /nowhere on the worker; expected one',
     ],
   ])('is refused: %s', async (_, definition, { context, folder }, message) => {
     expect(await errorOf(resolve(definition, context, { registryFolder: folder }))).toEqual({
@@ -247,14 +247,14 @@ describe('an unsupported or incomplete component source', () => {
     const scope = await resolve({ inline: descriptorV2(A, '1', { resources: [image] }) }, LOCAL('shop'))
     expect(await errorOf(contentOf(scope, 'cd://resources/code'))).toEqual({
       code: 'NotSupported',
-      message: `resource code of component ${A}:1: access.type: found "gitHub", expected localBlob, localFilesystemBlob, localOciBlob, ociArtifact, ociRegistry, ociImage, ociBlob: others are not supported yet`,
+      message: `resource code of component ${A}:1: access.type: found "gitHub"; expected localBlob, localFilesystemBlob, localOciBlob, ociArtifact, ociRegistry, ociImage, ociBlob: others are not supported yet`,
     })
   })
 
   it.each<[Fields, string]>([
-    [{}, 'spec.componentDescriptor: found neither ref nor inline, expected one of them'],
-    [{ ref: {}, inline: {} }, 'spec.componentDescriptor: found both ref and inline, expected one of them'],
-    [{ ref: {} }, 'spec.componentDescriptor.ref: found no componentName, expected one'],
+    [{}, 'spec.componentDescriptor: found neither ref nor inline; expected one of them'],
+    [{ ref: {}, inline: {} }, 'spec.componentDescriptor: found both ref and inline; expected one of them'],
+    [{ ref: {} }, 'spec.componentDescriptor.ref: found no componentName; expected one'],
     [
       byRef(A, '1'),
       'spec.componentDescriptor: found no repositoryContext, neither there nor in context default; expected one',
@@ -307,7 +307,7 @@ describe('references that ComponentVersionOverwrites replace', () => {
       ...onlyB,
       substitution: { ...onlyB.substitution, repositoryContext: LOCAL('shop/.') },
     })
-    await expect(twice).rejects.toThrow(`${C}:2.0.0 is wanted from two repositories, expected one`)
+    await expect(twice).rejects.toThrow(`${C}:2.0.0 is wanted from two repositories; expected one`)
     const ring = by(byRef(A, '1.0.0'), {
       source: { componentName: C },
       substitution: { componentName: A, version: '1.0.0' },

@@ -176,8 +176,8 @@ describe('a cluster whose state is unknown', () => {
   })
 
   it.each<[what: string, change: () => void, told: string]>([
-    ['no TargetSync', () => own.objects.delete(`${SYNCS}/sync`), 'namespace n: found no TargetSync, expected one'],
-    ['several', () => putSync('other', 'x'), 'namespace n: found more than one TargetSync, expected one'],
+    ['no TargetSync', () => own.objects.delete(`${SYNCS}/sync`), 'namespace n: found no TargetSync; expected one'],
+    ['several', () => putSync('other', 'x'), 'namespace n: found more than one TargetSync; expected one'],
     ['no Secret', () => own.objects.delete(`${SECRETS}/access`), 'secret n/access is not there'],
     [
       'a way out of the project',

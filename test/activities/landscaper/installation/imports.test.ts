@@ -274,11 +274,11 @@ describe('an import that is malformed', () => {
     [{ targetListRef: 'x' }, `${place}found targetListRef, which is for sub-installations; expected targets`],
     [{ targetMapRef: 'x' }, `${place}found targetMapRef, which is for sub-installations; expected targetMap`],
     [{ target: '' }, `${place}found no source, ${exactlyOne}`],
-    [{ targets: ['x', ''] }, `${place}targets[1]: found nothing, expected the name of an object`],
-    [{ targetMap: { k: '#..' } }, `${place}targetMap.k: found "#..", expected the name of an object`],
+    [{ targets: ['x', ''] }, `${place}targets[1]: found nothing; expected the name of an object`],
+    [{ targetMap: { k: '#..' } }, `${place}targetMap.k: found "#.."; expected the name of an object`],
     [
       { targetMap: { Dev: 'x' } },
-      `${place}targetMap: found key "Dev", expected at most 63 lower-case letters, digits, dots and dashes`,
+      `${place}targetMap: found key "Dev"; expected at most 63 lower-case letters, digits, dots and dashes`,
     ],
   ])('of a Target is rejected with its place and the expected value: %j', (given, message) => {
     expectRejection({ targets: [{ name: 'a', ...given }] }, message)
@@ -287,13 +287,13 @@ describe('an import that is malformed', () => {
   it('of data with two sources is rejected, also if the object was stored before the CRD rejected it', () => {
     expectRejection(
       { data: [{ name: 'a', dataRef: 'x', secretRef: { name: 's' } }] },
-      'spec.imports.data[0] "a": found dataRef and secretRef, expected exactly one of dataRef, secretRef, configMapRef',
+      'spec.imports.data[0] "a": found dataRef and secretRef; expected exactly one of dataRef, secretRef, configMapRef',
     )
   })
 
   it('is rejected if the name of its object would change the path of the API request', () => {
     for (const name of ['..', '../x', 'a/b', 'a%2fb', '.']) {
-      const message = `spec.imports.data[0] "a": secretRef.name: found "${name}", expected the name of an object`
+      const message = `spec.imports.data[0] "a": secretRef.name: found "${name}"; expected the name of an object`
       expectRejection({ data: [{ name: 'a', secretRef: { name } }] }, message)
     }
   })
@@ -307,8 +307,8 @@ describe('an import that is malformed', () => {
         ],
         targets: [{ name: 'a', target: 'x' }, { name: 'b' }],
       },
-      'spec.imports.data[0]: found no name, expected one',
-      `${place}spec.imports.data[1] "a" has the same name, expected unique names`,
+      'spec.imports.data[0]: found no name; expected one',
+      `${place}spec.imports.data[1] "a" has the same name; expected unique names`,
       `spec.imports.targets[1] "b": found no source, ${exactlyOne}`,
     )
   })

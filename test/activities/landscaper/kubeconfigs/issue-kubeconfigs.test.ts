@@ -146,7 +146,7 @@ describe('a kubeconfig that cannot be issued', () => {
     const token = 'a'.repeat(64 * 1024 + 1)
     theirs.intercept = () => ({ status: 201, body: { status: { token, expirationTimestamp: EXPIRES } } })
     const { message } = await failed(account)
-    expect(message).toContain('found a token of 65537 bytes, expected at most 65536')
+    expect(message).toContain('found a token of 65537 bytes; expected at most 65536')
     theirs.intercept = () => ({
       status: 201,
       body: { status: { token: token.slice(1), expirationTimestamp: EXPIRES } },

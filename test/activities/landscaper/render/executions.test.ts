@@ -24,7 +24,7 @@ describe('the deploy executions of a blueprint', () => {
     expect(failure).toMatchObject({
       code: 'ERR_CONFIGURATION_PROBLEM',
       message:
-        'deploy item a: the name occurs twice, expected unique names; ' +
+        'deploy item a: the name occurs twice; expected unique names; ' +
         'deploy item a: depends on ghost, but there is no item of that name',
     })
   })
@@ -35,7 +35,7 @@ describe('the deploy executions of a blueprint', () => {
     [{ template: 'a: b: c' }, 'template "deployExecutions[1]": what it rendered is not YAML'],
     [{ type: 'Jsonnet', template: 'x' }, 'template "deployExecutions[1]": found type Jsonnet'],
     [{ file: 'nope.yaml' }, 'template "deployExecutions[1]": found no file nope.yaml'],
-    [{ template: { a: 1 } }, 'template "deployExecutions[1]": found a map, expected text for a GoTemplate'],
+    [{ template: { a: 1 } }, 'template "deployExecutions[1]": found a map; expected text for a GoTemplate'],
   ])('without a name are named by their position in the blueprint: %o', async (executor, message) => {
     const unnamed = { name: '', place: 'deployExecutions[1]' }
     const { message: found } = await failureOf({ template: '# none' }, { ...executor, ...unnamed })
@@ -142,7 +142,7 @@ describe('the message of an execution that failed', () => {
     const template = items('a', 'timeout: {{ .imports.timeout }}{{ .imports.password }}')
     const failure = await failureOf({ template }, { template: '' }, secret)
     expect(failure.message.split('\n').slice(0, -1)).toEqual([
-      'template "exec-0": rendered "no value" in line 5, expected values',
+      'template "exec-0": rendered "no value" in line 5; expected values',
       '  1 | deployItems:',
       '  2 | - name: a',
       '  3 |   type: mock',
@@ -172,7 +172,7 @@ describe('the message of an execution that failed', () => {
   it('reports a Spiff template that renders too many levels', async () => {
     const template = `a: ${'['.repeat(300)}${']'.repeat(300)}`
     const failure = await failureOf({ type: 'Spiff', template })
-    expect(failure.message).toBe('template "exec-0": rendered more than 200 levels, expected fewer')
+    expect(failure.message).toBe('template "exec-0": rendered more than 200 levels; expected fewer')
   })
 
   it('reports a template that exceeds its time limit', async () => {
@@ -232,7 +232,7 @@ describe('the export executions of a blueprint', () => {
   })
 
   it.each([
-    ['exports: [a]', 'ERR_CONFIGURATION_PROBLEM', 'template "exec-0": exports: found a list, expected a map'],
+    ['exports: [a]', 'ERR_CONFIGURATION_PROBLEM', 'template "exec-0": exports: found a list; expected a map'],
     ['exports: { a: {{ .values.deployitems.none }} }', 'TemplatingFailed', 'rendered "no value" in line 1'],
   ])('fail on %s', async (template, code, message) => {
     const failure = await rejection(renderExports(engine, exportsOf(template), bound))
@@ -292,7 +292,7 @@ describe('the import executions of a blueprint', () => {
       runImportExecutions(engine, importsOf({ template }), { blueprint: {}, imports: {} })
     expect(await rejection(run('errors: [too small, 7]'))).toMatchObject({
       code: 'ImportExecutionFailed',
-      message: 'import execution exec-0: too small; found a number, expected a text',
+      message: 'import execution exec-0: too small; found a number; expected a text',
     })
     const many = await rejection(run('errors: [{{ range until 1000 }}{{ repeat 1000 "x" }},{{ end }}]'))
     expect(many.message).toMatch(/x\.\.\.; and 990 more$/)

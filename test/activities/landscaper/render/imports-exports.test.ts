@@ -76,8 +76,8 @@ describe('the imports of an installation', () => {
     const failure = await rejection(construct({ data: { host: 'a', tls: true, authority: 'b' } }))
     expect(failure.message).toBe(
       [
-        'import certificate: found no value, expected data from imports.data or importDataMappings',
-        'import chain: found no value, expected data from imports.data or importDataMappings',
+        'import certificate: found no value; expected data from imports.data or importDataMappings',
+        'import chain: found no value; expected data from imports.data or importDataMappings',
       ].join('; '),
     )
   })
@@ -100,7 +100,7 @@ describe('imports that do not match the blueprint', () => {
       'none at all',
       {},
       'ImportNotSatisfied',
-      'import host: found no value, expected data from imports.data or importDataMappings',
+      'import host: found no value; expected data from imports.data or importDataMappings',
     ],
     [
       'a target for data, data for a target, one target for a list',
@@ -109,9 +109,9 @@ describe('imports that do not match the blueprint', () => {
         targets: { host: { target: target(CANARY) }, zones: { target: target(CANARY) }, tenants: { list: [] } },
       },
       'ImportNotSatisfied',
-      'import host: found a target, expected data from imports.data or importDataMappings; ' +
-        'import zones: found a target, expected a list of targets; ' +
-        'import tenants: found a list of targets, expected a map of targets',
+      'import host: found a target; expected data from imports.data or importDataMappings; ' +
+        'import zones: found a target; expected a list of targets; ' +
+        'import tenants: found a list of targets; expected a map of targets',
     ],
     [
       'values of other types',
@@ -132,9 +132,9 @@ describe('imports that do not match the blueprint', () => {
         },
       },
       'SchemaValidationFailed',
-      `import cluster: found a target of another type, expected type ${FULL_TYPE}; ` +
-        `import zones[1]: found a target of another type, expected type ${FULL_TYPE}; ` +
-        'import tenants[one]: found a target of another type, expected type kubernetes-cluster',
+      `import cluster: found a target of another type; expected type ${FULL_TYPE}; ` +
+        `import zones[1]: found a target of another type; expected type ${FULL_TYPE}; ` +
+        'import tenants[one]: found a target of another type; expected type kubernetes-cluster',
     ],
   ])('fail with every problem: %s', async (_, given, code, message) => {
     expect(await rejection(construct(given))).toMatchObject({ code, message })
@@ -145,7 +145,7 @@ describe('imports that do not match the blueprint', () => {
     expect((await construct({}, bare)).data).toEqual({})
     expect(await rejection(construct({ data: { a: 1 } }, bare))).toMatchObject({
       code: 'SchemaValidationFailed',
-      message: 'import a: found no schema in the blueprint, expected one',
+      message: 'import a: found no schema in the blueprint; expected one',
     })
     const wrong = 'imports: [{ name: a, required: false, default: { value: 5 }, schema: { type: string } }]'
     expect(await rejection(construct({}, wrong))).toMatchObject({
@@ -203,7 +203,7 @@ describe('the exports of an installation', () => {
     await expect(finish(produced, {}, [])).rejects.toMatchObject({
       code: 'SchemaValidationFailed',
       message: [
-        'export cluster: found a target of another type, expected a target of type landscaper.gardener.cloud/mock',
+        'export cluster: found a target of another type; expected a target of type landscaper.gardener.cloud/mock',
         'export url: type: must be string, found a number',
         'export count: type: must be integer,null, found a string',
         'export tagged: at /tags/1: type: must be string, found a number',
@@ -215,7 +215,7 @@ describe('the exports of an installation', () => {
     await expect(finish({ url: 'a', other: 1 }, {}, ['url', 'free', 'other'])).rejects.toMatchObject({
       code: 'ExportNotProduced',
       message:
-        'export free, other: is not defined, expected the blueprint to define and produce it, or exportDataMappings to hold it',
+        'export free, other: is not defined; expected the blueprint to define and produce it, or exportDataMappings to hold it',
     })
     expect(await finish({}, { other: 1 }, ['other'])).toEqual({ other: 1 })
   })
@@ -224,7 +224,7 @@ describe('the exports of an installation', () => {
     await expect(finish({ count: null }, { other: null }, ['count', 'other'])).rejects.toMatchObject({
       code: 'ExportNotProduced',
       message:
-        'export count: the value is null, expected a value that can be stored; export other: the value is null, expected a value that can be stored',
+        'export count: the value is null; expected a value that can be stored; export other: the value is null; expected a value that can be stored',
     })
   })
 
@@ -257,7 +257,7 @@ function target(name: string, type = FULL_TYPE): TargetObject {
 
 async function rejection(constructed: Promise<unknown>): Promise<BlueprintError> {
   const outcome = await constructed.then(
-    () => new Error('found imports, expected a failure'),
+    () => new Error('found imports; expected a failure'),
     (error: unknown) => error,
   )
   expect((outcome as Error).message).not.toContain(CANARY)

@@ -143,7 +143,7 @@ describe('the failure of a schema check', () => {
     [
       'a file that is no text',
       { $ref: 'blueprint://a' },
-      'blueprint://a: found 2 bytes that are not UTF-8, expected text',
+      'blueprint://a: found 2 bytes that are not UTF-8; expected text',
       { files: { a: { base64: '//4=' } } },
     ],
     ['a file that is no JSON', { $ref: 'blueprint://a' }, 'line 1, column 2', { files: { a: '"' } }],
@@ -155,7 +155,7 @@ describe('the failure of a schema check', () => {
     ],
     ['a place that is not there', { $ref: '#/nowhere' }, 'found a reference to #/nowhere'],
     ['a place that is not there', { $ref: 'local://a#/b' }, '#/b leads nowhere', { localTypes: { a: {} } }],
-    ['the network', { $ref: 'http://127.0.0.1:1/a' }, 'found a reference to http://127.0.0.1:1/a, expected local://'],
+    ['the network', { $ref: 'http://127.0.0.1:1/a' }, 'found a reference to http://127.0.0.1:1/a; expected local://'],
     ['a broken type it refers to', { $ref: 'local://a' }, '/type must be', { localTypes: { a: { type: 'any' } } }],
   ])('gives the reason why the schema is invalid: %s', async (_, schema, expected, sources) => {
     const [found = '', ...more] = await violations(schema, CANARY, sources)
@@ -170,7 +170,7 @@ describe('the failure of a schema check', () => {
     expect(failure).toMatchObject({
       code: 'ERR_CONFIGURATION_PROBLEM',
       message:
-        'import a: the schema refers to cd://resources/a: found no spec.componentDescriptor in the installation, expected one',
+        'import a: the schema refers to cd://resources/a: found no spec.componentDescriptor in the installation; expected one',
     })
   })
 
@@ -201,7 +201,7 @@ describe('a schema that exceeds a limit', () => {
 
   it('is reported when it refers only to itself', async () => {
     const found = await violations({ $ref: 'local://a' }, 1, { localTypes: { a: { $ref: 'local://a' } } })
-    expect(found).toEqual(['import a: nested too deeply, expected fewer levels in schema and value'])
+    expect(found).toEqual(['import a: nested too deeply; expected fewer levels in schema and value'])
   })
 })
 
@@ -328,7 +328,7 @@ async function violations(schema: unknown, value: unknown, { localTypes = {}, fi
 
 async function rejection(checked: Promise<unknown>): Promise<BlueprintError> {
   const outcome = await checked.then(
-    () => new Error('found no failure, expected one'),
+    () => new Error('found no failure; expected one'),
     (error: unknown) => error,
   )
   return outcome as BlueprintError

@@ -116,7 +116,7 @@ describe('a template that requests kubeconfigs', () => {
     const template = '{{ getServiceAccountKubeconfig (randAlphaNum 8) "b" 600 .imports.cluster }}'
     const failed = await rejection(render(engine, template))
     expect(failed).toMatchObject({ code: 'TemplatingFailed' })
-    expect(failed.message).toContain('found more than 20 kubeconfigs that it asks for, expected fewer')
+    expect(failed.message).toContain('found more than 20 kubeconfigs that it asks for; expected fewer')
     expect(requested).toHaveLength(20)
   })
 
@@ -140,15 +140,15 @@ describe('a template that requests kubeconfigs', () => {
   it.each([
     [
       'getServiceAccountKubeconfig "a" "b" 10 .imports.cluster',
-      'expirationSeconds: found another value, expected a whole number of at least 600',
+      'expirationSeconds: found another value; expected a whole number of at least 600',
     ],
     [
       'getServiceAccountKubeconfig "a" "b" 600.5 .imports.cluster',
-      'expirationSeconds: found another value, expected a whole number of at least 600',
+      'expirationSeconds: found another value; expected a whole number of at least 600',
     ],
-    ['getServiceAccountKubeconfig "a" 7 600 .imports.cluster', 'argument namespace: found no text, expected one'],
-    ['getShootAdminKubeconfig "a"', 'found 1 arguments, expected name, namespace, expirationSeconds and target'],
-    ['getOidcKubeconfig "" "b" .imports.cluster', 'argument issuerURL: found no text, expected one'],
+    ['getServiceAccountKubeconfig "a" 7 600 .imports.cluster', 'argument namespace: found no text; expected one'],
+    ['getShootAdminKubeconfig "a"', 'found 1 arguments; expected name, namespace, expirationSeconds and target'],
+    ['getOidcKubeconfig "" "b" .imports.cluster', 'argument issuerURL: found no text; expected one'],
   ])('fails with the reason for the invalid call %s', async (expression, problem) => {
     const { engine, requested } = engineWithSource()
     expect((await rejection(value(engine, expression))).message).toContain(problem)

@@ -31,7 +31,7 @@ export function unsatisfied(object: KubeObject, requirements: readonly Requireme
 function requirementProblem(object: KubeObject, { path, pathText, operator, values }: Requirement): string | undefined {
   const found = valuesAt(path, object)
   if (typeof found === 'string') return `${pathText} is ${found}`
-  if (operator === '!') return found.length === 0 ? undefined : `${pathText} is there, expected that it is not`
+  if (operator === '!') return found.length === 0 ? undefined : `${pathText} is there; expected that it is not`
   if (found.length === 0) return `${pathText} is not there`
   const isMet = found.every((value) => satisfies(operator, value, values))
   return isMet ? undefined : `${pathText} is not as required (operator ${operator})`

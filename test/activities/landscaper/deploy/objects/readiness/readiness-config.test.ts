@@ -139,8 +139,8 @@ describe('a requirement', () => {
   })
 
   it.each<[string, string, unknown[], string]>([
-    ['a', '!', [], 'a is there, expected that it is not'],
-    ['zero', '!', [], 'zero is there, expected that it is not'],
+    ['a', '!', [], 'a is there; expected that it is not'],
+    ['zero', '!', [], 'zero is there; expected that it is not'],
     ['gone', 'exists', [], 'gone is not there'],
     ['gone', '!=', [1], 'gone is not there'],
     ['gone', 'notin', [1], 'gone is not there'],
