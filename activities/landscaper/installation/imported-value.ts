@@ -47,7 +47,7 @@ async function entryOf(
   const texts = textsOf(object, kind)
   if (key !== undefined) {
     const text = texts.get(key)
-    return text === undefined ? { missing: `key ${key}` } : await parseEntry(reader, { key, place }, text())
+    return text === undefined ? { missing: `key "${key}"` } : await parseEntry(reader, { key, place }, text())
   }
   const entries: [string, unknown][] = []
   for (const [name, text] of texts) {
@@ -79,7 +79,7 @@ async function parseEntry(
     return { value: (await reader.yaml(text, `${place}, key ${key}`)) ?? null }
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
-    return { problem: `key ${key} is no YAML: line ${error.line}, column ${error.column}: ${error.reason}` }
+    return { problem: `key "${key}" is not valid YAML: line ${error.line}, column ${error.column}: ${error.reason}` }
   }
 }
 

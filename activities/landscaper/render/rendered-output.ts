@@ -52,7 +52,7 @@ async function parseOutput(data: TemplateEngine['data'], request: TemplateReques
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     const place = `line ${error.line}, column ${error.column}`
-    const what = `template "${request.name}": what it rendered is not YAML: ${place}: ${error.reason}`
+    const what = `template "${request.name}": the output is not valid YAML: ${place}: ${error.reason}`
     const shown = redactOutput(output, request)
     throw failed(`${what}\n${excerpt(shown, error.line)}\n${inputOf(request)}`)
   }
@@ -64,7 +64,7 @@ export function refuseMissingValues(request: TemplateRequest, output: string): v
   const lines = output.split('\n').flatMap((line, index) => (line.includes(NO_VALUE) ? [index + 1] : []))
   const shown = redactOutput(output, { ...request, template: `${displayText(request.template)} ${NO_VALUE}` })
   const places = lines.slice(0, MAX_SHOWN_PLACES).map((line) => excerpt(shown, line))
-  const what = `template "${request.name}": rendered "no value" in line ${lines.slice(0, 20).join(', ')}; expected values`
+  const what = `template "${request.name}": rendered "no value" in line ${lines.slice(0, 20).join(', ')}; use only fields that have a value, or set a default`
   throw failed([what, ...places, inputOf(request)].join('\n'))
 }
 

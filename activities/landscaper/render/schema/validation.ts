@@ -77,9 +77,9 @@ async function readSchema(
   { from, uri }: SchemaReference,
   what: string,
 ): Promise<ResourceSchema> {
-  const refers = `${what}: the schema refers to ${uri}`
+  const refers = `${what}: the schema refers to "${uri}"`
   if (scope === undefined)
-    throw invalid(`${refers}: found no spec.componentDescriptor in the installation; expected one`)
+    throw invalid(`${refers}: the installation has no spec.componentDescriptor; add it`)
   try {
     const found = resolveResource(scope, uri, from)
     const content = await scope.readContent(found)
