@@ -57,7 +57,7 @@ export class TransportArchive implements RegistryReader {
       : (inner, most) => folder.read(posix.join(path, inner), most)
     const bytes = await read(INDEX, MAX_MANIFEST_BYTES)
     if (bytes === undefined)
-      throw new BlueprintError('ComponentNotFound', `${place}: found no ${INDEX} in ${where}; expected one`)
+      throw new BlueprintError('ComponentNotFound', `${place}: ${INDEX} is missing in ${where}; add it`)
     return new TransportArchive(read, path, indexIn(jsonOf(bytes), `${INDEX} in ${where}`))
   }
 

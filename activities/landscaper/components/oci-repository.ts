@@ -56,13 +56,13 @@ export class OciComponents implements ComponentRepository {
     const component = readComponent(await this.#yaml(text, at), at)
     const [found, wanted] = [titleOfComponent(component), titleOfComponent({ name, version })]
     if (found === wanted) return { component, folder: undefined }
-    throw new BlueprintError('UntrustedContent', `${at}: found the descriptor of ${found}; expected that of ${wanted}`)
+    throw new BlueprintError('UntrustedContent', `${at}: found the descriptor of "${found}"; expected the descriptor of "${wanted}"`)
   }
 
   /** For a resource that is stored in the component's own repository. */
   async localContentOf({ component, resource }: ResolvedResource): Promise<ResourceContent> {
     const { access } = resource
-    const place = `resource ${resource.name} of component ${titleOfComponent(component)}`
+    const place = `resource "${resource.name}" of component "${titleOfComponent(component)}"`
     const key = 'digest' in access && !('localReference' in access) ? 'digest' : 'localReference'
     const digest = access[key]
     if (typeof digest !== 'string' || !isDigest(digest))
@@ -92,7 +92,7 @@ export class OciComponents implements ComponentRepository {
   async #unpacked(bytes: Buffer, at: string): Promise<string> {
     const text = (await withPlace(at, () => this.#data.archive(bytes)))[DESCRIPTOR_FILE]
     if (text === undefined)
-      throw invalid(`${at}: found no ${DESCRIPTOR_FILE} in the archive of its layer; expected one`)
+      throw invalid(`${at}: ${DESCRIPTOR_FILE} is missing in the archive of its layer; push the component again`)
     if (!isText(text)) throw invalid(`${at}, ${DESCRIPTOR_FILE}: ${notTextProblem(text)}`)
     return text
   }
@@ -113,7 +113,7 @@ export async function ociContentOf(
   { component, resource: { access, name } }: ResolvedResource,
   reference: string,
 ): Promise<ResourceContent> {
-  const place = `resource ${name} of component ${titleOfComponent(component)}`
+  const place = `resource "${name}" of component "${titleOfComponent(component)}"`
   const found = readOciReference(reference)
   if (found === undefined)
     throw invalid(
@@ -153,7 +153,7 @@ function manifestIn(bytes: Buffer, at: string): { readonly config: Layer; readon
 function layerIn(value: unknown, at: string): Layer {
   const { digest, mediaType = '' } = isFields(value) ? value : {}
   if (typeof digest === 'string' && isDigest(digest) && typeof mediaType === 'string') return { digest, mediaType }
-  throw invalid(`${at}: found no digest; expected one such as sha256:...`)
+  throw invalid(`${at}: digest is missing; expected one such as sha256:...`)
 }
 
 function mediaTypeOf({ mediaType }: Fields): string {

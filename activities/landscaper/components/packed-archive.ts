@@ -183,11 +183,11 @@ async function beginsWith(file: FileHandle, magic: Buffer): Promise<boolean> {
 }
 
 function tooSlow(title: string, ms: number): Error {
-  return retryableFailure('RegistryUnavailable', `${title}: not gone through after ${ms / 1000} s; it is asked again`)
+  return retryableFailure('RegistryUnavailable', `${title}: not read after ${ms / 1000} s; Pawl retries`)
 }
 
 function changed(title: string): Error {
-  return retryableFailure('RegistryUnavailable', `${title}: changed while it was read; it is asked again`)
+  return retryableFailure('RegistryUnavailable', `${title}: changed while it was read; Pawl retries`)
 }
 
 function invalid(message: string): BlueprintError {

@@ -54,7 +54,7 @@ export class RegistryClient {
     const answer = await this.#send(asked, signal)
     if (answer.status === 200) return verifyDigest(asked, answer)
     const what = titleOf(asked)
-    if (answer.status === 404) throw new BlueprintError('ComponentNotFound', `${what}: the registry has none`)
+    if (answer.status === 404) throw new BlueprintError('ComponentNotFound', `${what} does not exist in the registry; correct the name or version, or push it`)
     if (answer.status === 401 || answer.status === 403) throw denied(asked, answer.status)
     throw invalid(`${what}: found status ${answer.status}; expected 200`)
   }
@@ -176,7 +176,7 @@ function tokenIn(bytes: Buffer, asked: RegistryObject): { readonly header: strin
   const fields = isFields(answer) ? answer : {}
   const token = fields['token'] ?? fields['access_token']
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
-    throw invalid(`${titleOf(asked)}: found no token in the answer of the one who gives them; expected one`)
+    throw invalid(`${titleOf(asked)}: the token server returned no token; correct the credentials`)
   const life = Number(fields['expires_in'] ?? DEFAULT_LIFETIME_S)
   // A few seconds may pass until the token is used.
   return { header: `Bearer ${token}`, lifeS: Number.isFinite(life) ? Math.max(life - 5, 0) : 0 }
@@ -209,11 +209,11 @@ export function titleOf({ repository, reference }: Pick<RegistryObject, 'reposit
 }
 
 function denied(asked: RegistryObject, status: number): BlueprintError {
-  const sent = asked.credential === undefined ? 'without credentials' : 'with the credentials that it has for it'
-  const expected = 'expected registryPullSecrets or ocmConfig of the context to have such as may pull'
+  const sent = asked.credential === undefined ? 'without credentials' : 'with the configured credentials'
+  const expected = 'add credentials with pull rights to registryPullSecrets or ocmConfig of the Context'
   return new BlueprintError(
     'RegistryDenied',
-    `${titleOf(asked)}: the registry refuses it ${sent} (${status}); ${expected}`,
+    `${titleOf(asked)}: the registry denies access ${sent} (${status}); ${expected}`,
   )
 }
 

@@ -136,7 +136,7 @@ export class RegistryConnections {
 /** Implements N2. */
 function redirectedRequest(asked: RegistryRequest, location: string): RegistryRequest {
   if (asked.form !== undefined || !URL.canParse(location, asked.url))
-    throw invalidAnswer(asked.url, 'found a redirect that leads nowhere; expected an answer')
+    throw invalidAnswer(asked.url, 'found a redirect without a valid address; expected content')
   const url = new URL(location, asked.url)
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     throw invalidAnswer(asked.url, `found a redirect to ${url.protocol.slice(0, 20)}; expected https`)
@@ -153,8 +153,8 @@ function failureOf(error: unknown, { url, signal }: RegistryRequest): unknown {
   if (typeof code !== 'string') return error
   // Undici throws this for invalid headers: no other argument comes from a tenant.
   if (code === 'UND_ERR_INVALID_ARG')
-    return invalidAnswer(url, 'found credentials that no request takes; expected plain text')
-  const expected = 'expected one of the authorities that the worker trusts, or of certificateAuthority in ocmConfig'
+    return invalidAnswer(url, 'found credentials with invalid characters; expected printable ASCII')
+  const expected = 'add its authority to certificateAuthority in ocmConfig'
   if (isUntrusted(code))
     return new BlueprintError(
       'UntrustedServer',
@@ -165,7 +165,7 @@ function failureOf(error: unknown, { url, signal }: RegistryRequest): unknown {
 
 /** The request may be retried. */
 function unavailable(url: string, why: string): Error {
-  return retryableFailure('RegistryUnavailable', `${originOf(url)}: found no answer (${why}); it is asked again`)
+  return retryableFailure('RegistryUnavailable', `${originOf(url)}: no answer (${why}); Pawl retries`)
 }
 
 function invalidAnswer(url: string, problem: string): BlueprintError {

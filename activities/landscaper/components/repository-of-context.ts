@@ -53,7 +53,7 @@ export class RepositoryOfContext {
     this.#data = data
     this.#source = source
     this.#named = named
-    this.#place = named === undefined ? `repositoryContext of context ${source.context}` : field
+    this.#place = named === undefined ? `Context "${source.context}": repositoryContext` : field
   }
 
   /** The repository context as the user wrote it; undefined if the object has no repository context. */
@@ -72,7 +72,7 @@ export class RepositoryOfContext {
 
   async contentOf(found: ResolvedResource, folder: string | undefined): Promise<ResourceContent> {
     const { component, resource } = found
-    const place = `resource ${resource.name} of component ${titleOfComponent(component)}`
+    const place = `resource "${resource.name}" of component "${titleOfComponent(component)}"`
     const type = typeof resource.access['type'] === 'string' ? withoutVersion(resource.access['type']) : ''
     if (LOCAL_ACCESS.includes(type)) return await (await this.#opened()).localContentOf(found, folder)
     const field = Object.hasOwn(OCI_ACCESS, type) ? OCI_ACCESS[type] : undefined
@@ -124,7 +124,7 @@ export class RepositoryOfContext {
     if (typeof path !== 'string') throw invalid(`${this.#place}.filePath: found ${typeName(path)}; expected text`)
     if (registryFolder !== undefined) return { folder: await RegistryFolder.open(registryFolder), path }
     throw notSupported(
-      `${this.#place}: found type ${typeof type === 'string' ? type : ''}, but the worker has no folder of components; expected --registry-local`,
+      `${this.#place}: found type ${typeof type === 'string' ? type : ''}, but the worker has no folder of components; start it with --registry-local`,
     )
   }
 
@@ -133,7 +133,7 @@ export class RepositoryOfContext {
     const found = this.repositoryContext
     if (found === undefined || found === null)
       throw invalid(
-        `spec.componentDescriptor: found no repositoryContext, neither there nor in context ${context}; expected one`,
+        `spec.componentDescriptor: repositoryContext is missing, also in Context "${context}"; add it to one of them`,
       )
     if (!isFields(found)) throw invalid(`${this.#place}: found ${typeName(found)}; expected a map`)
     return found

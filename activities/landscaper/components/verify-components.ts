@@ -69,7 +69,7 @@ export async function verifyComponents(
   if (signature !== undefined || verification.ofParent === undefined) await verifier.verifyBySignature(own)
   else await verifier.verifyByDigest(own, (await verification.ofParent()).get(own))
   const verified = verifier.verified()
-  for (const title of components.keys()) if (!verified.has(title)) refuse(`component ${title}: it was not verified`)
+  for (const title of components.keys()) if (!verified.has(title)) refuse(`component "${title}" was not verified`)
   return verified
 }
 
@@ -266,7 +266,7 @@ function digestIn(value: unknown, place: string): DigestSpec {
   const { hashAlgorithm, normalisationAlgorithm, value: text } = value
   if (typeof hashAlgorithm === 'string' && typeof normalisationAlgorithm === 'string' && typeof text === 'string')
     return { hashAlgorithm, normalisationAlgorithm, value: text }
-  return refuse(`${place}: found no whole one; expected hashAlgorithm, normalisationAlgorithm and value`)
+  return refuse(`${place}: incomplete; expected hashAlgorithm, normalisationAlgorithm and value`)
 }
 
 function hashOf({ hashAlgorithm: found }: DigestSpec, place: string): 'sha256' | 'sha512' {
@@ -301,7 +301,7 @@ const ARTEFACT = ['ociArtifactDigest/v1', 'ociArtefactDigest/v1']
  */
 export function checkContent(content: ResourceContent, digests: readonly DigestSpec[], place: string): void {
   // A resource without access has no digest, and no content either.
-  if (digests.length === 0) refuse(`${place}: found no digest that was verified; expected one`)
+  if (digests.length === 0) refuse(`${place}: found no verified digest; expected one`)
   for (const digest of digests) checkOne(content, digest, place)
 }
 

@@ -59,11 +59,11 @@ export async function finishExports(
 }
 
 function missingExport(name: string, { exports }: Blueprint): string {
-  const mapping = 'or add it to spec.exportDataMappings'
   const names = exports.map((definition) => definition.name)
-  if (names.includes(name)) return `no value; add it to the output of an export execution of the blueprint, ${mapping}`
+  if (names.includes(name)) return 'no value; set it in an export execution of the blueprint, or in spec.exportDataMappings'
   const [typo] = nearMisses({ [name]: true }, names)
-  return `not in the exports of blueprint.yaml; ${typo === undefined ? 'add it' : `use "${typo.meant}"`}, ${mapping}`
+  const help = typo === undefined ? 'define it in blueprint.yaml or spec.exportDataMappings' : `did you mean "${typo.meant}"?`
+  return `unknown export; ${help}`
 }
 
 async function definedExports(engine: TemplateEngine, blueprint: Blueprint, produced: Fields): Promise<Fields> {

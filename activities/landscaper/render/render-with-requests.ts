@@ -35,7 +35,7 @@ export async function renderWithRequests(
     if (scope !== undefined) contents = { ...contents, ...(await readContents(scope, requestedContents)) }
     if (source !== undefined) known = await issueRequested(source, { known, requested: requestedKubeconfigs, template })
   }
-  const found = `found more than ${MAX_CONTENTS} resources of which it asks for the content; expected fewer`
+  const found = `found more than ${MAX_CONTENTS} requests for contents of resources; expected fewer`
   throw new BlueprintError('TemplatingFailed', `template "${template}": ${found}`)
 }
 
@@ -88,7 +88,7 @@ async function issueRequested(
 ): Promise<IssuedKubeconfigs> {
   const unknown = new Map(requested.filter(({ key }) => !Object.hasOwn(known, key)).map((one) => [one.key, one]))
   if (Object.keys(known).length + unknown.size > MAX_KUBECONFIGS) {
-    const found = `found more than ${MAX_KUBECONFIGS} kubeconfigs that it asks for; expected fewer`
+    const found = `found more than ${MAX_KUBECONFIGS} requests for kubeconfigs; expected fewer`
     throw new BlueprintError('TemplatingFailed', `template "${template}": ${found}`)
   }
   const issued: (readonly [string, IssuedKubeconfig])[] = []

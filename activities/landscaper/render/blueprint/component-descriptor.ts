@@ -69,7 +69,7 @@ export function readComponent(document: unknown, place: string): Component {
   const schemaVersion = schemaVersionOf(top, report)
   const component = schemaVersion === SCHEMA_V3 ? readV3(top, place, report) : readV2(top, place, report)
   for (const key of ['name', 'version'] as const)
-    if (component[key] === '') report(component.path, `found no ${key}; expected one`)
+    if (component[key] === '') report(component.path, `${key} is missing; add it`)
   problems.push(...duplicateProblems(component.resources), ...duplicateProblems(component.references))
   if (problems.length > 0) throw invalid(problems)
   const { name, version, repositoryContexts, resources, references } = component
@@ -183,7 +183,7 @@ function entriesOf(
 
 function required(entry: FieldReader, key: string, path: YamlPath, report: ReportProblem): string {
   const text = entry.text(key)
-  if (text === '' || entry.raw(key) === undefined) report(path, `found no ${key}; expected one`)
+  if (text === '' || entry.raw(key) === undefined) report(path, `${key} is missing; add it`)
   return text ?? ''
 }
 

@@ -149,7 +149,7 @@ describe('a component in a folder', () => {
 
   it('with mistakes is refused with the file, the field, and the found and expected values', async () => {
     const { message } = await errorOf(resolve(byRef(A, '1'), LOCAL('wrong')))
-    expect(message).toContain('wrong/component-descriptor.yaml.component.resources[0]: found no name; expected one')
+    expect(message).toContain('wrong/component-descriptor.yaml.component.resources[0]: name is missing; add it')
   })
 
   it('whose references form a cycle is refused with the path of the cycle', async () => {
@@ -254,7 +254,7 @@ describe('an unsupported or incomplete component source', () => {
   it.each<[Fields, string]>([
     [{}, 'spec.componentDescriptor: found neither ref nor inline; expected one of them'],
     [{ ref: {}, inline: {} }, 'spec.componentDescriptor: found both ref and inline; expected one of them'],
-    [{ ref: {} }, 'spec.componentDescriptor.ref: found no componentName; expected one'],
+    [{ ref: {} }, 'spec.componentDescriptor.ref: componentName is missing; add it'],
     [
       byRef(A, '1'),
       'spec.componentDescriptor: found no repositoryContext, neither there nor in context default; expected one',

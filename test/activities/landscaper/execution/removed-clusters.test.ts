@@ -147,7 +147,7 @@ describe('a cluster whose state is unknown', () => {
   it.each<[because: string, change: () => void, message: string]>([
     ['its project refuses', answers(() => refusal(403, 'Forbidden')), '403 Forbidden'],
     ['its project fails', answers(() => refusal(503, 'ServiceUnavailable')), '503 ServiceUnavailable'],
-    ['the credentials are refused', answers(() => refusal(401, 'Unauthorized')), 'refuses the credentials'],
+    ['the credentials are refused', answers(() => refusal(401, 'Unauthorized')), 'rejects the credentials'],
     ['the API does not exist', answers(() => ({ status: 404, body: { message: 'page not found' } })), '404 Unknown'],
     ['the resource does not exist', answers(() => refusal(404, 'NotFound')), '404 NotFound'],
     [
@@ -178,7 +178,7 @@ describe('a cluster whose state is unknown', () => {
   it.each<[what: string, change: () => void, told: string]>([
     ['no TargetSync', () => own.objects.delete(`${SYNCS}/sync`), 'namespace n: found no TargetSync; expected one'],
     ['several', () => putSync('other', 'x'), 'namespace n: found more than one TargetSync; expected one'],
-    ['no Secret', () => own.objects.delete(`${SECRETS}/access`), 'secret n/access is not there'],
+    ['no Secret', () => own.objects.delete(`${SECRETS}/access`), 'Secret "n/access" does not exist'],
     [
       'a way out of the project',
       () => putSync('sync', '../x'),

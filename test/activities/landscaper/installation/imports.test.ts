@@ -135,10 +135,10 @@ describe('loading imports', () => {
       type: 'ImportNotFound',
       nonRetryable: true,
       message: [
-        'spec.imports.data[0] "size": found no DataObject n/size',
-        'spec.imports.data[1] "key": found no key b in Secret n/s',
-        'spec.imports.targets[0] "stages": found no Target n/dev',
-        'spec.imports.targets[0] "stages": found no Target n/prod',
+        'spec.imports.data[0] "size": DataObject "n/size" does not exist; create it',
+        'spec.imports.data[1] "key": Secret "n/s" has no key "b"; add it',
+        'spec.imports.targets[0] "stages": Target "n/dev" does not exist; create it',
+        'spec.imports.targets[0] "stages": Target "n/prod" does not exist; create it',
       ].join('; '),
     })
   })
@@ -184,7 +184,7 @@ describe('an entry of a Secret', () => {
     )
     expect(error).toMatchObject({ type: 'ERR_CONFIGURATION_PROBLEM', nonRetryable: true })
     const { message } = error as Error
-    expect(message).toMatch(/^spec\.imports\.data\[0\] "a": Secret n\/s: /)
+    expect(message).toMatch(/^spec\.imports\.data\[0\] "a": Secret "n\/s": /)
     expect(message).not.toContain(CANARY)
     expect(message.length).toBeLessThan(300)
   })
@@ -207,7 +207,7 @@ describe('an entry of a ConfigMap', () => {
     expect(await imported({ name: 'c', key: 'a' })).toBe(1)
     expect(await imported({ name: 'c', key: 'b' })).toEqual({ x: [2, 'ü'] })
     expect(await imported({ name: 'c' })).toEqual({ a: 1, b: { x: [2, 'ü'] }, c: [3] })
-    await expect(imported({ name: 'c', key: 'd' })).rejects.toThrow('found no key d in ConfigMap n/c')
+    await expect(imported({ name: 'c', key: 'd' })).rejects.toThrow('ConfigMap "n/c" has no key "d"; add it')
   })
 
   it('changes the hash of the imports when it is in binaryData, too', async () => {
@@ -271,8 +271,8 @@ describe('an import that is malformed', () => {
   it.each<[Partial<TargetImport>, string]>([
     [{}, `${place}found no source, ${exactlyOne}`],
     [{ target: 'x', targets: [] }, `${place}found target and targets, ${exactlyOne}`],
-    [{ targetListRef: 'x' }, `${place}found targetListRef, which is for sub-installations; expected targets`],
-    [{ targetMapRef: 'x' }, `${place}found targetMapRef, which is for sub-installations; expected targetMap`],
+    [{ targetListRef: 'x' }, `${place}found targetListRef, which only sub-installations may use; expected targets`],
+    [{ targetMapRef: 'x' }, `${place}found targetMapRef, which only sub-installations may use; expected targetMap`],
     [{ target: '' }, `${place}found no source, ${exactlyOne}`],
     [{ targets: ['x', ''] }, `${place}targets[1]: found nothing; expected the name of an object`],
     [{ targetMap: { k: '#..' } }, `${place}targetMap.k: found "#.."; expected the name of an object`],
@@ -307,8 +307,8 @@ describe('an import that is malformed', () => {
         ],
         targets: [{ name: 'a', target: 'x' }, { name: 'b' }],
       },
-      'spec.imports.data[0]: found no name; expected one',
-      `${place}spec.imports.data[1] "a" has the same name; expected unique names`,
+      'spec.imports.data[0]: name is missing; add it',
+      `${place}found the name of spec.imports.data[1] "a"; expected unique names`,
       `spec.imports.targets[1] "b": found no source, ${exactlyOne}`,
     )
   })

@@ -138,7 +138,7 @@ describe('a component with a signature', () => {
 
   it.each<[object, string]>([
     [{}, `verificationSignatures.${SIGNATURE}: found no key; expected publicKeySecretReference`],
-    [{ [SIGNATURE]: { publicKeySecretReference: { name: 'none' } } }, 'secret n/none: it is not there'],
+    [{ [SIGNATURE]: { publicKeySecretReference: { name: 'none' } } }, 'Secret "n/none" does not exist'],
     [{ [SIGNATURE]: { caCertificateSecretReference: { name: 'key', key: 'a' } } }, 'secret n/key: found no key a'],
     [
       { [SIGNATURE]: { publicKeySecretReference: { name: 'key', namespace: 'other' } } },
@@ -155,7 +155,7 @@ describe('a component with a signature', () => {
       deps = { ...deps, landscaper: { ...deps.landscaper, components } }
     }
     set('always')
-    expect(await refusal({ componentDescriptor: of('whole') })).toContain('spec.verification: found none; expected one')
+    expect(await refusal({ componentDescriptor: of('whole') })).toContain('spec.verification: found nothing; set signatureName')
     putContext({ repositoryContext: { type: 'local' } })
     set('never')
     expect(await typeIn('one', { spec })).toEqual({ type: 'string' })

@@ -133,7 +133,7 @@ describe('a kubeconfig that cannot be issued', () => {
     ],
     [{ ...account, namespace: '../x' }, 'KubeconfigNotIssued', 'namespace is no name of an object; expected one'],
     [{ ...shoot, name: 'cherry' }, 'KubeconfigNotIssued', 'kubeconfig of Shoot garden-x/cherry by target one: POST'],
-    [{ ...account, target: 'none' }, 'NoTargetFound', 'target n/none is not there'],
+    [{ ...account, target: 'none' }, 'NoTargetFound', 'Target "n/none" does not exist; create it'],
   ])('fails the job, %#', async (ask, type, message) => {
     expect(await failed(ask)).toMatchObject({
       type,

@@ -73,12 +73,12 @@ describe('a component descriptor', () => {
     [
       'no names',
       { meta: { schemaVersion: 'v2' }, component: { resources: [{ name: 'a' }] } },
-      'inline.component.resources[0]: found no type; expected one; inline.component: found no name; expected one; inline.component: found no version',
+      'inline.component.resources[0]: type is missing; add it | inline.component: name is missing; add it | inline.component: version is missing; add it',
     ],
     [
       'lists that are none',
       { ...v3, spec: { resources: {}, references: [1] } },
-      'inline.spec.resources: found a map; expected a list; inline.spec.references[0]: found a number; expected a map',
+      'inline.spec.resources: found a map; expected a list | inline.spec.references[0]: found a number; expected a map',
     ],
     [
       'parts of both schemas, of which a signature covers one',

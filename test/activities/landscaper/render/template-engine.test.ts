@@ -62,7 +62,7 @@ describe('the template engine', () => {
       await expect(render(patient, `name: ${template}`, { files: BINARY })).rejects.toMatchObject({
         code: 'TemplateFailed',
         message:
-          'the output of template default: found bytes that are not UTF-8 (the first at 6); expected text, e.g. by b64enc',
+          'the output of template default: found bytes that are not UTF-8 (the first at 6), expected text, e.g. by b64enc',
       })
     },
   )
@@ -176,7 +176,7 @@ describe('a Spiff template', () => {
     const files = { 'store.jks': STORE }
     expect(await spiff(patient, 'a: (( read("store.jks", "binary") ))', { files })).toEqual({ a: '//4AAQ==' })
     await expect(spiff(patient, 'a: (( read("store.jks", "text") ))', { files })).rejects.toThrow(
-      'the output: found bytes that are not UTF-8 (the first at 0); expected text',
+      'the output: found bytes that are not UTF-8 (the first at 0), expected text',
     )
   })
 

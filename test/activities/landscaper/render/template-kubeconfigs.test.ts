@@ -140,15 +140,15 @@ describe('a template that requests kubeconfigs', () => {
   it.each([
     [
       'getServiceAccountKubeconfig "a" "b" 10 .imports.cluster',
-      'expirationSeconds: found another value; expected a whole number of at least 600',
+      'expirationSeconds: found another value, expected a whole number of at least 600',
     ],
     [
       'getServiceAccountKubeconfig "a" "b" 600.5 .imports.cluster',
-      'expirationSeconds: found another value; expected a whole number of at least 600',
+      'expirationSeconds: found another value, expected a whole number of at least 600',
     ],
-    ['getServiceAccountKubeconfig "a" 7 600 .imports.cluster', 'argument namespace: found no text; expected one'],
-    ['getShootAdminKubeconfig "a"', 'found 1 arguments; expected name, namespace, expirationSeconds and target'],
-    ['getOidcKubeconfig "" "b" .imports.cluster', 'argument issuerURL: found no text; expected one'],
+    ['getServiceAccountKubeconfig "a" 7 600 .imports.cluster', 'argument namespace: found no text, expected one'],
+    ['getShootAdminKubeconfig "a"', 'found 1 arguments, expected name, namespace, expirationSeconds and target'],
+    ['getOidcKubeconfig "" "b" .imports.cluster', 'argument issuerURL: found no text, expected one'],
   ])('fails with the reason for the invalid call %s', async (expression, problem) => {
     const { engine, requested } = engineWithSource()
     expect((await rejection(value(engine, expression))).message).toContain(problem)

@@ -219,7 +219,7 @@ describe('a blueprint whose JSON is not indented', () => {
 
     const unclosed = blueprintOf({ template: template.replace('config: ', 'config: [') })
     expect((await rejection(renderDeployItems(engine, unclosed, bindings({ config })))).message).toContain(
-      'template "exec-0": what it rendered is not YAML: line 5, column 3: bad indent\n',
+      'template "exec-0": the output is not valid YAML: line 5, column 3: bad indent\n',
     )
   })
 })
