@@ -149,7 +149,7 @@ describe.concurrent('an installation of a component', () => {
     expect(refused?.status?.lastError).toMatchObject({
       reason: 'UntrustedContent',
       message: expect.stringContaining(
-        `resource blueprint of component ${DB}:2.0.0: found content of the digest`,
+        `resource "blueprint" of component "${DB}:2.0.0:" found content of the digest`,
       ) as string,
     })
     registry.write({

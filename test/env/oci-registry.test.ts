@@ -152,7 +152,7 @@ describe('a component in a registry', () => {
     const missing = await errorOf(resolve({ registry: `${open.url}/nothing` }))
     expect(missing).toEqual({
       code: 'ComponentNotFound',
-      message: `spec.componentDescriptor.ref: ${open.url}/nothing/component-descriptors/${NAME}:1.0.0: the registry has none`,
+      message: `spec.componentDescriptor.ref: ${open.url}/nothing/component-descriptors/${NAME}:1.0.0 does not exist in the registry`,
     })
   })
 })

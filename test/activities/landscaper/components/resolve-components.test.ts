@@ -111,7 +111,7 @@ describe('a component in a folder', () => {
     const scope = await resolve(byRef(A, '1.0.0'), LOCAL('shop'))
     expect(await errorOf(contentOf(scope, 'cd://componentReferences/c/resources/schema'))).toEqual({
       code: 'ComponentNotFound',
-      message: `resource schema of component ${C}:2.0.0, schema: found no such blob; expected one of shop/blobs/schema in the registry`,
+      message: `resource "schema" of component "${C}:2.0.0", schema: found no such blob; expected one of shop/blobs/schema in the registry`,
     })
     expect(await errorOf(contentOf(scope, 'cd://resources/none'))).toEqual({
       code: 'ComponentNotFound',
@@ -221,13 +221,13 @@ describe('an unsupported or incomplete component source', () => {
       'a repository of the Context',
       byRef(A, '1'),
       { context: { type: 'S3' }, folder: stage.folder },
-      'repositoryContext of context default.type: found "S3"; expected OCIRegistry, CommonTransportFormat or local: others are not supported yet',
+      'Context "default": repositoryContext.type: found "S3"; expected OCIRegistry, CommonTransportFormat or local: others are not supported yet',
     ],
     [
       'a worker without folder',
       byRef(A, '1'),
       { context: LOCAL('shop') },
-      'repositoryContext of context default: found type local, but the worker has no folder of components; expected --registry-local',
+      'Context "default": repositoryContext: found type local, but the worker has no folder of components; expected --registry-local',
     ],
     [
       'a missing folder',
@@ -247,7 +247,7 @@ describe('an unsupported or incomplete component source', () => {
     const scope = await resolve({ inline: descriptorV2(A, '1', { resources: [image] }) }, LOCAL('shop'))
     expect(await errorOf(contentOf(scope, 'cd://resources/code'))).toEqual({
       code: 'NotSupported',
-      message: `resource code of component ${A}:1: access.type: found "gitHub"; expected localBlob, localFilesystemBlob, localOciBlob, ociArtifact, ociRegistry, ociImage, ociBlob: others are not supported yet`,
+      message: `resource "code" of component "${A}:1:" access.type: found "gitHub"; expected localBlob, localFilesystemBlob, localOciBlob, ociArtifact, ociRegistry, ociImage, ociBlob: others are not supported yet`,
     })
   })
 

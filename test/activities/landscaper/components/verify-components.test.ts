@@ -185,7 +185,7 @@ describe('a component that a signed component refers to', () => {
     const forged = { ...nested, resourceDigests: [{ ...nested.resourceDigests[0], digest: blobDigest('evil') }] }
     expect(await refusal({ shop: { ...stored, nestedDigests: [forged] }, db: bare })).toContain('found the digest')
     expect(await refusal({ shop: { ...stored, nestedDigests: [] }, db: bare })).toContain(
-      `resource size of component ${DB}:2.0.0: digest: found nothing; expected one`,
+      `resource "size" of component "${DB}:2.0.0:" digest: found nothing; expected one`,
     )
   })
 
@@ -215,7 +215,7 @@ describe('the content of a resource of a signed component', () => {
   }
 
   it('is refused when its digest differs from the signed digest, is excluded from the signature or has the wrong type', async () => {
-    const place = `resource note of component ${SHOP}:1.0.0: `
+    const place = `resource "note" of component "${SHOP}:1.0.0:" `
     expect(await reading({ blobs: { note: 'evil' } })).toBe(
       `${place}found content of the digest ${blobDigest('evil').value}; expected ${blobDigest('note').value}`,
     )
@@ -244,7 +244,7 @@ describe('the content of an artefact that a signed component names', () => {
     }
     expect(await reading(manifestOf({}))).toBe('note')
     await expect(reading(manifestOf({ annotations: {} }))).rejects.toThrow(
-      `resource note of component ${SHOP}:1.0.0: found content of the digest`,
+      `resource "note" of component "${SHOP}:1.0.0:" found content of the digest`,
     )
   })
 })

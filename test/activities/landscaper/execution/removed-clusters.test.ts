@@ -171,7 +171,7 @@ describe('a cluster whose state is unknown', () => {
     const activities = removedClusterActivities(deps, 100)
     const input = { by, subject, jobID: 'job', items: [item('a', 'berry')] }
     const { failures } = await activities.releaseItemsOfRemovedClusters(input)
-    expect(failures[0]?.message).toContain('found no answer in time')
+    expect(failures[0]?.message).toContain('no answer in time')
     expect(isLeft('a')).toBe(true)
   })
 

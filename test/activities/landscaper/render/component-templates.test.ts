@@ -138,7 +138,7 @@ describe('a Go template', () => {
     ['getResourceKey "cd://resources"', 'expected cd://componentReferences/NAME/resources/NAME'],
     [
       'getResourceContent "cd://resources/folder"',
-      `getResourceContent: resource folder of component ${SHOP}:1.0.0: found a folder; expected a file`,
+      `getResourceContent: resource "folder" of component "${SHOP}:1.0.0:" found a folder; expected a file`,
     ],
   ])('fails with the cause for %s', async (action, message) => {
     expect(await failure(action)).toContain(message)
