@@ -54,14 +54,14 @@ describe('the programs of wings', { timeout: 60_000 }, () => {
     })
     expect(run('program.ts', 'injecter')).toMatchObject({
       status: 2,
-      stderr: "pawl: found 'injecter', expected one of injector, node-agent\n",
+      stderr: "pawl: found 'injecter'; expected one of injector, node-agent\n",
     })
   })
 
   it.each(['cli.ts', 'program.ts'])('get their arguments unchanged from %s', (file) => {
     expect(run(file, 'injector', 'cpu-pressure', '--level', 'node', '--no', '1')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('injector: --no: unknown flag, expected one of --chaos-namespace') as string,
+      stderr: expect.stringContaining('injector: --no: unknown flag; expected one of --chaos-namespace') as string,
     })
     expect(run(file, 'injector', '--help')).toMatchObject({
       status: 0,

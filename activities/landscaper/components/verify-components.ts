@@ -168,7 +168,7 @@ class Verifier {
     this.#resources.set(title, required)
     return entriesOf(component, 'resources').map((entry, index) => {
       if (isWithoutContent(entry)) return undefined
-      const place = `resource ${component.resources[index]?.name ?? index} of component ${title}`
+      const place = `resource "${component.resources[index]?.name ?? index}" of component "${title}"`
       const digest = own?.get(identityOf(entry)) ?? digestIn(entry['digest'], `${place}: digest`)
       required[index]?.set(canonicalText(digest), digest)
       return digest

@@ -69,12 +69,12 @@ async function readContent(
   if (component === undefined || resource === undefined)
     throw new BlueprintError(
       'ComponentNotFound',
-      `getResourceContent: found no resource ${index} of component ${title}`,
+      `getResourceContent: no resource ${index} of component "${title}"`,
     )
   const content = await scope.readContent({ component, resource })
   if ('bytes' in content)
     return content.mediaType === OCTETS ? content.bytes.toString('base64') : toFileContent(content.bytes)
-  const what = `getResourceContent: resource ${resource.name} of component ${title}`
+  const what = `getResourceContent: resource "${resource.name}" of component "${title}"`
   throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `${what}: found a folder; expected a file`)
 }
 

@@ -262,7 +262,7 @@ function cycleProblem(cycle: readonly string[], parents: readonly string[]): Pro
   return {
     field: 'spec.blueprint.inline',
     found: `sub-installations that import from each other: ${formatCycle(cycle)}${where}`,
-    expected: 'an order in which they can run',
+    expected: 'no cycle',
   }
 }
 

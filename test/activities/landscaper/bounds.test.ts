@@ -93,15 +93,15 @@ describe('a deploy item', () => {
   it('has no more checks, paths and objects to look at', () => {
     const checks = (...custom: object[]) => read({ readinessChecks: { custom } })
     expect(checks(...many(MOST_CHECKS, (index) => check(index, 2, 5)))).not.toThrow()
-    const field = 'spec.config.readinessChecks.custom is'
+    const field = 'spec.config.readinessChecks.custom: found'
     expect(checks(...many(MOST_CHECKS + 1, (index) => check(index, 1, 1)))).toThrow(
       `${field} ${MOST_CHECKS + 1} checks; expected at most ${MOST_CHECKS}`,
     )
     expect(checks(check(1, MOST_REQUIREMENTS, 1), check(2, 1, 1))).toThrow(
-      `${field} with ${MOST_REQUIREMENTS + 1} requirements; expected at most ${MOST_REQUIREMENTS} in all checks`,
+      `${field} ${MOST_REQUIREMENTS + 1} requirements; expected at most ${MOST_REQUIREMENTS} in all checks`,
     )
     expect(checks(check(1, 1, MOST_RESOURCES + 1))).toThrow(
-      `${field} with ${MOST_RESOURCES + 1} resources; expected at most ${MOST_RESOURCES} in all checks`,
+      `${field} ${MOST_RESOURCES + 1} resources; expected at most ${MOST_RESOURCES} in all checks`,
     )
   })
 

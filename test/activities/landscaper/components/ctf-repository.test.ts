@@ -85,12 +85,12 @@ describe('a component in a transport archive', () => {
   })
 
   it.each<[string, string, string]>([
-    ['no archive', 'none', 'found no artifact-index.json in folder none of the registry'],
-    ['one outside of the folder', '../../etc', 'found no artifact-index.json in folder ../../etc'],
+    ['no archive', 'none', 'artifact-index.json is missing in folder none of the registry'],
+    ['one outside of the folder', '../../etc', 'artifact-index.json is missing in folder ../../etc'],
     [
       'a packed one of something else',
       'packed.tgz',
-      'found no artifact-index.json in archive packed.tgz of the registry',
+      'artifact-index.json is missing in archive packed.tgz of the registry',
     ],
     [
       'a file that is no archive',

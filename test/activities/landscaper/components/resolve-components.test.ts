@@ -111,7 +111,7 @@ describe('a component in a folder', () => {
     const scope = await resolve(byRef(A, '1.0.0'), LOCAL('shop'))
     expect(await errorOf(contentOf(scope, 'cd://componentReferences/c/resources/schema'))).toEqual({
       code: 'ComponentNotFound',
-      message: `resource "schema" of component "${C}:2.0.0", schema: found no such blob; expected one of shop/blobs/schema in the registry`,
+      message: `resource "schema" of component "${C}:2.0.0", schema: blob not found; expected one of shop/blobs/schema in the registry`,
     })
     expect(await errorOf(contentOf(scope, 'cd://resources/none'))).toEqual({
       code: 'ComponentNotFound',
@@ -133,7 +133,7 @@ describe('a component in a folder', () => {
       const { code, message } = await errorOf(resolve(byRef(A, '1.0.0'), LOCAL(path)))
       expect({ code, message }).toEqual({
         code: 'ComponentNotFound',
-        message: `spec.componentDescriptor.ref: found no component ${A}:1.0.0 in folder ${path} of the registry`,
+        message: `spec.componentDescriptor.ref: no component "${A}:1.0.0" in folder ${path} of the registry; add it`,
       })
     },
   )
@@ -142,7 +142,7 @@ describe('a component in a folder', () => {
     expect(await errorOf(resolve(byRef('example.com/d', '1'), LOCAL('shop')))).toEqual({
       code: 'ComponentNotFound',
       message:
-        'spec.componentDescriptor.ref: found no component example.com/d:1 in folder shop of the registry; what could not be read: ' +
+        'spec.componentDescriptor.ref: no component "example.com/d:1" in folder shop of the registry; add it; unreadable: ' +
         'shop/broken/component-descriptor.yaml, line 1, column 18: bad indent',
     })
   })
@@ -247,7 +247,7 @@ describe('an unsupported or incomplete component source', () => {
     const scope = await resolve({ inline: descriptorV2(A, '1', { resources: [image] }) }, LOCAL('shop'))
     expect(await errorOf(contentOf(scope, 'cd://resources/code'))).toEqual({
       code: 'NotSupported',
-      message: `resource "code" of component "${A}:1:" access.type: found "gitHub"; expected localBlob, localFilesystemBlob, localOciBlob, ociArtifact, ociRegistry, ociImage, ociBlob: others are not supported yet`,
+      message: `resource "code" of component "${A}:1": access.type: found "gitHub"; expected localBlob, localFilesystemBlob, localOciBlob, ociArtifact, ociRegistry, ociImage, ociBlob: others are not supported yet`,
     })
   })
 

@@ -106,7 +106,7 @@ describe('a signed component', () => {
     const named = { key: ACME.privateKey, name: 'test' }
     expect(await refusal({ shop: signed(shop(), named) })).toBe(`${place}found signatures test; expected it`)
     expect(await refusal({ shop: signed(shop(), { key: OTHER.privateKey }) })).toBe(
-      `${place}found one that the key of secret n/key has not made; expected one that it has`,
+      `${place}the key of secret n/key did not create it; sign the component again, or correct the key`,
     )
     const { signatures } = signed(shop(), { key: ACME.privateKey }) as { signatures: object[] }
     const changed = { ...shop(database(), {}, [text('note'), text('more')]), signatures }
@@ -118,7 +118,7 @@ describe('a signed component', () => {
     const { signatures: own } = signed(shop(), { key: ACME.privateKey }) as { signatures: { signature: object }[] }
     const { signatures } = other as { signatures: object[] }
     const mixed = { ...other, signatures: [{ ...signatures[0], signature: own[0]?.signature }] }
-    expect(await refusal({ shop: mixed })).toContain('has not made')
+    expect(await refusal({ shop: mixed })).toContain('did not create it')
   })
 
   it('is refused with an unsupported algorithm, an invalid key or missing fields', async () => {
@@ -138,7 +138,7 @@ describe('a signed component', () => {
     expect(await refusal({ shop: signed(shop(), { key: weak.privateKey }), verification: { keys } })).toContain(
       'secret n/key: found 1024 bits; expected 2048 to 16384',
     )
-    expect(await refusal({ verification: { keys: trusting('no key') } })).toContain('found no public key of RSA')
+    expect(await refusal({ verification: { keys: trusting('no key') } })).toContain('found no RSA public key')
   })
 })
 
@@ -185,7 +185,7 @@ describe('a component that a signed component refers to', () => {
     const forged = { ...nested, resourceDigests: [{ ...nested.resourceDigests[0], digest: blobDigest('evil') }] }
     expect(await refusal({ shop: { ...stored, nestedDigests: [forged] }, db: bare })).toContain('found the digest')
     expect(await refusal({ shop: { ...stored, nestedDigests: [] }, db: bare })).toContain(
-      `resource "size" of component "${DB}:2.0.0:" digest: found nothing; expected one`,
+      `resource "size" of component "${DB}:2.0.0": digest: found nothing; expected one`,
     )
   })
 
@@ -215,7 +215,7 @@ describe('the content of a resource of a signed component', () => {
   }
 
   it('is refused when its digest differs from the signed digest, is excluded from the signature or has the wrong type', async () => {
-    const place = `resource "note" of component "${SHOP}:1.0.0:" `
+    const place = `resource "note" of component "${SHOP}:1.0.0": `
     expect(await reading({ blobs: { note: 'evil' } })).toBe(
       `${place}found content of the digest ${blobDigest('evil').value}; expected ${blobDigest('note').value}`,
     )
@@ -244,7 +244,7 @@ describe('the content of an artefact that a signed component names', () => {
     }
     expect(await reading(manifestOf({}))).toBe('note')
     await expect(reading(manifestOf({ annotations: {} }))).rejects.toThrow(
-      `resource "note" of component "${SHOP}:1.0.0:" found content of the digest`,
+      `resource "note" of component "${SHOP}:1.0.0": found content of the digest`,
     )
   })
 })

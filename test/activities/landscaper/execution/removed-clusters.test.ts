@@ -96,7 +96,7 @@ describe('an item whose Shoot', () => {
     expect(result).toMatchObject({ there: ['b'], failures: [], left: [] })
     expect(['a', 'b', 'c'].map(isLeft)).toEqual([false, true, false])
     expect(garden.requests.toSorted()).toEqual(['GET shoots/berry', 'GET shoots/cherry'])
-    const because = 'Shoot garden-x/berry is not there, by targetsync n/sync'
+    const because = 'Shoot "garden-x/berry" does not exist, according to TargetSync "n/sync"'
     expect(told()).toHaveLength(2)
     expect(told()[0]).toMatchObject({
       type: 'Normal',
@@ -182,7 +182,7 @@ describe('a cluster whose state is unknown', () => {
     [
       'a way out of the project',
       () => putSync('sync', '../x'),
-      'targetsync n/sync: spec.sourceNamespace is no name of a namespace',
+      'TargetSync "n/sync": spec.sourceNamespace: not a valid namespace name',
     ],
     [
       'the refusal of its own server',

@@ -262,18 +262,18 @@ describe('the sources of imports of a root', () => {
 describe('an import that is malformed', () => {
   const expectRejection = (imports: Imports, ...messages: readonly string[]) => {
     expect(() => sources(imports)).toThrow(
-      expect.objectContaining({ type: 'ERR_CONFIGURATION_PROBLEM', nonRetryable: true, message: messages.join('; ') }),
+      expect.objectContaining({ type: 'ERR_CONFIGURATION_PROBLEM', nonRetryable: true, message: messages.join(' | ') }),
     )
   }
   const place = 'spec.imports.targets[0] "a": '
   const exactlyOne = 'expected exactly one of target, targets, targetListRef, targetMap, targetMapRef'
 
   it.each<[Partial<TargetImport>, string]>([
-    [{}, `${place}found no source, ${exactlyOne}`],
-    [{ target: 'x', targets: [] }, `${place}found target and targets, ${exactlyOne}`],
+    [{}, `${place}found no source; ${exactlyOne}`],
+    [{ target: 'x', targets: [] }, `${place}found target and targets; ${exactlyOne}`],
     [{ targetListRef: 'x' }, `${place}found targetListRef, which only sub-installations may use; expected targets`],
     [{ targetMapRef: 'x' }, `${place}found targetMapRef, which only sub-installations may use; expected targetMap`],
-    [{ target: '' }, `${place}found no source, ${exactlyOne}`],
+    [{ target: '' }, `${place}found no source; ${exactlyOne}`],
     [{ targets: ['x', ''] }, `${place}targets[1]: found nothing; expected the name of an object`],
     [{ targetMap: { k: '#..' } }, `${place}targetMap.k: found "#.."; expected the name of an object`],
     [
@@ -309,7 +309,7 @@ describe('an import that is malformed', () => {
       },
       'spec.imports.data[0]: name is missing; add it',
       `${place}found the name of spec.imports.data[1] "a"; expected unique names`,
-      `spec.imports.targets[1] "b": found no source, ${exactlyOne}`,
+      `spec.imports.targets[1] "b": found no source; ${exactlyOne}`,
     )
   })
 })

@@ -133,16 +133,16 @@ describe('a component with a signature', () => {
     put('secrets', 'key', { data: { 'acme.pub': Buffer.from(newKeys().publicPem).toString('base64') } })
     expect(await typeIn('one', { spec })).toEqual({ type: 'string' })
     await expect(read('two', { spec })).rejects.toMatchObject({ code: 'UntrustedContent' })
-    await expect(read('two', { spec })).rejects.toThrow('found one that the key of secret n/key has not made')
+    await expect(read('two', { spec })).rejects.toThrow('the key of Secret "n/key" did not create it')
   })
 
   it.each<[object, string]>([
-    [{}, `verificationSignatures.${SIGNATURE}: found no key; expected publicKeySecretReference`],
+    [{}, `verificationSignatures.${SIGNATURE}: key is missing; add publicKeySecretReference`],
     [{ [SIGNATURE]: { publicKeySecretReference: { name: 'none' } } }, 'Secret "n/none" does not exist'],
-    [{ [SIGNATURE]: { caCertificateSecretReference: { name: 'key', key: 'a' } } }, 'secret n/key: found no key a'],
+    [{ [SIGNATURE]: { caCertificateSecretReference: { name: 'key', key: 'a' } } }, 'Secret "n/key": key "a" is missing'],
     [
       { [SIGNATURE]: { publicKeySecretReference: { name: 'key', namespace: 'other' } } },
-      'publicKeySecretReference: found the namespace other; expected that of the context',
+      'publicKeySecretReference: namespace: found "other"; expected the namespace of the Context',
     ],
   ])('is refused when the Context has no usable key for the signature: %j', async (verificationSignatures, message) => {
     putContext({ repositoryContext: { type: 'local' }, verificationSignatures })

@@ -158,7 +158,7 @@ describe('a blueprint that cannot be read', () => {
       ),
       'blueprint.yaml, line 2, imports[0]: type, schema and targetType are missing; set one of them | ' +
         'blueprint.yaml, line 3, imports[1]: name is missing; add it | ' +
-        'blueprint.yaml, line 3, imports[1]: targetType is missing; add it for an export of type "target" | ' +
+        'blueprint.yaml, line 3, imports[1]: targetType is missing; add it for an import of type "target" | ' +
         'blueprint.yaml, line 4, imports[2].name: found "a", as in imports[0]; expected unique names | ' +
         'blueprint.yaml, line 4, imports[2].type: found "secret"; expected "data", "target", "targetList" or "targetMap" | ' +
         'blueprint.yaml, line 5, imports[3].targetType: found a number; expected text | ' +

@@ -138,7 +138,7 @@ describe('a Go template', () => {
     ['getResourceKey "cd://resources"', 'expected cd://componentReferences/NAME/resources/NAME'],
     [
       'getResourceContent "cd://resources/folder"',
-      `getResourceContent: resource "folder" of component "${SHOP}:1.0.0:" found a folder; expected a file`,
+      `getResourceContent: resource "folder" of component "${SHOP}:1.0.0": found a folder; expected a file`,
     ],
   ])('fails with the cause for %s', async (action, message) => {
     expect(await failure(action)).toContain(message)
@@ -155,7 +155,7 @@ describe('a Go template', () => {
       'exports: { it: {{ range $i := until 60 }}{{ getResourceContent (printf "cd://resources/t%d" $i) }}{{ end }} }'
     const resources = Array.from({ length: 60 }, (_, index) => blob(`t${index}`, 'text', 'text'))
     expect((await rejection(rendered(all, {}, withResources(...resources)))).message).toContain(
-      'found more than 50 resources of which it asks for the content; expected fewer',
+      'found more than 50 requests for contents of resources; expected fewer',
     )
   })
 })

@@ -78,14 +78,14 @@ describe('the check of deploy items', () => {
       `deploy item "a": dependsOn: no item "ghost"; expected names of a, b, Ä b, ${'c'.repeat(80)}..., d`,
       'deploy item 3: name is missing; add it',
       'deploy item "b": type: found nothing; expected the type, which selects the deployer',
-      'deploy item "b": found no config; expected a map',
-      'deploy item "b": timeout: found no duration; expected one such as 10m or none',
+      'deploy item "b": config: found nothing; expected a map with apiVersion and kind',
+      'deploy item "b": timeout: found an invalid duration; expected a duration such as 10m, or none',
       'deploy item "Ä b": name: found invalid characters; expected lower-case letters and digits, with dashes and dots between them',
-      'deploy item "Ä b": labels.a b: found no key of a label; expected a name such as tier or example.org/tier',
-      'deploy item "Ä b": labels.tier: found no value of a label; expected at most 63 letters, digits, dots, dashes and underscores',
+      'deploy item "Ä b": labels.a b: found an invalid label key; expected a name such as tier or example.org/tier',
+      'deploy item "Ä b": labels.tier: found an invalid label value; expected at most 63 letters, digits, dots, dashes and underscores',
       `deploy item "${'c'.repeat(80)}...": name: found 90 characters; expected at most 63`,
-      `deploy item "${'c'.repeat(80)}...": config.apiVersion: found nothing; expected the text that tells the configuration's form`,
-      'deploy item "d": timeout: found no duration; expected one such as 10m or none',
+      `deploy item "${'c'.repeat(80)}...": config.apiVersion: found nothing; expected the API version of the deployer's configuration`,
+      'deploy item "d": timeout: found an invalid duration; expected a duration such as 10m, or none',
     ])
   })
 })

@@ -136,12 +136,8 @@ describe('YAML that Go refuses too', () => {
     ['two keys in a line', 'a: b: c', 'block as implicit key'],
     ['an unknown escape', 'a: "\\q"', 'bad dq escape'],
     ['no base64', 'a: !!binary "???"', 'tag resolve failed'],
-    ['an alias of nothing', 'a: *x', 'found an unknown alias; expected an anchor of that name before it'],
-    [
-      'an alias in its own anchor',
-      'a: &x [*x]',
-      'found an alias within the value of its anchor; expected it after that',
-    ],
+    ['an alias of nothing', 'a: *x', 'found an unknown alias; expected an anchor with its name above it'],
+    ['an alias in its own anchor', 'a: &x [*x]', 'found an alias inside its own anchor; expected it after the anchor'],
     ['an alias of nothing below a map that is not indented', 'a:\n  b: {\n"x": *x\n}', 'bad indent'],
     ['a merge of a number', '<<: 1', 'found << without a map; expected a map or an alias of a map'],
   ])('fails with the reason of parseYaml: %s', async (_, text, reason) => {

@@ -56,7 +56,7 @@ const refusing = (...triggered: readonly DeployItemView[]) => ({
 const refusal = fail('Forbidden', 'exec-b: no')
 const couldNot = stop('Pawl could not start a deploy item; waiting for the running items: a')
 const untouched = (item: DeployItemView) => ({ ...item, untouched: true })
-const itemsFailed = (names: string) => fail('DeployItemsFailed', `has failed or missing deploy items: ${names}`)
+const itemsFailed = (text: string) => fail('DeployItemsFailed', text)
 const QUICK = served(pending('')).type
 
 describe('items that are started', () => {
@@ -113,15 +113,15 @@ describe('an execution in phase Progressing', () => {
     [
       'fails if items failed or are missing, and nothing runs',
       [failed('db'), pending('app', ['db'])],
-      itemsFailed('db, lost'),
+      itemsFailed('deploy items "db", "lost" failed'),
       {},
       { target: { items: ['db', 'app', 'lost'].map((name) => ({ name, type: THEIRS, dependsOn: [] })) } },
     ],
-    ['fails if an item that the spec names is deleted', [leaving(succeeded('a'))], itemsFailed('a')],
+    ['fails if an item that the spec names is deleted', [leaving(succeeded('a'))], itemsFailed('deploy item "a" failed')],
     [
       'names the errors of at most three items',
       [failed('z'), ...['a', 'b', 'c', 'd'].map((name) => ({ ...failed(name), error: `no ${name}` }))],
-      itemsFailed('z, a, b, c, d; a: no a; b: no b; c: no c'),
+      itemsFailed('deploy items "z", "a", "b", "c", "d" failed: "a": no a | "b": no b | "c": no c'),
     ],
     [
       'fails with the cycle instead of waiting forever (P2)',
@@ -152,7 +152,7 @@ describe('an execution in phase Progressing', () => {
     [
       'starts no level after a failed item',
       [pending('a'), pending('b', ['a'])].map(served),
-      itemsFailed('a'),
+      itemsFailed('deploy item "a" failed'),
       {},
       { act: failing },
     ],
@@ -326,7 +326,7 @@ describe('an execution in phase Deleting', () => {
     const outcome = await triggerDeletion(executionPass(cycle).pass)
     expect(outcome.faults).toMatchObject([{ code: 'CyclicDependencies', retryable: false }])
     expect(outcome.faults[0]?.message).toMatch(
-      /: a -> b -> a; annotate what was deleted, the root or this execution alone, with \S+\/delete-without-uninstall: "true"/,
+      /depend on each other: a -> b -> a; .* annotate the object that you deleted with \S+\/delete-without-uninstall: "true"/,
     )
   })
 })

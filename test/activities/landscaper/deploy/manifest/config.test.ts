@@ -110,7 +110,6 @@ describe('the configuration of a manifest item', () => {
       'one of update, patch, merge, mergeOverwrite, replace',
     ],
     [config({ manifests: 'canary' }), '.manifests: found another text', 'a list'],
-    [config({ manifests: undefined, manifest: ['canary'] }), '.manifest: unknown field', 'manifests'],
     [config({ manifests: ['canary'] }), '.manifests[0]: found another text', 'a map with a manifest'],
     [config({ manifests: [{}] }), '.manifests[0].manifest: found nothing', 'an object'],
     [
@@ -179,6 +178,11 @@ describe('the configuration of a manifest item', () => {
     expect(codes).toEqual(['ERR_CONFIGURATION_PROBLEM'])
     expect(isFinal).toBe(true)
   }
+
+  it('is rejected with a suggestion when a field is misspelt', () => {
+    const { message } = problem(config({ manifests: undefined, manifest: ['canary'] }))
+    expect(message).toBe('spec.config.manifest: unknown field; did you mean "manifests"?')
+  })
 
   it('is rejected with all mistakes in one error, up to a limit', () => {
     const two = problem(config({ updateStrategy: 'canary', manifests: [{ manifest: 7, policy: 'canary' }] })).message
