@@ -83,8 +83,8 @@ it('pawl get shows which of 50 Installations are not ready', async () => {
 it('pawl why shows why Installations are not ready', async () => {
   const item = await shown('why', 'inst/shop')
   expect(item.stdout).toMatch(/\n {2}DeployItem ask-cluster\/shop-app-\w+ is Failed.*\n/)
-  expect(item.stdout).toContain('the configuration asks for phase Failed')
-  expect((await shown('why', 'inst/billing')).stdout).toContain('found no DataObject ask-cluster/sizes')
+  expect(item.stdout).toContain('the configuration requests phase Failed')
+  expect((await shown('why', 'inst/billing')).stdout).toContain('DataObject "ask-cluster/sizes" does not exist')
   expect((await shown('why', 'inst/search')).stdout).toMatch(
     /No deployer has picked DeployItem ask-cluster\/search-index-\w+ up since \S+: .* its type, example.org\/theirs, runs/,
   )
@@ -104,7 +104,7 @@ it('pawl trace, graph and why follow the jobs of a tree to the item that failed'
   const why = (await asked('why', 'di', item)).stdout
   expect(why).toMatch(/^\S+ \S+ \(as it calls itself\) created Installation ask-cluster\/tree .*operation": reconcile/)
   expect(why).toContain(`DeployItem ask-cluster/${item} is Failed.`)
-  const told = /Execution ask-cluster\/part-\w+ says: .*the configuration asks for phase Failed/
+  const told = /Execution ask-cluster\/part-\w+ says: .*the configuration requests phase Failed/
   expect((await asked('why', 'inst/tree')).stdout).toMatch(told)
   expect((await asked('graph', 'inst/tree')).stdout).toMatch(/^[├└]─ Installation ask-cluster\/part-\w+ {2}Failed/m)
 

@@ -163,7 +163,7 @@ describe('a registry', () => {
       errorOf(resolve({ registry, registries: opened({}, allow) }))
     expect(await ask(open.url)).toMatchObject({
       code: 'RegistryNotAllowed',
-      message: expect.stringContaining('is spoken to without TLS') as string,
+      message: expect.stringContaining('does not use TLS') as string,
     })
     const here = { code: 'RegistryNotAllowed', message: expect.stringContaining('a loopback address') as string }
     expect(await ask(`https://${open.host}`)).toMatchObject(here)
