@@ -15,7 +15,7 @@ interface MissingObject {
   readonly name: string
 }
 
-/** What the source knows: the journal, or the API server. */
+/** The objects and namespaces that the journal or the API server knows. */
 interface KnownObjects {
   /** `in the journal` or `in the cluster`. */
   readonly place: string
@@ -23,7 +23,7 @@ interface KnownObjects {
   readonly objects: readonly ObjectName[]
   /** False if the namespace is known not to exist. */
   readonly hasNamespace: boolean
-  /** What to do if no object is similar. */
+  /** The hint if no object is similar. */
   readonly otherwise: string
 }
 
