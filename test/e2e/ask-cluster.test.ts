@@ -121,7 +121,7 @@ it('pawl why and pawl diff show which edit broke an Installation, who made it, a
   )
   expect(why.stdout).toMatch(/DeployItem ask-cluster\/mail-queue-\w+ is Failed/)
   const diff = await shown('diff', 'inst/mail')
-  expect(diff.stdout).toMatch(/\nended +Succeeded after \S+ +Failed after \S+\n/)
+  expect(diff.stdout).toMatch(/\nresult +Succeeded after \S+ +Failed after \S+\n/)
   expect(diff.stdout).toContain('metadata.generation')
 })
 

@@ -58,16 +58,19 @@ export const COMMANDS: readonly Command[] = [
     title: 'diff shows the differences between two jobs',
     words: ['diff', 'inst/shop'],
     prints: [
-      /^Installation ask-team-a\/shop +j0 +j1\n/,
-      /\nended +Succeeded after 2\.0s +Failed after 5\.0s\n/,
-      'metadata.annotations."landscaper.gardener.cloud/operation": reconcile',
+      /^Installation ask-team-a\/shop: Failed, before Succeeded; /,
+      /\nresult +Succeeded after 2\.0s +Failed after 5\.0s\n/,
+      /\nnext: pawl replay inst\/shop j1 -n ask-team-a\n$/,
       /\nDeployItem ask-team-a\/shop-db +Succeeded +Failed .*no such image\n/,
     ],
   },
   {
     title: 'graph shows the children of an object as text',
     words: ['graph', 'inst/shop'],
-    prints: [/^Installation ask-team-a\/shop +Failed\n└─ Execution ask-team-a\/shop +Failed\n {3}└─ DeployItem /],
+    prints: [
+      /^Installation ask-team-a\/shop +Failed\n└─ Execution ask-team-a\/shop +Failed\n {3}└─ DeployItem /,
+      /\nnext: pawl graph inst\/shop -o svg > shop\.svg\n$/,
+    ],
   },
   { title: 'graph -o dot prints a DOT graph', words: ['graph', 'inst/shop', '-o', 'dot'], prints: [/^digraph \{\n/] },
   {
@@ -92,7 +95,16 @@ export const COMMANDS: readonly Command[] = [
   {
     title: 'history shows the versions of an object',
     words: ['history', 'inst/shop'],
-    prints: ['version 2  MODIFIED, seen by watch', 'status.phase: Init -> Failed'],
+    prints: [
+      /^Installation ask-team-a\/shop: Failed, last change /,
+      'changed by another client',
+      'status.phase: Init -> Failed',
+    ],
+  },
+  {
+    title: 'history -o wide adds versions, sources and exact times',
+    words: ['history', 'inst/shop', '-o', 'wide'],
+    prints: [/\n\d{4}-\S+Z {2}changed by another client, version 2, seen by watch\n/],
   },
   {
     title: 'history --at shows a previous version',
