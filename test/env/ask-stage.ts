@@ -28,15 +28,17 @@ export const COMMANDS: readonly Command[] = [
   {
     title: 'get lists the objects of a namespace and the reasons why they wait',
     words: ['get'],
-    prints: [/^NAME +PHASE +JOB +DURATION +WAITING-FOR\n/, /\ninstallation\/shop +Failed +j1 +5\.0s +no such image\n/],
+    prints: [/^NAME +PHASE +DURATION +WAITING-FOR\n/, /\ninstallation\/shop +Failed +5\.0s +no such image\n/],
   },
   {
     title: 'trace shows a job with the jobs that its run hosts',
     words: ['trace', 'inst/shop'],
     prints: [
+      /^Installation ask-team-a\/shop: Failed after 5\.0s, started .*\(operation reconcile\)\n/,
       /^Installation ask-team-a\/shop +Failed +5\.0s/m,
       /^└─ Execution ask-team-a\/shop +Failed/m,
       /^ {3}└─ DeployItem ask-team-a\/shop-db +Failed.*no such image$/m,
+      /\nnext: pawl why inst\/shop -n ask-team-a .*\n$/,
     ],
   },
   {
@@ -77,19 +79,31 @@ export const COMMANDS: readonly Command[] = [
     title: 'why shows the chain of causes from the edit by a user to the failed item',
     words: ['why', 'di/shop-db'],
     prints: [
-      "somebody beside Pawl's runs changed Installation ask-team-a/shop (version 2)",
+      'DeployItem ask-team-a/shop-db is Failed: no such image.\n\nWhat happened:\n',
+      'another client changed Installation ask-team-a/shop: metadata.annotations',
       'operation": reconcile',
-      'job j1 of Installation ask-team-a/shop began (operation reconcile',
+      'the job of Installation ask-team-a/shop started (operation reconcile)',
+      'the run of installation ask-team-a/shop changed DeployItem ask-team-a/shop-db.\n',
+      'the job of DeployItem ask-team-a/shop-db started (in the run of its owner)',
+      'the job ended: Failed after 3.0s: no such image',
+      '\nnext: fix the cause, then pawl retry di/shop-db -n ask-team-a',
+    ],
+  },
+  {
+    title: 'why -o wide adds exact times, versions, IDs and passes',
+    words: ['why', 'di/shop-db', '-o', 'wide'],
+    prints: [
+      `${at(900).toISOString()} another client changed Installation ask-team-a/shop (version 2): `,
+      `job j1 of Installation ask-team-a/shop started (operation reconcile; run ${RUN})`,
       'the run of installation ask-team-a/shop, in pass 2, step run items, changed DeployItem ask-team-a/shop-db',
-      `job j1 of DeployItem ask-team-a/shop-db began (hosted by run ${RUN})`,
-      'it ended Failed after 3.0s: no such image',
     ],
   },
   {
     title: 'why names the item that failed an Installation',
     words: ['why', 'inst/shop'],
     prints: [
-      'Execution ask-team-a/shop (Failed) failed with DeployItem ask-team-a/shop-db (Failed).\n  DeployItem ask-team-a/shop-db is Failed: no such image.\n',
+      'Installation ask-team-a/shop is Failed: DeployItem ask-team-a/shop-db: no such image.\n\nBecause:\n',
+      'Execution ask-team-a/shop (Failed) failed because of DeployItem ask-team-a/shop-db (Failed).\n',
     ],
   },
   {

@@ -324,6 +324,10 @@ export { workflowIDOf, controllerInID } from './run/subject.ts'
 export { REPLAY_QUEUE } from './run/sinks.ts'
 export type { RunSinks, ReportedBug, ReplayEntry, ReplayCall, ReplayFailure, ReplaySinks } from './run/sinks.ts'
 
+// ## What the status of an object means, for the command line
+
+export type { DeployedObject, ExplainStatus, StatusExplanation } from './run/explain-status.ts'
+
 // ## Dependencies: cycles, the next nodes, unknown names
 
 export { findCycle, classifyForward, classifyBackward, nodeDefects } from './plan/graph.ts'

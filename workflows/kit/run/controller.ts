@@ -17,6 +17,7 @@ import type { JobStatus, StatusFields } from './job/job-status.ts'
 import type { Step } from '../plan/step.ts'
 import type { StateQuery } from './level/query.ts'
 import type { ErrorReport } from './subject.ts'
+import type { ExplainStatus } from './explain-status.ts'
 import { type ControllerRoutes, jobIDsOf, type WatchedKind } from './routes.ts'
 
 /** `job`: one run per job of an object. `level`: one run per object, until the object has converged. */
@@ -140,6 +141,8 @@ interface AnyController {
    */
   readonly requestedRun: (subject: object, ownerGone: boolean, ownerJob?: string) => RunRequest
   readonly triggers: readonly JobTrigger[]
+  /** What the status means, for the command line. Default: `status.phase` and the errors of jobs. */
+  readonly explain?: ExplainStatus
 }
 
 /** A controller in job mode: the journal stores the projection of its objects. */
@@ -201,6 +204,7 @@ export function levelMode(level: LevelController): LevelModeController {
     routes: levelRoutes(level),
     requestedRun: () => ({ jobID: '', cause: 'changed' }),
     triggers: [],
+    ...(level.explain !== undefined && { explain: level.explain }),
   }
 }
 
