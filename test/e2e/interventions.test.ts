@@ -68,7 +68,7 @@ describe.concurrent('an installation whose job is interrupted', () => {
       lastError: {
         reason: 'DeployItemsFailed',
         message: expect.stringMatching(
-          /^has failed or missing deploy items: slow, foreign, later; (.+: operation was interrupted(; )?){3}$/,
+          /^deploy items "slow", "foreign", "later" failed: (".+": operation was interrupted( \| )?){3}$/,
         ) as string,
       },
     })

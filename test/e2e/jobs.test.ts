@@ -177,7 +177,7 @@ describe.concurrent('a job whose installation changes meanwhile', () => {
   })
 })
 
-const CAUSE = 'the configuration asks for phase Failed'
+const CAUSE = 'the configuration requests phase Failed'
 
 describe.concurrent('an execution with a failed item', () => {
   it('stays in Progressing until the running siblings have ended, and fails then', async () => {

@@ -155,7 +155,7 @@ describe('a component in a folder', () => {
   it('whose references form a cycle is refused with the path of the cycle', async () => {
     expect(await errorOf(resolve(byRef(A, '1'), LOCAL('ring')))).toEqual({
       code: 'ERR_CONFIGURATION_PROBLEM',
-      message: `spec.componentDescriptor: components refer to each other: ${B}:1 -> ${C}:1 -> ${B}:1; expected no ring`,
+      message: `spec.componentDescriptor: components refer to each other: ${B}:1 -> ${C}:1 -> ${B}:1; remove one of these references`,
     })
   })
 
@@ -169,7 +169,7 @@ describe('a component in a folder', () => {
     )
     expect(await errorOf(resolve(byRef('example.com/n0', '1'), LOCAL('many')))).toEqual({
       code: 'ERR_CONFIGURATION_PROBLEM',
-      message: 'spec.componentDescriptor: found more than 500 components that it refers to; expected fewer',
+      message: 'spec.componentDescriptor: found more than 500 referenced components; expected fewer',
     })
   })
 })
@@ -204,7 +204,7 @@ describe('an inline component', () => {
     const labels = [{ name: LABEL, value: descriptorV2(B, '4') }]
     const inline = descriptorV2(A, '1', { references: [reference('b', B, '3', { labels })] })
     expect((await errorOf(resolve({ inline }))).message).toBe(
-      `spec.componentDescriptor.inline.component.componentReferences[0].labels: found the descriptor of ${B}:4; expected that of ${B}:3`,
+      `spec.componentDescriptor.inline.component.componentReferences[0].labels: found the descriptor of "${B}:4"; expected the descriptor of "${B}:3"`,
     )
   })
 })
@@ -227,13 +227,13 @@ describe('an unsupported or incomplete component source', () => {
       'a worker without folder',
       byRef(A, '1'),
       { context: LOCAL('shop') },
-      'Context "default": repositoryContext: found type local, but the worker has no folder of components; expected --registry-local',
+      'Context "default": repositoryContext: found type local, but the worker has no folder of components; start it with --registry-local',
     ],
     [
       'a missing folder',
       byRef(A, '1'),
       { context: LOCAL('shop'), folder: '/nowhere' },
-      '--registry-local: found no folder /nowhere on the worker; expected one',
+      '--registry-local: folder "/nowhere" does not exist on the worker; create it',
     ],
   ])('is refused: %s', async (_, definition, { context, folder }, message) => {
     expect(await errorOf(resolve(definition, context, { registryFolder: folder }))).toEqual({
@@ -254,10 +254,10 @@ describe('an unsupported or incomplete component source', () => {
   it.each<[Fields, string]>([
     [{}, 'spec.componentDescriptor: found neither ref nor inline; expected one of them'],
     [{ ref: {}, inline: {} }, 'spec.componentDescriptor: found both ref and inline; expected one of them'],
-    [{ ref: {} }, 'spec.componentDescriptor.ref: componentName is missing; add it'],
+    [{ ref: {} }, 'spec.componentDescriptor.ref.componentName: found nothing; add it'],
     [
       byRef(A, '1'),
-      'spec.componentDescriptor: found no repositoryContext, neither there nor in context default; expected one',
+      'spec.componentDescriptor: repositoryContext is missing, also in Context "default"; add it to one of them',
     ],
   ])('is refused: the definition %j', async (definition, message) => {
     expect(await errorOf(resolve(definition))).toEqual({ code: 'ERR_CONFIGURATION_PROBLEM', message })
@@ -307,11 +307,11 @@ describe('references that ComponentVersionOverwrites replace', () => {
       ...onlyB,
       substitution: { ...onlyB.substitution, repositoryContext: LOCAL('shop/.') },
     })
-    await expect(twice).rejects.toThrow(`${C}:2.0.0 is wanted from two repositories; expected one`)
+    await expect(twice).rejects.toThrow(`found ${C}:2.0.0 in two repositories; expected one`)
     const ring = by(byRef(A, '1.0.0'), {
       source: { componentName: C },
       substitution: { componentName: A, version: '1.0.0' },
     })
-    await expect(ring).rejects.toThrow(`${A}:1.0.0 -> ${B}:1.0.0 -> ${A}:1.0.0; expected no ring`)
+    await expect(ring).rejects.toThrow(`${A}:1.0.0 -> ${B}:1.0.0 -> ${A}:1.0.0; remove one of these references`)
   })
 })

@@ -283,7 +283,7 @@ describe('an execution in phase Deleting', () => {
     [
       'waits for running items before it fails because of a rejected trigger',
       [running('a'), pending('b')],
-      couldNot,
+      stop('Pawl could not start to uninstall a deploy item; waiting for the running items: a'),
       {},
       refusing(),
     ],
