@@ -88,6 +88,7 @@ export type { Flow } from './kind/kind.ts'
 export type { Path, Projection } from './kind/projection.ts'
 export { conditionsField, setCondition } from './run/conditions.ts'
 export type { Condition, ConditionChange, ConditionStatus } from './run/conditions.ts'
+export { bugCondition, bugPrefix, bugReportIn } from './run/bug-condition.ts'
 export { removePassCondition, reportFaults, setPassCondition } from './run/level/report-faults.ts'
 export type { ReportingPass, ReportOptions } from './run/level/report-faults.ts'
 
