@@ -5,7 +5,14 @@
 //       the report and ends it.
 //   R3. Kinds whose status has no conditions, and targets that passes never write, have no report on the object. The Event and the journal have it.
 
-import { bugCondition, type Condition, type Controller, setCondition, type Subject } from '../../workflows/kit/index.ts'
+import {
+  bugCondition,
+  type Condition,
+  type Controller,
+  type LevelTarget,
+  setCondition,
+  type Subject,
+} from '../../workflows/kit/index.ts'
 import type { KubeClient, KubeObject } from '../kube/client.ts'
 import { isConflict, isNotFound, KubeError } from '../kube/errors.ts'
 import { FIELD_MANAGER_PREFIX } from '../kube/managed-fields.ts'
@@ -36,28 +43,33 @@ export async function reportBug(
   subject: Subject,
   message: string,
 ): Promise<Report> {
-  if ('isReadOnly' in target && target.isReadOnly === true) return 'impossible'
+  const { isReadOnly = false, statusSubresource = true }: Partial<LevelTarget> = target
+  if (isReadOnly) return 'impossible'
   const path = resourcePath(target, subject.namespace, subject.name)
-  const hasStatus = !('statusSubresource' in target && target.statusSubresource === false)
-  const place = {
-    path,
-    statusPath: hasStatus ? `${path}/status` : path,
-    fieldManager: `${FIELD_MANAGER_PREFIX}${name}`,
-  }
+  const statusPath = statusSubresource ? `${path}/status` : path
+  const place = { statusPath, fieldManager: `${FIELD_MANAGER_PREFIX}${name}` }
   let attempts = 1
   for (;;) {
     const found = await readIfPresent(deps.kube, path)
-    if (found === undefined || found.metadata.uid !== subject.uid) return 'present'
+    if (found?.metadata.uid !== subject.uid) return 'present'
     try {
       return await writeReport(deps, place, found, message)
     } catch (error) {
-      const mayPass = isConflict(error) || isNotFound(error)
-      if (mayPass && attempts++ < MAX_ATTEMPTS) continue
-      // The kind has no status subresource, or its conditions have another schema.
-      if (isNotFound(error) || isInvalid(error)) return 'impossible'
+      if (mayPass(error) && attempts++ < MAX_ATTEMPTS) continue
+      if (isImpossible(error)) return 'impossible'
       throw error
     }
   }
+}
+
+/** A 404 also means that the object was deleted since it was read. */
+function mayPass(error: unknown): boolean {
+  return isConflict(error) || isNotFound(error)
+}
+
+/** The kind has no status subresource, or its conditions have another schema. */
+function isImpossible(error: unknown): boolean {
+  return isNotFound(error) || (error instanceof KubeError && error.status === 422)
 }
 
 async function writeReport(
@@ -87,10 +99,6 @@ async function readIfPresent(kube: ReportBugDeps['kube'], path: string): Promise
     if (isNotFound(error)) return undefined
     throw error
   }
-}
-
-function isInvalid(error: unknown): boolean {
-  return error instanceof KubeError && error.status === 422
 }
 
 function conditionsOf(object: KubeObject): readonly Condition[] | undefined {

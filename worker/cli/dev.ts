@@ -65,7 +65,7 @@ function devItself(): Command {
   return new Command('dev')
     .description('start real servers on this machine, and Pawl on them; Ctrl-C stops all')
     .option('--data-dir <dir>', 'where all state lives (default: dev in the cache folder)')
-    .option('--ephemeral', 'throw the data away at the end')
+    .option('--ephemeral', 'throw the data away at the end; after a failure the logs stay')
     .option('--detach', 'return when all is ready; stop with: pawl dev stop')
     .option('--kubeconfig <file>', 'use this cluster instead of starting one')
     .option('--database-url <url>', 'use this PostgreSQL instead of starting one')
@@ -185,7 +185,7 @@ async function foreground(options: DevOptions, abort: AbortController): Promise<
   process.stdout.write(`${summary(started.state)}\n\nCtrl-C stops all\n`)
   const end = await Promise.race([interrupted, started.servers.failure])
   process.stdout.write('stopping\n')
-  await started.stop()
+  await started.stop(end === 'interrupted' ? undefined : 'failed')
   if (end !== 'interrupted') throw end
 }
 
