@@ -43,8 +43,8 @@ export async function reportBug(
   subject: Subject,
   message: string,
 ): Promise<Report> {
-  const { isReadOnly = false, statusSubresource = true }: Partial<LevelTarget> = target
-  if (isReadOnly) return 'impossible'
+  const { isReadOnly, statusSubresource = true }: Partial<LevelTarget> = target
+  if (isReadOnly === true) return 'impossible'
   const path = resourcePath(target, subject.namespace, subject.name)
   const statusPath = statusSubresource ? `${path}/status` : path
   const place = { statusPath, fieldManager: `${FIELD_MANAGER_PREFIX}${name}` }
